@@ -1,0 +1,45 @@
+# Two commands on a fresh machine: `make demo` and `make test`. Each sets up what it needs in .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# The CPU build of torch is installed first, so that nothing that depends on torch fetches another one.
+TORCH ?= torch==2.13.0
+
+.PHONY: demo test lint setup setup-test golden report-card coverage help
+
+help:            ## this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
+
+$(VENV)/.core: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) -e .
+	touch $@
+
+$(VENV)/.test: $(VENV)/.core
+	$(PIP) "$(TORCH)"
+	$(PIP) -e ".[test,trainers,dev]"
+	touch $@
+
+setup: $(VENV)/.core
+setup-test: $(VENV)/.test
+
+demo: $(VENV)/.core          ## a real broken run, diagnosed
+	$(BIN)/firstbreak demo
+
+test: $(VENV)/.test          ## every test
+	$(BIN)/python -m pytest -n auto --dist loadfile $(ARGS)
+
+lint: $(VENV)/.test          ## ruff and mypy
+	$(BIN)/ruff check src tests
+	$(BIN)/ruff format --check src tests
+	$(BIN)/mypy
+
+golden: $(VENV)/.test        ## write the golden reports again
+	GOLDEN=write $(BIN)/python -m pytest -q tests/reports
+
+report-card: $(VENV)/.test   ## what firstbreak says of the published runs, beside a reader's verdict
+	$(BIN)/python -m benchmarks.report_card
+
+coverage: $(VENV)/.test      ## share of each trainer's logged names that are understood
+	$(BIN)/python -m benchmarks.coverage

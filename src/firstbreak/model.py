@@ -1,0 +1,391 @@
+"""The nouns of firstbreak. Nothing here reads a file, decides anything or draws.
+
+    read(path) -> Run -> check(run) -> [Outcome] -> diagnose(run, outcomes) -> Diagnosis -> render(diagnosis)
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+Interval = tuple[float, float]
+EMPTY: Mapping[str, Any] = MappingProxyType({})
+
+
+class Link(enum.StrEnum):
+    """The ten links of the training loop, outside in: the earlier one is suspected first."""
+
+    ENVIRONMENT = "environment"
+    EVALUATION = "evaluation"
+    ROLLOUT = "rollout"
+    REWARD = "reward"
+    ADVANTAGE = "advantage"
+    POLICY_UPDATE = "policy_update"
+    EXPLORATION = "exploration"
+    FRESHNESS = "freshness"
+    NUMERICS = "numerics"
+    SYSTEMS = "systems"
+
+    @property
+    def order(self) -> int:
+        """Place in the loop, 0 for the outermost link."""
+        return list(Link).index(self)
+
+    @property
+    def question(self) -> str:
+        """What the link is asked, in one sentence."""
+        return _QUESTIONS[self]
+
+
+_QUESTIONS = {
+    Link.ENVIRONMENT: "does the policy see the right states, prompts and labels, and are its actions handled right?",
+    Link.EVALUATION: "is the score comparable: same protocol, same split, not contaminated?",
+    Link.ROLLOUT: "was behaviour generated as intended: sampling, truncation, tools, turns?",
+    Link.REWARD: "does the reward point the right way, and does it tell good from bad?",
+    Link.ADVANTAGE: "do returns, baselines, masks and the critic turn reward into a usable signal?",
+    Link.POLICY_UPDATE: "are the steps of the right size and direction?",
+    Link.EXPLORATION: "does the policy still try different things?",
+    Link.FRESHNESS: "was the data made by (nearly) the policy that is being updated?",
+    Link.NUMERICS: "are gradients, log-probabilities and values finite and in range?",
+    Link.SYSTEMS: "do memory, throughput and the balance of the phases allow the rest?",
+}
+
+
+class Status(enum.StrEnum):
+    """How one detector ended. Only OK means "looked, and saw nothing wrong"."""
+
+    OK = "ok"
+    FOUND = "found"
+    NOT_MEASURED = "not_measured"
+    NOT_APPLICABLE = "not_applicable"
+    CRASHED = "crashed"
+
+
+class LinkStatus(enum.StrEnum):
+    """What a diagnosis says of one link."""
+
+    OK = "ok"
+    BROKEN = "broken"
+    SUSPECT = "suspect"
+    NOT_MEASURED = "not_measured"
+    NOT_APPLICABLE = "not_applicable"
+
+
+class Severity(enum.StrEnum):
+    """How bad it is, if it is true."""
+
+    CRITICAL = "critical"
+    WARNING = "warning"
+    NOTICE = "notice"
+
+    @property
+    def rank(self) -> int:
+        """0 for a notice, 2 for critical."""
+        return {"notice": 0, "warning": 1, "critical": 2}[self.value]
+
+
+class Confidence(enum.StrEnum):
+    """How sure it is that it is true."""
+
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+
+
+class Action(enum.StrEnum):
+    """What to do with the run."""
+
+    CONTINUE = "continue"
+    WATCH = "watch"
+    STOP = "stop"
+    ROLLBACK = "rollback"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Series:
+    """One curve: float64 arrays of equal length, in order of `steps`; NaN and infinities kept as they were logged."""
+
+    name: str  #: canonical signal (see signals.py), or the trainer's own name where it was not understood
+    steps: np.ndarray  #: shape (n,), non-decreasing, in units of `axis`
+    values: np.ndarray  #: shape (n,), in the canonical unit and sign of the signal
+    raw: str = ""  #: the trainer's own name
+    source: str = ""  #: the file it came from, relative to the run
+    axis: str = "step"  #: what a step is: "step", "env_steps", "iteration", "episode", "epoch", "row"
+    note: str = ""  #: what the number really is: estimator, window, floor
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def finite(self) -> Series:
+        """The points whose value is a finite number."""
+        keep = np.isfinite(self.values)
+        return self if keep.all() else replace(self, steps=self.steps[keep], values=self.values[keep])
+
+    def between(self, start: float, end: float = np.inf) -> Series:
+        """The points with start <= step <= end."""
+        keep = (self.steps >= start) & (self.steps <= end)
+        return replace(self, steps=self.steps[keep], values=self.values[keep])
+
+    def head(self, fraction: float) -> Series:
+        """The first `fraction` of the points, at least one where there is one."""
+        n = max(1, round(len(self) * fraction))
+        return replace(self, steps=self.steps[:n], values=self.values[:n])
+
+    def tail(self, fraction: float) -> Series:
+        """The last `fraction` of the points, at least one where there is one."""
+        n = max(1, round(len(self) * fraction))
+        return replace(self, steps=self.steps[-n:], values=self.values[-n:])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sample:
+    """One completion or episode as the trainer dumped it. Text is data: never executed, always escaped on output."""
+
+    step: float | None = None
+    prompt: str = ""
+    completion: str = ""
+    reward: float | None = None
+    rewards: Mapping[str, float] = field(default_factory=lambda: EMPTY)  #: reward components by name
+    advantage: float | None = None
+    group: str | None = None  #: samples of one prompt share it
+    meta: Mapping[str, Any] = field(default_factory=lambda: EMPTY)  #: everything else that the dump holds
+
+
+class Samples:
+    """The samples of a run, read again from disk on every pass, so that memory stays bounded."""
+
+    def __init__(self, opener: Any, sources: tuple[str, ...]) -> None:
+        self._opener, self.sources = opener, sources
+
+    def __iter__(self) -> Iterator[Sample]:
+        return iter(self._opener())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    """Hyperparameters. `values` holds canonical names (see hyperparameters.py), `raw` everything as it was recorded."""
+
+    values: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    raw: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    defaulted: frozenset[str] = frozenset()  #: canonical names that come from the trainer's defaults, not from the run
+    keys: Mapping[str, str] = field(default_factory=lambda: EMPTY)  #: canonical name -> this trainer's own option
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The value of a canonical hyperparameter, or `default` where it is not known."""
+        value = self.values.get(name)
+        return default if value is None else value
+
+    def number(self, name: str) -> float | None:
+        """The value as a float, or None where it is absent or not a number."""
+        value = self.values.get(name)
+        if isinstance(value, bool) or value is None:
+            return None
+        try:
+            return float(value)
+        except (TypeError, ValueError):
+            return None
+
+    def option(self, name: str) -> str:
+        """What this trainer calls a canonical hyperparameter (the canonical name where it is not known)."""
+        return self.keys.get(name, name)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checkpoint:
+    """A saved state of the model."""
+
+    step: float
+    path: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """Everything that is known of one training run, in canonical names where they are understood."""
+
+    path: str
+    formats: tuple[str, ...] = ()
+    trainer: str | None = None  #: the dialect: "trl", "sb3", ...
+    algorithm: str | None = None  #: "grpo", "ppo", "dqn", ... in lower case
+    series: Mapping[str, Series] = field(default_factory=lambda: EMPTY)  #: canonical name -> curve
+    unknown: Mapping[str, Series] = field(default_factory=lambda: EMPTY)  #: raw name -> curve: recorded, not understood
+    config: Config = field(default_factory=Config)
+    samples: Samples | None = None
+    checkpoints: tuple[Checkpoint, ...] = ()
+    files: tuple[str, ...] = ()  #: what was read, relative to `path`
+    damage: tuple[str, ...] = ()  #: what could not be read, each with file, place and remedy
+    notes: tuple[str, ...] = ()  #: facts about the recording: restarts merged, sampling, axis chosen
+
+    @property
+    def first_step(self) -> float | None:
+        """The smallest step of any curve."""
+        starts = [s.steps[0] for s in self.series.values() if len(s)]
+        return float(min(starts)) if starts else None
+
+    @property
+    def last_step(self) -> float | None:
+        """The largest step of any curve."""
+        ends = [s.steps[-1] for s in self.series.values() if len(s)]
+        return float(max(ends)) if ends else None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Evidence:
+    """One thing that a report can show or draw: a sentence and, where there is one, the curve it speaks of."""
+
+    text: str
+    series: Series | None = None
+    since: float | None = None  #: from this step on
+    until: float | None = None
+    level: float | None = None  #: a line across the plot: a threshold, a cap, a ceiling
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Finding:
+    """What a detector saw: a symptom, not a cause."""
+
+    message: str  #: the number, what it means, the first thing to try
+    severity: Severity
+    confidence: Confidence = Confidence.MEDIUM
+    metric: str | None = None  #: the canonical signal that shows it
+    onset: float | None = None  #: best single estimate of the step
+    interval: Interval | None = None  #: where the onset lies
+    evidence: tuple[Evidence, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=lambda: EMPTY)  #: numbers that causes and reports may use
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Outcome:
+    """How one detector ended on one run."""
+
+    detector: str
+    link: Link
+    status: Status
+    finding: Finding | None = None
+    note: str = ""  #: why it was not measured, does not apply, or crashed
+
+
+@dataclass(frozen=True, kw_only=True)
+class Weight:
+    """One piece of evidence for (positive) or against (negative) a cause, in nats; the weights of a cause add up."""
+
+    finding: str  #: detector id, config fact, or "prior"
+    weight: float
+    text: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment:
+    """The smallest experiment that separates a cause from its rivals."""
+
+    text: str
+    overrides: Mapping[str, Any] = field(default_factory=lambda: EMPTY)  #: canonical hyperparameter -> value
+    measure: str = ""  #: the signal to look at
+    if_cause: str = ""  #: what is seen if the cause is right
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankedCause:
+    """A cause with its probability and the reasons for it."""
+
+    id: str
+    title: str
+    link: Link | None  #: None for "healthy" and "none of these"
+    probability: float
+    evidence: tuple[Weight, ...] = ()
+    fix: tuple[str, ...] = ()
+    experiment: Experiment | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class FirstBreak:
+    """The first broken link."""
+
+    link: Link
+    or_earlier: bool  #: a link upstream could not be seen
+    metric: str | None
+    step: float | None
+    interval: Interval | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinkVerdict:
+    """What is known of one link, and why."""
+
+    status: LinkStatus
+    why: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class BestCheckpoint:
+    """Where the run was best; `path` where a saved model of that step is known."""
+
+    step: float
+    metric: str
+    value: float
+    path: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """What to do, and what speaks for and against going on."""
+
+    action: Action
+    summary: str
+    upside: str
+    risk: str
+    do_first: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cost:
+    """What the run has spent since the first break; None where the log cannot say."""
+
+    steps: float | None = None
+    fraction: float | None = None
+    hours: float | None = None
+    money: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Diagnosis:
+    """The one object between the engine and every view."""
+
+    run: Run
+    verdict: Verdict
+    first_break: FirstBreak | None
+    causes: tuple[RankedCause, ...]
+    outcomes: tuple[Outcome, ...]
+    links: Mapping[Link, LinkVerdict]
+    best_checkpoint: BestCheckpoint | None = None
+    cost: Cost | None = None
+    expected: tuple[str, ...] = ()  #: what looks odd and is right, each with the reason ("GRPO loss is 0 because ...")
+    suppressed: int = 0  #: findings below the asked tolerance, counted and not shown
+
+    @property
+    def findings(self) -> tuple[Outcome, ...]:
+        """The outcomes that found something, worst first, then by onset."""
+        found = [o for o in self.outcomes if o.finding is not None]
+        return tuple(sorted(found, key=_finding_order))
+
+    def _repr_html_(self) -> str:
+        from firstbreak.reports import html
+
+        return html.fragment(self)
+
+    def __rich__(self) -> Any:
+        from firstbreak.reports import terminal
+
+        return terminal.renderable(self)
+
+
+def _finding_order(outcome: Outcome) -> tuple[int, float, int]:
+    finding = outcome.finding
+    assert finding is not None
+    onset = np.inf if finding.onset is None else finding.onset
+    return (-finding.severity.rank, onset, outcome.link.order)

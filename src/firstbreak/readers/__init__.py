@@ -1,0 +1,56 @@
+"""Bytes -> recordings: one file per FORMAT. A reader knows no trainer; it returns the names it finds.
+
+A reader is a module with
+
+    DESCRIPTION: str                                    one line: who writes this file
+    def sniff(path: Path, head: bytes) -> bool          cheap; `head` is the first 4 KiB; never raises, imports nothing heavy
+    def read(path: Path, resume=None) -> Recording      raises Unreadable with one clear line; otherwise keeps what is whole
+    def samples(path: Path) -> Iterator[Sample]         optional: streams the completions that the file holds
+
+and, where several readers could claim a file, PRIORITY (an int, default 0; the highest claim wins).
+
+`read(path, resume=recording.resume)` returns only what has been appended since, so the same code serves a live run.
+Nothing from a log is ever executed or unpickled.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+
+class Unreadable(Exception):
+    """A file that cannot be read. `str()` of it is the one line that the user sees: file, place, remedy."""
+
+    def __init__(self, path: Path | str, problem: str, remedy: str, place: str = "") -> None:
+        self.path, self.problem, self.remedy, self.place = str(path), problem, remedy, place
+        where = f"{self.path}:{place}" if place else self.path
+        super().__init__(f"{where}: {problem}; {remedy}")
+
+
+@dataclass(kw_only=True, eq=False)
+class Curve:
+    """One raw name's numbers in file order. Arrays of equal length; NaN and infinities as logged; absent cells left out."""
+
+    index: np.ndarray  #: float64 (n,): the step where the format carries one, else the row number
+    values: np.ndarray  #: float64 (n,)
+    times: np.ndarray | None = None  #: float64 (n,): unix seconds, where the format carries them
+
+
+@dataclass(kw_only=True)
+class Recording:
+    """What one file holds, in the writer's own words."""
+
+    format: str  #: the reader's name
+    curves: dict[str, Curve] = field(default_factory=dict)
+    indexed_by: str = "row"  #: "step" where `Curve.index` is the logged step, "row" where the dialect must choose the axis
+    segment: np.ndarray | None = None  #: (rows,) restart segment of each row, where the file marks restarts itself
+    config: dict[str, Any] = field(default_factory=dict)  #: raw hyperparameters, nested keys joined with "."
+    order: float = 0.0  #: place among files of one run (creation time in seconds), for restarts over several files
+    has_samples: bool = False  #: the module's `samples(path)` yields at least one sample
+    damage: list[str] = field(default_factory=list)  #: what was lost, each with place and remedy
+    notes: list[str] = field(default_factory=list)  #: facts: "tail is still being written", versions, ...
+    resume: Any = None  #: opaque: pass it to the next read() of the same file
