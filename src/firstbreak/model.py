@@ -214,6 +214,7 @@ class Run:
     algorithm: str | None = None  #: "grpo", "ppo", "dqn", ... in lower case
     series: Mapping[str, Series] = field(default_factory=lambda: EMPTY)  #: canonical name -> curve
     unknown: Mapping[str, Series] = field(default_factory=lambda: EMPTY)  #: raw name -> curve: recorded, not understood
+    duplicates: tuple[Series, ...] = ()  #: shorter copies of a signal that is already in `series`
     config: Config = field(default_factory=Config)
     samples: Samples | None = None
     checkpoints: tuple[Checkpoint, ...] = ()
@@ -259,6 +260,27 @@ class Finding:
     facts: Mapping[str, Any] = field(default_factory=lambda: EMPTY)  #: numbers that causes and reports may use
 
 
+@dataclass(frozen=True)
+class NotApplicable:
+    """What a detector returns where its question makes no sense for this run."""
+
+    why: str
+
+
+@dataclass(frozen=True)
+class NotMeasured:
+    """What a detector returns where its inputs were recorded but cannot carry an answer (too short, too coarse)."""
+
+    why: str
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What a detector returns where the curve looks odd and is right, with the reason a reader can check."""
+
+    why: str
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Outcome:
     """How one detector ended on one run."""
@@ -267,7 +289,8 @@ class Outcome:
     link: Link
     status: Status
     finding: Finding | None = None
-    note: str = ""  #: why it was not measured, does not apply, or crashed
+    note: str = ""  #: why it was not measured, does not apply, or crashed; why what looks odd is expected
+    expected: bool = False  #: status is OK, and `note` explains something that looks odd
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,191 @@
+"""Inputs that are computed from recorded signals and shared between detectors.
+
+Each public function is one input: its name is what a detector asks for, its parameters are the inputs it is made of
+(no default: needed; default `None`: used if recorded). A function may return None: "the run does not show it". The
+first line of the docstring says what it is, the second what to log so that it is there.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from firstbreak.model import Config, Run, Series
+from firstbreak.stats.shape import Trajectory
+from firstbreak.stats.shape import trajectory as shape_of
+
+MIN_EVALUATIONS = 5  #: with fewer evaluations than this the training reward shows the progress better
+
+GROUP = frozenset({"grpo", "rloo", "dapo", "gspo", "dr_grpo", "gmpo", "remax", "cispo", "online_dpo"})
+ON_POLICY = frozenset({"ppo", "a2c", "a3c", "trpo", "vpg", "impala", "appo", "ppg", "reinforce", "recurrentppo", "maskableppo"})
+VALUE_BASED = frozenset(
+    {"dqn", "ddqn", "qrdqn", "c51", "rainbow", "iqn", "apex", "r2d2", "ddpg", "td3", "sac", "tqc", "crossq", "redq", "d4pg"}
+)
+PREFERENCE = frozenset({"dpo", "kto", "ipo", "orpo", "simpo", "cpo", "reward"})
+
+
+def score(
+    eval_reward: Series | None = None,
+    eval_accuracy: Series | None = None,
+    eval_success_rate: Series | None = None,
+    eval_pass_at_k: Series | None = None,
+    success_rate: Series | None = None,
+    reward_mean: Series | None = None,
+    reward_rollout_mean: Series | None = None,
+    reward_accuracy: Series | None = None,
+    pref_reward_accuracy: Series | None = None,
+    pref_reward_margin: Series | None = None,
+) -> Series | None:
+    """The one curve that says whether training works: the evaluation where it is measured often enough, else the reward.
+
+    Log an evaluation score, or at least the mean training reward.
+    """
+    evaluations = (eval_reward, eval_accuracy, eval_success_rate, eval_pass_at_k)
+    training = (reward_mean, success_rate, reward_rollout_mean, reward_accuracy, pref_reward_accuracy, pref_reward_margin)
+    enough = [s for s in evaluations if s is not None and len(s.finite) >= MIN_EVALUATIONS]
+    if enough:
+        return enough[0].finite
+    few = [s.finite for s in (*training, *evaluations) if s is not None and len(s.finite)]
+    return next((s for s in few if len(s) >= MIN_EVALUATIONS), few[0] if few else None)
+
+
+def trajectory(score: Series) -> Trajectory:
+    """The shape of the score: rising, plateau, flat, peaked, ...
+
+    Log an evaluation score, or at least the mean training reward.
+    """
+    return shape_of(score)
+
+
+def eval_score(
+    eval_reward: Series | None = None,
+    eval_accuracy: Series | None = None,
+    eval_success_rate: Series | None = None,
+    eval_pass_at_k: Series | None = None,
+) -> Series | None:
+    """The independent score: an evaluation that is not the training reward.
+
+    Log an evaluation on held-out prompts or in a separate environment.
+    """
+    candidates = (eval_accuracy, eval_success_rate, eval_pass_at_k, eval_reward)
+    return next((s.finite for s in candidates if s is not None and len(s.finite)), None)
+
+
+def family(
+    run: Run,
+    reward_zero_std_frac: Series | None = None,
+    reward_group_std: Series | None = None,
+    pref_reward_margin: Series | None = None,
+    epsilon: Series | None = None,
+    td_error: Series | None = None,
+    alpha: Series | None = None,
+    policy_clip_fraction: Series | None = None,
+) -> str | None:
+    """How the algorithm makes its training signal: "group", "on_policy", "value_based" or "preference".
+
+    Record the configuration, so that the algorithm is known.
+    """
+    algorithm = (run.algorithm or "").lower()
+    for name, members in (("group", GROUP), ("on_policy", ON_POLICY), ("value_based", VALUE_BASED), ("preference", PREFERENCE)):
+        if algorithm in members:
+            return name
+    if reward_zero_std_frac is not None or reward_group_std is not None:
+        return "group"
+    if pref_reward_margin is not None:
+        return "preference"
+    if epsilon is not None or td_error is not None or alpha is not None:
+        return "value_based"
+    return "on_policy" if policy_clip_fraction is not None else None
+
+
+def solved(score: Series, trajectory: Trajectory) -> bool:
+    """Whether the score sits at the top of what it can be: what falls or freezes then, does so because the task is done.
+
+    Log an evaluation score, or at least the mean training reward.
+    """
+    late = score.tail(0.25).values
+    if "accuracy" in score.name or "success_rate" in score.name or "pass_at" in score.name:
+        return bool(np.median(late) >= 0.95)
+    top, spread = float(np.max(score.values)), float(np.ptp(score.values))
+    at_top = np.mean(late >= top - 0.02 * spread) if spread > 0 else 0.0
+    return bool(len(score) >= MIN_EVALUATIONS and at_top >= 0.5 and trajectory.kind in ("plateau", "rising"))
+
+
+def silent_groups(
+    reward_zero_std_frac: Series | None = None,
+    reward_group_std: Series | None = None,
+    reward_std: Series | None = None,
+    family: str | None = None,
+) -> Series | None:
+    """The share of prompt groups in which all rewards are equal: logged, or read off the spread within the groups.
+
+    Log the share of groups without reward spread, or the mean spread within a group.
+    """
+    if reward_zero_std_frac is not None:
+        return reward_zero_std_frac
+    spread = reward_group_std if reward_group_std is not None else reward_std if family == "group" else None
+    if spread is None or not len(spread.finite):
+        return None
+    spread = spread.finite
+    return replace(
+        spread,
+        name="reward.zero_std_frac",
+        values=(spread.values == 0).astype(float),
+        note="1 where the logged spread is exactly 0, else 0: a lower bound on the share of silent groups",
+    )
+
+
+def truncation(
+    config: Config,
+    length_clipped_ratio: Series | None = None,
+    length_mean: Series | None = None,
+) -> Series | None:
+    """The share of completions that were cut at the length limit: logged, or estimated from the mean length and the limit.
+
+    Log the share of completions that end without an EOS token.
+    """
+    if length_clipped_ratio is not None:
+        return length_clipped_ratio
+    if length_mean is None or len(length_mean.finite) < MIN_EVALUATIONS:
+        return None
+    lengths = length_mean.finite
+    limit = config.number("max_new_tokens") or _limit_seen_in(lengths.values)
+    if limit is None:
+        return None
+    share = np.clip((lengths.values / limit - 0.8) / 0.2, 0.0, 1.0)
+    return replace(
+        lengths, name="length.clipped_ratio", values=share, note=f"estimated from the mean length against a limit of {limit:g} tokens"
+    )
+
+
+def _limit_seen_in(lengths: np.ndarray) -> float | None:
+    """The length limit, where mean lengths keep hitting the very same highest value (a whole number)."""
+    top = float(lengths.max())
+    hits = int(np.sum(lengths == top))
+    return top if top == round(top) and hits >= max(3, 0.05 * len(lengths)) else None
+
+
+def _inputs(
+    functions: Mapping[str, Callable[..., Any]],
+) -> dict[str, tuple[tuple[str, ...], tuple[str, ...], Callable[..., Any]]]:
+    table = {}
+    for name, function in functions.items():
+        parameters = inspect.signature(function).parameters.values()
+        needs = tuple(p.name for p in parameters if p.default is p.empty)
+        uses = tuple(p.name for p in parameters if p.default is not p.empty)
+        table[name] = (needs, uses, function)
+    return table
+
+
+#: input name -> (needed inputs, inputs used if recorded, function)
+INPUTS = _inputs({f.__name__: f for f in (score, trajectory, eval_score, family, solved, silent_groups, truncation)})
+
+
+def missing(name: str) -> str:
+    """What a user reads where a derived input could not be made: what it is, and what to log."""
+    what, _, how = inspect.cleandoc(INPUTS[name][2].__doc__ or name).partition("\n")
+    return f"not recorded: {what[0].lower()}{what[1:].rstrip('.')}. {' '.join(how.split())}".strip()

@@ -1,0 +1,72 @@
+"""Groups in which every reward is the same carry no training signal.
+
+## What it looks for
+The share of prompt groups whose completions all got the same reward: its mean over the last part of the run, and the
+step from which it stays above `most`. Where only the group spread is logged, a spread of exactly 0 counts as such a step.
+
+## Why it matters
+A group-relative advantage is the reward minus the group's mean. Where all rewards of a group are equal it is 0, the
+group adds nothing to the gradient, and the batch shrinks by that group without anyone being told.
+
+## When it is a false alarm
+The task is solved: groups are all right, and the score is at its ceiling. Dynamic sampling drops such groups on
+purpose; then the share counts what was dropped, not what was trained on.
+
+## Fix
+- All wrong: easier prompts, a longer {max_new_tokens}, partial credit, or supervised warm-up first.
+- All right: harder prompts.
+- A larger {group_size}: with success rate p, a share p^G + (1-p)^G of the groups is silent.
+- Filter such groups ({dynamic_sampling}).
+
+## Smallest experiment
+Sample one batch of prompts with four times the group size: if the share does not fall, the reward cannot tell the
+completions apart; if it does, the groups are too small.
+
+## References
+https://arxiv.org/abs/2503.14476
+https://github.com/huggingface/trl/issues/3857
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from firstbreak.model import Confidence, Evidence, Expected, Finding, Series, Severity
+from firstbreak.stats.onset import first_sustained
+from firstbreak.words import number, percent
+
+ENOUGH = 8  #: with fewer points than this the share is an anecdote
+
+
+def detect(
+    silent_groups: Series,
+    reward_mean: Series | None = None,
+    solved: bool | None = None,
+    *,
+    some: float = 0.5,
+    most: float = 0.8,
+) -> Finding | Expected | None:
+    late = silent_groups.tail(0.5).finite
+    share = float(np.mean(late.values)) if len(late) else 0.0
+    if share < some:
+        return None
+    if solved:
+        return Expected(f"{percent(share)} of the groups have equal rewards because the score is at its ceiling")
+    onset = first_sustained(silent_groups, lambda values: values >= some)
+    few = len(silent_groups) < ENOUGH
+    return Finding(
+        message=(
+            f"{percent(share)} of the groups have no reward spread, so they teach nothing; "
+            "look whether they are all right or all wrong, then change the prompts or the group size"
+        ),
+        severity=Severity.CRITICAL if share >= most else Severity.WARNING,
+        confidence=Confidence.LOW if few else Confidence.HIGH if share >= most else Confidence.MEDIUM,
+        metric=silent_groups.name,
+        onset=onset,
+        interval=None if onset is None else (onset, onset),
+        evidence=(
+            Evidence(text=f"silent groups, {number(share)} on average at the end", series=silent_groups, since=onset, level=most),
+            *([Evidence(text="mean reward", series=reward_mean)] if reward_mean is not None else []),
+        ),
+        facts={"share": share},
+    )

@@ -1,0 +1,89 @@
+"""The policy leaves its reference without being paid for it.
+
+## What it looks for
+Trend of the divergence to the reference model against the shape of the score, over the second half of the run:
+divergence up and score falling is destructive, divergence up and score flat has run its course. Divergence up with a
+rising score is learning; a still divergence is convergence.
+
+## Why it matters
+Distance from the reference is the price of every gain. Where it buys nothing, each step makes the model harder to
+recover, and the best version is already on disk.
+
+## When it is a false alarm
+The score is at its ceiling and the divergence creeps by little. The score is too noisy for its rise to be seen: the
+finding then says how large a rise could hide.
+
+## Fix
+- Go back to the best checkpoint by evaluation.
+- Raise {kl_coef} or lower {learning_rate}.
+
+## Smallest experiment
+Continue from the best checkpoint for a tenth of the run with {learning_rate} divided by ten: if the score still does
+not rise, the run has had what the data can give.
+
+## References
+https://arxiv.org/abs/2210.10760
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.stats.onset import onset
+from firstbreak.stats.shape import Trajectory
+from firstbreak.stats.trend import trend
+from firstbreak.words import number
+
+FALLEN = frozenset({"peaked", "collapsed", "declining"})
+STILL = frozenset({"flat", "plateau"})
+
+
+def detect(
+    kl_ref: Series,
+    score: Series,
+    trajectory: Trajectory,
+    solved: bool | None = None,
+    *,
+    growth: float = 1.5,
+    min_points: int = 20,
+) -> Finding | NotMeasured | None:
+    kl, points = kl_ref.finite, score.finite
+    if min(len(kl), len(points)) < min_points:
+        return NotMeasured(f"{min(len(kl), len(points))} points are too few to see two trends (needs {min_points})")
+    early, late = (float(np.median(part.values)) for part in (kl.head(0.5).tail(0.5), kl.tail(0.25)))
+    if not trend(kl).rising or late < growth * early or late <= 0:
+        return None
+    evidence = (Evidence(text="divergence to the reference", series=kl_ref), Evidence(text="score", series=score))
+    ratio = f"{number(late / early)} times" if early > 0 else "from zero"
+    if trajectory.kind in FALLEN:
+        since = trajectory.best_step
+        return Finding(
+            message=(
+                f"divergence grew {ratio} to {number(late)} while the score fell from {number(trajectory.best)} to "
+                f"{number(trajectory.end)}: stop, and go back to step {number(since)}"
+            ),
+            severity=Severity.CRITICAL,
+            confidence=Confidence.HIGH,
+            metric="kl.ref",
+            onset=since,
+            interval=None if since is None else (since, float(points.steps[-1])),
+            evidence=evidence,
+            facts={"cell": "rising/declining"},
+        )
+    if trajectory.kind not in STILL or solved:
+        return None
+    start = onset(kl, direction=1)
+    return Finding(
+        message=(
+            f"divergence grew {ratio} to {number(late)} and bought nothing: the score is at {number(trajectory.end)}; "
+            "look at what changes in the samples, and lower the learning rate or stop"
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.MEDIUM,
+        metric="kl.ref",
+        onset=start.step if start else None,
+        interval=start.interval if start else None,
+        evidence=evidence,
+        facts={"cell": "rising/flat"},
+    )

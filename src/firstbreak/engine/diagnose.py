@@ -1,0 +1,128 @@
+"""Run and outcomes -> Diagnosis: rank the causes, name the first broken link, say what to do. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from firstbreak.engine.check import Inputs, check
+from firstbreak.engine.rank import HEALTHY, rank
+from firstbreak.engine.verdict import judge, link_verdicts
+from firstbreak.model import (
+    BestCheckpoint,
+    Cost,
+    Diagnosis,
+    Finding,
+    FirstBreak,
+    Link,
+    Outcome,
+    RankedCause,
+    Run,
+    Severity,
+    Status,
+)
+
+CAUSES_SHOWN = 5
+
+
+def diagnose(run: Run, outcomes: Sequence[Outcome] | None = None, *, rate_per_hour: float | None = None) -> Diagnosis:
+    """What broke first, when, why, and what to do.
+
+    `outcomes` are those of `check(run)`, made here where they are not given. `rate_per_hour` is what an hour of the run
+    costs in the user's money.
+    """
+    outcomes = check(run) if outcomes is None else list(outcomes)
+    inputs = Inputs(run)
+    ranked = rank(run, outcomes)
+    first_break = find_first_break(outcomes, ranked)
+    best = best_checkpoint(run, inputs)
+    links = link_verdicts(run, outcomes, first_break)
+    return Diagnosis(
+        run=run,
+        verdict=judge(inputs, outcomes, ranked, first_break, best),
+        first_break=first_break,
+        causes=tuple(c for i, c in enumerate(ranked) if i < CAUSES_SHOWN or c.id == HEALTHY),
+        outcomes=tuple(outcomes),
+        links=links,
+        best_checkpoint=best,
+        cost=cost_since(run, first_break, rate_per_hour),
+        expected=tuple(dict.fromkeys(o.note for o in outcomes if o.expected)),
+    )
+
+
+def find_first_break(outcomes: Sequence[Outcome], ranked: Sequence[RankedCause]) -> FirstBreak | None:
+    """The link that the most probable causes point to, and the earliest finding they explain.
+
+    Onset order alone names the wrong link in most cascades, so the link comes from the causes' posterior; the step comes
+    from the findings. None where a healthy run is the better explanation, or nothing worse than a notice was found.
+    """
+    serious = [o for o in outcomes if o.finding is not None and o.finding.severity is not Severity.NOTICE]
+    healthy = next((c.probability for c in ranked if c.id == HEALTHY), 0.0)
+    if not serious or (healthy > 0.5 and not any(_critical(o) for o in serious)):
+        return None
+    by_link: dict[Link, float] = {}
+    for cause in ranked:
+        if cause.link is not None:
+            by_link[cause.link] = by_link.get(cause.link, 0.0) + cause.probability
+    link = max(by_link, key=lambda name: by_link[name]) if by_link else min(serious, key=lambda o: o.link.order).link
+    top = next((c for c in ranked if c.link is link), None)
+    explained = {w.finding for w in top.evidence if w.text == "seen"} if top else set()
+    shown = next((c for c in ([o for o in serious if o.detector in explained and o.link is link],
+                              [o for o in serious if o.detector in explained], serious) if c), serious)
+    finding = min((o.finding for o in shown if o.finding is not None), key=_earliest)
+    blind = any(_is_blind(upstream, outcomes) for upstream in Link if upstream.order < link.order)
+    return FirstBreak(
+        link=link, or_earlier=blind, metric=finding.metric, step=finding.onset, interval=finding.interval
+    )
+
+
+def _critical(outcome: Outcome) -> bool:
+    return outcome.finding is not None and outcome.finding.severity is Severity.CRITICAL
+
+
+def _earliest(finding: Finding) -> tuple[float, int]:
+    return (np.inf if finding.onset is None else finding.onset, -finding.severity.rank)
+
+
+def _is_blind(link: Link, outcomes: Sequence[Outcome]) -> bool:
+    """Nothing of this link could be measured, although it could have been."""
+    statuses = {o.status for o in outcomes if o.link is link}
+    return not statuses & {Status.OK, Status.FOUND} and bool(statuses & {Status.NOT_MEASURED, Status.CRASHED})
+
+
+def best_checkpoint(run: Run, inputs: Inputs) -> BestCheckpoint | None:
+    """Where the score was best (smoothed, so that one lucky evaluation does not win), and the nearest saved model."""
+    score, shape = inputs.get("score"), inputs.get("trajectory")
+    if score is None or shape is None or shape.best_step is None:
+        return None
+    near = min(run.checkpoints, key=lambda c: abs(c.step - shape.best_step), default=None)
+    return BestCheckpoint(
+        step=float(shape.best_step), metric=score.name, value=float(shape.best), path=near.path if near else None
+    )
+
+
+def cost_since(run: Run, first_break: FirstBreak | None, rate_per_hour: float | None) -> Cost | None:
+    """What the run has spent since the first break: steps, share of the run, hours and money where the log can say."""
+    if first_break is None or first_break.step is None or run.last_step is None or run.first_step is None:
+        return None
+    steps = max(0.0, run.last_step - first_break.step)
+    length = run.last_step - run.first_step
+    hours = _hours_since(run, first_break.step)
+    return Cost(
+        steps=steps,
+        fraction=steps / length if length > 0 else None,
+        hours=hours,
+        money=hours * rate_per_hour if hours is not None and rate_per_hour is not None else None,
+    )
+
+
+def _hours_since(run: Run, step: float) -> float | None:
+    """Hours between a step and the end, from the elapsed time or the time per step, whichever was logged (in seconds)."""
+    elapsed, per_step = run.series.get("time.elapsed"), run.series.get("time.step")
+    if elapsed is not None and len(elapsed.finite) > 1:
+        clock = elapsed.finite
+        return float(max(0.0, clock.values[-1] - np.interp(step, clock.steps, clock.values))) / 3600
+    if per_step is not None and len(after := per_step.finite.between(step)):
+        return float(after.values.sum()) / 3600
+    return None

@@ -1,0 +1,148 @@
+"""Which cause explains the outcomes best: a naive-Bayes posterior whose every weight is shown.
+
+For one detector, a candidate cause says how probable a finding is: P(found | cause). Every weight is the logarithm of
+that probability over the same probability in a healthy run, so the weights of a cause add up to its log-odds against
+"healthy", and the probabilities follow from these by one softmax. What was measured and found quiet weighs as well;
+what was not measured weighs nothing.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+
+from firstbreak.engine.registry import Cause, causes, sections
+from firstbreak.model import Confidence, Experiment, Finding, Outcome, RankedCause, Run, Severity, Status, Weight
+
+HEALTHY = "healthy"
+NONE_OF_THESE = "none-of-these"
+
+PRIOR_HEALTHY = 0.5  #: share of runs that people look at and that are in order
+PRIOR_NONE = 0.05  #: share of broken runs whose cause is not in the catalogue
+PER_LINK = 0.95  #: the earlier link is suspected first: each link further in, the prior shrinks by this factor
+
+#: P(a healthy run shows a finding of this severity), per detector
+FALSE_ALARM: Mapping[Severity, float] = {Severity.CRITICAL: 0.005, Severity.WARNING: 0.03, Severity.NOTICE: 0.15}
+#: P(a broken run shows a finding that its cause does not produce)
+LEAK: Mapping[Severity, float] = {Severity.CRITICAL: 0.03, Severity.WARNING: 0.08, Severity.NOTICE: 0.2}
+#: how far a finding of this confidence moves the odds
+TRUST: Mapping[Confidence, float] = {Confidence.HIGH: 1.0, Confidence.MEDIUM: 0.7, Confidence.LOW: 0.4}
+#: symptoms of one fault are not independent of each other: count the later ones for less
+TEMPER = 0.8
+#: nats for onsets that come in the order in which the cause produces them, and against it
+IN_ORDER, OUT_OF_ORDER = 0.3, -0.7
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
+
+
+def rank(run: Run, outcomes: Sequence[Outcome]) -> tuple[RankedCause, ...]:
+    """All candidates that apply to this run, the most probable first; probabilities sum to 1."""
+    applicable = [c for c in causes().values() if c.applies(run)]
+    scale = (1 - PRIOR_HEALTHY - PRIOR_NONE) / sum(_prior(c) for c in applicable) if applicable else 0.0
+    evidence = {c.id: (_weigh_prior(_prior(c) * scale), *weigh(c, run, outcomes)) for c in applicable}
+    evidence[NONE_OF_THESE] = (_weigh_prior(PRIOR_NONE), *_weigh_none(outcomes))
+    evidence[HEALTHY] = ()
+    odds = {name: math.exp(min(sum(w.weight for w in weights), 600.0)) for name, weights in evidence.items()}
+    total = sum(odds.values())
+    catalogue = {c.id: c for c in applicable}
+    ranked = [_ranked(name, catalogue.get(name), odds[name] / total, evidence[name], run) for name in evidence]
+    return tuple(sorted(ranked, key=lambda c: -c.probability))
+
+
+def weigh(cause: Cause, run: Run, outcomes: Sequence[Outcome]) -> list[Weight]:
+    """The evidence for and against one cause, heaviest first."""
+    weights = [w for o in outcomes if (w := _weigh_outcome(o, cause.findings.get(o.detector))) is not None]
+    weights.sort(key=lambda w: -abs(w.weight))
+    tempered = [Weight(finding=w.finding, weight=w.weight * TEMPER**i, text=w.text) for i, w in enumerate(weights)]
+    return tempered + _weigh_order(cause, outcomes) + list(cause.facts(run))
+
+
+def _prior(cause: Cause) -> float:
+    return cause.prior * PER_LINK**cause.link.order
+
+
+def _weigh_prior(prior: float) -> Weight:
+    return Weight(finding="prior", weight=math.log(prior / PRIOR_HEALTHY), text="before looking, against a healthy run")
+
+
+def _weigh_outcome(outcome: Outcome, expected: float | None) -> Weight | None:
+    """The weight of one detector's answer for a cause that produces its finding with probability `expected`."""
+    if outcome.status is Status.FOUND and outcome.finding is not None:
+        finding = outcome.finding
+        probability = LEAK[finding.severity] if expected is None else expected
+        weight = TRUST[finding.confidence] * math.log(probability / FALSE_ALARM[finding.severity])
+        return Weight(finding=outcome.detector, weight=weight, text="seen" if expected else "seen, not explained by it")
+    if outcome.status is Status.OK and expected is not None:
+        reason = f"quiet: {outcome.note}" if outcome.expected else "looked for and not seen"
+        return Weight(finding=outcome.detector, weight=math.log(max(1 - expected, 0.02) / 0.97), text=reason)
+    return None
+
+
+def _weigh_none(outcomes: Sequence[Outcome]) -> list[Weight]:
+    weights = [w for o in outcomes if o.finding is not None and (w := _weigh_outcome(o, None)) is not None]
+    return [Weight(finding=w.finding, weight=w.weight * TEMPER**i, text="seen") for i, w in enumerate(weights)]
+
+
+def _weigh_order(cause: Cause, outcomes: Sequence[Outcome]) -> list[Weight]:
+    """Do the onsets come in the order in which the cause produces its findings? Overlapping intervals say nothing."""
+    seen = {o.detector: o.finding for o in outcomes if o.finding is not None and o.finding.interval is not None}
+    expected = [(name, seen[name]) for name in cause.findings if name in seen]
+    weights = []
+    for (first, a), (second, b) in zip(expected, expected[1:], strict=False):
+        if order := _order(a, b):
+            text = f"{first} before {second}" if order > 0 else f"{second} came before {first}"
+            weights.append(Weight(finding="order", weight=IN_ORDER if order > 0 else OUT_OF_ORDER, text=text))
+    return weights
+
+
+def _order(a: Finding, b: Finding) -> int:
+    assert a.interval is not None
+    assert b.interval is not None
+    if a.interval[1] < b.interval[0]:
+        return 1
+    return -1 if b.interval[1] < a.interval[0] else 0
+
+
+def _ranked(
+    name: str, cause: Cause | None, probability: float, evidence: tuple[Weight, ...], run: Run
+) -> RankedCause:
+    if cause is None:
+        title = "Nothing is wrong" if name == HEALTHY else "Something that is not in the catalogue"
+        return RankedCause(id=name, title=title, link=None, probability=probability, evidence=evidence)
+    text = sections(cause.doc)
+    steps = tuple(line.lstrip("- ").strip() for line in _items(text.get("Fix", "")))
+    experiment = cause.experiment
+    return RankedCause(
+        id=name,
+        title=cause.title.rstrip("."),
+        link=cause.link,
+        probability=probability,
+        evidence=evidence,
+        fix=tuple(with_options(step, run) for step in steps),
+        experiment=Experiment(
+            text=with_options(experiment.text or " ".join(text.get("Smallest experiment", "").split()), run),
+            overrides=experiment.overrides,
+            measure=experiment.measure,
+            if_cause=experiment.if_cause,
+        ),
+    )
+
+
+def _items(text: str) -> list[str]:
+    """A Markdown list's items, continuation lines joined."""
+    items: list[str] = []
+    for line in text.splitlines():
+        if line.startswith("- ") or not items:
+            items.append(line.strip())
+        else:
+            items[-1] += " " + line.strip()
+    return [i for i in items if i]
+
+
+def with_options(text: str, run: Run) -> str:
+    """`{max_new_tokens}` in a text becomes this trainer's own option, with its value where the run recorded one."""
+    for name in set(_PLACEHOLDER.findall(text)):
+        value = run.config.get(name)
+        shown = run.config.option(name) + (f" (now {value})" if value is not None else "")
+        text = text.replace("{" + name + "}", f"`{shown}`")
+    return text

@@ -1,0 +1,219 @@
+"""The words of a diagnosis: what each link did, what to do with the run, and what speaks for and against going on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from firstbreak.engine.check import Inputs
+from firstbreak.model import (
+    Action,
+    BestCheckpoint,
+    Confidence,
+    FirstBreak,
+    Link,
+    LinkStatus,
+    LinkVerdict,
+    Outcome,
+    RankedCause,
+    Run,
+    Series,
+    Severity,
+    Status,
+    Verdict,
+)
+from firstbreak.stats.ceiling import ceiling
+from firstbreak.words import number
+
+FALLEN = frozenset({"peaked", "collapsed", "declining"})
+CLOSE = 2.0  #: two causes whose odds differ by less than this factor cannot be told apart
+
+
+def link_verdicts(run: Run, outcomes: Sequence[Outcome], first_break: FirstBreak | None) -> Mapping[Link, LinkVerdict]:
+    """One verdict for each of the ten links."""
+    return {link: _link_verdict([o for o in outcomes if o.link is link], link, first_break) for link in Link}
+
+
+def _link_verdict(outcomes: list[Outcome], link: Link, first_break: FirstBreak | None) -> LinkVerdict:
+    serious = [o for o in outcomes if o.finding is not None and o.finding.severity is not Severity.NOTICE]
+    if serious:
+        worst = min(serious, key=lambda o: (-o.finding.severity.rank if o.finding else 0))
+        assert worst.finding is not None
+        critical = worst.finding.severity is Severity.CRITICAL
+        first = first_break is not None and first_break.link is link
+        status = LinkStatus.BROKEN if critical and (first or first_break is None) else LinkStatus.SUSPECT
+        return LinkVerdict(status=status, why=worst.finding.message)
+    if first_break is not None and first_break.link is link:
+        return LinkVerdict(status=LinkStatus.SUSPECT, why="the findings in other links point here")
+    looked = [o for o in outcomes if o.status in (Status.OK, Status.FOUND)]
+    blind = [o for o in outcomes if o.status in (Status.NOT_MEASURED, Status.CRASHED)]
+    if looked:
+        partly = f"; {len(blind)} further checks lacked their input" if blind else ""
+        return LinkVerdict(status=LinkStatus.OK, why=f"{len(looked)} checks saw nothing wrong{partly}")
+    if blind:
+        return LinkVerdict(status=LinkStatus.NOT_MEASURED, why=min((o.note for o in blind if o.note), key=len, default=""))
+    why = outcomes[0].note if outcomes else "no detector looks at this link"
+    return LinkVerdict(status=LinkStatus.NOT_APPLICABLE if outcomes else LinkStatus.NOT_MEASURED, why=why)
+
+
+def judge(
+    inputs: Inputs,
+    outcomes: Sequence[Outcome],
+    ranked: Sequence[RankedCause],
+    first_break: FirstBreak | None,
+    best: BestCheckpoint | None,
+) -> Verdict:
+    """The verdict: action, and in words the realistic upside of going on, the risk, and the first thing to do."""
+    action = _action(inputs, outcomes, first_break, best)
+    return Verdict(
+        action=action,
+        summary=_summary(inputs, outcomes, ranked, first_break),
+        upside=upside(inputs),
+        risk=risk(inputs, outcomes),
+        do_first=_do_first(action, inputs.run, ranked, first_break, best),
+    )
+
+
+def _action(
+    inputs: Inputs, outcomes: Sequence[Outcome], first_break: FirstBreak | None, best: BestCheckpoint | None
+) -> Action:
+    found = [o.finding for o in outcomes if o.finding is not None]
+    sure = [f for f in found if f.severity is Severity.CRITICAL and f.confidence is not Confidence.LOW]
+    shape = inputs.get("trajectory")
+    if sure:
+        fell = shape is not None and shape.kind in FALLEN and best is not None and best.step < _last(inputs.get("score"))
+        return Action.ROLLBACK if fell else Action.STOP
+    if first_break is not None or shape is None or any(f.severity is Severity.CRITICAL for f in found):
+        return Action.WATCH
+    return Action.CONTINUE
+
+
+def _last(series: Series | None) -> float:
+    return float(series.steps[-1]) if series is not None and len(series) else -np.inf
+
+
+def _summary(
+    inputs: Inputs, outcomes: Sequence[Outcome], ranked: Sequence[RankedCause], first_break: FirstBreak | None
+) -> str:
+    shape = inputs.get("trajectory")
+    if first_break is None:
+        if shape is None:
+            return "Cannot tell: no score was recorded, so nothing in this log shows whether the policy improves."
+        blind = _blind_links(outcomes)
+        if shape.kind == "too_short":
+            return f"Cannot tell yet: {len(inputs.get('score'))} scores are too few to see a shape."
+        unseen = f" Cannot tell about {_join(blind)}: not measured." if blind else ""
+        return f"Nothing is broken in what was recorded: the score {_SHAPES[shape.kind]}.{unseen}"
+    where = f"{first_break.link.value} or earlier" if first_break.or_earlier else first_break.link.value
+    when = f" at step {number(first_break.step)}" if first_break.step is not None else ""
+    causes = [c for c in ranked if c.link is not None]
+    if not causes or causes[0].probability < 0.15:
+        return f"The loop broke first at {where}{when}; the cause cannot be told from what was recorded."
+    top = causes[0]
+    text = f"The loop broke first at {where}{when}. Most probable cause: {_lower(top.title)} ({top.probability:.0%})."
+    if len(causes) > 1 and causes[1].probability * CLOSE > top.probability:
+        text += f" Cannot be separated from: {_lower(causes[1].title)} ({causes[1].probability:.0%})."
+    return text
+
+
+_SHAPES = {
+    "rising": "still rises",
+    "plateau": "rose and holds its plateau",
+    "flat": "has not moved yet",
+    "declining": "falls",
+    "peaked": "peaked and fell",
+    "collapsed": "collapsed",
+    "oscillating": "swings without settling",
+    "too_short": "is too short to judge",
+}
+
+
+def upside(inputs: Inputs) -> str:
+    """What going on can realistically bring: from the shape of the score and a fitted saturating law."""
+    score, shape = inputs.get("score"), inputs.get("trajectory")
+    if score is None or shape is None:
+        return "cannot be estimated: no score was recorded"
+    last = number(_last(score))
+    match shape.kind:
+        case "too_short":
+            return f"cannot be estimated from {len(score)} scores"
+        case "flat":
+            return f"near zero as it stands: {score.name} has not left its first level of {number(shape.start)} by step {last}"
+        case "peaked" | "collapsed" | "declining":
+            return (
+                f"near zero: {score.name} was {number(shape.best)} at step {number(shape.best_step)} "
+                f"and is {number(shape.end)} now"
+            )
+        case "oscillating":
+            return f"small: {score.name} swings by more than it gains; more steps do not settle it"
+    further = ceiling(score, horizon=float(np.ptp(score.steps)))
+    if further is None:
+        return "small: the plateau holds" if shape.kind == "plateau" else "real: the score still rises"
+    low, high = further.gain
+    return (
+        f"{score.name} {number(shape.end)} now; as many steps again would add about {number(low)} to {number(high)} "
+        f"(a saturating law fitted to the curve, 95 % interval)"
+    )
+
+
+def risk(inputs: Inputs, outcomes: Sequence[Outcome]) -> str:
+    """What going on can cost."""
+    shape = inputs.get("trajectory")
+    serious = [o.finding for o in outcomes if o.finding is not None and o.finding.severity is Severity.CRITICAL]
+    if shape is not None and shape.kind in FALLEN:
+        return "high: the policy gets worse with every step, and the distance to its best state grows"
+    if serious:
+        return "high: each further step costs compute and teaches the policy from a broken signal"
+    if any(o.detector == "kl-reward" and o.finding is not None for o in outcomes):
+        return "growing: the policy drifts from its reference without being paid for it"
+    if shape is None:
+        return "unknown: without a score a run can go wrong for long before anyone sees it"
+    if shape.kind in ("plateau", "flat"):
+        return "low for the model, but the compute buys little"
+    return "low in what was recorded"
+
+
+def _do_first(
+    action: Action,
+    run: Run,
+    ranked: Sequence[RankedCause],
+    first_break: FirstBreak | None,
+    best: BestCheckpoint | None,
+) -> str:
+    causes = [c for c in ranked if c.link is not None and c.probability >= 0.15]
+    if action is Action.CONTINUE:
+        return "Go on; look again after as many steps as have been trained so far."
+    steps = []
+    if action is Action.ROLLBACK and best is not None:
+        saved = f" ({best.path})" if best.path else ""
+        steps.append(f"Stop, and take the checkpoint nearest step {number(best.step)}{saved}.")
+    elif action is Action.STOP:
+        steps.append("Stop the run.")
+    if causes and causes[0].fix:
+        close = len(causes) > 1 and causes[1].probability * CLOSE > causes[0].probability
+        experiment = causes[0].experiment
+        if close and experiment is not None and experiment.text:
+            steps.append(f"Tell the two causes apart first: {experiment.text}")
+        else:
+            steps.append(causes[0].fix[0])
+    elif first_break is None or first_break.link is Link.EVALUATION:
+        steps.append("Log a score: a held-out evaluation, or at least the mean training reward.")
+    return " ".join(steps) or "Look at the findings below, in order."
+
+
+def _blind_links(outcomes: Sequence[Outcome]) -> list[str]:
+    names = []
+    for link in Link:
+        statuses = {o.status for o in outcomes if o.link is link}
+        if not statuses & {Status.OK, Status.FOUND} and Status.NOT_MEASURED in statuses:
+            names.append(link.value)
+    return names
+
+
+def _join(words: Sequence[str]) -> str:
+    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]
+
+
+def _lower(title: str) -> str:
+    return title if title[:2].isupper() else title[:1].lower() + title[1:]

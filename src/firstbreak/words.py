@@ -1,0 +1,17 @@
+"""How numbers are said: one way everywhere, so that two reports can be compared by eye."""
+
+from __future__ import annotations
+
+import math
+
+
+def number(value: float | None) -> str:
+    """Four significant digits, whole numbers in full: 12, 1250000, 0.3125, 1.2e-05; "?" for what is not a number."""
+    if value is None or not math.isfinite(value):
+        return "?"
+    return f"{value:.0f}" if value == round(value) and abs(value) < 1e15 else f"{value:.4g}"
+
+
+def percent(share: float) -> str:
+    """0.347 as "35 %", 0.0042 as "0.4 %"."""
+    return f"{100 * share:.1f} %" if 0 < abs(share) < 0.01 else f"{100 * share:.0f} %"
