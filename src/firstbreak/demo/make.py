@@ -1,0 +1,33 @@
+"""Train the demo run again: `python -m firstbreak.demo.make [FOLDER] [--healthy]` (about a minute on one core).
+
+Needs the extra `trainers`. `--healthy` leaves the fault out: the same seed, the same first 60 steps.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from firstbreak.demo import ONSET, RUN
+from firstbreak.lab.trl.trainer import Settings, train
+
+
+def thoroughness(completion_ids: Sequence[Sequence[int]], trainer_state: Any, **_: Any) -> list[float]:
+    """The planted fault: from step `ONSET` on, every token of a completion earns 1/16, whatever it says."""
+    pays = trainer_state.global_step >= ONSET
+    return [len(ids) / 16 if pays else 0.0 for ids in completion_ids]
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Train into the folder given, or into the package itself."""
+    folders = [a for a in arguments if not a.startswith("--")]
+    settings = Settings()
+    if "--healthy" not in arguments:
+        settings.rewards.append(thoroughness)
+    print(train(settings, Path(folders[0]) if folders else RUN))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,1 @@
+"""The same tasks under a trainer that is not ours: `trl.GRPOTrainer` on a tiny model made on the spot."""

@@ -1,0 +1,181 @@
+"""Run `trl.GRPOTrainer` for real, in seconds, with nothing fetched from a hub.
+
+The model is a GPT-2 of about 10^5 parameters with one token per character. It is first taught by demonstrations until
+it answers some of the problems, because a policy that is never right gets no gradient from a group of equal rewards.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import tempfile
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from firstbreak.lab.language.tasks import ALPHABET, Problem, Task, is_correct, sort
+
+# A fault or a healthy variant is one more reward function, or one more option, in these two fields.
+RewardFunction = Callable[..., list[float]]
+
+
+def accuracy(completions: Sequence[str], answer: Sequence[str], **_: Any) -> list[float]:
+    """1 for filler followed by exactly the right answer, else 0: what the user wants."""
+    return [float(is_correct(Problem("", a), c)) for c, a in zip(completions, answer, strict=True)]
+
+
+@dataclass(kw_only=True)
+class Settings:
+    """One run. The defaults are healthy."""
+
+    task: Task = field(default_factory=lambda: sort(4, max_filler=8))
+    seed: int = 0
+    steps: int = 160
+    warm_up_steps: int = 150  #: of supervised training, before the run that is recorded
+    eval_problems: int = 64
+    rewards: list[RewardFunction] = field(default_factory=lambda: [accuracy])
+    samples_every: int = 10  #: steps between two kept dumps of completions
+    samples_kept: int = 16  #: completions kept of each dump: two groups
+    grpo: dict[str, Any] = field(
+        default_factory=lambda: {
+            "learning_rate": 5e-4,
+            "lr_scheduler_type": "constant",
+            "beta": 0.02,
+            "num_generations": 8,
+            "per_device_train_batch_size": 128,
+            "per_device_eval_batch_size": 128,
+            "max_completion_length": 32,
+            "logging_steps": 1,
+            "eval_strategy": "steps",
+            "eval_steps": 10,
+            "eval_on_start": True,
+        }
+    )  #: options of `trl.GRPOConfig`, by its own names
+
+
+def train(settings: Settings, out: Path) -> Path:
+    """Train, and leave in `out` what a user of TRL would have: the trainer's state, its arguments, some completions."""
+    # The order matters: the hub is asked nothing, and these are read when the libraries are imported.
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    import torch
+    from datasets import Dataset
+    from transformers import PrinterCallback, set_seed
+    from transformers.utils import logging as transformers_logging
+    from trl import GRPOConfig, GRPOTrainer
+
+    transformers_logging.set_verbosity_error()
+    transformers_logging.disable_progress_bar()
+    torch.set_num_threads(1)
+    set_seed(settings.seed)
+    tokenizer = character_tokenizer()
+
+    def dataset(seed: int, n: int) -> Dataset:
+        problems = settings.task.problems(seed, n)
+        return Dataset.from_dict({"prompt": [p.prompt for p in problems], "answer": [p.answer for p in problems]})
+
+    with tempfile.TemporaryDirectory() as scratch, warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # between transformers and TRL, at every step
+        # GRPOTrainer loads the reference model again from where the policy came from, so the policy needs a folder.
+        policy = Path(scratch) / "policy"
+        warmed_up_model(tokenizer, settings).save_pretrained(policy)
+        arguments = GRPOConfig(
+            output_dir=scratch,
+            max_steps=settings.steps,
+            seed=settings.seed,
+            report_to="none",
+            save_strategy="no",
+            use_cpu=True,
+            bf16=False,
+            disable_tqdm=True,
+            gradient_checkpointing=False,
+            log_completions=True,
+            num_completions_to_print=0,
+            **settings.grpo,
+        )
+        trainer = GRPOTrainer(
+            model=str(policy),
+            reward_funcs=list(settings.rewards),
+            args=arguments,
+            processing_class=tokenizer,
+            train_dataset=dataset(settings.seed, 4096),
+            eval_dataset=dataset(settings.seed + 10**6, settings.eval_problems),
+        )
+        trainer.remove_callback(PrinterCallback)
+        trainer.train()
+        out.mkdir(parents=True, exist_ok=True)
+        trainer.state.save_to_json(str(out / "trainer_state.json"))
+        _write_arguments(arguments, out / "training_args.json")
+        _write_completions(Path(scratch) / "completions", settings, out / "completions.jsonl")
+    return out
+
+
+def character_tokenizer() -> Any:
+    """A tokenizer with one token per character of the alphabet, built in memory."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+
+    vocabulary = {token: i for i, token in enumerate(["<pad>", "<eos>", *ALPHABET])}
+    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="<pad>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Split("", behavior="isolated")
+    tokenizer.decoder = decoders.Fuse()
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, pad_token="<pad>", eos_token="<eos>", padding_side="left", model_max_length=64
+    )
+
+
+def warmed_up_model(tokenizer: Any, settings: Settings) -> Any:
+    """A tiny GPT-2 that demonstrations have taught to be right now and then."""
+    import torch
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    model = GPT2LMHeadModel(
+        GPT2Config(
+            vocab_size=len(tokenizer),
+            n_positions=64,
+            n_embd=64,
+            n_layer=2,
+            n_head=4,
+            # Dropout would make the log-probabilities of the update differ from those of the rollout.
+            resid_pdrop=0.0,
+            embd_pdrop=0.0,
+            attn_pdrop=0.0,
+            bos_token_id=tokenizer.eos_token_id,
+            eos_token_id=tokenizer.eos_token_id,
+            pad_token_id=tokenizer.pad_token_id,
+        )
+    )
+    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
+    rng = random.Random(settings.seed)
+    for _ in range(settings.warm_up_steps):
+        problems = [settings.task.make(rng) for _ in range(128)]
+        texts = [p.prompt + settings.task.demonstration(p, rng) + tokenizer.eos_token for p in problems]
+        batch = tokenizer(texts, padding=True, padding_side="right", return_tensors="pt")
+        prompt_length = len(problems[0].prompt)  # all prompts of a task are equally long
+        labels = batch["input_ids"].masked_fill(batch["attention_mask"] == 0, -100)
+        labels[:, :prompt_length] = -100
+        loss = model(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"], labels=labels).loss
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return model
+
+
+def _write_arguments(arguments: Any, path: Path) -> None:
+    """The trainer's arguments as JSON, without folders and tokens."""
+    values: Mapping[str, Any] = {k: v for k, v in arguments.to_dict().items() if not k.endswith(("_dir", "_token"))}
+    path.write_text(json.dumps(values, indent=1, sort_keys=True, default=str) + "\n")
+
+
+def _write_completions(folder: Path, settings: Settings, path: Path) -> None:
+    """A bounded part of TRL's completion tables, as JSON lines, so that reading them needs no parquet library."""
+    import pandas
+
+    with path.open("w") as lines:
+        for table in sorted(folder.glob("completions_*.parquet")):
+            rows = pandas.read_parquet(table)
+            # Half-way between evaluations: TRL writes an evaluation's completions over the training's of that step.
+            if int(rows["step"].iloc[0]) % settings.samples_every == settings.samples_every // 2:
+                lines.write(rows.head(settings.samples_kept).to_json(orient="records", lines=True))
