@@ -1,0 +1,48 @@
+"""The usable part of a curve: finite, in order of steps, on a scale where no arithmetic can overflow."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from firstbreak.model import Series
+
+CONSTANT = 1e-11  # relative spread below which a curve is its own rounding error
+
+
+def points(curve: Series | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Steps and values, float64 (n,), of the finite points in order of steps; an array's steps are its indices."""
+    if isinstance(curve, Series):
+        steps, values = np.asarray(curve.steps, float), np.asarray(curve.values, float)
+    else:
+        values = np.asarray(curve, float)
+        steps = np.arange(len(values), dtype=float)
+    keep = np.isfinite(steps) & np.isfinite(values)
+    steps, values = steps[keep], values[keep]
+    if np.any(np.diff(steps) < 0):
+        order = np.argsort(steps, kind="stable")
+        steps, values = steps[order], values[order]
+    return steps, values
+
+
+def rescale(values: np.ndarray) -> tuple[np.ndarray, float, float]:
+    """`(z, centre, scale)` with values = centre + scale * z, median(z) = 0 and max |z| = 1 (all 0 for a constant).
+
+    Everything downstream works on z, so that 1e300 and 1e-300 are curves like any other.
+    """
+    top = float(np.max(np.abs(values), initial=0.0))
+    if top == 0.0:
+        return np.zeros(len(values)), 0.0, 1.0
+    unit = values / top
+    centre = float(np.median(unit))
+    unit = unit - centre
+    size = float(np.max(np.abs(unit)))
+    if size <= CONSTANT:
+        return np.zeros(len(values)), centre * top, 1.0
+    return unit / size, centre * top, size * top
+
+
+def block_means(values: np.ndarray, at_most: int) -> tuple[np.ndarray, np.ndarray]:
+    """Means of (nearly) equal consecutive blocks and the index of each block's first point; a short curve as it is."""
+    starts = np.unique(np.linspace(0, len(values), min(at_most, len(values)), endpoint=False).astype(int))
+    sizes = np.diff(np.append(starts, len(values)))
+    return np.add.reduceat(values, starts) / sizes, starts
