@@ -3,13 +3,14 @@
 A reader is a module with
 
     DESCRIPTION: str                                    one line: who writes this file
-    def sniff(path: Path, head: bytes) -> bool          cheap; `head` is the first 4 KiB; never raises, imports nothing heavy
-    def read(path: Path, resume=None) -> Recording      raises Unreadable with one clear line; otherwise keeps what is whole
+    def sniff(path: Path, head: bytes) -> bool          cheap, never raises; `head` is the first 4 KiB
+    def read(path: Path, resume=None) -> Recording      keeps what is whole; else raises Unreadable
     def samples(path: Path) -> Iterator[Sample]         optional: streams the completions that the file holds
 
 and, where several readers could claim a file, PRIORITY (an int, default 0; the highest claim wins).
 
 `read(path, resume=recording.resume)` returns only what has been appended since, so the same code serves a live run.
+Where the file was rewritten or cut in the meantime, it is read anew and the Recording says `replaces=True`.
 Nothing from a log is ever executed or unpickled.
 """
 
@@ -33,7 +34,10 @@ class Unreadable(Exception):
 
 @dataclass(kw_only=True, eq=False)
 class Curve:
-    """One raw name's numbers in file order. Arrays of equal length; NaN and infinities as logged; absent cells left out."""
+    """One raw name's numbers in file order, in arrays of equal length.
+
+    NaN and infinities are kept as they were logged; absent cells are left out.
+    """
 
     index: np.ndarray  #: float64 (n,): the step where the format carries one, else the row number
     values: np.ndarray  #: float64 (n,)
@@ -46,7 +50,9 @@ class Recording:
 
     format: str  #: the reader's name
     curves: dict[str, Curve] = field(default_factory=dict)
-    indexed_by: str = "row"  #: "step" where `Curve.index` is the logged step, "row" where the dialect must choose the axis
+    indexed_by: str = (
+        "row"  #: "step" where `Curve.index` is the logged step, "row" where the dialect must choose the axis
+    )
     segment: np.ndarray | None = None  #: (rows,) restart segment of each row, where the file marks restarts itself
     config: dict[str, Any] = field(default_factory=dict)  #: raw hyperparameters, nested keys joined with "."
     order: float = 0.0  #: place among files of one run (creation time in seconds), for restarts over several files
@@ -54,3 +60,4 @@ class Recording:
     damage: list[str] = field(default_factory=list)  #: what was lost, each with place and remedy
     notes: list[str] = field(default_factory=list)  #: facts: "tail is still being written", versions, ...
     resume: Any = None  #: opaque: pass it to the next read() of the same file
+    replaces: bool = False  #: resumed on a file that was rewritten since: these curves replace the earlier ones

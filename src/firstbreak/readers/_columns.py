@@ -1,0 +1,118 @@
+"""Rows of named cells, gathered into curves and constants while a file streams by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from firstbreak.readers import Curve
+
+#: Objects under these names are hyperparameters that the writer repeats in every row, not metrics.
+CONFIG_NAMES = frozenset({"config", "hyperparameters", "hyperparams", "hparams", "params", "args"})
+_VARIES = object()
+
+
+class Columns:
+    """Curves by name. A name may be absent from any row; its curve then has no point there."""
+
+    def __init__(self) -> None:
+        self._parts: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {}
+        self._cells: dict[str, tuple[list[float], list[float]]] = {}
+        self._text: dict[str, Any] = {}
+        self.config: dict[str, Any] = {}
+        self.not_numbers: set[str] = set()  #: names of lists and other things that are neither curve nor constant
+
+    def extend(self, name: str, index: np.ndarray, values: np.ndarray) -> None:
+        """Adds a run of points of one name, shapes (n,)."""
+        if name in self._cells:
+            self._settle(name)
+        self._parts.setdefault(name, []).append((index, values))
+
+    def add(self, name: str, index: float, value: float) -> None:
+        """Adds one point."""
+        cells = self._cells.get(name)
+        if cells is None:
+            cells = self._cells[name] = ([], [])
+        cells[0].append(index)
+        cells[1].append(value)
+
+    def add_text(self, name: str, value: str) -> None:
+        """Notes a text: a name that holds one and the same text in every row is a fact about the run."""
+        if self._text.setdefault(name, value) != value:
+            self._text[name] = _VARIES
+
+    def add_object(self, name: str, index: float, value: Any) -> None:
+        """Adds whatever a cell holds: a number, a text, or an object, whose leaves get names joined with '/'."""
+        if isinstance(value, Mapping) and name.rpartition("/")[2].lower() in CONFIG_NAMES:
+            self.config.update(leaves(value, "."))
+        elif isinstance(value, Mapping):
+            for key, leaf in leaves(value, "/"):
+                self._add_leaf(f"{name}/{key}" if name else key, index, leaf)
+        else:
+            self._add_leaf(name, index, value)
+
+    def _add_leaf(self, name: str, index: float, value: Any) -> None:
+        if isinstance(value, (int, float)):
+            self.add(name, index, _as_float(value))
+        elif isinstance(value, str):
+            self.add_text(name, value)
+        elif value is not None:
+            self.not_numbers.add(name)
+
+    def _settle(self, name: str) -> None:
+        """Turns the single points of a name into a run of points."""
+        index, values = self._cells.pop(name)
+        self._parts.setdefault(name, []).append((np.array(index, dtype=float), np.array(values, dtype=float)))
+
+    def curves(self) -> dict[str, Curve]:
+        """The curves, in order of first appearance. Curves with the same rows share one index array."""
+        for name in list(self._cells):
+            self._settle(name)
+        shared: dict[tuple[int, ...], np.ndarray] = {}
+        curves = {}
+        for name, parts in self._parts.items():
+            rows = tuple(id(index) for index, _ in parts)
+            if rows not in shared:
+                shared[rows] = np.concatenate([index for index, _ in parts])
+            curves[name] = Curve(index=shared[rows], values=np.concatenate([values for _, values in parts]))
+        return curves
+
+    def constants(self) -> dict[str, Any]:
+        """The hyperparameters of the rows, and every text that is the same in all rows."""
+        texts = {name: text for name, text in self._text.items() if text is not _VARIES and name not in self._parts}
+        return {**texts, **self.config}
+
+    def notes(self) -> list[str]:
+        """What was left out because it is no number, in one line."""
+        names = sorted(self.not_numbers - self._parts.keys() - self._cells.keys())
+        if not names:
+            return []
+        more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+        return [f"not numbers, left out: {', '.join(names[:5])}{more}"]
+
+
+def leaves(tree: Mapping[Any, Any], joint: str, limit: int = 100_000) -> Iterator[tuple[str, Any]]:
+    """(path, value) of every leaf that is not an object, in the order of the tree. Raises ValueError above `limit`."""
+    stack = [("", iter(tree.items()))]
+    count = 0
+    while stack:
+        prefix, items = stack[-1]
+        for key, value in items:
+            if isinstance(value, Mapping):
+                stack.append((f"{prefix}{key}{joint}", iter(value.items())))
+                break
+            count += 1
+            if count > limit:
+                raise ValueError(f"more than {limit} values in one object")
+            yield f"{prefix}{key}", value
+        else:
+            stack.pop()
+
+
+def _as_float(value: int | float) -> float:
+    try:
+        return float(value)
+    except OverflowError:  # an int beyond 1e308
+        return float("inf") if value > 0 else float("-inf")

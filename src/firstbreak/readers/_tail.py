@@ -1,0 +1,112 @@
+"""The growing end of a text file: whole lines in bounded blocks, and the place to go on from next time.
+
+A line without its newline is still being written, so it is left for the next read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from firstbreak.readers import Unreadable
+
+BLOCK = 1 << 18  # fits the second-level cache: larger blocks parse more slowly
+MAX_LINE = 1 << 26  # a longer "line" is a binary blob or a broken writer, and would only fill the memory
+_PROBE = 4096
+
+
+@dataclass(frozen=True)
+class Cursor:
+    """Everything before `offset` has been read as whole records; `fingerprint` tells whether it is still the same."""
+
+    offset: int
+    rows: int  #: records read so far
+    fingerprint: bytes
+    context: Any = None  #: what the format needs to go on: a header, open blocks
+
+
+@dataclass
+class Lines:
+    """The whole lines of a file from `offset` on. `offset` follows the iteration; `skipped` counts oversized lines."""
+
+    file: BinaryIO
+    offset: int = 0
+    skipped: int = 0
+    unfinished: int = 0  #: bytes of the last line, which has no newline yet
+
+    def blocks(self) -> Iterator[bytes]:
+        """Blocks of whole lines, each ending in a newline; carriage returns before newlines are taken off."""
+        self.file.seek(self.offset)
+        rest = b""
+        while chunk := self.file.read(BLOCK):
+            end = chunk.rfind(b"\n") + 1
+            if not end:
+                rest += chunk
+                if len(rest) > MAX_LINE:
+                    self._skip_line(len(rest))
+                    rest = b""
+                continue
+            block, rest = rest + chunk[:end], chunk[end:]
+            self.offset += len(block)
+            yield block.replace(b"\r\n", b"\n") if b"\r" in block else block
+        self.unfinished = len(rest)
+
+    def rest(self) -> bytes:
+        """The unfinished last line, for formats that can tell whether it is whole. Call it after `blocks`."""
+        self.file.seek(self.offset)
+        return self.file.read(self.unfinished)
+
+    def _skip_line(self, seen: int) -> None:
+        """Moves behind a line that is too long, or to the end of the file."""
+        self.skipped += 1
+        self.offset += seen
+        while chunk := self.file.read(BLOCK):
+            newline = chunk.find(b"\n") + 1
+            if newline:
+                self.offset += newline
+                self.file.seek(self.offset)
+                return
+            self.offset += len(chunk)
+
+    def cursor(self, rows: int, context: Any = None) -> Cursor:
+        """The place behind the last whole line."""
+        return Cursor(self.offset, rows, _fingerprint(self.file, self.offset), context)
+
+
+def still_holds(path: Path, cursor: Cursor | None) -> Cursor | None:
+    """The cursor, if the part of the file before it is what was read then; None if it was rewritten or cut."""
+    if cursor is None:
+        return None
+    with open_file(path) as file:
+        return cursor if _fingerprint(file, cursor.offset) == cursor.fingerprint else None
+
+
+def open_file(path: Path) -> BinaryIO:
+    """Opens a regular file for reading. Raises Unreadable otherwise."""
+    if path.is_dir():
+        raise Unreadable(path, "is a directory, not a file", "give the file inside it, or the run's folder to diagnose")
+    try:
+        return path.open("rb")
+    except OSError as error:
+        raise Unreadable(path, error.strerror or str(error), "check that the file exists and may be read") from None
+
+
+def read_whole(path: Path, limit: int) -> bytes:
+    """All bytes of a file of at most `limit` bytes. Raises Unreadable where it is larger."""
+    with open_file(path) as file:
+        data = file.read(limit + 1)
+    if len(data) > limit:
+        raise Unreadable(path, f"is larger than {limit >> 20} MiB", "check that this is the file you meant")
+    return data
+
+
+def _fingerprint(file: BinaryIO, offset: int) -> bytes:
+    """A hash of the first and the last few KiB before `offset`; of less where the file has become shorter."""
+    file.seek(0)
+    start = file.read(min(offset, _PROBE))
+    file.seek(max(0, offset - _PROBE))
+    end = file.read(min(offset, _PROBE))
+    return hashlib.blake2b(start + end, digest_size=16).digest()

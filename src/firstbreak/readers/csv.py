@@ -1,0 +1,356 @@
+"""Tables of text: any header, cells between commas, tabs or semicolons.
+
+Wide tables have one column per metric and one row per log call; the row number is the index, and the dialect chooses
+the step column. Long tables (`step,metric,value`) carry the step in every row. The exports of the wandb and
+TensorBoard web pages are wide tables whose names are cleaned up.
+
+An empty cell is absent; `nan` was recorded. Cells that hold a dict (old RLlib) are flattened: names joined with "/"
+where they are metrics, with "." where the column is a config.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+
+from firstbreak.readers import Curve, Recording, Unreadable
+from firstbreak.readers._columns import Columns
+from firstbreak.readers._literal import number, parse
+from firstbreak.readers._tail import MAX_LINE, Lines, open_file, still_holds
+
+DESCRIPTION = "tables with a header: SB3 and RLlib progress.csv, Spinning Up progress.txt, Acme logs.csv, wandb exports"
+SUFFIXES = {".csv", ".tsv"}
+MAX_COLUMNS = 50_000
+MAX_HEADER = 1 << 22  # bytes
+
+_SEPARATORS = (",", "\t", ";")
+_LINES_TO_COMMAS = bytes.maketrans(b"\n", b",")
+_ABSENT = frozenset({"", "None", "null", "NULL", "NA", "N/A", "<NA>"})
+_STEP_NAMES = frozenset(
+    {"step", "steps", "_step", "global_step", "iteration", "iter", "epoch", "timestep", "timesteps"}
+)
+_METRIC_NAMES = frozenset({"metric", "name", "tag", "key", "variable", "metric_name"})
+_NUMBER_IN_WORD = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
+
+
+def sniff(path: Path, head: bytes) -> bool:
+    """A .csv or .tsv file, or another text file whose first two lines have the same number of tab-separated cells."""
+    if b"\0" in head or head.startswith((b"#{", b"{")):
+        return False
+    if path.suffix.lower() in SUFFIXES:
+        return True
+    lines = head.split(b"\n", 2)
+    return (
+        path.suffix.lower() in {".txt", ".dat"}
+        and len(lines) > 2
+        and 0 < lines[0].count(b"\t") == lines[1].count(b"\t")
+    )
+
+
+def read(path: Path, resume: Any = None) -> Recording:
+    """The table's curves; with `resume`, of the rows appended since."""
+    cursor = still_holds(path, resume)
+    with open_file(path) as file:
+        layout = cursor.context if cursor else _layout(path, file.readline(MAX_HEADER + 1))
+        lines = Lines(file, cursor.offset if cursor else layout.header_bytes)
+        table = _Table(path, layout, cursor.rows if cursor else 0)
+        for block in _whole_records(lines):
+            table.add(block)
+        recording = table.recording()
+        recording.resume = lines.cursor(table.rows, replace(layout, line=table.line, labels=table.labels))
+    if lines.unfinished:
+        recording.notes.append(f"the last line has no end yet, left for the next read ({lines.unfinished} bytes)")
+    if lines.skipped:
+        recording.damage.append(f"{lines.skipped} lines longer than {MAX_LINE >> 20} MiB left out; check the writer")
+    recording.replaces = resume is not None and cursor is None
+    return recording
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """What the header says."""
+
+    names: tuple[str, ...]
+    separator: str
+    header: bytes  #: the header line without its newline; a restarted writer may repeat it
+    header_bytes: int  #: where the rows begin
+    long: tuple[int, int, int] | None = None  #: columns of step, metric and value of a long table
+    line: int = 1  #: lines read so far
+    labels: dict[str, float] = field(default_factory=dict)  #: long tables: step words without a number, by appearance
+
+
+def _layout(path: Path, header: bytes) -> _Layout:
+    """Reads the header. Raises Unreadable where there is none."""
+    if not header.strip():
+        raise Unreadable(path, "is empty", "wait until the trainer has logged its first row")
+    if len(header) > MAX_HEADER:
+        raise Unreadable(
+            path, f"the header is longer than {MAX_HEADER >> 20} MiB", "check that it is a table", "line 1"
+        )
+    if b"\0" in header:
+        raise Unreadable(path, "is not text", "check that this is the file you meant", "line 1")
+    text = header.decode("utf-8-sig", "replace").rstrip("\r\n")
+    separator = max(_SEPARATORS, key=text.count)
+    if text.count(separator) >= MAX_COLUMNS:
+        raise Unreadable(path, f"has more than {MAX_COLUMNS} columns", "check that it is a table of metrics", "line 1")
+    cells = _rows(text, separator)[0]
+    if all(number(cell) is not None for cell in cells):
+        names = [f"column {i}" for i in range(1, len(cells) + 1)]
+        return _Layout(tuple(names), separator, b"", 0, line=0)
+    return _Layout(tuple(_distinct(cells)), separator, header.rstrip(b"\r\n"), len(header), _long(cells))
+
+
+def _long(names: list[str]) -> tuple[int, int, int] | None:
+    """The places of step, metric and value, if the header is that of a long table."""
+    lower = [name.strip().lower() for name in names]
+    step = next((i for i, name in enumerate(lower) if name in _STEP_NAMES), None)
+    metric = next((i for i, name in enumerate(lower) if name in _METRIC_NAMES), None)
+    if step is None or metric is None or "value" not in lower:
+        return None
+    return step, metric, lower.index("value")
+
+
+def _distinct(names: list[str]) -> Iterator[str]:
+    """Column names without the spaces around them; a repeated one gets a number, as in pandas: loss, loss.1."""
+    seen: dict[str, int] = {}
+    for name in (name.strip() for name in names):
+        count = seen.get(name, 0)
+        seen[name] = count + 1
+        yield f"{name}.{count}" if count else name
+
+
+def _whole_records(lines: Lines) -> Iterator[bytes]:
+    """Blocks that end between two records: a quoted cell may hold newlines."""
+    rest = b""
+    for block in lines.blocks():
+        block = rest + block
+        end = _end_of_records(block) if b'"' in block and len(block) < MAX_LINE else len(block)
+        if end:
+            yield block[:end]
+        rest = block[end:]
+    lines.offset -= len(rest)
+    lines.unfinished += len(rest)
+
+
+def _end_of_records(block: bytes) -> int:
+    """Where the last record of a block ends that has no open quote."""
+    end, quotes = len(block), block.count(b'"')
+    while end and quotes % 2:
+        start = block.rfind(b"\n", 0, end - 1) + 1
+        quotes -= block.count(b'"', start, end)
+        end = start
+    return end
+
+
+class _Table:
+    """Rows in, columns out."""
+
+    def __init__(self, path: Path, layout: _Layout, rows: int) -> None:
+        self.path, self.layout = path, layout
+        self.first, self.rows, self.line = rows, rows, layout.line
+        self.labels = dict(layout.labels)
+        self.columns = Columns()
+        self.segments: list[int] = []  #: the first row after every repeated header
+        self.ragged = 0
+        self.first_ragged = 0
+        self.parsed: dict[str, tuple[str, object]] = {}  #: the last dict cell of each column, which often repeats
+
+    def add(self, block: bytes) -> None:
+        """Adds whole lines. A line that repeats the header marks a restart of the writer."""
+        header = self.layout.header
+        if not header or header not in block:
+            self._add_rows(block)
+            return
+        for number_, piece in enumerate((b"\n" + block).split(b"\n" + header + b"\n")):
+            if number_:
+                self.segments.append(self.rows)
+                self.line += 1
+                piece = b"\n" + piece
+            self._add_rows(piece[1:] if piece.endswith(b"\n") or len(piece) < 2 else piece[1:] + b"\n")
+
+    def _add_rows(self, block: bytes) -> None:
+        if self.layout.long is None:
+            matrix = _numbers(block, len(self.layout.names), self.layout.separator)
+            if matrix is not None:
+                self._add_matrix(*matrix)
+                return
+        rows = _rows(block.decode("utf-8", "replace"), self.layout.separator)
+        width = len(self.layout.names)
+        whole = [row for row in rows if len(row) >= width and not any(row[width:])]
+        if len(whole) < len(rows):
+            ragged = [line for line, row in enumerate(rows, self.line + 1) if len(row) < width or any(row[width:])]
+            self.first_ragged = self.first_ragged or ragged[0]
+            self.ragged += len(ragged)
+        self.line += len(rows)
+        if self.layout.long:
+            self._add_long(whole)
+        else:
+            self._add_cells(whole)
+        self.rows += len(whole)
+
+    def _add_matrix(self, matrix: np.ndarray, absent: np.ndarray | None) -> None:
+        index = np.arange(self.rows, self.rows + len(matrix), dtype=float)
+        for column, name in enumerate(self.layout.names):
+            if absent is not None and absent[:, column].any():
+                keep = ~absent[:, column]
+                self.columns.extend(name, index[keep], matrix[keep, column])
+            else:
+                self.columns.extend(name, index, matrix[:, column])
+        self.rows += len(matrix)
+        self.line += len(matrix)
+
+    def _add_cells(self, rows: list[list[str]]) -> None:
+        for name, cells in zip(self.layout.names, zip(*rows, strict=False), strict=False):
+            present = [i for i, cell in enumerate(cells) if cell not in _ABSENT]
+            try:
+                values = np.array([float(cells[i]) for i in present])
+            except ValueError:
+                for i in present:
+                    self._add_cell(name, self.rows + i, cells[i])
+            else:
+                if present:
+                    self.columns.extend(name, np.array(present, dtype=float) + self.rows, values)
+
+    def _add_cell(self, name: str, row: int, cell: str) -> None:
+        value = number(cell)
+        if value is not None:
+            self.columns.add(name, row, value)
+        elif cell.startswith("{"):
+            self._add_dict(name, row, cell)
+        elif cell.startswith(("[", "(")):
+            self.columns.not_numbers.add(name)
+        else:
+            self.columns.add_text(name, cell)
+
+    def _add_dict(self, name: str, row: int, cell: str) -> None:
+        text, value = self.parsed.get(name, ("", None))
+        if text != cell:
+            try:
+                value = parse(cell)
+            except ValueError:
+                self.columns.not_numbers.add(name)
+                return
+            self.parsed[name] = (cell, value)
+        self.columns.add_object(name, row, value)
+
+    def _add_long(self, rows: list[list[str]]) -> None:
+        assert self.layout.long is not None
+        step, metric, value = self.layout.long
+        for row in rows:
+            logged = number(row[value])
+            if logged is not None:
+                self.columns.add(row[metric].strip(), self._step(row[step]), logged)
+            elif row[value] not in _ABSENT:
+                self.columns.add_text(row[metric].strip(), row[value])
+
+    def _step(self, word: str) -> float:
+        """The number in a step word (`epoch0.33`, `G=2`); without one ("start", "end"), its place among such words."""
+        found = _NUMBER_IN_WORD.search(word)
+        if found:
+            return float(found[0])
+        return self.labels.setdefault(word, float(len(self.labels)))
+
+    def recording(self) -> Recording:
+        curves, has_steps = _without_export_marks(self.columns.curves(), self.path)
+        recording = Recording(
+            format="csv",
+            curves=curves,
+            indexed_by="step" if self.layout.long or has_steps else "row",
+            config=self.columns.constants(),
+            notes=self.columns.notes(),
+        )
+        if self.segments:
+            starts = np.searchsorted(self.segments, np.arange(self.first, self.rows), side="right")
+            recording.segment = starts.astype(float)
+            recording.notes.append(f"the header is repeated {len(self.segments)} times: the writer was restarted")
+        if self.ragged:
+            recording.damage.append(
+                f"line {self.first_ragged}: {self.ragged} rows without the header's {len(self.layout.names)} cells "
+                "left out; check whether two writers share the file"
+            )
+        return recording
+
+
+def _rows(text: str, separator: str) -> list[list[str]]:
+    """The cells of every line. A stray quote that swallows the rest of the block is read as a plain character."""
+    if '"' not in text:
+        return [line.split(separator) for line in text.split("\n") if line]
+    try:
+        return [row for row in csv.reader(io.StringIO(text), delimiter=separator) if row]
+    except csv.Error:
+        return [row for row in csv.reader(io.StringIO(text), delimiter=separator, quoting=csv.QUOTE_NONE) if row]
+
+
+def _numbers(block: bytes, width: int, separator: str) -> tuple[np.ndarray, np.ndarray | None] | None:
+    """A block of plain numbers as (rows, width) floats and the mask of its empty cells; None if it holds anything else.
+
+    The block becomes one JSON array, which orjson reads several times faster than Python reads cells. JSON's grammar of
+    numbers is narrower than CSV's, so whatever it refuses goes the slow way.
+    """
+    if separator != ",":
+        block = block.replace(b",", b"\x00").replace(separator.encode(), b",")
+    raw = np.frombuffer(block, dtype=np.uint8)
+    ends = np.flatnonzero((raw == 44) | (raw == 10))  # "," and newline
+    if not len(ends) or len(ends) % width:
+        return None
+    marks = raw[ends].reshape(-1, width)
+    if (marks[:, -1] != 10).any() or (marks[:, :-1] != 44).any():
+        return None
+    empty = np.diff(ends, prepend=-1) == 1
+    cells = block.translate(_LINES_TO_COMMAS)[:-1]
+    if empty.any():
+        places = ends[empty].tolist()
+        cells = b"null".join(cells[i:j] for i, j in zip([0, *places], [*places, len(cells)], strict=True))
+    try:
+        values = np.array(_json_array(cells), dtype=float).reshape(-1, width)
+    except (ValueError, TypeError):
+        return None
+    return values, empty.reshape(-1, width) if empty.any() else None
+
+
+def _json_array(cells: bytes) -> list[float | None]:
+    """The cells as numbers, None for null and nan. Raises ValueError where there is anything else."""
+    try:
+        return orjson.loads(b"[" + cells + b"]")  # type: ignore[no-any-return]
+    except orjson.JSONDecodeError:
+        if b"nan" not in cells:
+            raise
+        return orjson.loads(b"[" + cells.replace(b"nan", b"null") + b"]")  # type: ignore[no-any-return]
+
+
+# --- exports of web pages --------------------------------------------------------------------------------------------
+
+
+def _without_export_marks(curves: dict[str, Curve], path: Path) -> tuple[dict[str, Curve], bool]:
+    """The metrics under their own names, and whether they are indexed by steps now."""
+    if set(curves) == {"Wall time", "Step", "Value"}:
+        return _tensorboard_export(curves, path), True
+    if any(f"{name}__MIN" in curves for name in curves):
+        return _wandb_export(curves), False
+    return curves, False
+
+
+def _tensorboard_export(curves: dict[str, Curve], path: Path) -> dict[str, Curve]:
+    """`run-<run>-tag-<tag>.csv` holds one metric; the tag is only in the file's name, with "/" written as "_"."""
+    name = path.stem.partition("-tag-")[2] or path.stem
+    value = curves["Value"]
+    return {name: Curve(index=curves["Step"].values, values=value.values, times=curves["Wall time"].values)}
+
+
+def _wandb_export(curves: dict[str, Curve]) -> dict[str, Curve]:
+    """`<run> - <metric>` with its `__MIN` and `__MAX`. Several runs in one file stay apart as `<metric>[run=<run>]`."""
+    plain = {name: curve for name, curve in curves.items() if not name.endswith(("__MIN", "__MAX"))}
+    runs = {name.partition(" - ")[0] for name in plain if " - " in name}
+    renamed = {}
+    for name, curve in plain.items():
+        run, joint, metric = name.partition(" - ")
+        renamed[name if not joint else metric if len(runs) == 1 else f"{metric}[run={run}]"] = curve
+    return renamed
