@@ -73,7 +73,7 @@ class Lines:
 
     def cursor(self, rows: int, context: Any = None) -> Cursor:
         """The place behind the last whole line."""
-        return Cursor(self.offset, rows, _fingerprint(self.file, self.offset), context)
+        return Cursor(self.offset, rows, fingerprint(self.file, self.offset), context)
 
 
 def still_holds(path: Path, cursor: Cursor | None) -> Cursor | None:
@@ -81,7 +81,7 @@ def still_holds(path: Path, cursor: Cursor | None) -> Cursor | None:
     if cursor is None:
         return None
     with open_file(path) as file:
-        return cursor if _fingerprint(file, cursor.offset) == cursor.fingerprint else None
+        return cursor if fingerprint(file, cursor.offset) == cursor.fingerprint else None
 
 
 def open_file(path: Path) -> BinaryIO:
@@ -103,7 +103,7 @@ def read_whole(path: Path, limit: int) -> bytes:
     return data
 
 
-def _fingerprint(file: BinaryIO, offset: int) -> bytes:
+def fingerprint(file: BinaryIO, offset: int) -> bytes:
     """A hash of the first and the last few KiB before `offset`; of less where the file has become shorter."""
     file.seek(0)
     start = file.read(min(offset, _PROBE))

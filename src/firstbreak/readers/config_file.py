@@ -1,0 +1,108 @@
+"""Hyperparameters beside a run: params.json, config.yaml, args.yml, hydra's resolved config, saved command lines.
+
+YAML is read with a loader that builds plain data only. Python tags (rl-zoo's OrderedDict) give the plain data below
+them; nothing is imported or called.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from firstbreak.readers import Recording, Unreadable
+from firstbreak.readers._columns import leaves
+from firstbreak.readers._json import loads
+from firstbreak.readers._tail import read_whole
+
+DESCRIPTION = "hyperparameter files: params.json, config.json, args.yml, config.yaml (rl-zoo, hydra, RLlib, TRL)"
+PRIORITY = -10
+MAX_BYTES = 1 << 22
+MAX_NODES = 200_000  #: after aliases are followed; a "billion laughs" file has 10**9 and fits in a kilobyte
+
+_YAML = {".yml", ".yaml"}
+_NAMES = re.compile(r"(.*[_.-])?(params|config|cfg|args|arguments|hparams|hyperparams|hyperparameters|options|flags)")
+_NOT_OURS = re.compile(r"(tokenizer|preprocessor|processor|image_processor|special_tokens|hydra|quantize).*")
+
+
+def sniff(path: Path, head: bytes) -> bool:
+    """A YAML or JSON file named like a config; the tokenizer's and hydra's own are not the run's."""
+    suffix, stem = path.suffix.lower(), path.stem.lower()
+    if b"\0" in head or _NOT_OURS.fullmatch(stem) or not _NAMES.fullmatch(stem):
+        return False
+    return suffix in _YAML or (suffix == ".json" and head.lstrip()[:1] in (b"{", b""))
+
+
+def read(path: Path, resume: Any = None) -> Recording:
+    """The hyperparameters, nested names joined with "."."""
+    data = read_whole(path, MAX_BYTES)
+    try:
+        tree = _yaml(data) if path.suffix.lower() in _YAML else loads(data)
+        config = dict(leaves(tree, ".", MAX_NODES)) if isinstance(tree, Mapping) else {}
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise Unreadable(path, f"no YAML: {error.problem}", "correct the file", f"line {line}") from None
+    except RecursionError:
+        raise Unreadable(path, "is nested too deeply", "check that it is a config") from None
+    except (ValueError, TypeError, yaml.YAMLError) as error:
+        raise Unreadable(
+            path, f"cannot be read ({error})".replace("\n", " "), "correct or re-export the file"
+        ) from None
+    if not config:
+        raise Unreadable(path, "holds no hyperparameters", "check that this is the file you meant")
+    return Recording(format="config_file", config=config, resume=True, replaces=resume is not None)
+
+
+def _yaml(data: bytes) -> Any:
+    loader = _PlainLoader(data)
+    try:
+        node = loader.get_single_node()
+        if node is None:
+            return None
+        if _size(node, {}) > MAX_NODES:
+            raise ValueError(f"more than {MAX_NODES} values after its aliases are followed")
+        return loader.construct_document(node)
+    finally:
+        loader.dispose()
+
+
+def _size(node: yaml.Node, known: dict[int, int]) -> int:
+    """How many nodes a tree has when every alias is written out."""
+    if id(node) not in known:
+        known[id(node)] = MAX_NODES + 1  # a node that contains itself
+        children: list[yaml.Node] = []
+        if isinstance(node, yaml.SequenceNode):
+            children = node.value
+        elif isinstance(node, yaml.MappingNode):
+            children = [part for pair in node.value for part in pair]
+        known[id(node)] = 1 + sum(_size(child, known) for child in children)
+    return known[id(node)]
+
+
+class _PlainLoader(yaml.SafeLoader):
+    """Python tags and unknown tags give the data below them."""
+
+    def plain(self, node: yaml.Node) -> Any:
+        if isinstance(node, yaml.MappingNode):
+            return self.construct_mapping(node, deep=True)
+        if isinstance(node, yaml.SequenceNode):
+            return self.construct_sequence(node, deep=True)
+        return self.construct_object(yaml.ScalarNode("tag:yaml.org,2002:str", node.value))
+
+    def ordered_dict(self, node: yaml.Node) -> Any:
+        """`!!python/object/apply:collections.OrderedDict [[[key, value], ...]]`."""
+        value = self.plain(node)
+        pairs = value[0] if isinstance(value, list) and len(value) == 1 else value
+        if isinstance(pairs, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
+            return {str(key): item for key, item in pairs}
+        return value
+
+
+_PlainLoader.add_constructor(
+    "tag:yaml.org,2002:python/object/apply:collections.OrderedDict",
+    _PlainLoader.ordered_dict,
+)
+_PlainLoader.add_multi_constructor("", lambda loader, suffix, node: loader.plain(node))

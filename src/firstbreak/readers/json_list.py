@@ -1,0 +1,111 @@
+"""A JSON list of flat records: results that were published as one file, such as the baselines of Dopamine.
+
+A key named like a step axis (`Iteration`, `step`, ...) is the index. Texts are labels: records with other labels are
+other curves, and where the axis starts again under the same label, another seed begins. The name says which:
+`Value[Agent=DQN,seed=0]`. Labels that never change and a single seed are left out of the name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from firstbreak.readers import Recording, Unreadable
+from firstbreak.readers._columns import Columns
+from firstbreak.readers._json import loads, whole_elements
+from firstbreak.readers._tail import read_whole
+
+DESCRIPTION = "a JSON list of records with labels and seeds (Dopamine's published baselines)"
+MAX_BYTES = 1 << 28
+MAX_LABELS = 100  #: a text with more values is a date or a message
+
+_AXES = ("step", "iteration", "global_step", "_step", "timesteps", "timestep", "total_timesteps", "epoch", "episode")
+
+Record = dict[str, Any]
+
+
+def sniff(path: Path, head: bytes) -> bool:
+    """A list whose first element is an object, over several lines or in a .json file."""
+    start = head.lstrip()
+    return start.startswith(b"[") and start[1:].lstrip().startswith(b"{") and path.suffix.lower() == ".json"
+
+
+def read(path: Path, resume: Any = None) -> Recording:
+    """All records, whole each time."""
+    records, damage = _records(path, read_whole(path, MAX_BYTES))
+    axis = _axis(records)
+    columns = Columns()
+    labels = _labels(records)
+    for row, (suffix, record) in enumerate(_named(records, labels, axis)):
+        index = row if axis is None else record[axis]
+        for key, value in record.items():
+            if key in labels:
+                continue
+            if key != axis:
+                columns.add_object(key + suffix, index, value)
+    return Recording(
+        format="json_list",
+        curves=columns.curves(),
+        indexed_by="step" if axis else "row",
+        config=columns.constants(),
+        damage=damage,
+        notes=columns.notes(),
+        resume=True,
+        replaces=resume is not None,
+    )
+
+
+def _records(path: Path, data: bytes) -> tuple[list[Record], list[str]]:
+    """The objects of the list, and what was lost: of a list cut in the middle, every whole record is kept."""
+    damage = []
+    try:
+        records = loads(data)
+    except ValueError:
+        text = data.decode("utf-8", "replace")
+        records, _ = whole_elements(text, text.find("["))
+        damage.append(f"cut after record {len(records)}; copy the file again for the rest")
+    records = [record for record in records if isinstance(record, dict)] if isinstance(records, list) else []
+    if not records:
+        raise Unreadable(path, "holds no whole record", "check that it is a JSON list of objects")
+    return records, damage
+
+
+def _axis(records: list[Record]) -> str | None:
+    """The key that is the step of every record."""
+    keys = {key.lower(): key for key in records[0]}
+    for name in _AXES:
+        key = keys.get(name)
+        if key and all(isinstance(record.get(key), (int, float)) for record in records):
+            return key
+    return None
+
+
+def _labels(records: list[Record]) -> list[str]:
+    """The keys that tell curves apart: texts with more than one value, but not many."""
+    texts = [key for key, value in records[0].items() if isinstance(value, str)]
+    return [key for key in texts if 1 < len({str(record.get(key)) for record in records}) <= MAX_LABELS]
+
+
+def _named(records: list[Record], labels: list[str], axis: str | None) -> Iterator[tuple[str, Record]]:
+    """(what to add to the names, record) for every record."""
+    groups = [tuple(str(record.get(label)) for label in labels) for record in records]
+    seeds = _seeds(records, groups, axis) if axis and any(isinstance(v, str) for v in records[0].values()) else []
+    several = len(set(seeds)) > 1
+    for i, record in enumerate(records):
+        parts = [f"{label}={value}" for label, value in zip(labels, groups[i], strict=True)]
+        parts += [f"seed={seeds[i]}"] if several else []
+        yield f"[{','.join(parts)}]" if parts else "", record
+
+
+def _seeds(records: list[Record], groups: list[tuple[str, ...]], axis: str) -> list[int]:
+    """How often the axis has started again under the labels of each record."""
+    seed: dict[tuple[str, ...], int] = {}
+    last: dict[tuple[str, ...], float] = {}
+    seeds = []
+    for record, group in zip(records, groups, strict=True):
+        if record[axis] < last.get(group, float("-inf")):
+            seed[group] = seed.get(group, 0) + 1
+        last[group] = record[axis]
+        seeds.append(seed.get(group, 0))
+    return seeds

@@ -1,0 +1,161 @@
+"""One JSON object per line: metrics.jsonl, RLlib's result.json, SB3's progress.json, trainer_log.jsonl, ...
+
+Nested names are joined with "/". The row is the index, and the dialect chooses the step key, except in the envelope
+`{"step": N, "data": {...}}` (verl's file logger), where the step is known. An object called `config` (RLlib repeats it
+in every line) is the config. Bare NaN and Infinity are read; null is absent.
+"""
+
+from __future__ import annotations
+
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+
+from firstbreak.readers import Recording, Unreadable
+from firstbreak.readers._columns import Columns
+from firstbreak.readers._json import loads
+from firstbreak.readers._tail import MAX_LINE, Lines, open_file, still_holds
+
+DESCRIPTION = "one JSON object per line: RLlib result.json, SB3 progress.json, metrics.jsonl of verl, prime-rl, tinker"
+SUFFIXES = {".jsonl", ".ndjson"}
+
+_LOG_NAMES = frozenset({"result.json", "progress.json", "metrics.json", "log.json"})
+_PEEK = 1 << 20
+_NUMBERS = frozenset({float, int, bool})
+
+Record = dict[str, Any]
+
+
+def sniff(path: Path, head: bytes) -> bool:
+    """Lines that begin with "{": two of them, or one in a file that is named like a log of lines."""
+    if not head.lstrip().startswith(b"{") or b"\0" in head:
+        return False
+    if path.suffix.lower() in SUFFIXES:
+        return True
+    if not head.lstrip().startswith((b'{"', b"{'")) or path.suffix.lower() == ".ipynb":
+        return False
+    if path.name in _LOG_NAMES:
+        return True
+    if b"\n" not in head:
+        try:
+            with path.open("rb") as file:
+                head = file.read(_PEEK)
+        except OSError:
+            return False
+    first, _, rest = head.lstrip().partition(b"\n")
+    return first.rstrip().endswith(b"}") and rest.lstrip().startswith(b"{")
+
+
+def read(path: Path, resume: Any = None) -> Recording:
+    """The curves; with `resume`, of the lines appended since."""
+    cursor = still_holds(path, resume)
+    with open_file(path) as file:
+        lines = Lines(file, cursor.offset if cursor else 0)
+        log = _Log(*cursor.context) if cursor else _Log()
+        log.rows = cursor.rows if cursor else 0
+        for block in lines.blocks():
+            log.add(block.split(b"\n")[:-1])
+        _take_whole_rest(log, lines)
+        recording = log.recording()
+        recording.resume = lines.cursor(log.rows, (log.enveloped, log.line))
+    if cursor is None and not log.rows and not lines.unfinished:
+        problem = "no line is a JSON object" if lines.offset else "is empty"
+        raise Unreadable(path, problem, "check that it is a log with one JSON object per line")
+    if lines.unfinished:
+        recording.notes.append(f"the last line is not whole yet, left for the next read ({lines.unfinished} bytes)")
+    if lines.skipped:
+        recording.damage.append(f"{lines.skipped} lines longer than {MAX_LINE >> 20} MiB left out; check the writer")
+    recording.replaces = resume is not None and cursor is None
+    return recording
+
+
+def _take_whole_rest(log: _Log, lines: Lines) -> None:
+    """A last line without a newline counts if it is whole, which JSON can tell."""
+    rest = lines.rest()
+    try:
+        whole = isinstance(loads(rest), dict)
+    except ValueError:
+        return
+    if whole:
+        log.add([rest])
+        lines.offset += len(rest)
+        lines.unfinished = 0
+
+
+class _Log:
+    """Lines in, columns out."""
+
+    def __init__(self, enveloped: bool | None = None, line: int = 0) -> None:
+        self.enveloped = enveloped  #: the lines are {"step": N, "data": {...}}; None before the first one
+        self.line = line
+        self.rows = 0
+        self.columns = Columns()
+        self.broken: list[int] = []
+
+    def add(self, lines: list[bytes]) -> None:
+        records = self._parse(lines)
+        if self.enveloped is None and records:
+            self.enveloped = _is_envelope(records[0])
+        if self.enveloped:
+            records = [record for record in records if _is_envelope(record)]
+        index = np.arange(self.rows, self.rows + len(records), dtype=float)
+        if self.enveloped:
+            index = np.array([record["step"] for record in records], dtype=float)
+            records = [record["data"] for record in records]
+        start = 0
+        for names, run in groupby(records, key=tuple):
+            alike = list(run)
+            self._add_alike(names, alike, index[start : start + len(alike)])
+            start += len(alike)
+        self.rows += len(records)
+
+    def _parse(self, lines: list[bytes]) -> list[Record]:
+        first, self.line = self.line + 1, self.line + len(lines)
+        try:
+            records = [orjson.loads(line) for line in lines if line]
+        except orjson.JSONDecodeError:
+            records = []
+            for number, line in enumerate(lines, first):
+                try:
+                    records.append(loads(line) if line.strip() else None)
+                except ValueError:
+                    self.broken.append(number)
+        return [record for record in records if isinstance(record, dict)]
+
+    def _add_alike(self, names: tuple[str, ...], records: list[Record], index: np.ndarray) -> None:
+        """Adds records with the same keys in the same order, a column at a time."""
+        for name, column in zip(names, zip(*map(dict.values, records), strict=True), strict=True):
+            if _NUMBERS.issuperset(map(type, column)):
+                try:
+                    self.columns.extend(name, index, np.array(column, dtype=float))
+                    continue
+                except OverflowError:  # an integer beyond 1e308
+                    pass
+            for at, value in zip(index, column, strict=True):
+                self.columns.add_object(name, at, value)
+
+    def recording(self) -> Recording:
+        recording = Recording(
+            format="jsonl",
+            curves=self.columns.curves(),
+            indexed_by="step" if self.enveloped else "row",
+            config=self.columns.constants(),
+            notes=self.columns.notes(),
+        )
+        if self.broken:
+            count = len(self.broken)
+            recording.damage.append(
+                f"line {self.broken[0]}: {count} lines are no JSON object, left out; check for a killed writer"
+            )
+        return recording
+
+
+def _is_envelope(record: Record) -> bool:
+    return (
+        record.keys() == {"step", "data"}
+        and isinstance(record["data"], dict)
+        and isinstance(record["step"], (int, float))
+    )

@@ -1,0 +1,163 @@
+"""`*.monitor.csv` of the Monitor wrapper: a line of JSON behind "#", then one row per episode.
+
+Columns: `r` the return, `l` the length in steps, `t` the seconds since the start, then whatever the user asked for.
+The index is the number of environment steps at the end of the episode: the running sum of `l`, over the episodes of
+all environments in order of time once their files are merged. A file that several runs appended to has further "#"
+lines, or a `t` that goes back; each begins a segment.
+Source: stable_baselines3/common/monitor.py, results_plotter.py (ts2xy)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from firstbreak.readers import Curve, Recording, Unreadable
+from firstbreak.readers._columns import Columns
+from firstbreak.readers._json import loads
+from firstbreak.readers._literal import number
+from firstbreak.readers._tail import Lines, open_file, still_holds
+
+DESCRIPTION = "episode returns of the Monitor wrapper (Stable-Baselines3, Gym)"
+PRIORITY = 10
+
+
+def sniff(path: Path, head: bytes) -> bool:
+    """`#{json}`, then a header that has the columns r, l and t."""
+    first, _, rest = head.partition(b"\n")
+    return first.startswith(b"#{") and {b"r", b"l", b"t"} <= set(rest.partition(b"\n")[0].strip().split(b","))
+
+
+@dataclass(frozen=True)
+class _State:
+    """What the rows read so far leave behind."""
+
+    names: tuple[str, ...] = ()
+    facts: tuple[tuple[str, Any], ...] = ()  #: of the latest "#" line
+    seconds: float = -np.inf  #: t of the last row
+    steps: float = 0.0
+    segment: float = 0.0
+    line: int = 0
+
+
+def read(path: Path, resume: Any = None) -> Recording:
+    """One point per episode; with `resume`, the episodes finished since."""
+    cursor = still_holds(path, resume)
+    with open_file(path) as file:
+        lines = Lines(file, cursor.offset if cursor else 0)
+        episodes = _Episodes(cursor.context if cursor else _State())
+        for block in lines.blocks():
+            for line in block.decode("utf-8", "replace").split("\n")[:-1]:
+                episodes.add(line)
+        if not episodes.names:
+            raise Unreadable(path, "has no header yet", "wait until the first episode has ended")
+        recording = episodes.recording()
+        recording.resume = lines.cursor(len(episodes.steps), episodes.state())
+    if lines.unfinished:
+        recording.notes.append("the last line has no end yet, left for the next read")
+    recording.replaces = resume is not None and cursor is None
+    return recording
+
+
+def merge(recordings: Sequence[Recording]) -> Recording:
+    """The episodes of all environments of a run in order of time; their lengths add up to the run's steps."""
+    names = dict.fromkeys(name for recording in recordings for name in recording.curves)
+    lengths = [recording.curves["l"] for recording in recordings if "l" in recording.curves]
+    ended = np.concatenate([_times(curve) for curve in lengths]) if lengths else np.empty(0)
+    order = np.argsort(ended, kind="stable")
+    steps = np.cumsum(np.concatenate([curve.values for curve in lengths])[order]) if lengths else np.empty(0)
+    merged = Recording(format="monitor", indexed_by="step", order=min(r.order for r in recordings))
+    for name in names:
+        parts = [recording.curves.get(name) for recording in recordings]
+        if all(part is not None and part.times is not None for part in parts):
+            values = np.concatenate([part.values for part in parts if part])
+            merged.curves[name] = Curve(index=steps, values=values[order], times=ended[order])
+    for recording in recordings:
+        merged.config.update(recording.config)
+        merged.damage.extend(recording.damage)
+        merged.notes.extend(recording.notes)
+    merged.notes.append(f"episodes of {len(recordings)} environments in order of time")
+    return merged
+
+
+def _times(curve: Curve) -> np.ndarray:
+    return curve.times if curve.times is not None else np.full(len(curve.values), np.nan)
+
+
+class _Episodes:
+    """Lines in, columns out."""
+
+    def __init__(self, state: _State) -> None:
+        self.names, self.facts = list(state.names), dict(state.facts)
+        self.seconds, self.total, self.segment, self.line = state.seconds, state.steps, state.segment, state.line
+        self.columns = Columns()
+        self.steps: list[float] = []
+        self.segments: list[float] = []
+        self.times: list[float] = []
+        self.broken: list[int] = []
+
+    def add(self, line: str) -> None:
+        self.line += 1
+        if line.startswith("#"):
+            self._start(line)
+        elif not self.names or line.split(",") == self.names:
+            self.names = line.split(",")
+        elif line:
+            self._add_row(line.split(","))
+
+    def _start(self, line: str) -> None:
+        try:
+            facts = loads(line[1:])
+        except ValueError:
+            facts = None
+        self.facts = facts if isinstance(facts, dict) else {}
+        if self.line > 1:
+            self.segment += 1
+        self.seconds = -np.inf
+
+    def _add_row(self, cells: list[str]) -> None:
+        values = [number(cell) for cell in cells]
+        row = {name: value for name, value in zip(self.names, values, strict=False) if value is not None}
+        if len(cells) != len(self.names) or not {"r", "l", "t"} <= row.keys() or not np.isfinite(row["l"]):
+            self.broken.append(self.line)
+            return
+        if row["t"] < self.seconds:  # appended without a "#" line: Monitor(override_existing=False)
+            self.segment += 1
+            self.facts.pop("t_start", None)
+        self.seconds = row["t"]
+        self.total += row["l"]
+        for name, value in row.items():
+            self.columns.add(name, self.total, value)
+        start = self.facts.get("t_start")
+        self.times.append((start if isinstance(start, (int, float)) else 0.0) + row["t"])
+        self.steps.append(self.total)
+        self.segments.append(self.segment)
+
+    def state(self) -> _State:
+        facts = tuple(self.facts.items())
+        return _State(tuple(self.names), facts, self.seconds, self.total, self.segment, self.line)
+
+    def recording(self) -> Recording:
+        curves = self.columns.curves()
+        for curve in curves.values():
+            if len(curve.values) == len(self.times):
+                curve.times = np.array(self.times)
+        start = self.facts.get("t_start")
+        recording = Recording(
+            format="monitor",
+            curves=curves,
+            indexed_by="step",
+            segment=np.array(self.segments) if self.segment else None,
+            config={name: value for name, value in self.facts.items() if name != "t_start"},
+            order=float(start) if isinstance(start, (int, float)) else 0.0,
+        )
+        if self.broken:
+            count = len(self.broken)
+            recording.damage.append(
+                f"line {self.broken[0]}: {count} broken rows left out; check whether two runs share the file"
+            )
+        return recording
