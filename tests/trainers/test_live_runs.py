@@ -1,0 +1,40 @@
+"""Real trainers run for seconds, and what they write is read back."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from firstbreak.engine.read import read
+from firstbreak.lab import classic
+from firstbreak.lab.trl import trainer as trl
+
+pytestmark = pytest.mark.trainer
+
+
+def test_trl(tmp_path: Path) -> None:
+    os.environ["OMP_NUM_THREADS"] = "1"
+    settings = trl.Settings(steps=6, warm_up_steps=5, eval_problems=8)
+    settings.grpo |= {"eval_steps": 3, "per_device_train_batch_size": 16}
+    run = read(trl.train(settings, tmp_path / "run"))
+    assert (run.trainer, run.algorithm) == ("trl", "grpo")
+    assert run.series["reward.mean"].steps.tolist() == [1, 2, 3, 4, 5, 6]
+    assert run.series["eval.reward"].steps.tolist() == [0, 3, 6]
+    assert {"kl.ref", "policy.entropy", "grad.norm", "length.clipped_ratio"} <= set(run.series)
+    assert run.config.number("max_completion_length") == 32
+    assert run.samples is not None
+    assert next(iter(run.samples)).prompt.startswith("sort:")
+
+
+@pytest.mark.parametrize("algorithm", ["ppo", "a2c", "dqn", "sac"])
+def test_stable_baselines3(algorithm: str, tmp_path: Path) -> None:
+    settings: classic.Settings = getattr(classic, algorithm)()
+    settings.total_timesteps, settings.eval_every, settings.eval_episodes = 2048, 1024, 2
+    run = read(classic.train(settings, tmp_path / "run"))
+    assert (run.trainer, run.algorithm) == ("sb3", algorithm)
+    assert run.last_step is not None
+    assert run.last_step >= 2048
+    assert len(run.series["eval.reward"]) == 2
+    assert {"return.mean", "policy.loss" if algorithm == "ppo" else "lr"} & set(run.series)
