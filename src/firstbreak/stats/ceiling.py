@@ -104,7 +104,7 @@ def outlook(curve: Series | np.ndarray) -> Outlook | None:
 def arrival(curve: Series | np.ndarray, wall: float, horizon: float = 10.0) -> Interval | None:
     """Steps from now until the curve meets `wall`: (earliest, latest), latest infinite where it may never arrive.
 
-    None where it does not head there within `horizon` times the observed span, or cannot be measured. (0, 0): there now.
+    None where it does not head there within `horizon` times the observed span, or cannot be measured. (0, 0): now.
     """
     view = outlook(curve)
     if view is None:

@@ -64,7 +64,7 @@ def oscillation(curve: Series | np.ndarray) -> Oscillation | None:
 
 
 def sign_reversal(curve: Series | np.ndarray, purity: float = 0.75) -> SignReversal | None:
-    """Where a quantity changed its sign for good: `purity` of the points on either side agree, both means clear of 0."""
+    """Where a quantity changed its sign for good: `purity` of the points on either side agree, both means not 0."""
     steps, values = points(curve)
     n = len(values)
     if n < MIN_POINTS or not np.any(values):

@@ -41,8 +41,12 @@ def rescale(values: np.ndarray) -> tuple[np.ndarray, float, float]:
     return unit / size, centre * top, size * top
 
 
-def block_means(values: np.ndarray, at_most: int) -> tuple[np.ndarray, np.ndarray]:
-    """Means of (nearly) equal consecutive blocks and the index of each block's first point; a short curve as it is."""
-    starts = np.unique(np.linspace(0, len(values), min(at_most, len(values)), endpoint=False).astype(int))
+def block_means(values: np.ndarray, at_most: int) -> tuple[np.ndarray, int]:
+    """Means of equal consecutive blocks, `at_most` of them, and the width of a block; a short curve as it is.
+
+    The last block takes what is left over when that is less than half a block.
+    """
+    width = max(1, -(-len(values) // at_most))
+    starts = np.arange(0, max(1, len(values) - width // 2), width)
     sizes = np.diff(np.append(starts, len(values)))
-    return np.add.reduceat(values, starts) / sizes, starts
+    return np.add.reduceat(values, starts) / sizes if len(values) else values, width

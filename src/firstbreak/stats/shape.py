@@ -25,7 +25,7 @@ STILL_RISING = 0.07  # of the gain, won in the last third: less is a plateau
 
 @dataclass(frozen=True, kw_only=True)
 class Trajectory:
-    """The course of a score (higher is better). Levels are means over windows, in units of the score; NaN: too short."""
+    """The course of a score (higher is better). Levels are window means in units of the score; NaN: too short."""
 
     kind: Kind
     phase: Phase  #: of the improvement, as it stands at the end
@@ -46,7 +46,7 @@ class Trajectory:
 
     @property
     def drop_fraction(self) -> float:
-        """Drop as a fraction of the gain: 0 nothing lost, 1 back at the start, above 1 below it; infinite without gain."""
+        """Drop as a fraction of the gain: 0 nothing lost, 1 back at the start, more: below; infinite without gain."""
         if self.drop <= 0:
             return 0.0
         return self.drop / self.gain if self.gain > 0 else float("inf")
@@ -65,8 +65,8 @@ class Trajectory:
 def trajectory(curve: Series | np.ndarray, sd: np.ndarray | None = None) -> Trajectory:
     """The shape of a score curve. O(n log n).
 
-    `sd`: standard error of each point where it is known (spread over evaluation episodes / sqrt(episodes)), one per value
-    of the curve; with few points it says more about the noise than the points do.
+    `sd`: standard error of each point where it is known (spread over evaluation episodes / sqrt(episodes)), one per
+    value of the curve; with few points it says more about the noise than the points do.
     """
     steps, values = points(curve)
     n = len(values)
@@ -184,7 +184,7 @@ def _level_error(z: np.ndarray, level: np.ndarray, noise: float, trust: bool) ->
     rho = autocorrelation(z - np.repeat(level, np.diff(np.linspace(0, len(z), len(level) + 1).astype(int))))
     sampling = noise / float(np.sqrt(effective_size(max(1, round(width)), max(rho, 0.0))))
     wander = 0.0 if trust or len(level) < 6 else spread(np.diff(level, 2)) / float(np.sqrt(6.0))
-    return max(sampling, wander, 1e-9)
+    return float(max(sampling, wander, 1e-9))
 
 
 def _known_noise(curve: Series | np.ndarray, sd: np.ndarray, scale: float) -> float:

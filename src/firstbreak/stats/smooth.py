@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -48,32 +49,38 @@ class Baseline:
 
 @dataclass(frozen=True, eq=False)
 class Shapes:
-    """Candidate shapes a + b g(x), x in [0, 1]: one row of `basis` per g, its family and its number of parameters."""
+    """Candidate shapes a + b g(t) on n points: one row of `basis` per g, of mean 0 and norm 1 (0 for the constant)."""
 
     families: tuple[str, ...]  # (k,)
-    basis: np.ndarray  # (k, n)
     parameters: np.ndarray  # (k,) a, b and those inside g
+    basis: np.ndarray  # (k, n)
 
 
-def healthy_shapes(x: np.ndarray) -> Shapes:
-    """The family of shapes that a healthy curve takes, on a grid of its inner parameters.
+@lru_cache(maxsize=16)
+def healthy_shapes(n: int) -> Shapes:
+    """The shapes that a healthy curve of n points takes, on a grid of their inner parameters.
 
-    constant; linear and cosine (schedules); exponential (saturating learning, 1 - exp(-t / tau)); logistic (a late start;
-    no steeper than a fifth of the run from 10 % to 90 %, for a step must not pass as healthy); power (log t); entropy (log
-    of a saturating exponential: the entropy under R = b - a exp(H), Cui et al. 2025, arXiv:2505.22617).
+    constant; linear and cosine (schedules); exponential (saturating learning, 1 - exp(-t / tau)); power (log t);
+    logistic (a late start, no steeper than a fifth of the run from 10 % to 90 %: a step must not pass as healthy);
+    entropy (the logarithm of a saturating exponential, as follows from R = b - a exp(H); Cui et al. 2025, arXiv:2505.22617).
     """
-    logistic = [(middle, width) for width in (0.045, 0.07, 0.11, 0.17) for middle in np.linspace(0.05, 0.95, 19)]
-    entropy = [(floor, tau) for tau in (0.05, 0.1, 0.2, 0.4) for floor in (1e-4, 1e-3, 1e-2, 1e-1)]
+    x = np.linspace(0, 1, n)
+    logistic = [(middle, width) for width in np.geomspace(0.045, 0.2, 6) for middle in np.linspace(0, 1, 21)]
+    entropy = [(floor, tau) for tau in np.geomspace(0.04, 0.4, 7) for floor in np.geomspace(1e-4, 0.1, 5)]
     rows: list[tuple[str, int, np.ndarray]] = [
-        ("constant", 1, np.zeros_like(x)),
+        ("constant", 1, np.zeros(n)),
         ("linear", 2, x),
         ("cosine", 2, np.cos(np.pi * x)),
-        *(("exponential", 3, np.exp(-x / tau)) for tau in (0.02, 0.04, 0.07, 0.12, 0.2, 0.35, 0.6, 1.0)),
-        *(("power", 3, np.log1p(x / start)) for start in (0.003, 0.01, 0.03, 0.1, 0.3)),
+        *(("exponential", 3, np.exp(-x / tau)) for tau in np.geomspace(0.02, 1, 14)),
+        *(("power", 3, np.log1p(x / start)) for start in np.geomspace(0.003, 0.3, 7)),
         *(("logistic", 4, 1 / (1 + np.exp((middle - x) / width))) for middle, width in logistic),
         *(("entropy", 4, np.log(floor + np.exp(-x / tau))) for floor, tau in entropy),
     ]
-    return Shapes(tuple(f for f, _, _ in rows), np.array([g for _, _, g in rows]), np.array([k for _, k, _ in rows]))
+    g = np.array([row for _, _, row in rows])
+    g -= g.mean(axis=1, keepdims=True)
+    g[1:] /= np.linalg.norm(g[1:], axis=1, keepdims=True)
+    g.flags.writeable = False
+    return Shapes(tuple(family for family, _, _ in rows), np.array([k for _, k, _ in rows]), g)
 
 
 def baseline(curve: Series | np.ndarray) -> Baseline:
@@ -84,15 +91,14 @@ def baseline(curve: Series | np.ndarray) -> Baseline:
     if n < 4 or not z.any() or steps[0] == steps[-1]:
         level = np.full(n, float(np.median(values)) if n else 0.0)
         return Baseline(family="constant", steps=steps, values=level, residuals=values - level)
-    family, fit = fit_shape(healthy_shapes(np.linspace(0, 1, n)), z)
+    family, fit = fit_shape(healthy_shapes(n), z)
     return Baseline(family=family, steps=steps, values=centre + scale * fit, residuals=(z - fit) * scale)
 
 
 def fit_shape(shapes: Shapes, y: np.ndarray) -> tuple[str, np.ndarray]:
     """Family and fitted values (n,) of the shape with the best BIC."""
-    g = shapes.basis - shapes.basis.mean(axis=1, keepdims=True)
-    power = np.einsum("ij,ij->i", g, g)
-    slope = np.divide(g @ y, power, out=np.zeros(len(g)), where=power > 0)
-    rss = np.maximum(float(np.sum((y - y.mean()) ** 2)) - slope * (g @ y), 1e-300)
-    best = int(np.argmin(len(y) * np.log(rss / len(y)) + shapes.parameters * np.log(len(y))))
-    return shapes.families[best], y.mean() + slope[best] * g[best]
+    n = len(y)
+    along = shapes.basis @ y
+    rss = np.maximum(float(np.sum((y - y.mean()) ** 2)) - along**2, 1e-24)
+    best = int(np.argmin(n * np.log(rss / n) + shapes.parameters * np.log(n)))
+    return shapes.families[best], y.mean() + along[best] * shapes.basis[best]

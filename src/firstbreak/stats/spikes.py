@@ -47,7 +47,7 @@ class Tail:
 
 
 def spikes(curve: Series | np.ndarray, size: float = 6.0, width: int = 9) -> Spikes:
-    """Points more than `size` noise sd from the median of `width` neighbours. A lasting shift moves that median: no spike."""
+    """Points more than `size` noise sd off the median of `width` neighbours. A lasting shift moves that median."""
     steps, values = points(curve)
     z, _, _ = rescale(values)
     none = np.zeros(0)

@@ -61,8 +61,8 @@ def trend(curve: Series | np.ndarray, level: float = 0.95) -> Trend:
     """Robust straight line with an interval that holds under autocorrelation. O(n log n).
 
     Theil-Sen gives residuals; those beyond 3 sd are pulled in (Huber's pseudo-values); generalised least squares with
-    the AR(1) of the residuals gives slope and interval. Where the AR(1) coefficient cannot be told from 1 it is taken as
-    1 (Perron & Yabu 2009), so a random walk is not a trend.
+    the AR(1) of the residuals gives slope and interval. Where the AR(1) coefficient cannot be told from 1 it is taken
+    as 1 (Perron & Yabu 2009), so a random walk is not a trend.
     """
     steps, values = points(curve)
     n = len(values)

@@ -1,0 +1,217 @@
+"""Every break at every place beside every healthy shape: the engine of `onset`.
+
+The curve is y = a + b g(t) + c s(t - place) + AR(1) noise, with g one of `healthy_shapes` and s a step or a ramp. For
+one shape and one AR(1) coefficient the residual sums of squares of *all* places come from cumulated sums, so the whole
+family is searched exactly, in O(shapes x n). The winners are then compared by a likelihood with Student-t innovations
+and an AR(1) coefficient of its own for the curve with and without the break: otherwise a wild point, or the drift of
+correlated noise, passes for a break.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from firstbreak.stats.noise import likely_ar1, quasi_difference, spread, student_deviance
+from firstbreak.stats.normal import quantile
+from firstbreak.stats.smooth import healthy_shapes
+
+Kind = Literal["level", "ramp", "variance"]
+MEAN: tuple[Kind, ...] = ("level", "ramp")
+EDGE = 3  # points that a break needs on either side
+OUTLIER = 3.5  # sd beyond which a residual is pulled in
+COEFFICIENTS = (0.0, 0.2, 0.4, 0.6, 0.75, 0.87, 0.94, 0.985)  # AR(1), tried for the curve without a break
+
+
+@dataclass(frozen=True, kw_only=True)
+class Break:
+    """The best break of one kind, significant or not. Places are indices."""
+
+    kind: Kind
+    at: int  #: first changed point
+    low: int  #: the first and the last place that the likelihood allows
+    high: int
+    size: float  #: signed, in noise sd: of the level (at the end, for a ramp); for variance log2 of the ratio of the sd
+    before: float  #: fitted level (or sd) just before
+    after: float  #: fitted level (or sd) at the end
+    ratio: float  #: twice the log likelihood ratio against the best healthy curve
+    rho: float  #: AR(1) coefficient of the noise
+
+
+def find_breaks(y: np.ndarray, kinds: Sequence[Kind], direction: int | None = None) -> list[Break]:
+    """The best break of each kind in y (n,), n > 2 EDGE. A kind with no break in that direction is left out."""
+    basis = healthy_shapes(len(y)).basis
+    rough = min(_candidates(y, basis, 0.0, MEAN, None), key=lambda c: c.rss)
+    residual = y - rough.fitted
+    limit = OUTLIER * spread(residual)
+    calm = rough.fitted + np.clip(residual, -limit, limit)
+    rho = likely_ar1(calm - rough.fitted)
+    found = []
+    if mean := [kind for kind in kinds if kind in MEAN]:
+        healthy, healthy_rho = _healthy(y, calm, basis)
+        tried = [c for r in (rho, healthy_rho) for c in _candidates(calm, basis, r, mean, direction)]
+        for kind in mean:
+            best = min((c for c in tried if c.kind == kind), key=lambda c: c.deviance(y))
+            if best.size != 0:
+                found.append(_mean_break(best, y, healthy))
+    if "variance" in kinds and (change := _variance_break(residual, rho, direction)):
+        found.append(change)
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Candidate:
+    """The best shape and place of one kind of break at one AR(1) coefficient."""
+
+    kind: Kind
+    at: int
+    size: float  # coefficient of the break
+    fitted: np.ndarray  # (n,)
+    rho: float
+    rss: float  # whitened
+    profile: np.ndarray  # (n,) log likelihood of each place under Gaussian noise, 0 at the best
+
+    def deviance(self, y: np.ndarray) -> float:
+        residual = y - self.fitted
+        return min(student_deviance(residual, rho) for rho in (self.rho, likely_ar1(residual)))
+
+
+def _mean_break(best: _Candidate, y: np.ndarray, healthy: float) -> Break:
+    n = len(y)
+    low, high = likely_places(best.profile)
+    noise = max(spread(y - best.fitted), 1e-9)
+    reach = best.size if best.kind == "level" else best.size * (n - best.at) / n
+    return Break(
+        kind=best.kind,
+        at=best.at,
+        low=low,
+        high=high,
+        size=reach / noise,
+        before=float(best.fitted[best.at - 1]),
+        after=float(best.fitted[-1]),
+        ratio=healthy - best.deviance(y),
+        rho=best.rho,
+    )
+
+
+def _healthy(y: np.ndarray, calm: np.ndarray, basis: np.ndarray) -> tuple[float, float]:
+    """Least deviance of y under any shape without a break, and its AR(1) coefficient. Shapes are fitted to `calm`."""
+    best = (np.inf, 0.0)
+    for rho in COEFFICIENTS:
+        _, g, r = _whitened(calm, basis, rho)
+        design = np.column_stack([np.ones(len(y)), basis[np.argmax((g @ r) ** 2)]])
+        best = min(best, (student_deviance(y - _fit(design, calm, rho), rho), rho))
+    return best
+
+
+def _whitened(y: np.ndarray, basis: np.ndarray, rho: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Whitened constant (n,), shapes (k, n) and curve (n,); all but the first orthogonal to it."""
+    one = quasi_difference(np.ones(len(y)), rho)
+    one /= np.linalg.norm(one)
+    g = quasi_difference(basis.T, rho).T
+    g = g - np.outer(g @ one, one)
+    norm = np.linalg.norm(g, axis=1, keepdims=True)
+    g = np.divide(g, norm, out=np.zeros_like(g), where=norm > 1e-9)
+    r = quasi_difference(y, rho)
+    return one, g, r - (r @ one) * one
+
+
+def _candidates(
+    y: np.ndarray, basis: np.ndarray, rho: float, kinds: Sequence[Kind], direction: int | None
+) -> Iterator[_Candidate]:
+    """The best break of each kind at one AR(1) coefficient."""
+    n = len(y)
+    one, g, r = _whitened(y, basis, rho)
+    along = g @ r
+    healthy = np.maximum(r @ r - along**2, 1e-24)
+    for kind in kinds:
+        dot, power = _against_breaks(np.vstack([r, one, g]), rho, kind)
+        free = power - dot[1] ** 2 - dot[2:] ** 2  # squared norm of what no shape can imitate
+        numerator = dot[0] - along[:, None] * dot[2:]
+        size = np.divide(numerator, free, out=np.zeros_like(free), where=free > 1e-3 * power)
+        if direction is not None:
+            size[np.sign(size) != direction] = 0.0
+        size[:, :EDGE] = size[:, n - EDGE + 1 :] = 0.0
+        rss = np.maximum(healthy[:, None] - size * numerator, 1e-24)
+        shape, at = (int(i) for i in np.unravel_index(np.argmin(rss), rss.shape))
+        columns = [np.ones(n), basis[shape], unit_break(n, at, kind)]
+        fitted = _fit(np.column_stack(columns if size[shape, at] else columns[:2]), y, rho)
+        profile = -n / 2 * np.log(rss.min(axis=0) / rss[shape, at])
+        yield _Candidate(kind, at, float(size[shape, at]), fitted, rho, float(rss[shape, at]), profile)
+
+
+def _fit(design: np.ndarray, y: np.ndarray, rho: float) -> np.ndarray:
+    """Generalised least squares: fitted values (n,)."""
+    coefficients, *_ = np.linalg.lstsq(quasi_difference(design, rho), quasi_difference(y, rho), rcond=None)
+    return np.asarray(design @ coefficients)
+
+
+def unit_break(n: int, at: int, kind: Kind) -> np.ndarray:
+    """A step of 1 at index `at`, or a ramp from there on that would climb by 1 over n points."""
+    after = np.arange(1, n + 1) - at
+    return (after > 0).astype(float) if kind == "level" else np.maximum(after, 0) / n
+
+
+def _against_breaks(rows: np.ndarray, rho: float, kind: Kind) -> tuple[np.ndarray, np.ndarray]:
+    """Inner products (rows, n) of whitened rows with the whitened break at every place, and its squared norm (n,)."""
+    n = rows.shape[1]
+    tail = np.cumsum(rows[:, ::-1], axis=1)[:, ::-1]
+    k = np.arange(n, 0, -1.0)
+    if kind == "level":  # whitened: 1 at its place, then 1 - rho
+        return (1 - rho) * tail + rho * rows, (1 - rho) ** 2 * (k - 1) + 1
+    sums = np.cumsum(tail[:, ::-1], axis=1)[:, ::-1]  # whitened: j (1 - rho) + rho at its j-th point, over n
+    power = (1 - rho) ** 2 * k * (k + 1) * (2 * k + 1) / 6 + rho * (1 - rho) * k * (k + 1) + rho**2 * k
+    return ((1 - rho) * sums + rho * tail) / n, power / n**2
+
+
+def _variance_break(residual: np.ndarray, rho: float, direction: int | None) -> Break | None:
+    """A step in the size of the innovations beside a slow (linear) drift of it, in normal scores of their ranks.
+
+    Ranks make the test blind to the tails of the noise (van der Waerden scores; Mood 1954 tests scale by ranks).
+    """
+    n = len(residual)
+    score = _normal_scores(np.abs(quasi_difference(residual, rho)))
+    line = np.linspace(-1, 1, n)
+    line /= np.linalg.norm(line)
+    r = score - score.mean()
+    r = r - (r @ line) * line
+    dot, power = _against_breaks(np.vstack([r, np.full(n, n**-0.5), line]), 0.0, "level")
+    size = dot[0] / np.maximum(power - dot[1] ** 2 - dot[2] ** 2, 1e-9)
+    if direction is not None:
+        size[np.sign(size) != direction] = 0.0
+    size[:EDGE] = size[n - EDGE + 1 :] = 0.0
+    rss = np.maximum(r @ r - size * dot[0], 1e-24)
+    at = int(np.argmin(rss))
+    before, after = float(np.std(residual[:at])), float(np.std(residual[at:]))
+    if size[at] == 0 or min(before, after) <= 1e-12 or (after > before) != (size[at] > 0):
+        return None
+    low, high = likely_places(-n / 2 * np.log(rss / rss[at]))
+    return Break(
+        kind="variance",
+        at=at,
+        low=low,
+        high=high,
+        size=float(np.log2(after / before)),
+        before=before,
+        after=after,
+        ratio=n * float(np.log((r @ r) / rss[at])),
+        rho=rho,
+    )
+
+
+def _normal_scores(values: np.ndarray) -> np.ndarray:
+    """Normal quantiles of the mid-ranks, (n,)."""
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    rank = np.cumsum(counts) - (counts - 1) / 2
+    return np.asarray(np.array([quantile((r - 0.5) / len(values)) for r in rank])[inverse])
+
+
+def likely_places(profile: np.ndarray, mass: float = 0.95) -> tuple[int, int]:
+    """Hull of the most likely places that together hold `mass` of the likelihood exp(profile): first and last index."""
+    weight = np.exp(profile - profile.max())
+    order = np.argsort(-weight, kind="stable")
+    kept = order[: int(np.searchsorted(np.cumsum(weight[order]), mass * weight.sum())) + 1]
+    return int(kept.min()), int(kept.max())
