@@ -21,9 +21,27 @@ from firstbreak.stats.shape import trajectory as shape_of
 MIN_EVALUATIONS = 5  #: with fewer evaluations than this the training reward shows the progress better
 
 GROUP = frozenset({"grpo", "rloo", "dapo", "gspo", "dr_grpo", "gmpo", "remax", "cispo", "online_dpo"})
-ON_POLICY = frozenset({"ppo", "a2c", "a3c", "trpo", "vpg", "impala", "appo", "ppg", "reinforce", "recurrentppo", "maskableppo"})
+ON_POLICY = frozenset(
+    {"ppo", "a2c", "a3c", "trpo", "vpg", "impala", "appo", "ppg", "reinforce", "recurrentppo", "maskableppo"}
+)
 VALUE_BASED = frozenset(
-    {"dqn", "ddqn", "qrdqn", "c51", "rainbow", "iqn", "apex", "r2d2", "ddpg", "td3", "sac", "tqc", "crossq", "redq", "d4pg"}
+    {
+        "dqn",
+        "ddqn",
+        "qrdqn",
+        "c51",
+        "rainbow",
+        "iqn",
+        "apex",
+        "r2d2",
+        "ddpg",
+        "td3",
+        "sac",
+        "tqc",
+        "crossq",
+        "redq",
+        "d4pg",
+    }
 )
 PREFERENCE = frozenset({"dpo", "kto", "ipo", "orpo", "simpo", "cpo", "reward"})
 
@@ -45,7 +63,14 @@ def score(
     Log an evaluation score, or at least the mean training reward.
     """
     evaluations = (eval_reward, eval_accuracy, eval_success_rate, eval_pass_at_k)
-    training = (reward_mean, success_rate, reward_rollout_mean, reward_accuracy, pref_reward_accuracy, pref_reward_margin)
+    training = (
+        reward_mean,
+        success_rate,
+        reward_rollout_mean,
+        reward_accuracy,
+        pref_reward_accuracy,
+        pref_reward_margin,
+    )
     enough = [s for s in evaluations if s is not None and len(s.finite) >= MIN_EVALUATIONS]
     if enough:
         return enough[0].finite
@@ -90,7 +115,12 @@ def family(
     Record the configuration, so that the algorithm is known.
     """
     algorithm = (run.algorithm or "").lower()
-    for name, members in (("group", GROUP), ("on_policy", ON_POLICY), ("value_based", VALUE_BASED), ("preference", PREFERENCE)):
+    for name, members in (
+        ("group", GROUP),
+        ("on_policy", ON_POLICY),
+        ("value_based", VALUE_BASED),
+        ("preference", PREFERENCE),
+    ):
         if algorithm in members:
             return name
     if reward_zero_std_frac is not None or reward_group_std is not None:
@@ -158,7 +188,10 @@ def truncation(
         return None
     share = np.clip((lengths.values / limit - 0.8) / 0.2, 0.0, 1.0)
     return replace(
-        lengths, name="length.clipped_ratio", values=share, note=f"estimated from the mean length against a limit of {limit:g} tokens"
+        lengths,
+        name="length.clipped_ratio",
+        values=share,
+        note=f"estimated from the mean length against a limit of {limit:g} tokens",
     )
 
 

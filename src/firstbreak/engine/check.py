@@ -79,7 +79,9 @@ def _examine(detector: Detector, inputs: Inputs, thresholds: Mapping[str, Any]) 
             case NotMeasured(why):
                 return outcome(Status.NOT_MEASURED, note=why)
             case other:
-                raise TypeError(f"a detector returns a Finding, Expected, NotApplicable, NotMeasured or None, not {other!r}")
+                raise TypeError(
+                    f"a detector returns a Finding, Expected, NotApplicable, NotMeasured or None, not {other!r}"
+                )
     except Exception as error:  # one bad detector must not hide what the others see
         frame = traceback.extract_tb(error.__traceback__)[-1]
         place = f"{Path(frame.filename).name}:{frame.lineno}"

@@ -34,7 +34,7 @@ def diagnose(run: Run, outcomes: Sequence[Outcome] | None = None, *, rate_per_ho
     """
     outcomes = check(run) if outcomes is None else list(outcomes)
     inputs = Inputs(run)
-    ranked = rank(run, outcomes)
+    ranked = rank(inputs, outcomes)
     first_break = find_first_break(outcomes, ranked)
     best = best_checkpoint(run, inputs)
     links = link_verdicts(run, outcomes, first_break)
@@ -68,13 +68,21 @@ def find_first_break(outcomes: Sequence[Outcome], ranked: Sequence[RankedCause])
     link = max(by_link, key=lambda name: by_link[name]) if by_link else min(serious, key=lambda o: o.link.order).link
     top = next((c for c in ranked if c.link is link), None)
     explained = {w.finding for w in top.evidence if w.text == "seen"} if top else set()
-    shown = next((c for c in ([o for o in serious if o.detector in explained and o.link is link],
-                              [o for o in serious if o.detector in explained], serious) if c), serious)
+    shown = next(
+        (
+            c
+            for c in (
+                [o for o in serious if o.detector in explained and o.link is link],
+                [o for o in serious if o.detector in explained],
+                serious,
+            )
+            if c
+        ),
+        serious,
+    )
     finding = min((o.finding for o in shown if o.finding is not None), key=_earliest)
     blind = any(_is_blind(upstream, outcomes) for upstream in Link if upstream.order < link.order)
-    return FirstBreak(
-        link=link, or_earlier=blind, metric=finding.metric, step=finding.onset, interval=finding.interval
-    )
+    return FirstBreak(link=link, or_earlier=blind, metric=finding.metric, step=finding.onset, interval=finding.interval)
 
 
 def _critical(outcome: Outcome) -> bool:

@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 
+from firstbreak.engine.check import Inputs
 from firstbreak.engine.registry import Cause, causes, sections
 from firstbreak.model import Confidence, Experiment, Finding, Outcome, RankedCause, Run, Severity, Status, Weight
 
@@ -35,26 +36,26 @@ IN_ORDER, OUT_OF_ORDER = 0.3, -0.7
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
-def rank(run: Run, outcomes: Sequence[Outcome]) -> tuple[RankedCause, ...]:
+def rank(inputs: Inputs, outcomes: Sequence[Outcome]) -> tuple[RankedCause, ...]:
     """All candidates that apply to this run, the most probable first; probabilities sum to 1."""
-    applicable = [c for c in causes().values() if c.applies(run)]
+    applicable = [c for c in causes().values() if c.applies(inputs)]
     scale = (1 - PRIOR_HEALTHY - PRIOR_NONE) / sum(_prior(c) for c in applicable) if applicable else 0.0
-    evidence = {c.id: (_weigh_prior(_prior(c) * scale), *weigh(c, run, outcomes)) for c in applicable}
+    evidence = {c.id: (_weigh_prior(_prior(c) * scale), *weigh(c, inputs, outcomes)) for c in applicable}
     evidence[NONE_OF_THESE] = (_weigh_prior(PRIOR_NONE), *_weigh_none(outcomes))
     evidence[HEALTHY] = ()
     odds = {name: math.exp(min(sum(w.weight for w in weights), 600.0)) for name, weights in evidence.items()}
     total = sum(odds.values())
     catalogue = {c.id: c for c in applicable}
-    ranked = [_ranked(name, catalogue.get(name), odds[name] / total, evidence[name], run) for name in evidence]
+    ranked = [_ranked(name, catalogue.get(name), odds[name] / total, evidence[name], inputs.run) for name in evidence]
     return tuple(sorted(ranked, key=lambda c: -c.probability))
 
 
-def weigh(cause: Cause, run: Run, outcomes: Sequence[Outcome]) -> list[Weight]:
+def weigh(cause: Cause, inputs: Inputs, outcomes: Sequence[Outcome]) -> list[Weight]:
     """The evidence for and against one cause, heaviest first."""
     weights = [w for o in outcomes if (w := _weigh_outcome(o, cause.findings.get(o.detector))) is not None]
     weights.sort(key=lambda w: -abs(w.weight))
     tempered = [Weight(finding=w.finding, weight=w.weight * TEMPER**i, text=w.text) for i, w in enumerate(weights)]
-    return tempered + _weigh_order(cause, outcomes) + list(cause.facts(run))
+    return tempered + _weigh_order(cause, outcomes) + list(cause.facts(inputs))
 
 
 def _prior(cause: Cause) -> float:
@@ -103,9 +104,7 @@ def _order(a: Finding, b: Finding) -> int:
     return -1 if b.interval[1] < a.interval[0] else 0
 
 
-def _ranked(
-    name: str, cause: Cause | None, probability: float, evidence: tuple[Weight, ...], run: Run
-) -> RankedCause:
+def _ranked(name: str, cause: Cause | None, probability: float, evidence: tuple[Weight, ...], run: Run) -> RankedCause:
     if cause is None:
         title = "Nothing is wrong" if name == HEALTHY else "Something that is not in the catalogue"
         return RankedCause(id=name, title=title, link=None, probability=probability, evidence=evidence)

@@ -115,9 +115,13 @@ def _nothing(place: Path, recordings: list[tuple[Path, Recording]], damage: list
         return Unreadable(place, f"nothing in it could be read: {lost[0]}{more}", "repair or re-export the file")
     if place.is_dir():
         return Unreadable(
-            place, "no file in it is a training log that firstbreak knows", "give the folder the trainer writes its metrics to"
+            place,
+            "no file in it is a training log that firstbreak knows",
+            "give the folder the trainer writes its metrics to",
         )
-    return Unreadable(place, "not a training log that firstbreak knows", "`firstbreak explain readers` lists the formats")
+    return Unreadable(
+        place, "not a training log that firstbreak knows", "`firstbreak explain readers` lists the formats"
+    )
 
 
 # --- files -----------------------------------------------------------------------------------------------------------
@@ -133,7 +137,9 @@ def _record(place: Path) -> tuple[list[tuple[Path, Recording]], list[str]]:
         except Unreadable as error:
             damage.append(str(error))
         except Exception as error:  # a reader's own mistake must not hide the other files
-            damage.append(f"{path}: the {reader.__name__.rpartition('.')[2]} reader failed: {type(error).__name__}: {error}")
+            damage.append(
+                f"{path}: the {reader.__name__.rpartition('.')[2]} reader failed: {type(error).__name__}: {error}"
+            )
     if len(damage) == 1 and not recordings and not place.is_dir():
         raise Unreadable(*_parts(damage[0], place))
     return recordings, damage
@@ -243,7 +249,11 @@ def _streams(
 def _prefixed(name: str, path: Path, base: Path) -> str:
     """`loss` of <run>/eval/events... is `eval/loss`: TensorFlow-style loggers tell the phases apart by folder only."""
     folder = _relative(path.parent, base).split(os.sep)[-1].lower()
-    if folder in EVALUATION_FOLDERS and "tfevents" in path.name and not name.lower().startswith(("eval", "val", "test")):
+    if (
+        folder in EVALUATION_FOLDERS
+        and "tfevents" in path.name
+        and not name.lower().startswith(("eval", "val", "test"))
+    ):
         return f"eval/{name}"
     return name
 
@@ -261,7 +271,9 @@ def _on_axis(recording: Recording, dialect: ModuleType, notes: list[str]) -> Ite
         return
     rows, steps = recording.curves[axis].index, recording.curves[axis].values
     for name, curve in recording.curves.items():
-        at = np.searchsorted(rows, curve.index, side="right") - 1  # a row without its own step belongs to the one before
+        at = (
+            np.searchsorted(rows, curve.index, side="right") - 1
+        )  # a row without its own step belongs to the one before
         known = at >= 0
         yield Series(
             name=name, raw=name, steps=steps[at[known]], values=curve.values[known], axis=dialects.axis_kind(axis)
@@ -298,7 +310,9 @@ def _split_where_step_goes_back(series: Series) -> list[Series]:
     cuts = np.flatnonzero(np.diff(series.steps) < 0) + 1
     if not len(cuts):
         return [series]
-    if len(cuts) > max(8, len(series) // 20):  # not restarts: several writers interleaved, so order them by step instead
+    if len(cuts) > max(
+        8, len(series) // 20
+    ):  # not restarts: several writers interleaved, so order them by step instead
         order = np.argsort(series.steps, kind="stable")
         return [replace(series, steps=series.steps[order], values=series.values[order])]
     return [

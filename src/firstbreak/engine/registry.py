@@ -19,7 +19,7 @@ from types import ModuleType
 from typing import Any
 
 from firstbreak import derived, signals
-from firstbreak.model import Experiment, Link
+from firstbreak.model import Experiment, Link, Weight
 
 RUN_INPUTS = frozenset({"run", "config", "samples"})
 
@@ -52,8 +52,8 @@ class Cause:
     doc: str
     findings: Mapping[str, float]  #: detector id -> P(found | this cause), in the order in which they are expected
     prior: float
-    applies: Callable[[Any], bool]
-    facts: Callable[[Any], list[Any]]  #: config and run facts: [Weight]
+    applies: Callable[[Any], bool]  #: Inputs -> whether the cause is possible in this kind of run
+    facts: Callable[[Any], list[Weight]]  #: Inputs -> evidence from configuration and kind of run
     experiment: Experiment
 
 
@@ -119,7 +119,9 @@ def _detector(module: ModuleType, link: Link) -> Detector:
             thresholds[p.name] = p.default
         elif not _known(p.name):
             line = inspect.getsourcelines(module.detect)[1]
-            raise BadPlugin(f"{module.__file__}:{line}: {p.name!r} is neither a signal, a derived input nor run/config/samples")
+            raise BadPlugin(
+                f"{module.__file__}:{line}: {p.name!r} is neither a signal, a derived input nor run/config/samples"
+            )
         elif p.default is p.empty:
             needs.append(p.name)
         else:
@@ -141,7 +143,7 @@ def _cause(module: ModuleType, link: Link) -> Cause:
         doc=doc,
         findings=module.FINDINGS,
         prior=getattr(module, "PRIOR", 1.0),
-        applies=getattr(module, "applies", lambda run: True),
-        facts=getattr(module, "facts", lambda run: []),
+        applies=getattr(module, "applies", lambda inputs: True),
+        facts=getattr(module, "facts", lambda inputs: []),
         experiment=module.EXPERIMENT,
     )

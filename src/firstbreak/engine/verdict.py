@@ -23,10 +23,9 @@ from firstbreak.model import (
     Status,
     Verdict,
 )
-from firstbreak.stats.ceiling import ceiling
+from firstbreak.stats.ceiling import outlook
 from firstbreak.words import number
 
-FALLEN = frozenset({"peaked", "collapsed", "declining"})
 CLOSE = 2.0  #: two causes whose odds differ by less than this factor cannot be told apart
 
 
@@ -38,7 +37,7 @@ def link_verdicts(run: Run, outcomes: Sequence[Outcome], first_break: FirstBreak
 def _link_verdict(outcomes: list[Outcome], link: Link, first_break: FirstBreak | None) -> LinkVerdict:
     serious = [o for o in outcomes if o.finding is not None and o.finding.severity is not Severity.NOTICE]
     if serious:
-        worst = min(serious, key=lambda o: (-o.finding.severity.rank if o.finding else 0))
+        worst = min(serious, key=lambda o: -o.finding.severity.rank if o.finding else 0)
         assert worst.finding is not None
         critical = worst.finding.severity is Severity.CRITICAL
         first = first_break is not None and first_break.link is link
@@ -52,7 +51,9 @@ def _link_verdict(outcomes: list[Outcome], link: Link, first_break: FirstBreak |
         partly = f"; {len(blind)} further checks lacked their input" if blind else ""
         return LinkVerdict(status=LinkStatus.OK, why=f"{len(looked)} checks saw nothing wrong{partly}")
     if blind:
-        return LinkVerdict(status=LinkStatus.NOT_MEASURED, why=min((o.note for o in blind if o.note), key=len, default=""))
+        return LinkVerdict(
+            status=LinkStatus.NOT_MEASURED, why=min((o.note for o in blind if o.note), key=len, default="")
+        )
     why = outcomes[0].note if outcomes else "no detector looks at this link"
     return LinkVerdict(status=LinkStatus.NOT_APPLICABLE if outcomes else LinkStatus.NOT_MEASURED, why=why)
 
@@ -82,7 +83,7 @@ def _action(
     sure = [f for f in found if f.severity is Severity.CRITICAL and f.confidence is not Confidence.LOW]
     shape = inputs.get("trajectory")
     if sure:
-        fell = shape is not None and shape.kind in FALLEN and best is not None and best.step < _last(inputs.get("score"))
+        fell = shape is not None and shape.lost and best is not None and best.step < _last(inputs.get("score"))
         return Action.ROLLBACK if fell else Action.STOP
     if first_break is not None or shape is None or any(f.severity is Severity.CRITICAL for f in found):
         return Action.WATCH
@@ -147,13 +148,13 @@ def upside(inputs: Inputs) -> str:
             )
         case "oscillating":
             return f"small: {score.name} swings by more than it gains; more steps do not settle it"
-    further = ceiling(score, horizon=float(np.ptp(score.steps)))
-    if further is None:
+    view = outlook(score)
+    if view is None:
         return "small: the plateau holds" if shape.kind == "plateau" else "real: the score still rises"
-    low, high = further.gain
+    _, (low, high) = view.gain(view.span)
     return (
-        f"{score.name} {number(shape.end)} now; as many steps again would add about {number(low)} to {number(high)} "
-        f"(a saturating law fitted to the curve, 95 % interval)"
+        f"{score.name} is {number(shape.end)} now; as many steps again would change it by {number(low)} to {number(high)} "
+        "(saturating laws fitted to the curve, 95 % range)"
     )
 
 
@@ -161,7 +162,7 @@ def risk(inputs: Inputs, outcomes: Sequence[Outcome]) -> str:
     """What going on can cost."""
     shape = inputs.get("trajectory")
     serious = [o.finding for o in outcomes if o.finding is not None and o.finding.severity is Severity.CRITICAL]
-    if shape is not None and shape.kind in FALLEN:
+    if shape is not None and shape.lost:
         return "high: the policy gets worse with every step, and the distance to its best state grows"
     if serious:
         return "high: each further step costs compute and teaches the policy from a broken signal"

@@ -65,7 +65,12 @@ def detect(
         onset=onset,
         interval=None if onset is None else (onset, onset),
         evidence=(
-            Evidence(text=f"silent groups, {number(share)} on average at the end", series=silent_groups, since=onset, level=most),
+            Evidence(
+                text=f"silent groups, {number(share)} on average at the end",
+                series=silent_groups,
+                since=onset,
+                level=most,
+            ),
             *([Evidence(text="mean reward", series=reward_mean)] if reward_mean is not None else []),
         ),
         facts={"share": share},

@@ -35,7 +35,6 @@ from firstbreak.stats.shape import Trajectory
 from firstbreak.stats.trend import trend
 from firstbreak.words import number
 
-FALLEN = frozenset({"peaked", "collapsed", "declining"})
 STILL = frozenset({"flat", "plateau"})
 
 
@@ -56,7 +55,7 @@ def detect(
         return None
     evidence = (Evidence(text="divergence to the reference", series=kl_ref), Evidence(text="score", series=score))
     ratio = f"{number(late / early)} times" if early > 0 else "from zero"
-    if trajectory.kind in FALLEN:
+    if trajectory.lost:
         since = trajectory.best_step
         return Finding(
             message=(

@@ -1,0 +1,46 @@
+"""Rewards within a group are equal
+
+## What happens
+The reward cannot tell the completions of one prompt apart: too few completions, too few levels of reward, sampling
+without variety, or prompts that are always right or always wrong. The advantages are 0.
+
+## When it is healthy
+A solved task: groups are all right.
+
+## Fix
+- Look whether the silent groups are all right or all wrong.
+- Raise {group_size} or {temperature}; use a reward with more levels.
+- Drop silent groups and sample others instead ({dynamic_sampling}).
+
+## Smallest experiment
+Sample one batch with four times {group_size}: the share of silent groups must fall.
+
+## References
+https://arxiv.org/abs/2503.14476
+https://github.com/huggingface/trl/issues/3857
+"""
+
+from __future__ import annotations
+
+from firstbreak.engine.check import Inputs
+from firstbreak.model import Experiment
+
+PRIOR = 1.2
+FINDINGS = {
+    "zero-variance-groups": 0.95,
+    "group-too-small": 0.4,
+    "reward-flat": 0.45,
+    "outputs-alike": 0.2,
+    "gradient-vanished": 0.3,
+    "no-update": 0.2,
+}
+EXPERIMENT = Experiment(
+    overrides={"group_size": "x4"},
+    measure="reward.zero_std_frac",
+    if_cause="the share falls",
+)
+
+
+def applies(inputs: Inputs) -> bool:
+    """Groups of completions per prompt."""
+    return inputs.get("family") in ("group", None)

@@ -1,0 +1,42 @@
+"""The preference data or its collator is wrong
+
+## What happens
+Chosen and rejected are swapped, cut, padded or packed wrongly, or the reference log-probabilities belong to other
+sequences. The loss runs, but on pairs that nobody prefers.
+
+## When it is healthy
+With a sigmoid loss the first value is ln 2 = 0.693, and the accuracy of the implicit reward climbs from one half.
+
+## Fix
+- Print ten pairs after the collator, decoded, with the tokens that get loss.
+- Compare the first loss with ln 2 = 0.693: policy and reference are equal there.
+- Check that no pair is identical, cut or swapped.
+
+## Smallest experiment
+Take one batch with learning rate 0: the loss must be ln 2 and the margin 0; swap chosen and rejected, and the sign of the margin's growth must turn.
+
+## References
+https://arxiv.org/abs/2305.18290
+https://github.com/allenai/open-instruct/pull/1900
+"""
+
+from __future__ import annotations
+
+from firstbreak.engine.check import Inputs
+from firstbreak.model import Experiment
+
+FINDINGS = {
+    "preference-loss-start": 0.8,
+    "preference-labels-swapped": 0.5,
+    "score-below-start": 0.3,
+}
+EXPERIMENT = Experiment(
+    overrides={"learning_rate": 0.0},
+    measure="loss.total",
+    if_cause="the first loss is not ln 2",
+)
+
+
+def applies(inputs: Inputs) -> bool:
+    """Only preference optimisation has pairs."""
+    return inputs.get("family") in ("preference",)

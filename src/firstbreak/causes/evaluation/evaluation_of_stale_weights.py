@@ -1,0 +1,33 @@
+"""The evaluation does not see the weights that are trained
+
+## What happens
+The evaluated copy of the policy is not updated (an old checkpoint, an adapter that is not loaded, a frozen inference
+engine), so its score stands still while training moves.
+
+## When it is healthy
+A score at its ceiling stands still too.
+
+## Fix
+- Compare a hash of the weights in trainer and evaluator.
+- Check that the adapter is loaded where the evaluation runs.
+
+## Smallest experiment
+Set all weights of the trained policy to zero and evaluate: if the score does not change, the evaluation looks at something else.
+
+## References
+https://github.com/verl-project/verl/issues/7495
+"""
+
+from __future__ import annotations
+
+from firstbreak.model import Experiment
+
+PRIOR = 0.7
+FINDINGS = {
+    "evaluation-frozen": 0.9,
+}
+EXPERIMENT = Experiment(
+    overrides={},
+    measure="eval.reward",
+    if_cause="the evaluation does not notice broken weights",
+)

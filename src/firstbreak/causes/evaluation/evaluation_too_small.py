@@ -1,0 +1,34 @@
+"""The evaluation is too small to show what it should
+
+## What happens
+Too few episodes or prompts stand behind each point, so the curve moves by luck. Checkpoints are then chosen by luck
+as well.
+
+## When it is healthy
+A noisy curve whose trend is much larger than its noise.
+
+## Fix
+- More episodes or prompts per evaluation; the same ones every time.
+- Report an interval with every score.
+
+## Smallest experiment
+Evaluate one checkpoint five times: the spread of the five is what a difference has to exceed.
+
+## References
+https://arxiv.org/abs/2108.13264
+"""
+
+from __future__ import annotations
+
+from firstbreak.model import Experiment
+
+PRIOR = 0.7
+FINDINGS = {
+    "evaluation-noise": 0.85,
+    "score-oscillates": 0.3,
+}
+EXPERIMENT = Experiment(
+    overrides={},
+    measure="eval.reward",
+    if_cause="repeated evaluations of one checkpoint differ as much as the curve moves",
+)

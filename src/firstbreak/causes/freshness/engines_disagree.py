@@ -1,0 +1,39 @@
+"""Trainer and inference engine disagree about the same tokens
+
+## What happens
+The engine that samples and the trainer that scores compute different probabilities for the same text: other kernels
+or precision, a cache that was not reset, other sampling settings. On-policy training is then off-policy without
+knowing.
+
+## When it is healthy
+A small constant difference; metrics that compare scaled with unscaled logits.
+
+## Fix
+- Compare both engines on the same fifty completions, token by token.
+- Reset the prefix cache at each weight update; same precision, same temperature and top-p in both.
+- Correct with truncated importance weights ({is_correction}).
+
+## Smallest experiment
+Replay with learning rate 0: if the difference still grows, the rollout stack is the cause, not the update.
+
+## References
+https://github.com/allenai/open-instruct/pull/1473
+"""
+
+from __future__ import annotations
+
+from firstbreak.model import Experiment
+
+FINDINGS = {
+    "train-inference-mismatch": 0.9,
+    "mismatch-growing": 0.6,
+    "first-update-not-on-policy": 0.5,
+    "importance-weight-off": 0.3,
+    "grad-norm-explosion": 0.2,
+    "score-lost": 0.3,
+}
+EXPERIMENT = Experiment(
+    overrides={"learning_rate": 0.0},
+    measure="rollout_train.kl",
+    if_cause="it differs from 0 without any update",
+)

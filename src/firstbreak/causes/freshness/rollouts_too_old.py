@@ -1,0 +1,38 @@
+"""The policy trains on data of an older policy
+
+## What happens
+Rollouts lag behind the learner by several updates and are treated as fresh. Ratios leave 1, the clip throws away what
+matters, and the update direction is that of a policy that no longer exists.
+
+## When it is healthy
+Staleness within its bound, with importance weights close to 1 and a score that rises.
+
+## Fix
+- Switch to synchronous training to see whether it helps: {max_staleness} = 0.
+- Lower {max_staleness}; correct with bounded behaviour weights ({behave_weight_cap}).
+- Fewer {minibatches} per batch.
+
+## Smallest experiment
+Synchronous settings ({max_staleness} = 0) for a tenth of the run from the last good checkpoint.
+
+## References
+https://arxiv.org/abs/2505.24298
+"""
+
+from __future__ import annotations
+
+from firstbreak.model import Experiment
+
+FINDINGS = {
+    "stale-rollouts": 0.8,
+    "behave-weight-off": 0.7,
+    "importance-weight-off": 0.4,
+    "clip-fraction-high": 0.4,
+    "score-lost": 0.4,
+    "score-oscillates": 0.2,
+}
+EXPERIMENT = Experiment(
+    overrides={"max_staleness": 0},
+    measure="behave.ratio.mean",
+    if_cause="it returns to 1 and the score recovers",
+)

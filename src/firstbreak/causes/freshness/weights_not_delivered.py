@@ -1,0 +1,37 @@
+"""New weights do not reach the rollout workers
+
+## What happens
+The learner updates, but the workers keep sampling from old weights or without the adapter. The mismatch grows with
+every update and staleness settings do not change it.
+
+## When it is healthy
+A constant small mismatch.
+
+## Fix
+- Hash the weights in trainer and engine after each sync.
+- List the adapters that the engine has loaded.
+
+## Smallest experiment
+Compare the weight hash on both sides after one sync.
+
+## References
+https://github.com/verl-project/verl/issues/7495
+"""
+
+from __future__ import annotations
+
+from firstbreak.model import Experiment
+
+PRIOR = 0.7
+FINDINGS = {
+    "mismatch-growing": 0.85,
+    "train-inference-mismatch": 0.7,
+    "behave-weight-off": 0.4,
+    "reward-flat": 0.5,
+    "stale-rollouts": 0.2,
+}
+EXPERIMENT = Experiment(
+    overrides={},
+    measure="rollout_train.kl",
+    if_cause="the hashes differ",
+)

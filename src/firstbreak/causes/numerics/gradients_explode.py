@@ -1,0 +1,37 @@
+"""Gradients or values leave their range
+
+## What happens
+Gradient norm tails grow, values or log-probabilities become extreme, and at the end NaN or infinity appears. The
+warning signs come before it.
+
+## When it is healthy
+A gradient norm that rises as the policy sharpens, with a score that rises; single spikes that the clip catches.
+
+## Fix
+- Go back to before the onset; clip gradients ({grad_clip}); lower {learning_rate}.
+- bf16 instead of fp16, or dynamic loss scaling; clamp log-probabilities; check masks.
+- Clip or normalise rewards and returns.
+
+## Smallest experiment
+Repeat the update before the onset from the last checkpoint in fp32: if it stays finite, precision is the cause; if not, the batch is.
+
+## References
+https://arxiv.org/abs/1211.5063
+"""
+
+from __future__ import annotations
+
+from firstbreak.model import Experiment
+
+FINDINGS = {
+    "non-finite-values": 0.7,
+    "grad-norm-explosion": 0.7,
+    "value-explosion": 0.4,
+    "update-skipped": 0.4,
+    "score-lost": 0.3,
+}
+EXPERIMENT = Experiment(
+    overrides={"learning_rate": "/10"},
+    measure="grad.norm",
+    if_cause="its tail returns to its past",
+)

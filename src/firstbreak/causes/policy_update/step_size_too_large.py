@@ -1,0 +1,47 @@
+"""The updates are too large
+
+## What happens
+The learning rate, the number of epochs or the scale of the advantages moves the policy out of the region in which its
+data mean anything. Divergence and clip fraction go first, then entropy, then the score.
+
+## When it is healthy
+Large steps with a score that rises and holds: aggressive, not broken.
+
+## Fix
+- Go back to the last good checkpoint; {learning_rate} divided by three to ten, or decayed to 0.
+- Fewer {epochs_per_batch}; stop a batch's epochs at {target_kl}.
+- Normalise advantages ({normalize_advantage}); clip gradients ({grad_clip}).
+
+## Smallest experiment
+Continue from the best checkpoint with {learning_rate} / 10 for a tenth of the run: a score that holds says that the steps were too large.
+
+## References
+https://arxiv.org/abs/1707.06347
+https://arxiv.org/abs/2005.12729
+"""
+
+from __future__ import annotations
+
+from firstbreak.engine.check import Inputs
+from firstbreak.model import Experiment
+
+PRIOR = 1.5
+FINDINGS = {
+    "step-too-large": 0.75,
+    "clip-fraction-high": 0.6,
+    "kl-reward": 0.3,
+    "grad-norm-explosion": 0.3,
+    "entropy-collapse": 0.3,
+    "score-lost": 0.8,
+    "score-oscillates": 0.3,
+}
+EXPERIMENT = Experiment(
+    overrides={"learning_rate": "/10"},
+    measure="kl.old",
+    if_cause="it falls about a hundredfold and the score holds",
+)
+
+
+def applies(inputs: Inputs) -> bool:
+    """Every method whose policy follows its own gradient; off-policy methods break at the critic first."""
+    return inputs.get("family") != "value_based"

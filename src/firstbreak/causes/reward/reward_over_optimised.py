@@ -1,0 +1,36 @@
+"""The reward is optimised beyond what it measures
+
+## What happens
+A reward model, a judge or a shaped reward agrees with the goal only near the data it was made from. The further the
+policy goes, the more of the gain is an artefact, and the true score turns.
+
+## When it is healthy
+Reward and evaluation that rise together, at whatever divergence.
+
+## Fix
+- Go back to the checkpoint with the best evaluation.
+- Strengthen {kl_coef}, or stop at the divergence where the evaluation turned.
+- Evaluate the reward itself: accuracy on held-out pairs, agreement with people.
+
+## Smallest experiment
+Score 50 samples of the best-evaluated and of the latest checkpoint by hand, blind.
+
+## References
+https://arxiv.org/abs/2210.10760
+"""
+
+from __future__ import annotations
+
+from firstbreak.model import Experiment
+
+FINDINGS = {
+    "reward-up-evaluation-down": 0.9,
+    "kl-reward": 0.5,
+    "score-lost": 0.5,
+    "length-runaway": 0.2,
+}
+EXPERIMENT = Experiment(
+    overrides={"kl_coef": "x5"},
+    measure="eval.reward",
+    if_cause="the evaluation holds longer",
+)

@@ -1,0 +1,36 @@
+"""The rewards have outliers or the wrong scale
+
+## What happens
+One part of the reward, or one rare event, is so large that it makes the whole update; everything else is noise beside
+it.
+
+## When it is healthy
+Heavy-tailed rewards with a score that rises.
+
+## Fix
+- Normalise or clip rewards; check the unit of each component.
+- Look at the sample with the extreme reward.
+
+## Smallest experiment
+Train 20 updates with rewards clipped at the 99th percentile.
+
+## References
+https://arxiv.org/abs/2005.12729
+"""
+
+from __future__ import annotations
+
+from firstbreak.model import Experiment
+
+FINDINGS = {
+    "reward-outlier": 0.8,
+    "value-explosion": 0.4,
+    "grad-norm-explosion": 0.5,
+    "value-loss-growing": 0.4,
+    "step-too-large": 0.3,
+}
+EXPERIMENT = Experiment(
+    overrides={},
+    measure="grad.norm",
+    if_cause="it calms down",
+)

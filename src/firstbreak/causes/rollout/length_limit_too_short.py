@@ -1,0 +1,39 @@
+"""The length limit cuts the answers
+
+## What happens
+Completions hit the limit before the answer comes. The verifier scores them as wrong, most groups become all wrong and
+silent, and the score cannot rise.
+
+## When it is healthy
+A share of cut completions that falls while the score rises: the policy learns to be brief.
+
+## Fix
+- Raise {max_new_tokens}.
+- Mask cut completions in the loss ({mask_truncated}), or filter prompts whose answers are long.
+- Use a soft length penalty before the limit.
+
+## Smallest experiment
+Generate for 50 prompts with four times {max_new_tokens} and score again: if the mean score rises, the limit was the break.
+
+## References
+https://arxiv.org/abs/2503.14476
+https://github.com/huggingface/trl/issues/5697
+"""
+
+from __future__ import annotations
+
+from firstbreak.model import Experiment
+
+PRIOR = 1.5
+FINDINGS = {
+    "truncation": 0.95,
+    "zero-variance-groups": 0.5,
+    "reward-flat": 0.55,
+    "reward-at-floor": 0.3,
+    "length-runaway": 0.15,
+}
+EXPERIMENT = Experiment(
+    overrides={"max_new_tokens": "x4"},
+    measure="reward.mean",
+    if_cause="the mean score rises without any training",
+)

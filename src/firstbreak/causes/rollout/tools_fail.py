@@ -1,0 +1,34 @@
+"""The tools or the infrastructure behind the rollouts fail
+
+## What happens
+Calls end in errors that the policy did not make. Scored as wrong answers they teach it to avoid tools; scored as
+right ones, to break them.
+
+## When it is healthy
+Errors of syntax in the first steps that the policy unlearns.
+
+## Fix
+- Read ten failed calls; tell errors of the policy from errors of the infrastructure.
+- Leave trajectories with infrastructure errors out of the batch.
+
+## Smallest experiment
+Replay fifty logged calls without a policy: those that fail again are the tool's.
+
+## References
+https://arxiv.org/abs/2504.13958
+"""
+
+from __future__ import annotations
+
+from firstbreak.model import Experiment
+
+FINDINGS = {
+    "tool-errors": 0.95,
+    "reward-flat": 0.4,
+    "score-lost": 0.3,
+}
+EXPERIMENT = Experiment(
+    overrides={},
+    measure="tool.error_frac",
+    if_cause="the replayed calls fail as well",
+)

@@ -1,0 +1,36 @@
+"""Generation, training or waiting takes more than its share
+
+## What happens
+Rollouts are the bottleneck, workers wait, or the phases are unbalanced. The run is slow, data get old, and in the end
+the algorithm suffers.
+
+## When it is healthy
+Generation that takes most of a step is normal for long completions.
+
+## Fix
+- More rollout workers or a faster engine; shorter {max_new_tokens}.
+- Balance batch and sequence lengths; overlap generation with training within the staleness bound.
+
+## Smallest experiment
+Time one step by phase with half the completion length.
+
+## References
+https://arxiv.org/abs/2505.24298
+"""
+
+from __future__ import annotations
+
+from firstbreak.model import Experiment
+
+PRIOR = 0.6
+FINDINGS = {
+    "rollout-share": 0.7,
+    "throughput-drop": 0.6,
+    "phase-imbalance": 0.6,
+    "stale-rollouts": 0.2,
+}
+EXPERIMENT = Experiment(
+    overrides={},
+    measure="time.rollout",
+    if_cause="the step time falls with the length",
+)

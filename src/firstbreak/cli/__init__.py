@@ -1,0 +1,62 @@
+"""The command line. Each command is one module of this package, imported only when it is called."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+
+import click
+
+from firstbreak import __version__
+
+#: command -> one line for `--help`; the module of that name holds a click command `command`
+COMMANDS = {
+    "diagnose": "Which link of the loop broke first, when, why, and what to do.",
+    "inspect": "What was recognised: format, trainer, metrics, configuration, samples, gaps.",
+    "explain": "A detector, cause, metric, link, hyperparameter or trainer, in words.",
+    "demo": "A real broken run, diagnosed.",
+}
+EXIT_BAD_INPUT = 2
+
+
+class Lazy(click.Group):
+    """Knows its commands by name, and imports one when it is called: `--help` waits for nothing heavy."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(f"firstbreak.cli.{name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="firstbreak")
+def app() -> None:
+    """Which link of an RL training loop broke first, when, why, and which small experiment proves it."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Entry point. Exit codes: 0 continue or watch, 1 stop or rollback, 2 bad input or call (one line on stderr)."""
+    from firstbreak.readers import Unreadable
+
+    try:
+        app.main(args=None if arguments is None else list(arguments), prog_name="firstbreak", standalone_mode=True)
+    except Unreadable as error:
+        click.echo(f"firstbreak: {_visible(str(error))}", err=True)
+        sys.exit(EXIT_BAD_INPUT)
+    except BrokenPipeError:  # `firstbreak ... | head` is not an error
+        sys.stderr.close()
+        sys.exit(0)
+
+
+def _visible(line: str) -> str:
+    """One line, control characters made visible: a path may hold anything."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in line)

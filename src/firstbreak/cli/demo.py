@@ -1,0 +1,19 @@
+"""firstbreak demo"""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+
+@click.command("demo")
+@click.option("--format", "format_", type=click.Choice(("terminal", "json", "html", "markdown")), default="terminal")
+def command(format_: str) -> None:
+    """Diagnose a real run that ships with firstbreak: TRL's GRPO on a small model, with a fault planted half-way."""
+    from firstbreak.cli.diagnose import render
+    from firstbreak.demo import RUN
+    from firstbreak.engine.diagnose import diagnose
+    from firstbreak.engine.read import read
+
+    click.echo(render([diagnose(read(RUN))], format_, plain=not sys.stdout.isatty()))

@@ -1,0 +1,113 @@
+"""firstbreak explain NAME"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from collections.abc import Callable
+
+import click
+
+from firstbreak import dialects, hyperparameters, signals
+from firstbreak.engine import registry
+from firstbreak.model import Link
+from firstbreak.readers import Unreadable
+
+
+@click.command("explain")
+@click.argument("name", required=False)
+def command(name: str | None) -> None:
+    """Explain a detector, cause, metric, link, hyperparameter, trainer or reader. Without NAME: list all names."""
+    click.echo(contents() if name is None else explain(name))
+
+
+def explain(name: str) -> str:
+    """The page of one name; raises `Unreadable` with the nearest names where there is none."""
+    for look in (_link, _detector, _cause, _signal, _hyperparameter, _trainer, _readers):
+        if page := look(name):
+            return page
+    near = difflib.get_close_matches(name, _names(), n=3, cutoff=0.5)
+    remedy = f"did you mean {' or '.join(near)}?" if near else "`firstbreak explain` lists all names"
+    raise Unreadable(name, "nothing of that name", remedy)
+
+
+def contents() -> str:
+    """Every name, by kind."""
+    kinds = {
+        "Links": [link.value for link in Link],
+        "Detectors": list(registry.detectors()),
+        "Causes": list(registry.causes()),
+        "Trainers": list(dialects.trainers()),
+        "Readers": list(registry.readers()),
+        "Metrics": list(signals.SIGNALS),
+        "Hyperparameters": list(hyperparameters.HYPERPARAMETERS),
+    }
+    return "\n\n".join(f"{kind}\n" + "\n".join(f"  {n}" for n in names) for kind, names in kinds.items())
+
+
+def _names() -> list[str]:
+    return [n.strip() for n in contents().splitlines() if n.startswith("  ")] + ["readers"]
+
+
+def _link(name: str) -> str | None:
+    if name not in set(Link):
+        return None
+    link = Link(name)
+    parts = [f"{link.value}: {link.question}", f"Link {link.order + 1} of {len(Link)} of the loop, outside in."]
+    for kind, found in (("Detectors", registry.detectors()), ("Causes", registry.causes())):
+        lines = [f"  {item.id:28} {item.title}" for item in found.values() if item.link is link]
+        parts.append(f"{kind}\n" + "\n".join(lines))
+    return "\n\n".join(parts)
+
+
+def _detector(name: str) -> str | None:
+    found = registry.detectors().get(name)
+    if found is None:
+        return None
+    limits = ", ".join(f"{k} = {v}" for k, v in found.thresholds.items()) or "none"
+    needs = ", ".join(found.needs) or "nothing"
+    uses = f"; uses if recorded: {', '.join(found.uses)}" if found.uses else ""
+    return f"{name}: detector of the link {found.link.value}\nNeeds: {needs}{uses}\nThresholds: {limits}\n\n{found.doc}"
+
+
+def _cause(name: str) -> str | None:
+    found = registry.causes().get(name)
+    if found is None:
+        return None
+    findings = "\n".join(f"  {p:4.0%}  {detector}" for detector, p in found.findings.items())
+    return (
+        f"{name}: cause in the link {found.link.value}\n\n{found.doc}\n\n"
+        f"What it shows, in order, with the probability that it does\n{findings}"
+    )
+
+
+def _signal(name: str) -> str | None:
+    signal = signals.lookup(name)
+    if signal is None:
+        return None
+    writers = [
+        f"  {trainer:14} {raw}"
+        for trainer, module in dialects.trainers().items()
+        for raw in dialects.raw_names(module, name)[:2]
+    ]
+    text = f"{name}: metric of the link {signal.link.value}\n\n{signal.meaning}\nUnit: {signal.unit}"
+    text += f"\nBetter: {signal.better}" if signal.better else ""
+    return text + ("\n\nWhat trainers call it\n" + "\n".join(writers) if writers else "")
+
+
+def _hyperparameter(name: str) -> str | None:
+    found = hyperparameters.HYPERPARAMETERS.get(name)
+    return None if found is None else f"{name}: hyperparameter\n\n{found.meaning}\nUnit: {found.unit}"
+
+
+def _trainer(name: str) -> str | None:
+    module = dialects.trainers().get(name)
+    return None if module is None else f"{name}: trainer\n\n{inspect.getdoc(module) or module.TITLE}"
+
+
+def _readers(name: str) -> str | None:
+    described: Callable[[str], str] = lambda n: f"  {n:16} {getattr(registry.readers()[n], 'DESCRIPTION', '')}"  # noqa: E731
+    if name == "readers":
+        return "Formats that firstbreak reads\n\n" + "\n".join(described(n) for n in registry.readers())
+    module = registry.readers().get(name)
+    return None if module is None else f"{name}: reader\n\n{inspect.getdoc(module)}"

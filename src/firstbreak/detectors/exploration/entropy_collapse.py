@@ -1,0 +1,81 @@
+"""The policy stops trying different things before the task is solved.
+
+## What it looks for
+Entropy that falls to a small part of its own start, or lies near 0 from the beginning, while the score is flat, falls, or
+stopped far from its ceiling. Entropy that falls while the score keeps rising is learning; near a ceiling it is the end of
+learning.
+
+## Why it matters
+A policy that always does the same thing gets the same reward: there is nothing left to compare, and no gradient can bring
+the lost alternatives back.
+
+## When it is a false alarm
+The task is solved. Continuous policies have differential entropy, which may be negative and has no floor at 0: these are
+judged by the fall alone.
+
+## Fix
+- Raise {entropy_coef} or {temperature}; a higher {clip_range_high} lets unlikely actions recover.
+- Lower {learning_rate}; strengthen {kl_coef}.
+- Check that sampling, not the most likely action, is used for rollouts.
+
+## Smallest experiment
+Resume from before the onset with {entropy_coef} times ten for a tenth of the run: if the entropy holds and the score
+rises, the collapse was the break.
+
+## References
+https://arxiv.org/abs/2505.22617
+https://arxiv.org/abs/1602.01783
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Series, Severity
+from firstbreak.stats.onset import first_sustained, onset
+from firstbreak.stats.shape import Trajectory
+from firstbreak.words import number
+
+NEAR_ZERO = 0.01  #: nats of a discrete policy: one action in more than 99 of 100 cases
+
+
+def detect(
+    policy_entropy: Series,
+    trajectory: Trajectory | None = None,
+    solved: bool | None = None,
+    *,
+    part: float = 0.15,
+    min_points: int = 10,
+) -> Finding | Expected | NotMeasured | None:
+    entropy = policy_entropy.finite
+    if len(entropy) < min_points:
+        return NotMeasured(f"{len(entropy)} values of the entropy are too few (needs {min_points})")
+    discrete = bool(np.all(entropy.values >= -1e-9))
+    start, late = float(np.median(entropy.head(0.05).values)), float(np.median(entropy.tail(0.2).values))
+    dead = discrete and late < NEAR_ZERO
+    fell = discrete and start > 0 and late < part * start
+    if not (dead or fell):
+        return None
+    if solved:
+        return Expected(f"entropy fell from {number(start)} to {number(late)} because the task is solved")
+    floor = max(part * start, NEAR_ZERO)
+    since = first_sustained(entropy, lambda values: values < floor)
+    drop = onset(entropy, direction=-1)
+    improving = trajectory is not None and trajectory.kind in ("rising", "plateau")
+    stuck = trajectory is not None and (trajectory.lost or trajectory.kind == "flat")
+    if improving and not dead:
+        return None
+    return Finding(
+        message=(
+            f"entropy is {number(late)} nats (it began at {number(start)}) and the score "
+            f"{'does not rise' if stuck else 'is not at its ceiling'}: the policy repeats itself; raise the entropy bonus or "
+            "lower the learning rate"
+        ),
+        severity=Severity.CRITICAL if stuck else Severity.WARNING,
+        confidence=Confidence.HIGH if dead and stuck else Confidence.MEDIUM,
+        metric="policy.entropy",
+        onset=since if since is not None else drop.step if drop else None,
+        interval=drop.interval if drop else None if since is None else (float(entropy.steps[0]), since),
+        evidence=(Evidence(text="entropy", series=policy_entropy, since=since, level=floor),),
+        facts={"start": start, "late": late},
+    )

@@ -1,0 +1,65 @@
+"""The score was better before than it is now.
+
+## What it looks for
+A score that rose (or began high), and then fell beyond its noise and stayed down: how much of the gain is lost, where
+the best level was, and since when it falls.
+
+## Why it matters
+If the model was better earlier, going on is actively harmful: the best version is already on disk, and every step leads
+away from it.
+
+## When it is a false alarm
+A dip that recovers. An evaluation of few episodes. A curriculum or a harder stage that begins at that step.
+
+## Fix
+- Stop, and go back to the checkpoint nearest the best evaluation.
+- Lower {learning_rate}, or decay it to 0 over the run; fewer {epochs_per_batch}; a target for the divergence.
+- For off-policy methods: look at the critic first (value loss, target network, replay size).
+
+## Smallest experiment
+Continue from the best checkpoint with {learning_rate} divided by ten for a tenth of the run: a score that holds speaks
+for steps that were too large.
+
+## References
+https://arxiv.org/abs/1709.06560
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from firstbreak.model import Confidence, Evidence, Finding, Interval, Series, Severity
+from firstbreak.stats.onset import onset
+from firstbreak.stats.shape import Trajectory
+from firstbreak.words import number, percent
+
+
+def detect(score: Series, trajectory: Trajectory, *, grave: float = 0.4, few: int = 10) -> Finding | None:
+    if not trajectory.lost:
+        return None
+    lost = trajectory.drop_fraction
+    since, interval = _since(score, trajectory)
+    how_much = percent(lost) + " of its gain" if np.isfinite(lost) and lost <= 1 else "all of its gain and more"
+    grave_loss = lost >= grave
+    return Finding(
+        message=(
+            f"{score.name} was {number(trajectory.best)} at step {number(trajectory.best_step)} and is {number(trajectory.end)} "
+            f"now: {how_much} is lost; go back to that checkpoint before changing anything"
+        ),
+        severity=Severity.CRITICAL if grave_loss else Severity.WARNING,
+        confidence=Confidence.MEDIUM if trajectory.n < few else Confidence.HIGH,
+        metric=score.name,
+        onset=since,
+        interval=interval,
+        evidence=(Evidence(text="score", series=score, since=since, level=trajectory.best),),
+        facts={"lost": lost, "kind": trajectory.kind},
+    )
+
+
+def _since(score: Series, shape: Trajectory) -> tuple[float, Interval]:
+    """The start of the fall: it lies between the best level and the end."""
+    after = score.between(shape.best_step)
+    fall = onset(after, direction=-1, kinds=("level", "ramp"))
+    if fall is None:
+        return shape.best_step, (shape.best_step, float(score.steps[-1]))
+    return fall.step, (min(shape.best_step, fall.interval[0]), fall.interval[1])

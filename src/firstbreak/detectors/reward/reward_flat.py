@@ -1,0 +1,74 @@
+"""The score never leaves its first level.
+
+## What it looks for
+A score whose shape is flat from the first points to the last: no rise, no fall, only noise. The finding says how large a
+rise could still hide in the noise, and is critical only where a rise of half a standard deviation would have shown.
+
+## Why it matters
+This is how a break anywhere in the loop looks from outside. What to do depends on which of the other links is broken,
+so this finding never stands alone: it is the outcome that the others have to explain.
+
+## When it is a false alarm
+Late starters: a hard exploration problem can be flat for a third of the run and then rise. A score that starts at its
+ceiling has nowhere to go.
+
+## Fix
+- Look at the other findings first: a flat score is a symptom.
+- Evaluate the untrained policy: if it already scores the same, nothing was learned; if less, the curve began too late.
+- Train on ten easy prompts (or an easier task): if that does not rise either, the loop is broken, not the data.
+
+## Smallest experiment
+Replace the reward by one that is trivially easy (output length, a constant action): it must rise within 20 updates.
+
+## References
+https://andyljones.com/posts/rl-debugging.html
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.stats.shape import Trajectory
+from firstbreak.stats.trend import trend
+from firstbreak.words import number
+
+Z_95 = 1.96
+
+
+def detect(
+    score: Series,
+    trajectory: Trajectory,
+    solved: bool | None = None,
+    reward_mean: Series | None = None,
+    *,
+    resolvable: float = 0.5,
+    min_points: int = 20,
+) -> Finding | NotMeasured | None:
+    if len(score) < min_points:
+        return NotMeasured(f"{len(score)} scores are too few to call a curve flat (needs {min_points})")
+    if trajectory.kind != "flat" or solved:
+        return None
+    line = trend(score)
+    most = max(abs(v) for v in line.interval) * float(np.ptp(score.steps))
+    hidden = most / line.noise if line.noise > 0 else 0.0
+    sure = hidden < resolvable and _also_flat(reward_mean)
+    could = f"a rise of up to {number(most)} could hide in the noise" if hidden else "it is constant"
+    return Finding(
+        message=(
+            f"{score.name} stays at {number(trajectory.start)} for all {len(score)} points ({could}): nothing was "
+            "learned; look which link upstream gives no signal"
+        ),
+        severity=Severity.CRITICAL if sure else Severity.WARNING,
+        confidence=Confidence.HIGH if sure else Confidence.MEDIUM,
+        metric=score.name,
+        onset=float(score.steps[0]),
+        interval=(float(score.steps[0]), float(score.steps[min(len(score) - 1, len(score) // 10)])),
+        evidence=(Evidence(text="score", series=score, level=trajectory.start),),
+        facts={"hidden": hidden},
+    )
+
+
+def _also_flat(reward: Series | None) -> bool:
+    """The training reward, where it is a second and finer curve, does not rise either."""
+    return reward is None or len(reward.finite) < 4 or not trend(reward).rising
