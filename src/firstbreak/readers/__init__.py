@@ -6,6 +6,7 @@ A reader is a module with
     def sniff(path: Path, head: bytes) -> bool          cheap, never raises; `head` is the first 4 KiB
     def read(path: Path, resume=None) -> Recording      keeps what is whole; else raises Unreadable
     def samples(path: Path) -> Iterator[Sample]         optional: streams the completions that the file holds
+    def claims(folder: Path) -> bool                    optional: the folder is one recording, and read() gets it
 
 and, where several readers could claim a file, PRIORITY (an int, default 0; the highest claim wins).
 
@@ -56,6 +57,7 @@ class Recording:
     segment: np.ndarray | None = None  #: (rows,) restart segment of each row, where the file marks restarts itself
     config: dict[str, Any] = field(default_factory=dict)  #: raw hyperparameters, nested keys joined with "."
     order: float = 0.0  #: place among files of one run (creation time in seconds), for restarts over several files
+    restarts_at: float | None = None  #: the file declares earlier files' points at or after this step void (purge_step)
     has_samples: bool = False  #: the module's `samples(path)` yields at least one sample
     damage: list[str] = field(default_factory=list)  #: what was lost, each with place and remedy
     notes: list[str] = field(default_factory=list)  #: facts: "tail is still being written", versions, ...

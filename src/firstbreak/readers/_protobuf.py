@@ -1,0 +1,61 @@
+"""The protobuf wire format, as far as log files need it: fields by number, without generated classes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+_FIXED_WIDTH = {1: 8, 5: 4}
+
+
+class Malformed(ValueError):
+    """The bytes are no protobuf message."""
+
+
+def varint(data: bytes, at: int, end: int) -> tuple[int, int]:
+    """The unsigned varint at `at` and the offset behind it."""
+    value = shift = 0
+    while at < end and shift < 70:
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value & 0xFFFF_FFFF_FFFF_FFFF, at
+        shift += 7
+    raise Malformed("a varint does not end")
+
+
+def signed(value: int) -> int:
+    """An int64 field, which is on the wire as its two's complement."""
+    return value - (1 << 64) if value >= 1 << 63 else value
+
+
+def fields(data: bytes, start: int, end: int) -> Iterator[tuple[int, int | slice]]:
+    """(field number, value) of the message in data[start:end]: an int for a varint, else the slice of its bytes."""
+    at = start
+    while at < end:
+        key, at = varint(data, at, end)
+        number, wire = key >> 3, key & 7
+        if wire == 0:
+            value, at = varint(data, at, end)
+            yield number, value
+            continue
+        if wire == 2:
+            width, at = varint(data, at, end)
+        elif wire in _FIXED_WIDTH:
+            width = _FIXED_WIDTH[wire]
+        else:
+            raise Malformed(f"wire type {wire} is not in use")
+        if width > end - at:
+            raise Malformed("a field is longer than its message")
+        yield number, slice(at, at + width)
+        at += width
+
+
+def submessages(data: bytes, span: slice, number: int) -> Iterator[slice]:
+    """The spans of every field `number` of the message in `span`."""
+    return (value for n, value in fields(data, span.start, span.stop) if n == number and isinstance(value, slice))
+
+
+def text(data: bytes, span: slice) -> str:
+    """A string field; bytes that are not UTF-8 become U+FFFD."""
+    return data[span].decode("utf-8", "replace")
