@@ -1,0 +1,163 @@
+"""What a trainer prints: the last resort, when nothing else was logged.
+
+Each file of this package is one grammar: it looks at one line and says what it found (`Reading`). The first grammar
+that claims a line wins. Where most numbers come with a step, the steps are the index and a line without one belongs to
+the step before it; otherwise the rows are numbered.
+
+Colours are taken off, a carriage return ends a line, and whatever no grammar knows is passed over.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from firstbreak.readers import Curve, Recording, Unreadable
+from firstbreak.readers._tail import MAX_LINE, Lines, open_file, read_whole, still_holds
+from firstbreak.readers.console import pairs, prime_rl, steps, verl
+from firstbreak.readers.console._reading import Kind, Reading
+from firstbreak.readers.console.bullets import Bullets
+from firstbreak.readers.console.progress_bars import ProgressBars
+from firstbreak.readers.console.records import Records
+from firstbreak.readers.console.tables import Tables
+
+DESCRIPTION = "console output: dicts, tables, progress bars and name: value lines of all known trainers"
+PRIORITY = -20
+SUFFIXES = {".log", ".out", ".err", ".stdout", ".stderr"}
+
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")  # Windows PowerShell writes redirected output so
+_MAX_UTF16 = 1 << 28
+_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])")
+_RAY = re.compile(r"\(\w[\w.<>]* pid=\d+(?:, ip=[\d.]+)?\) ?|\[(?:default\d+|rank ?\d+)\]: ?")
+_LOG_NAME = re.compile(r"log|stdout|stderr|console|nohup|terminal|train", re.IGNORECASE)
+_WORST_RANK = 99
+
+
+def sniff(path: Path, head: bytes) -> bool:
+    """A text file with the name of a log, or a .txt that begins like one."""
+    if path.suffix.lower() in SUFFIXES:
+        return head.startswith(_UTF16) or head.count(b"\0") * 100 <= len(head)
+    return path.suffix.lower() == ".txt" and (bool(_LOG_NAME.search(path.stem)) or _speaks(head))
+
+
+def _speaks(head: bytes) -> bool:
+    """Whether a grammar finds numbers in the first lines."""
+    console = Console()
+    console.feed(head.decode("utf-8", "replace"))
+    return bool(console.recording().curves)
+
+
+def read(path: Path, resume: Any = None) -> Recording:
+    """What was printed; with `resume`, what was printed since."""
+    cursor = still_holds(path, resume)
+    with open_file(path) as file:
+        encoded = file.read(2) in _UTF16
+        if not file.seek(0, 2):
+            raise Unreadable(path, "is empty", "wait until the trainer has printed its first numbers")
+        console = copy.deepcopy(cursor.context) if cursor else Console()
+        lines = Lines(file, cursor.offset if cursor else 0)
+        if encoded:
+            console.feed(read_whole(path, _MAX_UTF16).decode("utf-16", "replace"))
+        else:
+            for block in lines.blocks():
+                console.feed(block.decode("utf-8", "replace"))
+        recording = console.recording()
+        recording.resume = True if encoded else lines.cursor(0, console)
+    if lines.unfinished:
+        recording.notes.append(f"the last line has no end yet, left for the next read ({lines.unfinished} bytes)")
+    if lines.skipped:
+        recording.damage.append(f"{lines.skipped} lines longer than {MAX_LINE >> 20} MiB left out; check the file")
+    recording.replaces = resume is not None and cursor is None
+    return recording
+
+
+class Console:
+    """Lines in, curves out. Between two reads it keeps the open block, the step and the names seen so far."""
+
+    def __init__(self) -> None:
+        self._grammars: list[Callable[[str], Reading | None]] = [
+            verl.read,
+            prime_rl.read,
+            Records().read,
+            steps.read,
+            ProgressBars().read,
+            Tables().read,
+            Bullets().read,
+            pairs.read,
+        ]
+        self._row = -1
+        self._open: set[str] = set()  #: names in the open block
+        self._block = False
+        self._step: float | None = None
+        self._rank = _WORST_RANK  #: of the step counter in use
+        self._counts: Counter[bool] = Counter()  #: numbers with and without a step
+        self._points: dict[str, list[tuple[int, float | None, float]]] = {}
+        self._weak: dict[str, list[tuple[int, float | None, float]]] = {}
+        self._seen: Counter[str] = Counter()  #: points of weak names, over all reads
+        self._config: dict[str, Any] = {}
+
+    def feed(self, text: str) -> None:
+        """Reads whole lines."""
+        for line in _clean(text):
+            for grammar in self._grammars:
+                reading = grammar(line)
+                if reading is not None:
+                    self._take(reading)
+                    break
+
+    def _take(self, reading: Reading) -> None:
+        self._config.update(reading.config)
+        if reading.kind is Kind.BREAK:
+            self._block = False
+        if reading.step is not None and reading.rank <= self._rank:
+            self._step, self._rank = reading.step, reading.rank
+        if not reading.values:
+            return
+        if reading.kind is Kind.ROW or not self._block or not self._open.isdisjoint(reading.values):
+            self._row += 1
+            self._open = set()
+        self._block = reading.kind is Kind.FRAGMENT
+        self._open.update(reading.values)
+        points = self._weak if reading.weak else self._points
+        if not reading.weak:
+            self._counts[self._step is not None] += len(reading.values)
+        for name, value in reading.values.items():
+            points.setdefault(name, []).append((self._row, self._step, value))
+
+    def recording(self) -> Recording:
+        """What was fed since the last call."""
+        has_steps = self._counts[True] > self._counts[False]
+        curves = {name: _curve(points, has_steps) for name, points in self._points.items()}
+        for name, points in self._weak.items():
+            self._seen[name] += len(points)
+            if self._seen[name] > 1 and name not in curves:
+                curves[name] = _curve(points, has_steps)
+        recording = Recording(
+            format="console",
+            curves=curves,
+            indexed_by="step" if has_steps else "row",
+            config=dict(self._config),
+        )
+        self._points, self._weak = {}, {}
+        return recording
+
+
+def _curve(points: list[tuple[int, float | None, float]], has_steps: bool) -> Curve:
+    rows, steps_, values = zip(*points, strict=True)
+    index = [0.0 if step is None else step for step in steps_] if has_steps else rows
+    return Curve(index=np.array(index, dtype=float), values=np.array(values, dtype=float))
+
+
+def _clean(text: str) -> Iterable[str]:
+    """The lines without colours, carriage returns and the marks of Ray and torchrun."""
+    if "\x1b" in text:
+        text = _ESCAPES.sub("", text)
+    for line in text.replace("\r", "\n").split("\n"):
+        if line:
+            yield _RAY.sub("", line, count=1) if line[0] in "([" else line

@@ -1,0 +1,42 @@
+"""What one line of a log says, and the forms that numbers take in logs."""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+#: A number as trainers print it: bare, quoted, in brackets, np.float64(0.5), tensor(0.5, device='cuda:0').
+BARE = r"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|inf\b|nan\b|Inf\b|NaN\b|Infinity\b)"
+VALUE = rf"(?:[A-Za-z_][\w.]*\()?\[?['\"]?(?P<value>{BARE})['\"]?\]?(?:,[^()]*\)|\))?(?P<unit>%|s\b)?"
+
+
+class Kind(enum.Enum):
+    """How a reading joins the ones around it."""
+
+    ROW = enum.auto()  #: a row of its own
+    FRAGMENT = enum.auto()  #: a part of the block that is open; opens one otherwise
+    BREAK = enum.auto()  #: ends the open block; its step, if any, is that of what follows
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a grammar found in one line."""
+
+    values: Mapping[str, float] = field(default_factory=dict)
+    step: float | None = None
+    kind: Kind = Kind.ROW
+    config: Mapping[str, Any] = field(default_factory=dict)
+    rank: int = 0  #: how good a step counter `step` is: a worse one is ignored once a better one was seen
+    weak: bool = False  #: a number without a step: a metric only if its name comes again
+
+
+NOTHING = Reading(kind=Kind.FRAGMENT)  #: the line is the grammar's, and says nothing
+
+
+def scaled(match: re.Match[str]) -> float:
+    """The number of a VALUE match; percent as a fraction."""
+    value = float(match["value"])
+    return value / 100 if match["unit"] == "%" else value

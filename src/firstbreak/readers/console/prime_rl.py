@@ -1,0 +1,34 @@
+"""prime-rl: `SUCCESS Step 12 | 35.20s | Reward 0.4321 | Trainable 100/128 (78.1%) | Truncation 3.1%`
+
+Evaluations (`Evaluated gsm8k (Step 10) | ... | Reward 0.51`) get the name of their environment: `eval/gsm8k/Reward`.
+Percentages become fractions. Source: prime_rl/orchestrator/orchestrator.py, prime_rl/trainer/rl/train.py
+"""
+
+from __future__ import annotations
+
+import re
+
+from firstbreak.readers.console._reading import BARE, Reading
+
+_HEAD = re.compile(r"(?:Evaluated (?P<env>\S+) \()?\bStep (?P<step>\d+)\)? \| ")
+_FIELD = re.compile(rf"(?P<name>[A-Z][A-Za-z.\- ]*?):? (?P<value>{BARE})(?P<total>/\d+)?(?P<percent>%)?(?:[\s(].*)?")
+
+
+def read(line: str) -> Reading | None:
+    """A whole row per line."""
+    if " | " not in line or (head := _HEAD.search(line)) is None:
+        return None
+    prefix = f"eval/{head['env']}/" if head["env"] else ""
+    values = {}
+    for cell in line[head.end() :].split(" | "):
+        if found := _FIELD.fullmatch(cell.strip()):
+            values[prefix + found["name"]] = _fraction(found)
+    return Reading(values, float(head["step"]))
+
+
+def _fraction(found: re.Match[str]) -> float:
+    value = float(found["value"])
+    if found["percent"]:
+        return value / 100
+    total = float(found["total"][1:]) if found["total"] else 1.0
+    return value / total if total else value

@@ -1,0 +1,113 @@
+"""A dict in a line, as Python or JSON prints it, on one line or over several.
+
+    {'loss': '0.01', 'grad_norm': 1.2, 'epoch': 0.1}                       HF Trainer, TRL; version 5 quotes numbers
+    ... Global step 12: {'policy_loss': 0.1, 'rollout/reward_mean': ...}   OpenRLHF
+    ... model.py:904 - step 12: {'train/loss': np.float64(0.1), ...}       slime (step, rollout, perf, eval, ...)
+    metrics_tag: {"step": 12, "metrics": {...}}                            ROLL
+    Step 12:  + a dict over several lines                                  SkyRL
+
+The step is the last `step 12`-like word before the dict, or the dict's own `step`. A dict behind a word such as
+"config" or "args", or one over several lines without a step, holds hyperparameters.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from firstbreak.readers._columns import leaves
+from firstbreak.readers._literal import number, parse
+from firstbreak.readers.console._reading import NOTHING, Kind, Reading
+
+MAX_LINES = 5000  #: of one dict
+_OPENING = re.compile(r"""\{(?=\s*(?:['"]|$))""")
+_STEP = re.compile(
+    r"\b(?:global[ _]step|step|iteration|iter|rollout|perf|eval|multi_turn|passrate|update|episode)[ :=#]*(\d+)",
+    re.IGNORECASE,
+)
+_CONFIG = re.compile(r"config|\bargs\b|arguments|hyper|param|setting|options", re.IGNORECASE)
+_STEP_KEYS = ("step", "global_step", "_step")
+_ENVELOPES = ("metrics", "data")
+
+
+class Records:
+    """Dicts of lines; it remembers one that is not closed yet."""
+
+    def __init__(self) -> None:
+        self.open: list[str] = []
+        self.depth = 0
+        self.before = ""  #: the text before the open dict
+        self.title = ""  #: the previous line, where it ends in ":"
+
+    def read(self, line: str) -> Reading | None:
+        """A whole row, or hyperparameters, when the dict is closed."""
+        if self.open:
+            return self._go_on(line)
+        title, self.title = self.title, line if line.rstrip().endswith(":") else ""
+        found = _OPENING.search(line) if "{" in line else None
+        if found is None:
+            return None
+        text, before = line[found.start() :], line[: found.start()] or title
+        end = text.rfind("}") + 1
+        if end and text.count("{") == text.count("}"):
+            return _reading(text[:end], before, several_lines=False)
+        self.depth = text.count("{") - text.count("}")
+        if self.depth <= 0:
+            return None
+        self.open, self.before = [text], before
+        return NOTHING
+
+    def _go_on(self, line: str) -> Reading | None:
+        self.open.append(line)
+        self.depth += line.count("{") - line.count("}")
+        if self.depth > 0 and len(self.open) < MAX_LINES:
+            return NOTHING
+        lines, self.open = self.open, []
+        text = "\n".join(lines)
+        return _reading(text[: text.rfind("}") + 1], self.before, several_lines=True)
+
+
+def _reading(text: str, before: str, several_lines: bool) -> Reading | None:
+    try:
+        record = parse(text)
+    except ValueError:
+        return None
+    if not isinstance(record, Mapping):
+        return None
+    step = _step_in(before)
+    if _CONFIG.search(before) or (several_lines and step is None):
+        return Reading(config=dict(leaves(record, ".")), kind=Kind.BREAK)
+    if "train_runtime" in record:  # the HF Trainer's summary of the run is no point of a curve
+        return Reading(kind=Kind.BREAK)
+    values = _numbers(_unwrapped(record))
+    if not values:
+        return None
+    if step is None:
+        step = next((values[key] for key in _STEP_KEYS if key in values), None)
+    return Reading(values, step)
+
+
+def _unwrapped(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    """{"step": N, "metrics": {...}} as one flat record."""
+    for key in _ENVELOPES:
+        inner = record.get(key)
+        if isinstance(inner, Mapping) and record.keys() <= {key, *_STEP_KEYS}:
+            return {**{k: v for k, v in record.items() if k != key}, **inner}
+    return record
+
+
+def _step_in(before: str) -> float | None:
+    words = _STEP.findall(before)
+    return float(words[-1]) if words else None
+
+
+def _numbers(record: Mapping[str, Any]) -> dict[str, float]:
+    values = {}
+    for name, leaf in leaves(record, "/"):
+        value = number(leaf) if isinstance(leaf, str) else leaf
+        if isinstance(value, list) and len(value) == 1:
+            value = value[0]
+        if isinstance(value, (int, float)):
+            values[name] = float(value)
+    return values

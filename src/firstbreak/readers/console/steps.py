@@ -1,0 +1,23 @@
+"""Lines that only say which step the lines after them belong to.
+
+... StatsLogger INFO: Epoch 1/10 Step 3/100 Train step 3/1000 done.    AReaL, before its table
+========================= Step 12/1000 =========================      NeMo-RL, before its results
+Step 12:      ─── Step 12 ───                                          SkyRL, titles of tables (tinker)
+"""
+
+from __future__ import annotations
+
+import re
+
+from firstbreak.readers.console._reading import Kind, Reading
+
+_AREAL = re.compile(r"Train step (\d+)/\d+ done")
+_TITLE = re.compile(r"[\W_]*(?:global )?step:? (\d+)(?:/\d+)?[\W_]*", re.IGNORECASE)
+
+
+def read(line: str) -> Reading | None:
+    """A break with the new step."""
+    if "tep" not in line or len(line) > 400:
+        return None
+    found = _TITLE.fullmatch(line) or _AREAL.search(line)
+    return Reading(step=float(found[1]), kind=Kind.BREAK) if found else None

@@ -1,0 +1,26 @@
+"""verl: `step:12 - actor/pg_loss:0.01 - critic/score/mean:np.float64(0.4) - ...`
+
+Source: verl/utils/logger/aggregate_logger.py (concat_dict_to_str)
+"""
+
+from __future__ import annotations
+
+import re
+
+from firstbreak.readers._literal import number
+from firstbreak.readers.console._reading import Reading
+
+_STEP = re.compile(r"(?:^|\s)step:(\d+) - ")
+
+
+def read(line: str) -> Reading | None:
+    """A whole row per line."""
+    if "step:" not in line or (found := _STEP.search(line)) is None:
+        return None
+    values = {}
+    for pair in line[found.end() :].split(" - "):
+        name, _, text = pair.rpartition(":")
+        value = number(text)
+        if name and value is not None:
+            values[name.strip()] = value
+    return Reading(values, float(found[1]))

@@ -1,0 +1,126 @@
+"""Jupyter notebooks: the progress table that the HF Trainer draws, else whatever the cells printed.
+
+Several trainings in one notebook (a fine-tuning first, then the RL run) draw several tables; the one with the most
+numbers is the run, the others are mentioned. Source: transformers/utils/notebook.py
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+from firstbreak.readers import Recording, Unreadable
+from firstbreak.readers._columns import Columns
+from firstbreak.readers._json import loads
+from firstbreak.readers._literal import number
+from firstbreak.readers._tail import read_whole
+from firstbreak.readers.console import Console
+
+DESCRIPTION = "Jupyter notebooks: progress tables and printed logs in the outputs"
+PRIORITY = 10
+MAX_BYTES = 1 << 29
+
+Table = list[list[str]]
+
+
+def sniff(path: Path, head: bytes) -> bool:
+    """A JSON object in a .ipynb file."""
+    return path.suffix.lower() == ".ipynb" and head.lstrip()[:1] in (b"{", b"")
+
+
+def read(path: Path, resume: Any = None) -> Recording:
+    """The run that the notebook shows, whole each time: Jupyter rewrites the file."""
+    data = read_whole(path, MAX_BYTES)
+    try:
+        notebook = loads(data)
+    except ValueError:
+        raise Unreadable(path, "is no whole notebook", "save it again in Jupyter") from None
+    outputs = list(_outputs(notebook))
+    tables = [table for html in _texts(outputs, "text/html") for table in _tables(html)]
+    tables.sort(key=_size, reverse=True)
+    if tables and _size(tables[0]):
+        recording = _from_table(tables[0])
+        others = sum(_size(table) > 0 for table in tables[1:])
+        if others:
+            recording.notes.append(f"{others} smaller tables of numbers left out")
+    else:
+        console = Console()
+        for text in _texts(outputs, "text/plain"):
+            console.feed(text + "\n")
+        recording = console.recording()
+    recording.format, recording.resume, recording.replaces = "notebook", True, resume is not None
+    return recording
+
+
+def _outputs(notebook: Any) -> Iterator[dict[str, Any]]:
+    cells = notebook.get("cells") if isinstance(notebook, dict) else None
+    for cell in cells if isinstance(cells, list) else []:
+        outputs = cell.get("outputs") if isinstance(cell, dict) else None
+        yield from (output for output in outputs or [] if isinstance(output, dict)) if isinstance(outputs, list) else ()
+
+
+def _texts(outputs: list[dict[str, Any]], mime: str) -> Iterator[str]:
+    """The texts of one kind; printed text counts as plain."""
+    for output in outputs:
+        data = output.get("data")
+        text = data.get(mime) if isinstance(data, dict) else output.get("text") if mime == "text/plain" else None
+        if isinstance(text, list):
+            text = "".join(part for part in text if isinstance(part, str))
+        if isinstance(text, str):
+            yield text
+
+
+def _size(table: Table) -> int:
+    """How many numbers a table holds below its header."""
+    return sum(number(cell) is not None for row in table[1:] for cell in row)
+
+
+def _from_table(table: Table) -> Recording:
+    columns = Columns()
+    for row, cells in enumerate(table[1:]):
+        for name, cell in zip(table[0], cells, strict=False):
+            value = number(cell)
+            if value is not None:
+                columns.add(name, row, value)
+            elif cell == "No log":  # the Trainer's word for an evaluation before the first training log
+                continue
+            elif cell:
+                columns.add_text(name, cell)
+    return Recording(format="notebook", curves=columns.curves(), config=columns.constants(), notes=columns.notes())
+
+
+def _tables(html: str) -> list[Table]:
+    parser = _TableParser()
+    parser.feed(html)
+    parser.close()
+    return [table for table in parser.tables if len(table) > 1]
+
+
+class _TableParser(HTMLParser):
+    """The cells of every table, as text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tables: list[Table] = []
+        self.in_cell = False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "table":
+            self.tables.append([])
+        elif tag == "tr" and self.tables:
+            self.tables[-1].append([])
+        elif tag in ("td", "th") and self.tables:
+            if not self.tables[-1]:
+                self.tables[-1].append([])
+            self.tables[-1][-1].append("")
+            self.in_cell = True
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in ("td", "th", "tr", "table"):
+            self.in_cell = False
+
+    def handle_data(self, data: str) -> None:
+        if self.in_cell:
+            self.tables[-1][-1][-1] += data.strip()
