@@ -15,13 +15,13 @@ _HOME = {
     "Diagnosis": "firstbreak.model",
     "Link": "firstbreak.model",
 }
-__all__ = sorted(_HOME)
+__all__ = ["Diagnosis", "Link", "Run", "check", "diagnose", "read"]
 
 if TYPE_CHECKING:
     from firstbreak.engine.check import check
     from firstbreak.engine.diagnose import diagnose
-    from firstbreak.model import Diagnosis, Link, Run
     from firstbreak.engine.read import read
+    from firstbreak.model import Diagnosis, Link, Run
 
 
 def __getattr__(name: str) -> Any:

@@ -1,6 +1,6 @@
 """The nouns of firstbreak. Nothing here reads a file, decides anything or draws.
 
-    read(path) -> Run -> check(run) -> [Outcome] -> diagnose(run, outcomes) -> Diagnosis -> render(diagnosis)
+read(path) -> Run -> check(run) -> [Outcome] -> diagnose(run, outcomes) -> Diagnosis -> render(diagnosis)
 """
 
 from __future__ import annotations
@@ -306,7 +306,7 @@ class Weight:
 class Experiment:
     """The smallest experiment that separates a cause from its rivals."""
 
-    text: str
+    text: str = ""  #: what to do, in words; a cause's own comes from its docstring
     overrides: Mapping[str, Any] = field(default_factory=lambda: EMPTY)  #: canonical hyperparameter -> value
     measure: str = ""  #: the signal to look at
     if_cause: str = ""  #: what is seen if the cause is right

@@ -23,12 +23,20 @@ FAILS = {
 @click.command("diagnose")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option("--format", "format_", type=click.Choice(FORMATS), default="terminal", help="How the report is written.")
-@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file, not to stdout.")
 @click.option(
-    "--fail-on", type=click.Choice(list(FAILS)), default="stop", show_default=True, help="Which verdict makes the exit code 1."
+    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file, not to stdout."
+)
+@click.option(
+    "--fail-on",
+    type=click.Choice(list(FAILS)),
+    default="stop",
+    show_default=True,
+    help="Which verdict makes the exit code 1.",
 )
 @click.option("--trainer", metavar="NAME", help="The trainer, where the automatic choice is wrong.")
-@click.option("--rate", type=float, metavar="MONEY", help="What an hour of the run costs, for the cost since the break.")
+@click.option(
+    "--rate", type=float, metavar="MONEY", help="What an hour of the run costs, for the cost since the break."
+)
 def command(
     paths: tuple[str, ...], format_: str, output: Path | None, fail_on: str, trainer: str | None, rate: float | None
 ) -> None:

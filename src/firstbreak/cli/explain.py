@@ -37,7 +37,7 @@ def contents() -> str:
         "Links": [link.value for link in Link],
         "Detectors": list(registry.detectors()),
         "Causes": list(registry.causes()),
-        "Trainers": list(dialects.trainers()),
+        "Trainers": list(dialects.dialects()),
         "Readers": list(registry.readers()),
         "Metrics": list(signals.SIGNALS),
         "Hyperparameters": list(hyperparameters.HYPERPARAMETERS),
@@ -87,8 +87,9 @@ def _signal(name: str) -> str | None:
         return None
     writers = [
         f"  {trainer:14} {raw}"
-        for trainer, module in dialects.trainers().items()
-        for raw in dialects.raw_names(module, name)[:2]
+        for trainer, module in dialects.dialects().items()
+        for raw, meaning in module.NAMES.items()
+        if (meaning if isinstance(meaning, str) else meaning.signal) == name
     ]
     text = f"{name}: metric of the link {signal.link.value}\n\n{signal.meaning}\nUnit: {signal.unit}"
     text += f"\nBetter: {signal.better}" if signal.better else ""
@@ -101,7 +102,7 @@ def _hyperparameter(name: str) -> str | None:
 
 
 def _trainer(name: str) -> str | None:
-    module = dialects.trainers().get(name)
+    module = dialects.dialects().get(name)
     return None if module is None else f"{name}: trainer\n\n{inspect.getdoc(module) or module.TITLE}"
 
 

@@ -11,7 +11,9 @@ from firstbreak.engine.read import find_runs, read
 
 @click.command("inspect")
 @click.argument("path")
-@click.option("--format", "format_", type=click.Choice(("terminal", "json")), default="terminal", help="How it is written.")
+@click.option(
+    "--format", "format_", type=click.Choice(("terminal", "json")), default="terminal", help="How it is written."
+)
 @click.option("--trainer", metavar="NAME", help="The trainer, where the automatic choice is wrong.")
 def command(path: str, format_: str, trainer: str | None) -> None:
     """Show what was recognised: format, trainer, each metric with what it really is, configuration, samples, gaps."""

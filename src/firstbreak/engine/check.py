@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from firstbreak import derived, dialects, signals
+from firstbreak import dialects, signals
 from firstbreak.engine.registry import Detector, detectors
-from firstbreak.model import Expected, Finding, NotApplicable, NotMeasured, Outcome, Run, Series, Status
+from firstbreak.inputs import DERIVED, Inputs, missing
+from firstbreak.model import Expected, Finding, NotApplicable, NotMeasured, Outcome, Run, Status
 
 
 def check(
@@ -25,48 +26,15 @@ def check(
     return [_examine(d, inputs, (thresholds or {}).get(d.id, {})) for d in wanted.values()]
 
 
-class Inputs:
-    """The inputs of one run by parameter name; derived ones are computed once, when first asked for."""
-
-    def __init__(self, run: Run) -> None:
-        self.run = run
-        self._known: dict[str, Any] = {"run": run, "config": run.config, "samples": run.samples}
-
-    def get(self, name: str) -> Any:
-        """The input, or None where the run does not hold it."""
-        if name not in self._known:
-            self._known[name] = self._derive(name) if name in derived.INPUTS else _signal(self.run, name)
-        return self._known[name]
-
-    def _derive(self, name: str) -> Any:
-        needs, uses, function = derived.INPUTS[name]
-        given = {n: self.get(n) for n in (*needs, *uses)}
-        return None if any(given[n] is None for n in needs) else function(**given)
-
-
-def _signal(run: Run, name: str) -> Series | dict[str, Series] | None:
-    signal = signals.BY_PARAMETER[name]
-    if "<" not in signal.name:
-        series = run.series.get(signal.name)
-        return series if series is not None and len(series) else None
-    before, after = signal.name.split("<", 1)[0], signal.name.split(">", 1)[1]
-    members = {
-        key.removeprefix(before).removesuffix(after): series
-        for key, series in run.series.items()
-        if key.startswith(before) and key.endswith(after) and len(key) > len(before) + len(after)
-    }
-    return members or None
-
-
 def _examine(detector: Detector, inputs: Inputs, thresholds: Mapping[str, Any]) -> Outcome:
     def outcome(status: Status, **more: Any) -> Outcome:
         return Outcome(detector=detector.id, link=detector.link, status=status, **more)
 
     try:
         given = {name: inputs.get(name) for name in (*detector.needs, *detector.uses)}
-        missing = [name for name in detector.needs if given[name] is None]
-        if missing:
-            return outcome(Status.NOT_MEASURED, note="; ".join(_how_to_log(name, inputs.run) for name in missing))
+        absent = [name for name in detector.needs if given[name] is None]
+        if absent:
+            return outcome(Status.NOT_MEASURED, note="; ".join(_how_to_log(name, inputs.run) for name in absent))
         match detector.detect(**given, **thresholds):
             case None:
                 return outcome(Status.OK)
@@ -94,6 +62,6 @@ def _how_to_log(name: str, run: Run) -> str:
         signal = signals.BY_PARAMETER[name].name
         how = dialects.how_to_log(run.trainer, signal)
         return f"{signal} is not logged" + (f": {how}" if how else "")
-    if name in derived.INPUTS:
-        return derived.missing(name)
+    if name in DERIVED:
+        return missing(name)
     return f"no {name} recorded"

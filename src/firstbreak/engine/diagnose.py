@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from firstbreak.engine.check import Inputs, check
+from firstbreak.engine.check import check
 from firstbreak.engine.rank import HEALTHY, rank
 from firstbreak.engine.verdict import judge, link_verdicts
+from firstbreak.inputs import Inputs
 from firstbreak.model import (
     BestCheckpoint,
     Cost,

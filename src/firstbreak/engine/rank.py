@@ -11,9 +11,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
-from firstbreak.engine.check import Inputs
 from firstbreak.engine.registry import Cause, causes, sections
+from firstbreak.inputs import Inputs
 from firstbreak.model import Confidence, Experiment, Finding, Outcome, RankedCause, Run, Severity, Status, Weight
 
 HEALTHY = "healthy"
@@ -89,7 +90,7 @@ def _weigh_order(cause: Cause, outcomes: Sequence[Outcome]) -> list[Weight]:
     seen = {o.detector: o.finding for o in outcomes if o.finding is not None and o.finding.interval is not None}
     expected = [(name, seen[name]) for name in cause.findings if name in seen]
     weights = []
-    for (first, a), (second, b) in zip(expected, expected[1:], strict=False):
+    for (first, a), (second, b) in pairwise(expected):
         if order := _order(a, b):
             text = f"{first} before {second}" if order > 0 else f"{second} came before {first}"
             weights.append(Weight(finding="order", weight=IN_ORDER if order > 0 else OUT_OF_ORDER, text=text))
@@ -119,7 +120,7 @@ def _ranked(name: str, cause: Cause | None, probability: float, evidence: tuple[
         evidence=evidence,
         fix=tuple(with_options(step, run) for step in steps),
         experiment=Experiment(
-            text=with_options(experiment.text or " ".join(text.get("Smallest experiment", "").split()), run),
+            text=with_options(" ".join(text.get("Smallest experiment", "").split()), run),
             overrides=experiment.overrides,
             measure=experiment.measure,
             if_cause=experiment.if_cause,
@@ -141,7 +142,7 @@ def _items(text: str) -> list[str]:
 def with_options(text: str, run: Run) -> str:
     """`{max_new_tokens}` in a text becomes this trainer's own option, with its value where the run recorded one."""
     for name in set(_PLACEHOLDER.findall(text)):
-        value = run.config.get(name)
+        value = None if name in run.config.defaulted else run.config.get(name)
         shown = run.config.option(name) + (f" (now {value})" if value is not None else "")
         text = text.replace("{" + name + "}", f"`{shown}`")
     return text

@@ -25,7 +25,6 @@ from typing import Any
 import numpy as np
 
 from firstbreak import dialects, hyperparameters
-from firstbreak.dialects import Name
 from firstbreak.engine.registry import readers
 from firstbreak.model import Checkpoint, Run, Sample, Samples, Series
 from firstbreak.readers import Curve, Recording, Unreadable
@@ -70,7 +69,7 @@ def read(path: str | os.PathLike[str], *, trainer: str | None = None) -> Run:
         series=series,
         unknown=unknown,
         duplicates=duplicates,
-        config=hyperparameters.canonical_config(config, dialect),
+        config=hyperparameters.canonical_config(config, dialect, names),
         samples=Samples(lambda: _samples(sampled), tuple(_relative(p, base) for p in sampled)) if sampled else None,
         checkpoints=_checkpoints(place) if place.is_dir() else (),
         files=tuple(_relative(p, base) for p, _ in recordings),
@@ -101,10 +100,12 @@ def _existing(path: str | os.PathLike[str]) -> Path:
     try:
         file.stat()
     except FileNotFoundError:
-        raise Unreadable(path, "no such file or folder", "give the folder or file that the trainer writes to") from None
+        raise Unreadable(
+            place, "no such file or folder", "give the folder or file that the trainer writes to"
+        ) from None
     except OSError as error:
         problem = "a loop of symbolic links" if "symbolic" in str(error).lower() else (error.strerror or str(error))
-        raise Unreadable(path, problem, "give a path that can be opened") from None
+        raise Unreadable(place, problem, "give a path that can be opened") from None
     return place
 
 
@@ -212,13 +213,16 @@ def _samples(paths: Iterable[Path]) -> Iterator[Sample]:
 
 def _checkpoints(folder: Path) -> tuple[Checkpoint, ...]:
     """Saved models, known by name only: `checkpoint-500`, `rl_model_20000_steps.zip`, `global_step_40`."""
-    found = []
+    found: list[Checkpoint] = []
     for parent, subfolders, files in os.walk(folder):
         if len(Path(parent).relative_to(folder).parts) >= 3:
             subfolders.clear()
-        for name in (*subfolders, *(f for f in files if f.endswith((".zip", ".pt", ".pth", ".safetensors", ".ckpt")))):
-            if match := CHECKPOINT.match(name):
-                found.append(Checkpoint(step=float(match[1]), path=_relative(Path(parent) / name, folder)))
+        models = (f for f in files if f.endswith((".zip", ".pt", ".pth", ".safetensors", ".ckpt")))
+        found += [
+            Checkpoint(step=float(match[1]), path=_relative(Path(parent) / name, folder))
+            for name in (*subfolders, *models)
+            if (match := CHECKPOINT.match(name))
+        ]
     return tuple(sorted(found, key=lambda c: (c.step, c.path)))
 
 
@@ -242,8 +246,7 @@ def _streams(
             for series in _on_axis(recording, dialect, notes):
                 name = _prefixed(series.raw, path, base)
                 parts[name].append(replace(series, name=name, raw=name, source=_relative(path, base)))
-        for name, segments in parts.items():
-            yield merge_restarts(segments)
+        yield from map(merge_restarts, parts.values())
 
 
 def _prefixed(name: str, path: Path, base: Path) -> str:
@@ -328,10 +331,11 @@ def _translate(
     raw: list[Series], dialect: ModuleType
 ) -> tuple[dict[str, Series], dict[str, Series], tuple[Series, ...]]:
     """Canonical signals, raw names that were not understood, and further copies of signals that are already there."""
+    meanings = dialects.understand([series.raw for series in raw], dialect)
     understood: dict[str, list[Series]] = defaultdict(list)
     unknown: dict[str, Series] = {}
     for series in raw:
-        name: Name | None = dialects.translate(series.raw, dialect)
+        name = meanings.get(series.raw)
         if name is None:
             unknown[series.raw] = series
         else:

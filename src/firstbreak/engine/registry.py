@@ -1,9 +1,8 @@
 """Finds readers, dialects, detectors and causes by walking their folders and the entry points. There is no list to edit.
 
 A detector's signature is its metadata: positional parameters are the inputs it needs, positional parameters with the
-default `None` are used if recorded, keyword-only parameters are thresholds. An input is a signal (`kl.ref` is asked for
-as `kl_ref`), a derived input (see derived.py), or one of `run`, `config`, `samples`.
-"""
+default `None` are used if recorded, keyword-only parameters are thresholds. An input is a signal (`kl.ref` is asked
+for as `kl_ref`), a derived input (see inputs.py), or one of `run`, `config`, `samples`."""
 
 from __future__ import annotations
 
@@ -18,7 +17,8 @@ from importlib.metadata import entry_points
 from types import ModuleType
 from typing import Any
 
-from firstbreak import derived, signals
+from firstbreak import signals
+from firstbreak.inputs import DERIVED
 from firstbreak.model import Experiment, Link, Weight
 
 RUN_INPUTS = frozenset({"run", "config", "samples"})
@@ -131,7 +131,7 @@ def _detector(module: ModuleType, link: Link) -> Detector:
 
 
 def _known(name: str) -> bool:
-    return name in RUN_INPUTS or name in derived.INPUTS or name in signals.BY_PARAMETER
+    return name in RUN_INPUTS or name in DERIVED or name in signals.BY_PARAMETER
 
 
 def _cause(module: ModuleType, link: Link) -> Cause:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from firstbreak.engine.check import Inputs
+from firstbreak.inputs import Inputs
 from firstbreak.model import (
     Action,
     BestCheckpoint,
@@ -26,6 +26,7 @@ from firstbreak.model import (
 from firstbreak.stats.ceiling import outlook
 from firstbreak.words import number
 
+WORTH_NAMING = 0.1  #: a cause less probable than this is not named in a summary
 CLOSE = 2.0  #: two causes whose odds differ by less than this factor cannot be told apart
 
 
@@ -69,7 +70,7 @@ def judge(
     action = _action(inputs, outcomes, first_break, best)
     return Verdict(
         action=action,
-        summary=_summary(inputs, outcomes, ranked, first_break),
+        summary=_summary(inputs, outcomes, ranked, first_break, sure=action in (Action.STOP, Action.ROLLBACK)),
         upside=upside(inputs),
         risk=risk(inputs, outcomes),
         do_first=_do_first(action, inputs.run, ranked, first_break, best),
@@ -95,7 +96,12 @@ def _last(series: Series | None) -> float:
 
 
 def _summary(
-    inputs: Inputs, outcomes: Sequence[Outcome], ranked: Sequence[RankedCause], first_break: FirstBreak | None
+    inputs: Inputs,
+    outcomes: Sequence[Outcome],
+    ranked: Sequence[RankedCause],
+    first_break: FirstBreak | None,
+    *,
+    sure: bool,
 ) -> str:
     shape = inputs.get("trajectory")
     if first_break is None:
@@ -108,14 +114,26 @@ def _summary(
         return f"Nothing is broken in what was recorded: the score {_SHAPES[shape.kind]}.{unseen}"
     where = f"{first_break.link.value} or earlier" if first_break.or_earlier else first_break.link.value
     when = f" at step {number(first_break.step)}" if first_break.step is not None else ""
-    causes = [c for c in ranked if c.link is not None]
-    if not causes or causes[0].probability < 0.15:
-        return f"The loop broke first at {where}{when}; the cause cannot be told from what was recorded."
-    top = causes[0]
-    text = f"The loop broke first at {where}{when}. Most probable cause: {_lower(top.title)} ({top.probability:.0%})."
-    if len(causes) > 1 and causes[1].probability * CLOSE > top.probability:
-        text += f" Cannot be separated from: {_lower(causes[1].title)} ({causes[1].probability:.0%})."
+    broken = f"{'The loop broke first at' if sure else 'Look first at'} {where}{when}"
+    top, rival = leading(ranked, first_break)
+    if top is None:
+        return f"{broken}; the cause cannot be told from what was recorded."
+    text = f"{broken}. Most probable cause: {_lower(top.title)} ({top.probability:.0%})."
+    if rival is not None:
+        text += f" Cannot be separated from: {_lower(rival.title)} ({rival.probability:.0%})."
     return text
+
+
+def leading(
+    ranked: Sequence[RankedCause], first_break: FirstBreak | None
+) -> tuple[RankedCause | None, RankedCause | None]:
+    """The most probable cause in the first broken link, and the rival that it cannot be told apart from, if any."""
+    named = [c for c in ranked if c.link is not None and c.probability >= WORTH_NAMING]
+    top = next((c for c in named if first_break is not None and c.link is first_break.link), None)
+    rival = next(
+        (c for c in named if top is not None and c is not top and c.probability * CLOSE > top.probability), None
+    )
+    return top, rival
 
 
 _SHAPES = {
@@ -182,7 +200,6 @@ def _do_first(
     first_break: FirstBreak | None,
     best: BestCheckpoint | None,
 ) -> str:
-    causes = [c for c in ranked if c.link is not None and c.probability >= 0.15]
     if action is Action.CONTINUE:
         return "Go on; look again after as many steps as have been trained so far."
     steps = []
@@ -191,16 +208,14 @@ def _do_first(
         steps.append(f"Stop, and take the checkpoint nearest step {number(best.step)}{saved}.")
     elif action is Action.STOP:
         steps.append("Stop the run.")
-    if causes and causes[0].fix:
-        close = len(causes) > 1 and causes[1].probability * CLOSE > causes[0].probability
-        experiment = causes[0].experiment
-        if close and experiment is not None and experiment.text:
-            steps.append(f"Tell the two causes apart first: {experiment.text}")
-        else:
-            steps.append(causes[0].fix[0])
-    elif first_break is None or first_break.link is Link.EVALUATION:
+    top, rival = leading(ranked, first_break)
+    if top is not None and rival is not None and top.experiment is not None and top.experiment.text:
+        steps.append(f"Tell the two causes apart first: {top.experiment.text}")
+    elif top is not None and top.fix:
+        steps.append(top.fix[0])
+    elif first_break is None:
         steps.append("Log a score: a held-out evaluation, or at least the mean training reward.")
-    return " ".join(steps) or "Look at the findings below, in order."
+    return " ".join(steps) or "Look at the findings, in order."
 
 
 def _blind_links(outcomes: Sequence[Outcome]) -> list[str]:

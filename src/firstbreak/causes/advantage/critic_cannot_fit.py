@@ -22,7 +22,7 @@ https://arxiv.org/abs/2006.05990
 
 from __future__ import annotations
 
-from firstbreak.engine.check import Inputs
+from firstbreak.inputs import Inputs
 from firstbreak.model import Experiment
 
 FINDINGS = {

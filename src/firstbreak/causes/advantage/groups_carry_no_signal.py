@@ -22,7 +22,7 @@ https://github.com/huggingface/trl/issues/3857
 
 from __future__ import annotations
 
-from firstbreak.engine.check import Inputs
+from firstbreak.inputs import Inputs
 from firstbreak.model import Experiment
 
 PRIOR = 1.2

@@ -13,7 +13,8 @@ A loss that grows with the value scale while the return is at its maximum. One b
 - Keep the best checkpoint by evaluation; evaluate on more episodes.
 
 ## Smallest experiment
-Continue from the best checkpoint with {learning_rate} / 10: if the score holds, the critic was the break; print the mean value beside the mean return.
+Continue from the best checkpoint with {learning_rate} / 10: if the score holds, the critic was the break; print the
+mean value beside the mean return.
 
 ## References
 https://arxiv.org/abs/1812.02648
@@ -22,7 +23,7 @@ https://arxiv.org/abs/1802.09477
 
 from __future__ import annotations
 
-from firstbreak.engine.check import Inputs
+from firstbreak.inputs import Inputs
 from firstbreak.model import Experiment
 
 PRIOR = 2.0

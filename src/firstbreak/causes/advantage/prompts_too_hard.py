@@ -12,7 +12,8 @@ A floor in the first part of a run that then lifts.
 - Drop silent groups and sample others instead ({dynamic_sampling}).
 
 ## Smallest experiment
-Train on the prompts with a success rate between 0.2 and 0.8, or on the test set: if the score rises there, the data were too hard.
+Train on the prompts with a success rate between 0.2 and 0.8, or on the test set: if the score rises there, the data
+were too hard.
 
 ## References
 https://arxiv.org/abs/2503.14476
@@ -20,7 +21,7 @@ https://arxiv.org/abs/2503.14476
 
 from __future__ import annotations
 
-from firstbreak.engine.check import Inputs
+from firstbreak.inputs import Inputs
 from firstbreak.model import Experiment
 
 FINDINGS = {

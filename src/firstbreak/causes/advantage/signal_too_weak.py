@@ -13,7 +13,8 @@ Slow but visible progress over a longer stretch.
 - Make the reward finer: partial credit, fewer saturated parts.
 
 ## Smallest experiment
-Overfit one small batch of prompts or one start state: if the score does not rise even there, the signal does not reach the weights.
+Overfit one small batch of prompts or one start state: if the score does not rise even there, the signal does not
+reach the weights.
 
 ## References
 https://arxiv.org/abs/2006.05990

@@ -13,7 +13,8 @@ With a sigmoid loss the first value is ln 2 = 0.693, and the accuracy of the imp
 - Check that no pair is identical, cut or swapped.
 
 ## Smallest experiment
-Take one batch with learning rate 0: the loss must be ln 2 and the margin 0; swap chosen and rejected, and the sign of the margin's growth must turn.
+Take one batch with learning rate 0: the loss must be ln 2 and the margin 0; swap chosen and rejected, and the sign of
+the margin's growth must turn.
 
 ## References
 https://arxiv.org/abs/2305.18290
@@ -22,7 +23,7 @@ https://github.com/allenai/open-instruct/pull/1900
 
 from __future__ import annotations
 
-from firstbreak.engine.check import Inputs
+from firstbreak.inputs import Inputs
 from firstbreak.model import Experiment
 
 FINDINGS = {

@@ -12,7 +12,8 @@ A score at its ceiling stands still too.
 - Check that the adapter is loaded where the evaluation runs.
 
 ## Smallest experiment
-Set all weights of the trained policy to zero and evaluate: if the score does not change, the evaluation looks at something else.
+Set all weights of the trained policy to zero and evaluate: if the score does not change, the evaluation looks at
+something else.
 
 ## References
 https://github.com/verl-project/verl/issues/7495

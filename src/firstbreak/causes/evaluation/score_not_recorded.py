@@ -12,7 +12,8 @@ A log that is one of several: the scores may be in another file or service.
 - Point firstbreak at the folder that holds the metrics, not at the console output alone.
 
 ## Smallest experiment
-Evaluate the first and the last checkpoint on 100 held-out prompts or 20 episodes: two numbers are worth more than this log.
+Evaluate the first and the last checkpoint on 100 held-out prompts or 20 episodes: two numbers are worth more than
+this log.
 
 ## References
 https://andyljones.com/posts/rl-debugging.html

@@ -13,7 +13,8 @@ A late starter: long at the floor, and then the score lifts.
 - More exploration: {entropy_coef}, action noise, longer before learning starts.
 
 ## Smallest experiment
-Run a scripted expert (or the right answer) through the same environment: if it earns the reward, it is only never found.
+Run a scripted expert (or the right answer) through the same environment: if it earns the reward, it is only never
+found.
 
 ## References
 https://arxiv.org/abs/1707.01495
@@ -21,7 +22,7 @@ https://arxiv.org/abs/1707.01495
 
 from __future__ import annotations
 
-from firstbreak.engine.check import Inputs
+from firstbreak.inputs import Inputs
 from firstbreak.model import Experiment
 
 PRIOR = 1.2

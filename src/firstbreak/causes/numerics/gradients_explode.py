@@ -13,7 +13,8 @@ A gradient norm that rises as the policy sharpens, with a score that rises; sing
 - Clip or normalise rewards and returns.
 
 ## Smallest experiment
-Repeat the update before the onset from the last checkpoint in fp32: if it stays finite, precision is the cause; if not, the batch is.
+Repeat the update before the onset from the last checkpoint in fp32: if it stays finite, precision is the cause; if
+not, the batch is.
 
 ## References
 https://arxiv.org/abs/1211.5063

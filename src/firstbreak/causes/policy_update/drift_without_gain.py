@@ -21,7 +21,7 @@ https://arxiv.org/abs/2210.10760
 
 from __future__ import annotations
 
-from firstbreak.engine.check import Inputs
+from firstbreak.inputs import Inputs
 from firstbreak.model import Experiment
 
 FINDINGS = {

@@ -20,7 +20,7 @@ https://github.com/verl-project/verl/issues/7495
 
 from __future__ import annotations
 
-from firstbreak.engine.check import Inputs
+from firstbreak.inputs import Inputs
 from firstbreak.model import Experiment, Weight
 
 FINDINGS = {

@@ -13,7 +13,8 @@ Large steps with a score that rises and holds: aggressive, not broken.
 - Normalise advantages ({normalize_advantage}); clip gradients ({grad_clip}).
 
 ## Smallest experiment
-Continue from the best checkpoint with {learning_rate} / 10 for a tenth of the run: a score that holds says that the steps were too large.
+Continue from the best checkpoint with {learning_rate} / 10 for a tenth of the run: a score that holds says that the
+steps were too large.
 
 ## References
 https://arxiv.org/abs/1707.06347
@@ -22,7 +23,7 @@ https://arxiv.org/abs/2005.12729
 
 from __future__ import annotations
 
-from firstbreak.engine.check import Inputs
+from firstbreak.inputs import Inputs
 from firstbreak.model import Experiment
 
 PRIOR = 1.5

@@ -13,7 +13,8 @@ Length that grows while an independent evaluation rises: more reasoning because 
 - Go back to the checkpoint with the best evaluation.
 
 ## Smallest experiment
-Score the same completions with the last third cut off: if the reward falls while the answers stay as right, the reward pays for length.
+Score the same completions with the last third cut off: if the reward falls while the answers stay as right, the
+reward pays for length.
 
 ## References
 https://arxiv.org/abs/2310.03716

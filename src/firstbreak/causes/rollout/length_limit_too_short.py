@@ -13,7 +13,8 @@ A share of cut completions that falls while the score rises: the policy learns t
 - Use a soft length penalty before the limit.
 
 ## Smallest experiment
-Generate for 50 prompts with four times {max_new_tokens} and score again: if the mean score rises, the limit was the break.
+Generate for 50 prompts with four times {max_new_tokens} and score again: if the mean score rises, the limit was the
+break.
 
 ## References
 https://arxiv.org/abs/2503.14476

@@ -18,8 +18,8 @@ number: -30 is healthy there. The first updates of any run. Environments whose r
 - Check the bootstrap at truncation and the terminal mask.
 
 ## Smallest experiment
-Freeze one batch of rollouts and train only the critic on it: if it cannot fit these returns, the break is in the critic
-or its targets; if it can, the targets move too fast.
+Freeze one batch of rollouts and train only the critic on it: if it cannot fit these returns, the break is in the
+critic or its targets; if it can, the targets move too fast.
 
 ## References
 https://arxiv.org/abs/1506.02438

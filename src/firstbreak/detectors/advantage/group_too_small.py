@@ -1,12 +1,13 @@
 """The groups are too small for their rewards to differ.
 
 ## What it looks for
-The group size of the configuration against the success rate that the reward shows: with success probability p, a share
-p^G + (1-p)^G of the groups is silent. Reported where that share is above `most` and four times the group would halve it.
+The group size of the configuration against the success rate that the reward shows: with success probability p, a
+share p^G + (1-p)^G of the groups is silent. Reported where that share is above `most` and four times the group would
+halve it.
 
 ## Why it matters
-The compute for the silent groups is spent and teaches nothing; two completions of a hard prompt are nearly always both
-wrong.
+The compute for the silent groups is spent and teaches nothing; two completions of a hard prompt are nearly always
+both wrong.
 
 ## When it is a false alarm
 Rewards with many levels: then two completions of a prompt seldom tie, whatever the success rate.
@@ -26,7 +27,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from firstbreak.model import Config, Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Config, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
 from firstbreak.words import number, percent
 
 

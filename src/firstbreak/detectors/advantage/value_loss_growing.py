@@ -9,8 +9,8 @@ The critic chases targets that run away from it. Its advantages become noise, an
 gradient clip its gradient starves the policy's.
 
 ## When it is a false alarm
-Returns that grow because the policy improves carry the loss with them: the loss follows the square of the value's scale.
-A score at its ceiling. The first updates, when the critic learns from zero.
+Returns that grow because the policy improves carry the loss with them: the loss follows the square of the value's
+scale. A score at its ceiling. The first updates, when the critic learns from zero.
 
 ## Fix
 - Scale rewards down or normalise returns; lower {gamma}.

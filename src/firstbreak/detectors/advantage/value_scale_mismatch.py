@@ -1,12 +1,12 @@
 """The critic's values live on another scale than the returns.
 
 ## What it looks for
-Mean value against mean return over the second half of the run: their difference, measured in units of the return's own
-size, stays above `apart`.
+Mean value against mean return over the second half of the run: their difference, measured in units of the return's
+own size, stays above `apart`.
 
 ## Why it matters
-A critic that is far from the returns makes every advantage of one sign. The policy then raises or lowers everything it
-does, instead of telling good from bad.
+A critic that is far from the returns makes every advantage of one sign. The policy then raises or lowers everything
+it does, instead of telling good from bad.
 
 ## When it is a false alarm
 Values and returns normalised in different ways in the log. Returns close to 0, where a ratio means little.

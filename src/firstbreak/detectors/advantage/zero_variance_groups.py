@@ -2,7 +2,8 @@
 
 ## What it looks for
 The share of prompt groups whose completions all got the same reward: its mean over the last part of the run, and the
-step from which it stays above `most`. Where only the group spread is logged, a spread of exactly 0 counts as such a step.
+step from which it stays above `most`. Where only the group spread is logged, a spread of exactly 0 counts as such a
+step.
 
 ## Why it matters
 A group-relative advantage is the reward minus the group's mean. Where all rewards of a group are equal it is 0, the

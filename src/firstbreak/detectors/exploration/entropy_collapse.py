@@ -1,17 +1,17 @@
 """The policy stops trying different things before the task is solved.
 
 ## What it looks for
-Entropy that falls to a small part of its own start, or lies near 0 from the beginning, while the score is flat, falls, or
-stopped far from its ceiling. Entropy that falls while the score keeps rising is learning; near a ceiling it is the end of
-learning.
+Entropy that falls to a small part of its own start, or lies near 0 from the beginning, while the score is flat,
+falls, or stopped far from its ceiling. Entropy that falls while the score keeps rising is learning; near a ceiling it
+is the end of learning.
 
 ## Why it matters
-A policy that always does the same thing gets the same reward: there is nothing left to compare, and no gradient can bring
-the lost alternatives back.
+A policy that always does the same thing gets the same reward: there is nothing left to compare, and no gradient can
+bring the lost alternatives back.
 
 ## When it is a false alarm
-The task is solved. Continuous policies have differential entropy, which may be negative and has no floor at 0: these are
-judged by the fall alone.
+The task is solved. Continuous policies have differential entropy, which may be negative and has no floor at 0: these
+are judged by the fall alone.
 
 ## Fix
 - Raise {entropy_coef} or {temperature}; a higher {clip_range_high} lets unlikely actions recover.

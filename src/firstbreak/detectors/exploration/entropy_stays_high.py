@@ -1,12 +1,12 @@
 """The policy stays as random as it began.
 
 ## What it looks for
-Entropy that never leaves its first level (no fall beyond noise, or a fall of less than a twentieth), while the score is
-flat.
+Entropy that never leaves its first level (no fall beyond noise, or a fall of less than a twentieth), while the score
+is flat.
 
 ## Why it matters
-Learning makes a policy more certain somewhere. Where entropy and score both stand still, the reward is not absorbed into
-the weights: the signal is too weak, too noisy, or drowned by the entropy bonus.
+Learning makes a policy more certain somewhere. Where entropy and score both stand still, the reward is not absorbed
+into the weights: the signal is too weak, too noisy, or drowned by the entropy bonus.
 
 ## When it is a false alarm
 Short runs. A policy that starts nearly certain (a fine-tuned model) has little entropy to lose.
@@ -42,8 +42,8 @@ def detect(
         return None
     return Finding(
         message=(
-            f"entropy is {number(late)} nats after {len(entropy)} updates, {percent(late / start)} of its start, and the score is "
-            "flat: the policy still acts at random; check that good and bad behaviour get different rewards"
+            f"entropy is {number(late)} nats after {len(entropy)} updates, {percent(late / start)} of its start, and the score "
+            "is flat: the policy still acts at random; check that good and bad behaviour get different rewards"
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,

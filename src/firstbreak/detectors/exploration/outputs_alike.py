@@ -1,12 +1,12 @@
 """All outputs look the same.
 
 ## What it looks for
-Behaviour-level diversity where it is logged (share of distinct outputs), or lengths whose spread within a step vanishes:
-shortest and longest completion of a step become equal and stay so.
+Behaviour-level diversity where it is logged (share of distinct outputs), or lengths whose spread within a step
+vanishes: shortest and longest completion of a step become equal and stay so.
 
 ## Why it matters
-Token entropy can stay up while every answer follows one template. A policy with a single strategy no longer explores, and
-the reward of a group cannot tell its members apart.
+Token entropy can stay up while every answer follows one template. A policy with a single strategy no longer explores,
+and the reward of a group cannot tell its members apart.
 
 ## When it is a false alarm
 Tasks with one right answer of fixed length, once solved.
@@ -32,7 +32,7 @@ from firstbreak.words import percent
 
 
 def detect(
-    diversity_distinct_frac: Series | None = None,
+    diversity: dict[str, Series] | None = None,
     length_min: Series | None = None,
     length_max: Series | None = None,
     solved: bool | None = None,
@@ -41,8 +41,9 @@ def detect(
     few: float = 0.1,
     min_points: int = 20,
 ) -> Finding | Expected | NotMeasured | None:
-    if diversity_distinct_frac is not None and len(diversity_distinct_frac.finite) >= min_points:
-        curve = diversity_distinct_frac.finite
+    distinct = next((s.finite for s in (diversity or {}).values() if len(s.finite) >= min_points), None)
+    if distinct is not None:
+        curve = distinct
         late = float(np.median(curve.tail(0.25).values))
         alike, what = late < few, f"{percent(late)} of the outputs are distinct"
         since = first_sustained(curve, lambda values: values < few)

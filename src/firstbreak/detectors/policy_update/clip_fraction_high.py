@@ -4,8 +4,8 @@
 The share of samples whose ratio was clipped: above `high` for most of the second half of the run.
 
 ## Why it matters
-The clip is a brake, not a wall: samples that are clipped stop pulling, the others go on. A brake that is always on says
-that the learning rate, the number of epochs or the advantages are too large, or that the data are old.
+The clip is a brake, not a wall: samples that are clipped stop pulling, the others go on. A brake that is always on
+says that the learning rate, the number of epochs or the advantages are too large, or that the data are old.
 
 ## When it is a false alarm
 A low clip range on purpose. Reports of the last epoch only, where most of the batch has done its work.
@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from firstbreak.model import Config, Confidence, Evidence, Expected, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Config, Evidence, Expected, Finding, NotMeasured, Series, Severity
 from firstbreak.stats.onset import first_sustained
 from firstbreak.stats.shape import Trajectory
 from firstbreak.words import percent
@@ -53,7 +53,7 @@ def detect(
     since = first_sustained(clipped, lambda values: values >= high)
     harmed = trajectory is not None and (trajectory.lost or trajectory.kind == "flat")
     return Finding(
-        message=f"{percent(late)} of the samples are clipped: the update wants to go further than it may; lower the learning rate",
+        message=f"{percent(late)} of the samples are clipped: the update wants to go too far; lower the learning rate",
         severity=Severity.CRITICAL if harmed else Severity.WARNING,
         confidence=Confidence.HIGH if harmed else Confidence.MEDIUM,
         metric="policy.clip_fraction",

@@ -3,7 +3,7 @@
 ## What it looks for
 Trend of the divergence to the reference model against the shape of the score, over the second half of the run:
 divergence up and score falling is destructive, divergence up and score flat has run its course. Divergence up with a
-rising score is learning; a still divergence is convergence.
+rising score is learning; a still divergence is convergence; a divergence below `material` nats is no distance at all.
 
 ## Why it matters
 Distance from the reference is the price of every gain. Where it buys nothing, each step makes the model harder to
@@ -35,8 +35,6 @@ from firstbreak.stats.shape import Trajectory
 from firstbreak.stats.trend import trend
 from firstbreak.words import number
 
-STILL = frozenset({"flat", "plateau"})
-
 
 def detect(
     kl_ref: Series,
@@ -45,13 +43,14 @@ def detect(
     solved: bool | None = None,
     *,
     growth: float = 1.5,
+    material: float = 0.02,
     min_points: int = 20,
 ) -> Finding | NotMeasured | None:
     kl, points = kl_ref.finite, score.finite
     if min(len(kl), len(points)) < min_points:
         return NotMeasured(f"{min(len(kl), len(points))} points are too few to see two trends (needs {min_points})")
     early, late = (float(np.median(part.values)) for part in (kl.head(0.5).tail(0.5), kl.tail(0.25)))
-    if not trend(kl).rising or late < growth * early or late <= 0:
+    if not trend(kl).rising or late < growth * early or late < material:
         return None
     evidence = (Evidence(text="divergence to the reference", series=kl_ref), Evidence(text="score", series=score))
     ratio = f"{number(late / early)} times" if early > 0 else "from zero"
@@ -70,7 +69,7 @@ def detect(
             evidence=evidence,
             facts={"cell": "rising/declining"},
         )
-    if trajectory.kind not in STILL or solved:
+    if trajectory.kind not in ("flat", "plateau") or solved or trend(points.tail(0.5)).rising:
         return None
     start = onset(kl, direction=1)
     return Finding(

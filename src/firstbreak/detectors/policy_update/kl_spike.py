@@ -1,22 +1,24 @@
 """Single updates throw the policy far from where it was.
 
 ## What it looks for
-Isolated spikes of a divergence (to the reference or to the old policy), many noise units above their neighbourhood, that
-come back within a few steps.
+Isolated spikes of a divergence (to the reference or to the old policy), many noise units above their neighbourhood,
+that come back within a few steps.
 
 ## Why it matters
-A spike that recovers did no lasting harm, but it shows that one batch can throw the policy: an outlier in the reward, a
-few tokens with an extreme log-probability, or a learning rate at the edge.
+A spike that recovers did no lasting harm, but it shows that one batch can throw the policy: an outlier in the reward,
+a few tokens with an extreme log-probability, or a learning rate at the edge.
 
 ## When it is a false alarm
-The k3 estimator of a divergence is heavy-tailed: single tokens make spikes without any real move. Healthy runs have them.
+The k3 estimator of a divergence is heavy-tailed: single tokens make spikes without any real move. Healthy runs have
+them.
 
 ## Fix
 - Nothing, if the score does not follow. Look at the batch of the largest spike if they become frequent.
 - Clip gradients ({grad_clip}).
 
 ## Smallest experiment
-Log the largest per-token divergence beside its mean: if the maximum explains the spike, it is a few tokens, not the policy.
+Log the largest per-token divergence beside its mean: if the maximum explains the spike, it is a few tokens, not the
+policy.
 
 ## References
 http://joschu.net/blog/kl-approx.html
@@ -43,7 +45,7 @@ def detect(
         return NotMeasured(f"no divergence of the policy is logged for {min_points} updates")
     for curve in curves:
         seen = spikes(curve, size=size)
-        up = seen.sizes > 0
+        up = (seen.sizes > 0) & (seen.steps < curve.steps[-3])  # one at the very end has not come back yet
         if not up.any():
             continue
         steps, values = seen.steps[up], seen.values[up]

@@ -1,8 +1,8 @@
 """The policy loss shows no direction, turns round, or jumps.
 
 ## What it looks for
-Four patterns of the policy gradient loss: a calm or slowly shrinking size (in order); oscillation round zero without a
-consistent sign; a sign that was positive and becomes negative for good; a sudden doubling or halving of its size.
+Four patterns of the policy gradient loss: a calm or slowly shrinking size (in order); oscillation round zero without
+a consistent sign; a sign that was positive and becomes negative for good; a sudden doubling or halving of its size.
 
 ## Why it matters
 The loss is the last thing before the optimiser. A turn or a jump says that something changed abruptly: the data, the
@@ -17,8 +17,8 @@ reported as expected. A rising score clears the other patterns.
 - If there is no direction and the score is flat, stop: the updates are noise.
 
 ## Smallest experiment
-Repeat the updates around the jump from the last checkpoint with the same seed: a jump that comes back is in the data, one
-that does not was numerical.
+Repeat the updates around the jump from the last checkpoint with the same seed: a jump that comes back is in the data,
+one that does not was numerical.
 
 ## References
 https://arxiv.org/abs/2005.12729
@@ -26,7 +26,7 @@ https://arxiv.org/abs/2005.12729
 
 from __future__ import annotations
 
-from firstbreak.model import Config, Confidence, Evidence, Expected, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Config, Evidence, Expected, Finding, NotMeasured, Series, Severity
 from firstbreak.stats.oscillation import magnitude_jump, oscillation, sign_reversal
 from firstbreak.stats.shape import Trajectory
 from firstbreak.words import number

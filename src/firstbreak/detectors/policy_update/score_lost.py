@@ -5,8 +5,8 @@ A score that rose (or began high), and then fell beyond its noise and stayed dow
 the best level was, and since when it falls.
 
 ## Why it matters
-If the model was better earlier, going on is actively harmful: the best version is already on disk, and every step leads
-away from it.
+If the model was better earlier, going on is actively harmful: the best version is already on disk, and every step
+leads away from it.
 
 ## When it is a false alarm
 A dip that recovers. An evaluation of few episodes. A curriculum or a harder stage that begins at that step.
@@ -17,8 +17,8 @@ A dip that recovers. An evaluation of few episodes. A curriculum or a harder sta
 - For off-policy methods: look at the critic first (value loss, target network, replay size).
 
 ## Smallest experiment
-Continue from the best checkpoint with {learning_rate} divided by ten for a tenth of the run: a score that holds speaks
-for steps that were too large.
+Continue from the best checkpoint with {learning_rate} divided by ten for a tenth of the run: a score that holds
+speaks for steps that were too large.
 
 ## References
 https://arxiv.org/abs/1709.06560

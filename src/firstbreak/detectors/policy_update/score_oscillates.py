@@ -1,11 +1,12 @@
 """The score swings between good and bad and does not settle.
 
 ## What it looks for
-A score that rises and falls again several times by a large part of its range, or whose late values still spread over
-most of it.
+An evaluation that rises and falls again several times by a large part of its range, or whose late values still spread
+over most of it.
 
 ## Why it matters
-The policy forgets and learns again. Which checkpoint one gets is luck, and a comparison with another run says nothing.
+The policy forgets and learns again. Which checkpoint one gets is luck, and a comparison with another run says
+nothing.
 
 ## When it is a false alarm
 Evaluations of one or two episodes on a task with random starts. Self-play, where the opponent changes.
@@ -16,7 +17,8 @@ Evaluations of one or two episodes on a task with random starts. Self-play, wher
 - Keep the best checkpoint by evaluation, never the last.
 
 ## Smallest experiment
-Evaluate three neighbouring checkpoints with fifty episodes each: if they agree, the measurement swings, not the policy.
+Evaluate three neighbouring checkpoints with fifty episodes each: if they agree, the measurement swings, not the
+policy.
 
 ## References
 https://arxiv.org/abs/1709.06560
@@ -26,14 +28,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
 from firstbreak.stats.shape import Trajectory
 from firstbreak.words import number
 
 
 def detect(
     score: Series, trajectory: Trajectory, solved: bool | None = None, *, wide: float = 0.5, min_points: int = 16
-) -> Finding | NotMeasured | None:
+) -> Finding | NotApplicable | NotMeasured | None:
+    if not score.name.startswith("eval."):
+        return NotApplicable("a training reward swings with its batches; only an evaluation shows a policy that swings")
     if len(score) < min_points:
         return NotMeasured(f"{len(score)} scores are too few to see swings (needs {min_points})")
     late = score.tail(0.5)
@@ -41,8 +45,7 @@ def detect(
     full = float(np.ptp(score.values))
     swings = trajectory.kind == "oscillating"
     unsettled = full > 0 and spread > wide * full and trajectory.kind in ("plateau", "peaked", "declining", "collapsed")
-    evaluated = score.name.startswith("eval.")
-    if solved or not (swings or (unsettled and evaluated)):
+    if solved or not (swings or unsettled):
         return None
     return Finding(
         message=(
@@ -50,7 +53,7 @@ def detect(
             f"{number(float(late.values.max()))}, {number(spread / full)} of everything it ever spanned: it does not settle; "
             "evaluate on more episodes, then lower the learning rate"
         ),
-        severity=Severity.CRITICAL if evaluated and swings else Severity.WARNING,
+        severity=Severity.CRITICAL if swings else Severity.WARNING,
         confidence=Confidence.MEDIUM,
         metric=score.name,
         onset=float(trajectory.best_step),

@@ -1,12 +1,12 @@
 """Each update moves the policy too far.
 
 ## What it looks for
-Divergence from the policy before the update (`kl.old`), against its target where one is configured and against its own
-past otherwise: a sustained level, not a spike.
+Divergence from the policy before the update (`kl.old`), against its target where one is configured and against its
+own past otherwise: a sustained level, not a spike.
 
 ## Why it matters
-PPO's estimate of the gain is only valid near the policy that collected the data. Beyond that the step is a guess, and a
-bad policy then collects the data for the next one.
+PPO's estimate of the gain is only valid near the policy that collected the data. Beyond that the step is a guess, and
+a bad policy then collects the data for the next one.
 
 ## When it is a false alarm
 The first updates, before the advantage normalisation has seen much. A single spike that recovers. A penalty that is
@@ -30,7 +30,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from firstbreak.model import Config, Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured, Series, Severity
 from firstbreak.stats.onset import first_sustained, onset
 from firstbreak.stats.shape import Trajectory
 from firstbreak.words import number

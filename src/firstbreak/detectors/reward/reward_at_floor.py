@@ -1,8 +1,8 @@
 """Nearly every reward is the worst possible one.
 
 ## What it looks for
-A score that sits at its lowest value for almost the whole run, with rare points above it: the share of points within a
-twentieth of the range above the floor, or a success rate that stays near 0.
+A score that sits at its lowest value for almost the whole run, with rare points above it: the share of points within
+a twentieth of the range above the floor, or a success rate that stays near 0.
 
 ## Why it matters
 A policy gradient needs differences. If 99 % of the trajectories get the floor, the update sees silence, and the few
@@ -17,8 +17,8 @@ The first part of a hard task. A score whose floor is its normal level because t
 - Check that success can be reached at all: a scripted expert, or a correct answer put through the verifier.
 
 ## Smallest experiment
-Put a known-good trajectory or answer through the same reward code: if it also gets the floor, the reward is broken; if
-not, it is only never found.
+Put a known-good trajectory or answer through the same reward code: if it also gets the floor, the reward is broken;
+if not, it is only never found.
 
 ## References
 https://arxiv.org/abs/1707.01495

@@ -1,8 +1,9 @@
 """The score never leaves its first level.
 
 ## What it looks for
-A score whose shape is flat from the first points to the last: no rise, no fall, only noise. The finding says how large a
-rise could still hide in the noise, and is critical only where a rise of half a standard deviation would have shown.
+A score whose shape is flat from the first points to the last: no rise, no fall, only noise. The finding says how
+large a rise could still hide in the noise, and is critical only where a rise of half a standard deviation would have
+shown.
 
 ## Why it matters
 This is how a break anywhere in the loop looks from outside. What to do depends on which of the other links is broken,
@@ -14,7 +15,8 @@ ceiling has nowhere to go.
 
 ## Fix
 - Look at the other findings first: a flat score is a symptom.
-- Evaluate the untrained policy: if it already scores the same, nothing was learned; if less, the curve began too late.
+- Evaluate the untrained policy: if it already scores the same, nothing was learned; if less, the curve began too
+  late.
 - Train on ten easy prompts (or an easier task): if that does not rise either, the loop is broken, not the data.
 
 ## Smallest experiment
@@ -56,7 +58,7 @@ def detect(
     could = f"a rise of up to {number(most)} could hide in the noise" if hidden else "it is constant"
     return Finding(
         message=(
-            f"{score.name} stays at {number(trajectory.start)} for all {len(score)} points ({could}): nothing was "
+            f"{score.name} stays at {number(float(np.median(score.values)))} for all {len(score)} points ({could}): nothing was "
             "learned; look which link upstream gives no signal"
         ),
         severity=Severity.CRITICAL if sure else Severity.WARNING,

@@ -5,8 +5,8 @@ The largest or smallest reward of a step, against the typical spread of the step
 away that come again and again.
 
 ## Why it matters
-The advantage scales with the reward. One reward of 100 among rewards of 1 makes its trajectory the whole update, and the
-step leaves the trust region that the clip was meant to hold.
+The advantage scales with the reward. One reward of 100 among rewards of 1 makes its trajectory the whole update, and
+the step leaves the trust region that the clip was meant to hold.
 
 ## When it is a false alarm
 Tasks whose rewards are heavy-tailed by nature (a rare jackpot) and whose score rises all the same.

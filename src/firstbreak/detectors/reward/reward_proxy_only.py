@@ -6,12 +6,12 @@ the rest (format, length, language, tags, ...): the total rises, the rest rises,
 falls.
 
 ## Why it matters
-The policy takes the easiest way to reward. Format can be learned without getting one answer right, and the total looks
-like progress all the same.
+The policy takes the easiest way to reward. Format can be learned without getting one answer right, and the total
+looks like progress all the same.
 
 ## When it is a false alarm
-Format first, answers later is a normal order of learning: an answer part that starts to rise clears it. An answer part
-that was at its ceiling from the beginning.
+Format first, answers later is a normal order of learning: an answer part that starts to rise clears it. An answer
+part that was at its ceiling from the beginning.
 
 ## Fix
 - Read the highest-rewarded completions of the latest checkpoint.
@@ -59,7 +59,7 @@ def detect(
     rise = trend(others[payer])
     if not rise.rising:
         return None
-    frozen = all(np.ptp(s.values) == 0 for s in answers.values())
+    frozen = any(np.ptp(s.values) == 0 for s in answers.values())
     start = onset(others[payer], direction=1)
     stuck = ", ".join(f"{k} {number(float(np.median(s.tail(0.25).values)))}" for k, s in answers.items())
     return Finding(
@@ -67,7 +67,7 @@ def detect(
             f"the reward rises by {number(trend(reward_mean).change)} through {payer} alone, while what checks the answer "
             f"{'never moves' if frozen else 'does not rise'} ({stuck}): read the best-rewarded completions before going on"
         ),
-        severity=Severity.CRITICAL,
+        severity=Severity.CRITICAL if frozen else Severity.WARNING,
         confidence=Confidence.HIGH if frozen else Confidence.LOW,
         metric=others[payer].name,
         onset=start.step if start else float(reward_mean.steps[0]),

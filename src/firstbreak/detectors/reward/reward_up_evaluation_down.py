@@ -1,8 +1,9 @@
 """The training reward rises while the independent evaluation falls.
 
 ## What it looks for
-Trends of the training reward and of an evaluation that is a different number (accuracy, success, another environment),
-over their common range: reward up with evaluation down is critical, reward up by much with evaluation flat is a warning.
+Trends of the training reward and of an evaluation that is a different number (accuracy, success, another
+environment), over their common range: reward up with evaluation down is critical, reward up by much with evaluation
+flat is a warning.
 
 ## Why it matters
 The two curves measure the same ability through different eyes. When they part, the policy has found what the reward

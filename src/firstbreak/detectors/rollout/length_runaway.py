@@ -1,12 +1,12 @@
 """Completions get longer and longer, and nothing is gained by it.
 
 ## What it looks for
-Mean length that grows beyond its noise by a large factor while the score, by preference an independent evaluation, does
-not rise.
+Mean length that grows beyond its noise by a large factor while the score, by preference an independent evaluation,
+does not rise.
 
 ## Why it matters
-Length is the easiest thing to change. A policy that writes more for the same result follows a preference for length in
-the reward or a loss that spreads over long wrong answers, and it runs into the length limit next.
+Length is the easiest thing to change. A policy that writes more for the same result follows a preference for length
+in the reward or a loss that spreads over long wrong answers, and it runs into the length limit next.
 
 ## When it is a false alarm
 Length that grows while an independent evaluation rises: the policy reasons more because that works.
@@ -17,8 +17,8 @@ Length that grows while an independent evaluation rises: the policy reasons more
 - Penalise length softly before {max_new_tokens}.
 
 ## Smallest experiment
-Score the same completions with the last third cut off: if the reward falls and the answers are as right as before, the
-reward pays for length.
+Score the same completions with the last third cut off: if the reward falls and the answers are as right as before,
+the reward pays for length.
 
 ## References
 https://arxiv.org/abs/2310.03716

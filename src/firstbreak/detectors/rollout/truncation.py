@@ -1,16 +1,16 @@
 """Completions are cut before they end.
 
 ## What it looks for
-The share of completions that reached the length limit (logged, or estimated from mean length and limit): its level over
-the second half of the run, its trend, and whether the score rises all the same.
+The share of completions that reached the length limit (logged, or estimated from mean length and limit): its level
+over the second half of the run, its trend, and whether the score rises all the same.
 
 ## Why it matters
-A cut completion has no answer, so the verifier scores it as wrong whatever was being said. The policy then learns from
-the limit instead of the task, and a score cannot rise while most answers never come.
+A cut completion has no answer, so the verifier scores it as wrong whatever was being said. The policy then learns
+from the limit instead of the task, and a score cannot rise while most answers never come.
 
 ## When it is a false alarm
-The share is high at first and falls while the score rises: the policy learns to be brief. AReaL's `no_eos_ratio` has a
-floor of one over the sequences per rank.
+The share is high at first and falls while the score rises: the policy learns to be brief. AReaL's `no_eos_ratio` has
+a floor of one over the sequences per rank.
 
 ## Fix
 - Raise {max_new_tokens}.
@@ -18,7 +18,8 @@ floor of one over the sequences per rank.
 - Penalise length softly before the limit instead of cutting.
 
 ## Smallest experiment
-Generate for 50 prompts with four times {max_new_tokens} and score again: if the mean score rises, the limit was the break.
+Generate for 50 prompts with four times {max_new_tokens} and score again: if the mean score rises, the limit was the
+break.
 
 ## References
 https://arxiv.org/abs/2503.14476
@@ -29,7 +30,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from firstbreak.model import Config, Confidence, Evidence, Finding, Series, Severity
+from firstbreak.model import Confidence, Evidence, Finding, Series, Severity
 from firstbreak.stats.onset import first_sustained, onset
 from firstbreak.stats.shape import Trajectory
 from firstbreak.stats.trend import trend
@@ -40,7 +41,7 @@ FEW = 8
 
 def detect(
     truncation: Series,
-    config: Config,
+    length_limit: float | None = None,
     trajectory: Trajectory | None = None,
     length_mean: Series | None = None,
     *,
@@ -59,8 +60,7 @@ def detect(
     )
     start = onset(cut, direction=1) if growing else None
     learns = trajectory is not None and trajectory.kind in ("rising", "plateau")
-    limit = config.number("max_new_tokens")
-    at = f" of {number(limit)} tokens" if limit else ""
+    at = f" of {number(length_limit)} tokens" if length_limit else ""
     return Finding(
         message=(
             f"{percent(late)} of the completions end at the length limit{at}"
@@ -77,7 +77,11 @@ def detect(
         interval=start.interval if start else None if since is None else (float(cut.steps[0]), since),
         evidence=(
             Evidence(text="share of cut completions", series=truncation, since=since, level=some),
-            *([Evidence(text="mean length", series=length_mean, level=limit)] if length_mean is not None else []),
+            *(
+                [Evidence(text="mean length", series=length_mean, level=length_limit)]
+                if length_mean is not None
+                else []
+            ),
         ),
         facts={"share": late, "growing": growing},
     )

@@ -1,9 +1,8 @@
-"""Inputs that are computed from recorded signals and shared between detectors.
+"""What detectors and causes may ask for: recorded signals, `run`, `config`, `samples`, and the derived inputs below.
 
-Each public function is one input: its name is what a detector asks for, its parameters are the inputs it is made of
-(no default: needed; default `None`: used if recorded). A function may return None: "the run does not show it". The
-first line of the docstring says what it is, the second what to log so that it is there.
-"""
+Each public function is one derived input: its name is what a detector asks for, its parameters are the inputs it is
+made of (no default: needed; default `None`: used if recorded). A function may return None: "the run does not show
+it". The first line of its docstring says what it is, the rest what to log so that it is there."""
 
 from __future__ import annotations
 
@@ -14,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from firstbreak import signals
 from firstbreak.model import Config, Run, Series
 from firstbreak.stats.shape import Trajectory
 from firstbreak.stats.shape import trajectory as shape_of
@@ -173,6 +173,7 @@ def truncation(
     config: Config,
     length_clipped_ratio: Series | None = None,
     length_mean: Series | None = None,
+    length_max: Series | None = None,
 ) -> Series | None:
     """The share of completions that were cut at the length limit: logged, or estimated from the mean length and the limit.
 
@@ -183,26 +184,37 @@ def truncation(
     if length_mean is None or len(length_mean.finite) < MIN_EVALUATIONS:
         return None
     lengths = length_mean.finite
-    limit = config.number("max_new_tokens") or _limit_seen_in(lengths.values)
+    limit = length_limit(config, length_mean, length_max)
     if limit is None:
         return None
     share = np.clip((lengths.values / limit - 0.8) / 0.2, 0.0, 1.0)
-    return replace(
-        lengths,
-        name="length.clipped_ratio",
-        values=share,
-        note=f"estimated from the mean length against a limit of {limit:g} tokens",
+    note = f"estimated from the mean length against a limit of {limit:g} tokens"
+    return replace(lengths, name="length.clipped_ratio", values=share, note=note)
+
+
+def length_limit(config: Config, length_mean: Series | None = None, length_max: Series | None = None) -> float | None:
+    """The length limit of a completion in tokens: recorded, or seen where lengths keep hitting one highest value.
+
+    Record the configuration of generation.
+    """
+    longest = max(
+        (float(s.finite.values.max()) for s in (length_mean, length_max) if s is not None and len(s.finite)),
+        default=0.0,
     )
+    recorded = config.number("max_new_tokens")
+    if recorded is not None and "max_new_tokens" not in config.defaulted and recorded >= longest:
+        return recorded
+    return next((limit for s in (length_max, length_mean) if s is not None and (limit := _wall(s.finite.values))), None)
 
 
-def _limit_seen_in(lengths: np.ndarray) -> float | None:
-    """The length limit, where mean lengths keep hitting the very same highest value (a whole number)."""
-    top = float(lengths.max())
+def _wall(lengths: np.ndarray) -> float | None:
+    """The highest length, where it is a whole number that is hit again and again."""
+    top = float(lengths.max()) if len(lengths) else 0.5
     hits = int(np.sum(lengths == top))
     return top if top == round(top) and hits >= max(3, 0.05 * len(lengths)) else None
 
 
-def _inputs(
+def _table(
     functions: Mapping[str, Callable[..., Any]],
 ) -> dict[str, tuple[tuple[str, ...], tuple[str, ...], Callable[..., Any]]]:
     table = {}
@@ -214,11 +226,46 @@ def _inputs(
     return table
 
 
-#: input name -> (needed inputs, inputs used if recorded, function)
-INPUTS = _inputs({f.__name__: f for f in (score, trajectory, eval_score, family, solved, silent_groups, truncation)})
+#: derived input -> (needed inputs, inputs used if recorded, function)
+DERIVED = _table(
+    {f.__name__: f for f in (score, trajectory, eval_score, family, solved, silent_groups, truncation, length_limit)}
+)
 
 
 def missing(name: str) -> str:
     """What a user reads where a derived input could not be made: what it is, and what to log."""
-    what, _, how = inspect.cleandoc(INPUTS[name][2].__doc__ or name).partition("\n")
+    what, _, how = inspect.cleandoc(DERIVED[name][2].__doc__ or name).partition("\n")
     return f"not recorded: {what[0].lower()}{what[1:].rstrip('.')}. {' '.join(how.split())}".strip()
+
+
+class Inputs:
+    """The inputs of one run by parameter name; derived ones are computed once, when first asked for."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self._known: dict[str, Any] = {"run": run, "config": run.config, "samples": run.samples}
+
+    def get(self, name: str) -> Any:
+        """The input, or None where the run does not hold it."""
+        if name not in self._known:
+            self._known[name] = self._derive(name) if name in DERIVED else _signal(self.run, name)
+        return self._known[name]
+
+    def _derive(self, name: str) -> Any:
+        needs, uses, function = DERIVED[name]
+        given = {n: self.get(n) for n in (*needs, *uses)}
+        return None if any(given[n] is None for n in needs) else function(**given)
+
+
+def _signal(run: Run, name: str) -> Series | dict[str, Series] | None:
+    signal = signals.BY_PARAMETER[name]
+    if "<" not in signal.name:
+        series = run.series.get(signal.name)
+        return series if series is not None and len(series) else None
+    before, after = signal.name.split("<", 1)[0], signal.name.split(">", 1)[1]
+    members = {
+        key.removeprefix(before).removesuffix(after): series
+        for key, series in run.series.items()
+        if key.startswith(before) and key.endswith(after) and len(key) > len(before) + len(after)
+    }
+    return members or None
