@@ -1,0 +1,123 @@
+"""A curve made ready to draw: thinned so that spikes survive, scaled into the unit square, binned into columns."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from firstbreak.model import Interval, Series
+from firstbreak.words import number
+
+MOST_POINTS = 400  # drawn per curve: more than a report has pixels for, few enough to keep the file small
+LOG_ABOVE = 200.0  # a positive curve whose peak is this many times its median is drawn on a log scale
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Values -> heights in 0..1, linear or logarithmic."""
+
+    low: float
+    high: float
+    log: bool = False
+
+    def __call__(self, values: np.ndarray | float) -> np.ndarray:
+        """Heights of finite `values`; half height for a curve that never moves."""
+        low, high = self.low, self.high
+        if self.log:
+            low, high, values = math.log10(low), math.log10(high), np.log10(values)
+        # Divided before they are subtracted: the range of a diverged curve may itself not be a finite number.
+        unit = max(abs(low), abs(high)) or 1.0
+        span = high / unit - low / unit
+        if span == 0.0:
+            return np.full(np.shape(values), 0.5)
+        return np.asarray((values / unit - low / unit) / span)
+
+
+def scale(series: Series, level: float | None = None) -> Scale | None:
+    """The scale that shows all finite values; None where there are none.
+
+    The level is taken into view unless that would press the curve into less than a third of the height.
+    """
+    values = series.finite.values
+    if not len(values):
+        return None
+    low, high = float(values.min()), float(values.max())
+    if low > 0 and high > LOG_ABOVE * float(np.median(values)):
+        return Scale(low, high, log=True)
+    if level is not None and math.isfinite(level):
+        wider = min(low, level), max(high, level)
+        if high / 3 - low / 3 >= (wider[1] / 3 - wider[0] / 3) / 3:
+            low, high = wider
+    return Scale(low, high)
+
+
+def label(value: float) -> str:
+    """A number at the edge of a plot, in at most ten characters."""
+    text = number(value)
+    return text if len(text) <= 10 else f"{value:.3g}"
+
+
+def across(steps: np.ndarray | float, domain: Interval) -> np.ndarray:
+    """Steps -> places in 0..1 along the x axis."""
+    start, end = domain
+    return np.clip((np.asarray(steps, dtype=float) - start) / ((end - start) or 1.0), 0.0, 1.0)
+
+
+def thin(series: Series, most: int = MOST_POINTS) -> list[Series]:
+    """Pieces of the curve between its gaps, with at most about `most` points in all.
+
+    Each bin along the steps keeps its lowest and its highest finite value: a spike of one point survives any thinning.
+    A value that is not finite ends a piece.
+    """
+    finite = np.isfinite(series.values)
+    kept = np.flatnonzero(finite)
+    if len(kept) > most:
+        kept = np.unique(
+            [pick for chunk in _bins(series.steps, most // 2) for pick in _extremes(series, chunk, finite)]
+        )
+    gaps_before = np.cumsum(~finite)[kept]
+    cuts = np.flatnonzero(np.diff(gaps_before)) + 1
+    return [_take(series, piece) for piece in np.split(kept, cuts) if len(piece)]
+
+
+def _bins(steps: np.ndarray, n: int) -> list[np.ndarray]:
+    edges = np.searchsorted(steps, np.linspace(steps[0], steps[-1], n + 1))
+    edges[0], edges[-1] = 0, len(steps)
+    return [np.arange(start, end) for start, end in pairwise(edges)]
+
+
+def _extremes(series: Series, chunk: np.ndarray, finite: np.ndarray) -> list[int]:
+    chunk = chunk[finite[chunk]]
+    if not len(chunk):
+        return []
+    values = series.values[chunk]
+    return [int(chunk[np.argmin(values)]), int(chunk[np.argmax(values)])]
+
+
+def _take(series: Series, index: np.ndarray) -> Series:
+    return Series(name=series.name, steps=series.steps[index], values=series.values[index], axis=series.axis)
+
+
+def gaps(series: Series, domain: Interval, n: int) -> list[float]:
+    """Places in 0..1 of the values that are not finite, at most one for each of `n` bins along the axis."""
+    places = across(series.steps[~np.isfinite(series.values)], domain)
+    return [float(place) for place in np.unique(np.round(places * n) / n)]
+
+
+def columns(series: Series, domain: Interval, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """For each of `n` equal bins of the domain: one value (NaN where no point is finite), and whether any point is not.
+
+    A bin shows the value farthest from the curve's median: a mean would hide the spikes that a report is read for.
+    """
+    place = np.minimum((across(series.steps, domain) * n).astype(int), n - 1)
+    finite = np.isfinite(series.values)
+    shown, broken = np.full(n, np.nan), np.zeros(n, dtype=bool)
+    broken[place[~finite]] = True
+    if finite.any():
+        values, place = series.values[finite], place[finite]
+        order = np.argsort(np.abs(values - np.median(values)), kind="stable")
+        shown[place[order]] = values[order]  # of several values for one bin the last one written, the farthest, stays
+    return shown, broken

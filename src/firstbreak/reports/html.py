@@ -1,0 +1,274 @@
+"""The diagnosis as a web page: one file, no script, nothing fetched; readable on a phone, on paper and by ear."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from importlib import resources
+
+from firstbreak.model import Action, Diagnosis, Outcome, RankedCause
+from firstbreak.reports import curves, story, svg
+from firstbreak.reports.markup import Markup, element, join
+from firstbreak.reports.story import Exhibit, Fact, Section
+from firstbreak.words import percent
+
+# The mark of the page, and of each verdict, on a 24 x 24 grid.
+_MARK = "M1 13h6l1.5-3 2 7 3-15 3 17 2-8 1 2h3.5"
+_ICON = {
+    Action.CONTINUE: "M4 12.5l5.5 5.5L20 6.5",
+    Action.WATCH: "M2 12s3.6-6.5 10-6.5S22 12 22 12s-3.6 6.5-10 6.5S2 12 2 12zM12 9.2a2.8 2.8 0 1 0 0 5.6 2.8 2.8 0 0 0 0-5.6z",
+    Action.STOP: "M8 3h8l5 5v8l-5 5H8l-5-5V8zM8.5 12h7",
+    Action.ROLLBACK: "M9 5L4 10l5 5M4 10h10a6 6 0 0 1 0 12h-3",
+}
+
+
+def render(dx: Diagnosis) -> str:
+    """One self-contained page."""
+    return render_all([dx])
+
+
+def render_all(diagnoses: Sequence[Diagnosis]) -> str:
+    """One self-contained page with one article for each diagnosis."""
+    style = stylesheet()
+    names = ", ".join(dx.run.path for dx in diagnoses)
+    head = element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("meta", http_equiv="Content-Security-Policy", content=_policy(style)),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("meta", name="color-scheme", content="light dark"),
+        element("meta", name="referrer", content="no-referrer"),
+        element(
+            "title", f"{story.ACTION_WORD[diagnoses[0].verdict.action]}: {names}" if len(diagnoses) == 1 else names
+        ),
+        element("style", style),
+    )
+    brand = element("header", _icon(_MARK), element("h1", "firstbreak", element("span", " diagnosis")), class_="brand")
+    articles = (_article(dx, f"d{i}") for i, dx in enumerate(diagnoses, 1))
+    body = element("body", brand, element("main", *articles), class_="firstbreak page")
+    return f"<!DOCTYPE html>\n{element('html', head, body, lang='en')}"
+
+
+def fragment(dx: Diagnosis) -> str:
+    """The report for a notebook's cell: its styles reach nothing outside it."""
+    # Ids have to differ between the cells of one notebook, and the same diagnosis has to give the same text.
+    uid = (
+        "d" + hashlib.sha256(f"{dx.run.path}\0{dx.verdict.summary}".encode("utf-8", "backslashreplace")).hexdigest()[:8]
+    )
+    return element("div", element("style", stylesheet()), _article(dx, uid), class_="firstbreak")
+
+
+@cache
+def stylesheet() -> Markup:
+    """The styles of the report, all of them below `.firstbreak`."""
+    return Markup(resources.files("firstbreak.reports").joinpath("report.css").read_text("utf-8"))
+
+
+def _policy(style: str) -> str:
+    """Nothing may be loaded or run; the one style sheet is known by its hash."""
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+
+
+def _article(dx: Diagnosis, uid: str) -> Markup:
+    sections = [_section(dx, section, uid) for section in story.sections(dx)]
+    return element("article", *sections, aria_labelledby=f"{uid}-verdict", class_=dx.verdict.action.value)
+
+
+def _section(dx: Diagnosis, section: Section, uid: str) -> Markup:
+    name = f"{uid}-{section.value}"
+    heading = None if section is Section.VERDICT else element("h2", section.heading, id=name)
+    return element(
+        "section", heading, _SECTIONS[section](dx, name), aria_labelledby=name, class_=section.value.replace("_", "-")
+    )
+
+
+def _verdict(dx: Diagnosis, uid: str) -> Markup:
+    action = dx.verdict.action
+    about = story.title(dx.run)
+    return join(
+        element("p", _literal(dx.run.path), element("span", about) if about else None, class_="run"),
+        element("h2", _icon(_ICON[action]), story.ACTION_WORD[action], id=uid),
+        element("p", dx.verdict.summary, class_="summary"),
+    )
+
+
+def _do_first(dx: Diagnosis, uid: str) -> Markup:
+    return element("p", dx.verdict.do_first)
+
+
+def _loop(dx: Diagnosis, uid: str) -> Markup:
+    reasons = [
+        element("li", element("strong", f"{story.link_word(link)} ({status}):"), f" {why}")
+        for link, status, why in story.link_reasons(dx)
+    ]
+    return join(svg.ring(dx, f"{uid}-ring"), element("ul", *reasons) if reasons else None)
+
+
+def _first_break(dx: Diagnosis, uid: str) -> Markup:
+    return _facts(story.first_break(dx))
+
+
+def _outlook(dx: Diagnosis, uid: str) -> Markup:
+    return _facts(story.outlook(dx))
+
+
+def _findings(dx: Diagnosis, uid: str) -> Markup:
+    return join(*(_finding(dx, outcome, f"{uid}-{i}") for i, outcome in enumerate(dx.findings, 1)))
+
+
+def _finding(dx: Diagnosis, outcome: Outcome, uid: str) -> Markup:
+    finding = outcome.finding
+    assert finding is not None
+    severity = finding.severity.value
+    head = element(
+        "h3",
+        element("span", story.SEVERITY_WORD[finding.severity].capitalize(), class_=f"severity {severity}"),
+        " ",
+        element("code", outcome.detector),
+        id=uid,
+    )
+    facts = element("p", ", ".join(story.finding_facts(dx, outcome)), class_="facts")
+    figures = (_figure(dx, item, f"{uid}-{i}") for i, item in enumerate(story.exhibits(dx, finding), 1))
+    return element(
+        "section", head, facts, element("p", finding.message), *figures, aria_labelledby=uid, class_="finding"
+    )
+
+
+def _figure(dx: Diagnosis, exhibit: Exhibit, uid: str) -> Markup:
+    series = exhibit.series
+    if series is None:
+        return element("p", exhibit.text, class_="evidence")
+    scale = curves.scale(series, exhibit.level)
+    edges = [curves.label(scale.high), "log scale" if scale.log else "", curves.label(scale.low)] if scale else []
+    return element(
+        "figure",
+        element("figcaption", story.caption(exhibit)),
+        element("div", *(element("span", edge) for edge in edges), class_="edges", aria_hidden="true"),
+        svg.curve(exhibit, series, story.domain(dx, series), uid),
+    )
+
+
+def _causes(dx: Diagnosis, uid: str) -> Markup:
+    causes = element("ol", *(_cause(dx, cause) for cause in story.causes(dx)))
+    rest = story.other_causes(dx)
+    return join(causes, element("p", rest.capitalize() + ".", class_="facts") if rest else None)
+
+
+def _cause(dx: Diagnosis, cause: RankedCause) -> Markup:
+    place = story.cause_place(cause)
+    bar = element(
+        "svg",
+        element("rect", width="100%", height="100%", class_="empty"),
+        element("rect", width=f"{100 * cause.probability:.1f}%", height="100%"),
+        class_="bar",
+        aria_hidden="true",
+    )
+    name = element("span", element("strong", cause.title), f" ({place})" if place else None)
+    return element(
+        "li", element("div", element("span", percent(cause.probability), class_="number"), bar, name), _why(dx, cause)
+    )
+
+
+def _why(dx: Diagnosis, cause: RankedCause) -> Markup | None:
+    """The weights of a cause; open where it competes for the first place."""
+    if not cause.evidence or not dx.findings:
+        return None
+    ledger = story.ledger(cause)
+    most = max((abs(weight) for weight, _ in ledger.rows), default=0.0) or 1.0
+    rows = (
+        element("tr", _weight(weight), _balance(weight / most), element("td", text)) for weight, text in ledger.rows
+    )
+    total = element("tr", _weight(ledger.total), element("td"), element("td", f"total ({story.LEDGER_NOTE})"))
+    header = ("weight", "against / for", "evidence")
+    table = element(
+        "table",
+        element("thead", element("tr", *(element("th", word, scope="col") for word in header))),
+        element("tbody", *rows),
+        element("tfoot", total),
+    )
+    title = element("summary", f"Why {percent(cause.probability)}")
+    return element("details", title, table, open=cause in story.argued(dx))
+
+
+def _weight(weight: float) -> Markup:
+    return element("td", f"{weight:+.2f}".replace("-", "−"), class_="number")
+
+
+def _balance(share: float) -> Markup:
+    """A bar from the middle: to the right for a cause, to the left against it."""
+    width = 50 * abs(share)
+    start = 50.0 if share >= 0 else 50 - width
+    bar = element(
+        "rect", x=f"{start:.1f}%", width=f"{width:.1f}%", height="100%", class_="for" if share >= 0 else "against"
+    )
+    axis = element("line", x1="50%", x2="50%", y1="0", y2="100%")
+    return element("td", element("svg", bar, axis, class_="balance", aria_hidden="true"))
+
+
+def _remedy(dx: Diagnosis, uid: str) -> Markup:
+    return join(*(_one_remedy(dx, cause, f"{uid}-{i}") for i, cause in enumerate(story.remedies(dx), 1)))
+
+
+def _one_remedy(dx: Diagnosis, cause: RankedCause, uid: str) -> Markup:
+    fixes = element("ul", *(element("li", "Fix: ", fix) for fix in cause.fix)) if cause.fix else None
+    plan = None if cause.experiment is None else _facts(story.experiment(dx.run, cause.experiment))
+    return element("section", element("h3", cause.title, id=uid), fixes, plan, aria_labelledby=uid)
+
+
+def _expected(dx: Diagnosis, uid: str) -> Markup:
+    return _bullets(dx.expected)
+
+
+def _blind(dx: Diagnosis, uid: str) -> Markup:
+    links, rest = story.blind_links(dx), story.blind_rest(dx)
+    return join(_facts(links) if links else None, _bullets(rest) if rest else None)
+
+
+def _damage(dx: Diagnosis, uid: str) -> Markup:
+    return _bullets(story.damage(dx))
+
+
+def _read(dx: Diagnosis, uid: str) -> Markup:
+    return _facts(story.read(dx))
+
+
+def _facts(facts: Iterable[Fact]) -> Markup:
+    return element(
+        "dl",
+        *(
+            element("div", element("dt", fact.label), element("dd", _literal(fact.text) if fact.literal else fact.text))
+            for fact in facts
+        ),
+    )
+
+
+def _bullets(lines: Iterable[str]) -> Markup:
+    return element("ul", *(element("li", line) for line in lines))
+
+
+def _literal(text: str) -> Markup:
+    """A name as it stands in the log: in its own direction, whatever script it is in."""
+    return element("code", text, dir="auto")
+
+
+def _icon(path: str) -> Markup:
+    return element("svg", element("path", d=path), viewBox="0 0 24 24", class_="icon", aria_hidden="true")
+
+
+_SECTIONS: dict[Section, Callable[[Diagnosis, str], Markup]] = {
+    Section.VERDICT: _verdict,
+    Section.DO_FIRST: _do_first,
+    Section.LOOP: _loop,
+    Section.FIRST_BREAK: _first_break,
+    Section.OUTLOOK: _outlook,
+    Section.FINDINGS: _findings,
+    Section.CAUSES: _causes,
+    Section.REMEDY: _remedy,
+    Section.EXPECTED: _expected,
+    Section.BLIND: _blind,
+    Section.DAMAGE: _damage,
+    Section.READ: _read,
+}

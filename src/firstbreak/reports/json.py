@@ -1,0 +1,245 @@
+"""The diagnosis for programs: strict JSON (RFC 8259) after `diagnosis.schema.json`.
+
+A number that JSON cannot hold is null where the schema asks for a number, and the string "NaN", "Infinity" or "-Infinity"
+where any value may stand, so that no reader has to guess and none chokes.
+"""
+
+from __future__ import annotations
+
+import enum
+import json
+import math
+from collections.abc import Iterable, Mapping
+from importlib import resources
+from typing import Any
+
+import numpy as np
+
+from firstbreak.model import (
+    BestCheckpoint,
+    Cost,
+    Diagnosis,
+    Evidence,
+    Experiment,
+    FirstBreak,
+    Interval,
+    Link,
+    Outcome,
+    RankedCause,
+    Run,
+    Verdict,
+)
+
+SCHEMA = "firstbreak.diagnosis/1"
+
+
+def render(dx: Diagnosis) -> str:
+    """One object."""
+    return dump(payload(dx))
+
+
+def render_all(diagnoses: Iterable[Diagnosis]) -> str:
+    """A list of objects, one for each diagnosis."""
+    return dump([payload(dx) for dx in diagnoses])
+
+
+def dump(value: Any) -> str:
+    """Strict JSON, indented, in pure ASCII: nothing in it acts on a terminal, and any encoding can carry it."""
+    return json.dumps(value, indent=2, allow_nan=False)
+
+
+def schema() -> dict[str, Any]:
+    """The JSON schema (draft 2020-12) that every payload satisfies."""
+    text = resources.files("firstbreak.reports").joinpath("diagnosis.schema.json").read_text("utf-8")
+    loaded: dict[str, Any] = json.loads(text)
+    return loaded
+
+
+def payload(dx: Diagnosis) -> dict[str, Any]:
+    """The diagnosis in plain dicts, lists, strings, numbers and None."""
+    return {
+        "schema": SCHEMA,
+        "run": _run(dx.run),
+        "verdict": _verdict(dx.verdict),
+        "first_break": None if dx.first_break is None else _first_break(dx.first_break),
+        "causes": [_cause(cause, dx.run) for cause in dx.causes],
+        "findings": [_finding(outcome) for outcome in dx.findings],
+        "links": {
+            link.value: {"status": v.status.value, "why": text(v.why)} for link, v in _in_order(dx.links).items()
+        },
+        "best_checkpoint": None if dx.best_checkpoint is None else _best(dx.best_checkpoint),
+        "cost": None if dx.cost is None else _cost(dx.cost),
+        "expected": [text(line) for line in dx.expected],
+        "outcomes": [_outcome(outcome) for outcome in dx.outcomes],
+        "suppressed": dx.suppressed,
+    }
+
+
+def plain(value: Any) -> Any:
+    """Any value of a config or of a finding's facts as JSON can hold it."""
+    match value:
+        case None | bool():
+            return value
+        case np.ndarray():
+            return plain(value.tolist())
+        case np.generic():
+            return plain(value.item())
+        case enum.Enum():
+            return plain(value.value)
+        case str():
+            return text(value)
+        case int():
+            return value
+        case float():
+            return value if math.isfinite(value) else _NON_FINITE[str(value)]
+        case Mapping():
+            return {text(str(key)): plain(item) for key, item in value.items()}
+        case list() | tuple():
+            return [plain(item) for item in value]
+        case set() | frozenset():
+            return sorted((plain(item) for item in value), key=str)
+        case _:
+            return text(str(value))
+
+
+_NON_FINITE = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
+
+
+def text(value: str) -> str:
+    """`value` without lone surrogates (undecodable bytes of a file name), which strict JSON readers refuse."""
+    return value.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def number(value: float | None) -> float | None:
+    """A finite number, whole where it is whole, or None."""
+    if value is None or not math.isfinite(value):
+        return None
+    value = float(value)
+    return int(value) if value.is_integer() and abs(value) < 2**53 else value
+
+
+def _interval(interval: Interval | None) -> list[float | None] | None:
+    if interval is None or not all(map(math.isfinite, interval)):
+        return None
+    return [number(end) for end in interval]
+
+
+def _in_order(links: Mapping[Link, Any]) -> dict[Link, Any]:
+    return {link: links[link] for link in Link}
+
+
+def _run(run: Run) -> dict[str, Any]:
+    return {
+        "path": text(run.path),
+        "format": [text(name) for name in run.formats],
+        "trainer": None if run.trainer is None else text(run.trainer),
+        "algorithm": None if run.algorithm is None else text(run.algorithm),
+        "first_step": number(run.first_step),
+        "last_step": number(run.last_step),
+        "metrics": [text(name) for name in run.series],
+        "not_understood": [text(name) for name in run.unknown],
+        "files": [text(name) for name in run.files],
+        "damage": [text(line) for line in run.damage],
+        "notes": [text(line) for line in run.notes],
+    }
+
+
+def _verdict(verdict: Verdict) -> dict[str, Any]:
+    return {
+        "action": verdict.action.value,
+        "summary": text(verdict.summary),
+        "upside": text(verdict.upside),
+        "risk": text(verdict.risk),
+        "do_first": text(verdict.do_first),
+    }
+
+
+def _first_break(first: FirstBreak) -> dict[str, Any]:
+    return {
+        "link": first.link.value,
+        "or_earlier": first.or_earlier,
+        "metric": None if first.metric is None else text(first.metric),
+        "step": number(first.step),
+        "interval": _interval(first.interval),
+    }
+
+
+def _cause(cause: RankedCause, run: Run) -> dict[str, Any]:
+    return {
+        "id": cause.id,
+        "title": text(cause.title),
+        "link": None if cause.link is None else cause.link.value,
+        "probability": number(cause.probability),
+        "evidence": [
+            {"finding": text(w.finding), "weight": number(w.weight), "text": text(w.text)} for w in cause.evidence
+        ],
+        "total_weight": number(math.fsum(w.weight for w in cause.evidence)),
+        "fix": [text(line) for line in cause.fix],
+        "experiment": None if cause.experiment is None else _experiment(cause.experiment, run),
+    }
+
+
+def _experiment(experiment: Experiment, run: Run) -> dict[str, Any]:
+    return {
+        "text": text(experiment.text),
+        "overrides": plain(experiment.overrides),
+        "options": {text(name): text(run.config.option(name)) for name in experiment.overrides},
+        "measure": text(experiment.measure),
+        "if_cause": text(experiment.if_cause),
+    }
+
+
+def _finding(outcome: Outcome) -> dict[str, Any]:
+    finding = outcome.finding
+    assert finding is not None  # Diagnosis.findings holds no other outcome
+    return {
+        "detector": outcome.detector,
+        "link": outcome.link.value,
+        "severity": finding.severity.value,
+        "confidence": finding.confidence.value,
+        "metric": None if finding.metric is None else text(finding.metric),
+        "onset": number(finding.onset),
+        "interval": _interval(finding.interval),
+        "message": text(finding.message),
+        "evidence": {"facts": plain(finding.facts), "shown": [_evidence(item) for item in finding.evidence]},
+    }
+
+
+def _evidence(evidence: Evidence) -> dict[str, Any]:
+    series = evidence.series
+    return {
+        "text": text(evidence.text),
+        "metric": None if series is None else text(series.name),
+        "raw": None if series is None else text(series.raw),
+        "source": None if series is None else text(series.source),
+        "since": number(evidence.since),
+        "until": number(evidence.until),
+        "level": number(evidence.level),
+    }
+
+
+def _outcome(outcome: Outcome) -> dict[str, Any]:
+    return {
+        "detector": outcome.detector,
+        "link": outcome.link.value,
+        "status": outcome.status.value,
+        "note": text(outcome.note),
+    }
+
+
+def _best(best: BestCheckpoint) -> dict[str, Any]:
+    return {
+        "step": number(best.step),
+        "metric": text(best.metric),
+        "value": plain(best.value),
+        "path": None if best.path is None else text(best.path),
+    }
+
+
+def _cost(cost: Cost) -> dict[str, Any]:
+    return {
+        "steps": number(cost.steps),
+        "fraction": number(cost.fraction),
+        "hours": number(cost.hours),
+        "money": number(cost.money),
+    }

@@ -1,0 +1,185 @@
+"""The diagnosis as GitHub-flavoured Markdown: for an issue, a pull request or a logbook."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+
+from firstbreak.model import Diagnosis, Link, LinkStatus, Outcome
+from firstbreak.reports import sparkline, story
+from firstbreak.reports.story import Fact, Section
+from firstbreak.reports.text import visible
+from firstbreak.words import percent
+
+PLOT_WIDTH = 76
+_INLINE = re.compile(r"[\\`*\[\]<>|~&$@]|(?<![^\W_])_|_(?![^\W_])")
+_BLOCK = re.compile(r"\A(\s*)([#+=>-]|\d+(?=[.)]))")
+_AUTOLINK = re.compile(r"(?i)(?<=[a-z])(:)(?=//)|(?<=www)(\.)")
+_MARK = {LinkStatus.BROKEN: "**broken**", LinkStatus.SUSPECT: "*suspect*"}
+
+
+def render(dx: Diagnosis) -> str:
+    """The document."""
+    return "\n".join(_document(dx)).rstrip()
+
+
+def prose(text: str) -> str:
+    """`text` that reads as itself: no emphasis, link, HTML, table cell, heading or mathematics comes of it."""
+    text = _INLINE.sub(r"\\\g<0>", visible(text).strip())
+    text = _AUTOLINK.sub(r"\\\g<0>", text)
+    return _BLOCK.sub(
+        lambda found: f"{found[1]}{found[2]}\\" if found[2].isdigit() else f"{found[1]}\\{found[2]}", text
+    )
+
+
+def code(text: str) -> str:
+    """`text` as a code span, fenced by more backticks than it holds. Not for table cells, where a pipe would end it."""
+    text = visible(text)
+    if not text.strip():
+        return prose(text)
+    fence = "`" * (1 + max((len(run) for run in re.findall("`+", text)), default=0))
+    pad = " " if "`" in text else ""
+    return f"{fence}{pad}{text}{pad}{fence}"
+
+
+def _document(dx: Diagnosis) -> Iterator[str]:
+    for section in story.sections(dx):
+        if section not in (Section.VERDICT, Section.DO_FIRST):
+            yield f"## {section.heading}"
+            yield ""
+        yield from _SECTIONS[section](dx)
+        yield ""
+
+
+def _verdict(dx: Diagnosis) -> Iterator[str]:
+    yield f"# {story.ACTION_WORD[dx.verdict.action]}: {code(dx.run.path)}"
+    yield ""
+    about = story.title(dx.run)
+    if about:
+        yield f"{prose(about)}"
+        yield ""
+    yield f"**{prose(dx.verdict.summary)}**"
+
+
+def _do_first(dx: Diagnosis) -> Iterator[str]:
+    yield f"**{Section.DO_FIRST.heading}:** {prose(dx.verdict.do_first)}"
+
+
+def _loop(dx: Diagnosis) -> Iterator[str]:
+    yield f"{prose(story.headline(dx)).capitalize()}."
+    yield ""
+    yield "| | link | status |"
+    yield "|--:|---|---|"
+    for link in Link:
+        status = dx.links[link].status
+        yield f"| {link.order + 1} | {story.link_word(link)} | {_MARK.get(status, story.STATUS_WORD[status])} |"
+    reasons = [f"{story.link_word(link)} ({status}): {why}" for link, status, why in story.link_reasons(dx)]
+    if reasons:
+        yield ""
+        yield from _bullets(reasons)
+
+
+def _first_break(dx: Diagnosis) -> Iterator[str]:
+    yield from _facts(story.first_break(dx))
+
+
+def _outlook(dx: Diagnosis) -> Iterator[str]:
+    yield from _facts(story.outlook(dx))
+
+
+def _findings(dx: Diagnosis) -> Iterator[str]:
+    for i, outcome in enumerate(dx.findings):
+        if i:
+            yield ""
+        yield from _finding(dx, outcome)
+
+
+def _finding(dx: Diagnosis, outcome: Outcome) -> Iterator[str]:
+    finding = outcome.finding
+    assert finding is not None
+    yield f"### {story.SEVERITY_WORD[finding.severity].capitalize()}: {prose(outcome.detector)}"
+    yield ""
+    yield f"*{prose(', '.join(story.finding_facts(dx, outcome)))}*"
+    yield ""
+    yield prose(finding.message)
+    for exhibit in story.exhibits(dx, finding):
+        yield ""
+        yield prose(story.caption(exhibit))
+        if exhibit.series is not None:
+            domain = story.domain(dx, exhibit.series)
+            yield ""
+            yield "```text"
+            yield from sparkline.draw(exhibit.series, domain, PLOT_WIDTH, exhibit.onset, exhibit.interval)
+            yield "```"
+
+
+def _causes(dx: Diagnosis) -> Iterator[str]:
+    yield "| probability | cause | link |"
+    yield "|--:|---|---|"
+    for cause in story.causes(dx):
+        yield f"| {percent(cause.probability)} | {prose(cause.title)} | {story.cause_place(cause)} |"
+    if story.other_causes(dx):
+        yield ""
+        yield story.other_causes(dx).capitalize() + "."
+    for cause in story.argued(dx):
+        ledger = story.ledger(cause)
+        yield ""
+        yield f"Why {percent(cause.probability)}: {prose(cause.title)}"
+        yield ""
+        yield "| weight | evidence |"
+        yield "|--:|---|"
+        yield from (f"| {weight:+.2f} | {prose(text)} |" for weight, text in ledger.rows)
+        yield f"| **{ledger.total:+.2f}** | total ({story.LEDGER_NOTE}) |"
+
+
+def _remedy(dx: Diagnosis) -> Iterator[str]:
+    for i, cause in enumerate(story.remedies(dx)):
+        if i:
+            yield ""
+        yield f"### {prose(cause.title)}"
+        yield ""
+        yield from _bullets(f"Fix: {fix}" for fix in cause.fix)
+        if cause.experiment is not None:
+            yield from _facts(story.experiment(dx.run, cause.experiment))
+
+
+def _expected(dx: Diagnosis) -> Iterator[str]:
+    yield from _bullets(dx.expected)
+
+
+def _blind(dx: Diagnosis) -> Iterator[str]:
+    yield from _facts(story.blind_links(dx))
+    yield from _bullets(story.blind_rest(dx))
+
+
+def _damage(dx: Diagnosis) -> Iterator[str]:
+    yield from _bullets(story.damage(dx))
+
+
+def _read(dx: Diagnosis) -> Iterator[str]:
+    yield from _facts(story.read(dx))
+
+
+def _facts(facts: Iterable[Fact]) -> Iterator[str]:
+    for fact in facts:
+        yield f"- **{fact.label}:** {code(fact.text) if fact.literal else prose(fact.text)}"
+
+
+def _bullets(lines: Iterable[str]) -> Iterator[str]:
+    return (f"- {prose(line)}" for line in lines)
+
+
+_SECTIONS: dict[Section, Callable[[Diagnosis], Iterator[str]]] = {
+    Section.VERDICT: _verdict,
+    Section.DO_FIRST: _do_first,
+    Section.LOOP: _loop,
+    Section.FIRST_BREAK: _first_break,
+    Section.OUTLOOK: _outlook,
+    Section.FINDINGS: _findings,
+    Section.CAUSES: _causes,
+    Section.REMEDY: _remedy,
+    Section.EXPECTED: _expected,
+    Section.BLIND: _blind,
+    Section.DAMAGE: _damage,
+    Section.READ: _read,
+}

@@ -1,0 +1,47 @@
+"""HTML and SVG elements that escape whatever is put into them, so that forgetting to is not possible."""
+
+from __future__ import annotations
+
+import html
+
+from firstbreak.reports.text import visible
+
+Attribute = str | int | float | bool | None
+_VOID = frozenset({"br", "hr", "link", "meta"})
+
+
+class Markup(str):
+    """Text that is HTML already. Every other string is escaped when it is put into an element."""
+
+    __slots__ = ()
+
+
+def element(name: str, /, *children: str | None, **attributes: Attribute) -> Markup:
+    """`<name attribute="...">children</name>`.
+
+    A trailing underscore of an attribute is dropped and another one becomes a hyphen (`class_`, `aria_label`);
+    an attribute that is None or False and a child that is None are left out.
+    """
+    inside = "".join(escape(child) for child in children if child is not None)
+    given = "".join(
+        _attribute(key, value) for key, value in attributes.items() if value is not None and value is not False
+    )
+    return Markup(f"<{name}{given}>" if name in _VOID else f"<{name}{given}>{inside}</{name}>")
+
+
+def join(*parts: str | None) -> Markup:
+    """The parts one after the other, escaped where they are not markup."""
+    return Markup("".join(escape(part) for part in parts if part is not None))
+
+
+def escape(text: str) -> Markup:
+    """`text` as it reads, in the content of an element or in a quoted attribute."""
+    return text if isinstance(text, Markup) else Markup(html.escape(visible(text), quote=True))
+
+
+def _attribute(key: str, value: Attribute) -> str:
+    name = key.rstrip("_").replace("_", "-")
+    if value is True:
+        return f" {name}"
+    shown = f"{value:.6g}" if isinstance(value, float) else str(value)
+    return f' {name}="{escape(shown)}"'

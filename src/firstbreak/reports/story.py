@@ -1,0 +1,469 @@
+"""What a report tells, in which order and in which words: the part that every report shares.
+
+A report is a walk over `sections(dx)`; the sentences and lists below are what it finds there. Nothing here decides anything
+about the run: it only puts a Diagnosis into words.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+
+from firstbreak.model import (
+    Action,
+    Confidence,
+    Cost,
+    Diagnosis,
+    Evidence,
+    Experiment,
+    Finding,
+    Interval,
+    Link,
+    LinkStatus,
+    Outcome,
+    RankedCause,
+    Run,
+    Series,
+    Severity,
+    Status,
+)
+from firstbreak.reports.text import count
+from firstbreak.words import number, percent
+
+MOST_CAUSES = 5  # listed; the rest shares one line
+MOST_WEIGHTS = 8  # of one cause; the smaller ones share a row
+MOST_REMEDIES = 3  # of one link that was not measured
+MOST_NAMES = 12  # of any list that the log may make long
+
+
+class Section(enum.StrEnum):
+    """The sections of a report in the order of telling: what to do, then why, then what it rests on."""
+
+    VERDICT = "verdict"
+    DO_FIRST = "do_first"
+    LOOP = "loop"
+    FIRST_BREAK = "first_break"
+    OUTLOOK = "outlook"
+    FINDINGS = "findings"
+    CAUSES = "causes"
+    REMEDY = "remedy"
+    EXPECTED = "expected"
+    BLIND = "blind"
+    DAMAGE = "damage"
+    READ = "read"
+
+    @property
+    def heading(self) -> str:
+        """What stands above it."""
+        return _HEADINGS[self]
+
+
+_HEADINGS = {
+    Section.VERDICT: "Verdict",
+    Section.DO_FIRST: "Do this first",
+    Section.LOOP: "The training loop",
+    Section.FIRST_BREAK: "First break",
+    Section.OUTLOOK: "If it goes on",
+    Section.FINDINGS: "What was found",
+    Section.CAUSES: "What explains it",
+    Section.REMEDY: "Fix and smallest experiment",
+    Section.EXPECTED: "Looks odd, and is expected",
+    Section.BLIND: "Not measured",
+    Section.DAMAGE: "Could not be read",
+    Section.READ: "What was read",
+}
+
+
+def sections(dx: Diagnosis) -> tuple[Section, ...]:
+    """The sections that have something to say. A healthy run needs few."""
+    said = {
+        Section.DO_FIRST: bool(dx.verdict.do_first),
+        Section.FIRST_BREAK: dx.first_break is not None,
+        Section.OUTLOOK: bool(outlook(dx)),
+        Section.FINDINGS: bool(dx.findings),
+        Section.CAUSES: bool(dx.causes),
+        Section.REMEDY: bool(remedies(dx)),
+        Section.EXPECTED: bool(dx.expected),
+        Section.BLIND: bool(blind_links(dx) or blind_rest(dx)),
+        Section.DAMAGE: bool(dx.run.damage),
+    }
+    return tuple(section for section in Section if said.get(section, True))
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A label and what is said under it; `literal` where the text is a name as it stands in the log."""
+
+    label: str
+    text: str
+    literal: bool = False
+
+
+ACTION_WORD = {
+    Action.CONTINUE: "Continue",
+    Action.WATCH: "Watch",
+    Action.STOP: "Stop",
+    Action.ROLLBACK: "Roll back",
+}
+STATUS_WORD = {
+    LinkStatus.OK: "ok",
+    LinkStatus.BROKEN: "broken",
+    LinkStatus.SUSPECT: "suspect",
+    LinkStatus.NOT_MEASURED: "not measured",
+    LinkStatus.NOT_APPLICABLE: "not relevant",
+}
+SEVERITY_WORD = {Severity.CRITICAL: "critical", Severity.WARNING: "warning", Severity.NOTICE: "notice"}
+CONFIDENCE_WORD = {
+    Confidence.HIGH: "high confidence",
+    Confidence.MEDIUM: "medium confidence",
+    Confidence.LOW: "low confidence",
+}
+_AXIS_WORD = {"env_steps": "environment step"}
+
+
+def link_word(link: Link) -> str:
+    """'policy update'."""
+    return link.value.replace("_", " ")
+
+
+def axis_word(axis: str) -> str:
+    """What one unit of an axis is called."""
+    return _AXIS_WORD.get(axis, axis)
+
+
+def main_axis(run: Run) -> str:
+    """The axis that most curves of the run are logged on."""
+    axes = Counter(series.axis for series in run.series.values())
+    return axes.most_common(1)[0][0] if axes else "step"
+
+
+def axis_of(run: Run, metric: str | None) -> str:
+    """The axis that a metric's steps are counted on."""
+    series = run.series.get(metric) if metric else None
+    return series.axis if series is not None else main_axis(run)
+
+
+def when(axis: str, onset: float | None, interval: Interval | None) -> str:
+    """'step 212 (between 205 and 220)', as precise as it is known and no more."""
+    word = axis_word(axis)
+    if interval is None or interval[0] == interval[1]:
+        at = onset if onset is not None or interval is None else interval[0]
+        return "" if at is None else f"{word} {number(at)}"
+    start, end = interval
+    within = f"between {number(start)} and {number(end)}" if math.isfinite(end) else f"not before {number(start)}"
+    return f"{word} {within}" if onset is None else f"{word} {number(onset)} ({within})"
+
+
+def headline(dx: Diagnosis) -> str:
+    """What the loop's picture says in one line."""
+    if dx.first_break is not None:
+        return f"first break: {place(dx)}"
+    unseen = len(_unseen(dx))
+    return f"no break seen; {unseen} of {len(Link)} links not measured" if unseen else "no break seen"
+
+
+def place(dx: Diagnosis) -> str:
+    """'advantage, or earlier'."""
+    first = dx.first_break
+    assert first is not None
+    return link_word(first.link) + (", or earlier" if first.or_earlier else "")
+
+
+def first_break(dx: Diagnosis) -> tuple[Fact, ...]:
+    """Link, metric, step: where the loop broke first."""
+    first = dx.first_break
+    if first is None:
+        return ()
+    facts = [Fact("Link", place(dx))]
+    if first.metric:
+        facts.append(Fact("Shown by", first.metric, literal=True))
+        raw = logged_as(dx.run, first.metric)
+        if raw:
+            facts.append(Fact("Logged as", raw, literal=True))
+    time = when(axis_of(dx.run, first.metric), first.step, first.interval)
+    return (*facts, Fact("Since", time)) if time else tuple(facts)
+
+
+def logged_as(run: Run, metric: str) -> str:
+    """The trainer's own name of a signal, where it differs."""
+    series = run.series.get(metric)
+    return series.raw if series is not None and series.raw != metric else ""
+
+
+def outlook(dx: Diagnosis) -> tuple[Fact, ...]:
+    """Upside, risk, best checkpoint and what has been spent since the break."""
+    facts = [Fact("Upside", dx.verdict.upside), Fact("Risk", dx.verdict.risk), Fact("Best checkpoint", _best(dx))]
+    facts.append(Fact("Spent since the break", _cost(dx.cost, main_axis(dx.run))))
+    return tuple(fact for fact in facts if fact.text)
+
+
+def _best(dx: Diagnosis) -> str:
+    best = dx.best_checkpoint
+    if best is None:
+        return ""
+    at = f"{axis_word(axis_of(dx.run, best.metric))} {number(best.step)}, {best.metric} {number(best.value)}"
+    return f"{at}: {best.path}" if best.path else f"{at} (no saved model of that step is known)"
+
+
+def _cost(cost: Cost | None, axis: str) -> str:
+    if cost is None:
+        return ""
+    said = []
+    if cost.steps is not None:
+        said.append(count_steps(cost.steps, axis))
+    if cost.fraction is not None and math.isfinite(cost.fraction):
+        said.append(f"{percent(cost.fraction)} of the run")
+    if cost.hours is not None:
+        said.append(f"{number(cost.hours)} hours")
+    if cost.money is not None:
+        said.append(f"{cost.money:,.2f} at the price given")
+    return ", ".join(said)
+
+
+def count_steps(steps: float, axis: str) -> str:
+    """'288 steps'."""
+    return f"{number(steps)} {axis_word(axis)}{'' if steps == 1 else 's'}"
+
+
+def link_reasons(dx: Diagnosis) -> tuple[tuple[Link, str, str], ...]:
+    """(link, status word, why) of every broken or suspect link, unless a finding says the same in the same words."""
+    told = {outcome.finding.message for outcome in dx.findings if outcome.finding is not None}
+    verdicts = ((link, dx.links[link]) for link in Link)
+    return tuple(
+        (link, STATUS_WORD[verdict.status], verdict.why)
+        for link, verdict in verdicts
+        if verdict.status in (LinkStatus.BROKEN, LinkStatus.SUSPECT) and verdict.why and verdict.why not in told
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Exhibit:
+    """One curve that a finding rests on, with what is to be marked on it."""
+
+    text: str
+    series: Series | None
+    onset: float | None
+    interval: Interval | None
+    since: float | None = None
+    until: float | None = None
+    level: float | None = None
+
+
+def exhibits(dx: Diagnosis, finding: Finding) -> tuple[Exhibit, ...]:
+    """What a finding shows. Where its evidence brings no curve, the curve of its metric speaks."""
+    axis = axis_of(dx.run, finding.metric)
+
+    def exhibit(evidence: Evidence) -> Exhibit:
+        series = evidence.series if _drawable(evidence.series) else None
+        # An onset is a place on the metric's axis: on another axis it would mark the wrong place.
+        onset = (finding.onset, finding.interval) if series is None or series.axis == axis else (None, None)
+        return Exhibit(evidence.text, series, *onset, evidence.since, evidence.until, evidence.level)
+
+    shown = tuple(exhibit(evidence) for evidence in finding.evidence)
+    own = dx.run.series.get(finding.metric) if finding.metric else None
+    if own is None or not _drawable(own) or any(item.series is not None for item in shown):
+        return shown
+    return (exhibit(Evidence(text="", series=own)), *shown)
+
+
+def caption(exhibit: Exhibit) -> str:
+    """What a curve shows: the signal, what the trainer calls it, the evidence, the level across it, its gaps."""
+    series = exhibit.series
+    if series is None:
+        return exhibit.text
+    name = f"{series.name} (logged as {series.raw})" if series.raw not in ("", series.name) else series.name
+    said = f"{name}: {exhibit.text}" if exhibit.text else name
+    if exhibit.level is not None:
+        said += f"; level {number(exhibit.level)}"
+    gaps = len(series) - len(series.finite)
+    return f"{said}; {gaps} of {count(len(series), 'value')} not finite" if gaps else said
+
+
+def _drawable(series: Series | None) -> bool:
+    return series is not None and len(series) > 1
+
+
+def domain(dx: Diagnosis, series: Series) -> Interval:
+    """First and last step of everything on this series' axis, so that all curves of a report share one x axis."""
+    drawn = [s for s in dx.run.series.values() if s.axis == series.axis and len(s)]
+    ends = [(float(s.steps[0]), float(s.steps[-1])) for s in [*drawn, series]]
+    return min(start for start, _ in ends), max(end for _, end in ends)
+
+
+def in_words(series: Series) -> str:
+    """A curve for who cannot see it: start, end, extremes, gaps."""
+    finite = series.finite
+    if not len(finite):
+        return "no value is finite"
+    low, high = int(np.argmin(finite.values)), int(np.argmax(finite.values))
+    word = axis_word(series.axis)
+    return (
+        f"from {number(finite.values[0])} at {word} {number(finite.steps[0])} "
+        f"to {number(finite.values[-1])} at {word} {number(finite.steps[-1])}; "
+        f"lowest {number(finite.values[low])} at {number(finite.steps[low])}, "
+        f"highest {number(finite.values[high])} at {number(finite.steps[high])}"
+    )
+
+
+def finding_facts(dx: Diagnosis, outcome: Outcome) -> tuple[str, ...]:
+    """Link, onset and confidence of a finding, as they stand beside its severity."""
+    finding = outcome.finding
+    assert finding is not None
+    time = when(axis_of(dx.run, finding.metric), finding.onset, finding.interval)
+    since = f"since {time}" if finding.onset is not None else time
+    return tuple(filter(None, (link_word(outcome.link), since, CONFIDENCE_WORD[finding.confidence])))
+
+
+def causes(dx: Diagnosis) -> tuple[RankedCause, ...]:
+    """The causes worth a line: the first, and every other one that is not negligible."""
+    ranked = sorted(dx.causes, key=lambda cause: -cause.probability)
+    return tuple(c for i, c in enumerate(ranked[:MOST_CAUSES]) if i == 0 or c.probability >= 0.02)
+
+
+def other_causes(dx: Diagnosis) -> str:
+    """What is left of the probability for the candidates that get no line."""
+    rest = 1 - sum(cause.probability for cause in causes(dx))
+    return f"all other candidates together: {percent(rest)}" if rest >= 0.005 else ""
+
+
+def cause_place(cause: RankedCause) -> str:
+    """The link a cause belongs to; "healthy" and "none of these" belong to none."""
+    return "" if cause.link is None else link_word(cause.link)
+
+
+def leading(dx: Diagnosis) -> tuple[RankedCause, ...]:
+    """The causes that compete for the first place: up to three, none less than half as probable as the first."""
+    ranked = causes(dx)
+    return tuple(c for c in ranked[:3] if c.probability >= 0.5 * ranked[0].probability)
+
+
+def argued(dx: Diagnosis) -> tuple[RankedCause, ...]:
+    """The leading causes whose weights are shown. A run in which nothing was found needs no argument."""
+    return tuple(cause for cause in leading(dx) if cause.evidence and dx.findings)
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """A cause's weights, rounded so that the column a reader sees adds up to the total under it."""
+
+    rows: tuple[tuple[float, str], ...]
+    total: float
+
+
+def ledger(cause: RankedCause) -> Ledger:
+    """For and against: the weightiest pieces of evidence from the best to the worst, the small ones in one row."""
+    rows = [(round(w.weight, 2), f"{w.finding}: {w.text}" if w.text else w.finding) for w in cause.evidence]
+    rows.sort(key=lambda row: -abs(row[0]))
+    shown, small = sorted(rows[:MOST_WEIGHTS], key=lambda row: -row[0]), rows[MOST_WEIGHTS:]
+    if small:
+        shown.append((round(sum(weight for weight, _ in small), 2), count(len(small), "smaller one")))
+    return Ledger(tuple(shown), round(sum(weight for weight, _ in rows), 2))
+
+
+LEDGER_NOTE = "weights in nats: +0.69 doubles the odds, -0.69 halves them"
+
+
+def remedies(dx: Diagnosis) -> tuple[RankedCause, ...]:
+    """The leading causes that bring a fix or an experiment."""
+    return tuple(cause for cause in leading(dx) if cause.fix or cause.experiment is not None)
+
+
+def experiment(run: Run, plan: Experiment) -> tuple[Fact, ...]:
+    """What to run, the settings in the trainer's own words, what to look at, and what is seen if the cause is right."""
+    settings = [f"{run.config.option(name)} = {value}" for name, value in plan.overrides.items()]
+    facts = [Fact("Experiment", plan.text), *(Fact("Set", setting, literal=True) for setting in settings)]
+    facts += [Fact("Measure", plan.measure, literal=True), Fact("If this is the cause", plan.if_cause)]
+    return tuple(fact for fact in facts if fact.text)
+
+
+def blind_links(dx: Diagnosis) -> tuple[Fact, ...]:
+    """The links of which nothing is known: what is missing, and how to log it."""
+    return tuple(Fact(link_word(link), "; ".join(_lacking(dx, link))) for link in _unseen(dx))
+
+
+def _unseen(dx: Diagnosis) -> list[Link]:
+    return [link for link in Link if dx.links[link].status is LinkStatus.NOT_MEASURED]
+
+
+def _lacking(dx: Diagnosis, link: Link) -> list[str]:
+    """What the checks of a link lacked, which says how to log it; where no check says so, why it was not measured."""
+    said = (o.note for o in dx.outcomes if o.link is link and o.status is Status.NOT_MEASURED and o.note)
+    return _first(list(dict.fromkeys(said)) or [dx.links[link].why], MOST_REMEDIES)
+
+
+def blind_checks(dx: Diagnosis) -> str:
+    """How many checks of links that were seen otherwise could not be made."""
+    unseen = _unseen(dx)
+    missing = [o for o in dx.outcomes if o.status is Status.NOT_MEASURED and o.link not in unseen]
+    if not missing:
+        return ""
+    links = ", ".join(link_word(link) for link in Link if any(o.link is link for o in missing))
+    verb = "was" if len(missing) == 1 else "were"
+    return f"{count(len(missing), 'further check')} {verb} not possible ({links}): the JSON report names what each one needs"
+
+
+def crashed(dx: Diagnosis) -> tuple[str, ...]:
+    """The checks that failed themselves; each costs its own line and nothing else."""
+    return tuple(f"check {o.detector} crashed: {o.note}" for o in dx.outcomes if o.status is Status.CRASHED)
+
+
+def blind_rest(dx: Diagnosis) -> tuple[str, ...]:
+    """What else could not be seen: single checks, and checks that failed."""
+    return tuple(filter(None, (blind_checks(dx), *crashed(dx))))
+
+
+def damage(dx: Diagnosis) -> tuple[str, ...]:
+    """What could not be read, each with its place and remedy."""
+    return tuple(_first(list(dx.run.damage), MOST_NAMES))
+
+
+def title(run: Run) -> str:
+    """The run in one line: trainer, algorithm, steps."""
+    steps = ""
+    if run.first_step is not None and run.last_step is not None:
+        steps = f"{axis_word(main_axis(run))}s {number(run.first_step)} to {number(run.last_step)}"
+    return ", ".join(filter(None, (run.trainer, run.algorithm, steps)))
+
+
+def read(dx: Diagnosis) -> tuple[Fact, ...]:
+    """What was read and what was made of it."""
+    run = dx.run
+    facts = [
+        Fact("Run", run.path, literal=True),
+        Fact("Format", ", ".join(run.formats) or "none"),
+        Fact("Trainer", run.trainer or "not recognised"),
+        Fact("Algorithm", run.algorithm or "not recognised"),
+    ]
+    if run.first_step is not None and run.last_step is not None:
+        facts.append(Fact("Steps", f"{number(run.first_step)} to {number(run.last_step)} ({main_axis(run)})"))
+    facts.append(Fact("Metrics", f"{len(run.series)} understood, {len(run.unknown)} not understood"))
+    if run.unknown:
+        facts.append(Fact("Not understood", ", ".join(_first(list(run.unknown), MOST_NAMES)), literal=True))
+    facts.append(Fact("Checks", _tally(dx)))
+    facts.extend(Fact("Note", note) for note in _first(list(run.notes), MOST_NAMES))
+    return tuple(facts)
+
+
+def _first(items: list[str], most: int) -> list[str]:
+    """The first of a list that may be long, and how many there are besides."""
+    more = len(items) - most
+    return items[:most] + ([f"and {more} more"] if more > 0 else [])
+
+
+def _tally(dx: Diagnosis) -> str:
+    words = {
+        Status.FOUND: "found something",
+        Status.OK: "saw nothing wrong",
+        Status.NOT_MEASURED: "not measured",
+        Status.NOT_APPLICABLE: "did not apply",
+        Status.CRASHED: "crashed",
+    }
+    tally = Counter(outcome.status for outcome in dx.outcomes)
+    said = [f"{tally[status]} {word}" for status, word in words.items() if tally[status]]
+    if dx.suppressed:
+        said.append(f"{count(dx.suppressed, 'finding')} below the asked tolerance not shown")
+    return ", ".join(said) or "none"

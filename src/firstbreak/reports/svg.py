@@ -1,0 +1,210 @@
+"""The two pictures of a report: the loop as a ring of ten links, and a curve with its onset. No number is decided here."""
+
+from __future__ import annotations
+
+import math
+
+from firstbreak.model import Diagnosis, Interval, Link, LinkStatus, Series
+from firstbreak.reports import curves, story
+from firstbreak.reports.markup import Markup, element, join
+from firstbreak.reports.story import Exhibit
+from firstbreak.words import number
+
+# The ring, in units of its view box: as wide as a phone's column, so that text keeps its size there.
+WIDTH, HEIGHT = 376, 300
+CENTRE = (WIDTH / 2, HEIGHT / 2)
+RADIUS = 90.0
+NODE = 13.0
+# A curve's picture, in pixels: the flag of the onset, the plot, the labels of the axis.
+FLAG, PLOT, LABELS = 20, 88, 20
+
+_SYMBOL = {
+    LinkStatus.OK: "M-4.5,0.5 L-1.5,3.5 L4.5,-3.5",
+    LinkStatus.BROKEN: "M-4,-4 L4,4 M4,-4 L-4,4",
+    LinkStatus.SUSPECT: "M0,-5.5 L0,1 M0,5 L0,5.01",
+    LinkStatus.NOT_MEASURED: "M-3,-2.5 A3,3 0 1 1 1,0.3 Q0,0.8 0,2 M0,5.5 L0,5.51",
+    LinkStatus.NOT_APPLICABLE: "M-4,0 L4,0",
+}
+
+
+def ring(dx: Diagnosis, uid: str) -> Markup:
+    """The loop, clockwise from the top, with the first break in the middle in words. `uid` makes its ids unique."""
+    statuses = ", ".join(f"{story.link_word(link)} {story.STATUS_WORD[dx.links[link].status]}" for link in Link)
+    return element(
+        "svg",
+        element("title", f"The training loop: {story.headline(dx)}", id=f"{uid}-title"),
+        element("desc", f"Ten links in a ring, in this order: {statuses}.", id=f"{uid}-desc"),
+        *(_arc(link, _tainted(dx, link)) for link in Link),
+        *(_node(link, dx.links[link].status) for link in Link),
+        _middle(dx),
+        viewBox=f"0 0 {WIDTH} {HEIGHT}",
+        class_="ring",
+        role="img",
+        aria_labelledby=f"{uid}-title {uid}-desc",
+    )
+
+
+def _tainted(dx: Diagnosis, link: Link) -> bool:
+    """What leaves this link has passed the break."""
+    return dx.first_break is not None and link.order >= dx.first_break.link.order
+
+
+def _angle(place: float) -> float:
+    """Radians, clockwise from the top, of a place in loop order."""
+    return 2 * math.pi * place / len(Link)
+
+
+def _point(angle: float, radius: float) -> tuple[float, float]:
+    return CENTRE[0] + radius * math.sin(angle), CENTRE[1] - radius * math.cos(angle)
+
+
+def _arc(link: Link, tainted: bool) -> Markup:
+    """The arrow from a link to the next one."""
+    trim = (NODE + 5) / RADIUS
+    start, end = _angle(link.order) + trim, _angle(link.order + 1) - trim
+    (x0, y0), (x1, y1) = _point(start, RADIUS), _point(end, RADIUS)
+    head = (_point(end + 0.04, RADIUS), _point(end - 0.045, RADIUS + 4), _point(end - 0.045, RADIUS - 4))
+    points = " ".join(f"{x:.1f},{y:.1f}" for x, y in head)
+    return element(
+        "g",
+        element("path", d=f"M{x0:.1f},{y0:.1f} A{RADIUS:g},{RADIUS:g} 0 0 1 {x1:.1f},{y1:.1f}"),
+        element("polygon", points=points),
+        class_="arc tainted" if tainted else "arc",
+    )
+
+
+def _node(link: Link, status: LinkStatus) -> Markup:
+    angle = _angle(link.order)
+    x, y = _point(angle, RADIUS)
+    lx, ly = _point(angle, RADIUS + NODE + 9)
+    side = math.sin(angle)
+    anchor = "middle" if abs(side) < 0.1 else "start" if side > 0 else "end"
+    # Two lines of label: above the ring's top node, below its bottom node, centred beside the others.
+    first = ly - 13 + 20 * (1 - math.cos(angle)) / 2
+    radius = NODE + 3 if status is LinkStatus.BROKEN else NODE
+    return element(
+        "g",
+        element("circle", r=radius, cx=x, cy=y),
+        element("path", d=_SYMBOL[status], transform=f"translate({x:.1f},{y:.1f})", class_="symbol"),
+        element("text", story.link_word(link), x=lx, y=first, text_anchor=anchor, class_="name"),
+        element("text", story.STATUS_WORD[status], x=lx, y=first + 13, text_anchor=anchor, class_="status"),
+        class_=f"link {status.value}",
+    )
+
+
+def _middle(dx: Diagnosis) -> Markup:
+    first = dx.first_break
+    if first is None:
+        unseen = story.headline(dx).partition("; ")[2]
+        lines = [("no break seen", "big"), *((part, "small") for part in unseen.split(" links ") if part)]
+    else:
+        step = "" if first.step is None else f"at {number(first.step)}"
+        lines = [("first break", "small"), (story.link_word(first.link), "big")]
+        lines += [(line, "small") for line in ("or earlier" if first.or_earlier else "", step) if line]
+    top = CENTRE[1] - 9 * (len(lines) - 1)
+    return join(
+        *(
+            element("text", line, x=CENTRE[0], y=top + 18 * i + 5, text_anchor="middle", class_=f"middle {size}")
+            for i, (line, size) in enumerate(lines)
+        )
+    )
+
+
+def curve(exhibit: Exhibit, series: Series, domain: Interval, uid: str) -> Markup:
+    """A curve as wide as its place, whatever that is: text keeps its size, only the line is stretched."""
+    scale = curves.scale(series, exhibit.level)
+    return element(
+        "svg",
+        element("title", story.caption(exhibit), id=f"{uid}-title"),
+        element("desc", _described(exhibit, series), id=f"{uid}-desc"),
+        _affected(exhibit, domain),
+        _band(exhibit, domain),
+        element("line", x1="0", x2="100%", y1=FLAG + PLOT, y2=FLAG + PLOT, class_="axis"),
+        _flag(exhibit, domain),
+        None if scale is None else _level(exhibit, scale),
+        None if scale is None else _line(series, scale, domain),
+        *(_gap(place) for place in curves.gaps(series, domain, 150)),
+        element("text", curves.label(domain[0]), x="0", y=FLAG + PLOT + 15, class_="tick"),
+        element("text", curves.label(domain[1]), x="100%", y=FLAG + PLOT + 15, text_anchor="end", class_="tick"),
+        class_="curve",
+        width="100%",
+        height=FLAG + PLOT + LABELS,
+        role="img",
+        aria_labelledby=f"{uid}-title {uid}-desc",
+    )
+
+
+def _described(exhibit: Exhibit, series: Series) -> str:
+    time = story.when(series.axis, exhibit.onset, exhibit.interval)
+    return f"{story.in_words(series)}.{f' Onset marked: {time}.' if time else ''}"
+
+
+def _line(series: Series, scale: curves.Scale, domain: Interval) -> Markup:
+    """The curve in a picture of its own that is stretched to the plot; a point alone is drawn as a dot."""
+    pieces = []
+    for piece in curves.thin(series):
+        x, y = 1000 * curves.across(piece.steps, domain), 100 * (1 - scale(piece.values))
+        points = [f"{px:.1f},{py:.1f}" for px, py in zip(x, y, strict=True)]
+        pieces.append("M" + "L".join(points) + ("h0" if len(points) == 1 else ""))
+    return element(
+        "svg",
+        element("path", d="".join(pieces), class_="trace"),
+        x="0",
+        y=FLAG,
+        width="100%",
+        height=PLOT,
+        viewBox="0 0 1000 100",
+        preserveAspectRatio="none",
+        overflow="visible",
+    )
+
+
+def _percent(step: float, domain: Interval) -> float:
+    return 100 * float(curves.across(step, domain))
+
+
+def _affected(exhibit: Exhibit, domain: Interval) -> Markup | None:
+    """From the step at which the evidence starts to the one at which it ends."""
+    if exhibit.since is None:
+        return None
+    start = _percent(exhibit.since, domain)
+    width = (100.0 if exhibit.until is None else _percent(exhibit.until, domain)) - start
+    return element("rect", x=f"{start:.2f}%", y=FLAG, width=f"{max(0.0, width):.2f}%", height=PLOT, class_="affected")
+
+
+def _band(exhibit: Exhibit, domain: Interval) -> Markup | None:
+    """The interval in which the onset lies."""
+    if exhibit.interval is None:
+        return None
+    start, end = (_percent(step, domain) for step in exhibit.interval)
+    return element("rect", x=f"{start:.2f}%", y=FLAG, width=f"{end - start:.2f}%", height=PLOT, class_="band")
+
+
+def _flag(exhibit: Exhibit, domain: Interval) -> Markup | None:
+    if exhibit.onset is None:
+        return None
+    place = _percent(exhibit.onset, domain)
+    x, right = f"{place:.2f}%", place > 50
+    return element(
+        "g",
+        element("line", x1=x, x2=x, y1=4, y2=FLAG + PLOT),
+        element(
+            "text", number(exhibit.onset), x=x, dx=-6 if right else 6, y=13, text_anchor="end" if right else "start"
+        ),
+        class_="onset",
+    )
+
+
+def _level(exhibit: Exhibit, scale: curves.Scale) -> Markup | None:
+    """The threshold, where it is on the scale."""
+    level = exhibit.level
+    if level is None or not scale.low <= level <= scale.high:
+        return None
+    y = FLAG + PLOT * (1 - float(scale(level)))
+    return element("line", x1="0", x2="100%", y1=y, y2=y, class_="level")
+
+
+def _gap(place: float) -> Markup:
+    """A value that is not finite, marked at the foot of the plot."""
+    x = f"{100 * place:.2f}%"
+    return element("line", x1=x, x2=x, y1=FLAG + PLOT - 8, y2=FLAG + PLOT, class_="gap")

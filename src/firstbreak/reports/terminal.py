@@ -1,0 +1,361 @@
+"""The diagnosis on a terminal: at most 100 columns, never wider than the screen, readable without colour or Unicode."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from firstbreak.model import Action, Diagnosis, Link, LinkStatus, Outcome, RankedCause, Severity
+from firstbreak.reports import sparkline, story
+from firstbreak.reports.story import Section
+from firstbreak.reports.text import to_ascii, visible
+from firstbreak.words import percent
+
+WIDEST = 100  # columns: longer lines are hard to read
+BOX = 15  # columns of one link in the picture of the loop, "policy update" and its frame
+BAR = 20  # columns of a probability of 1
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The lines of a box: corners from top left clockwise, horizontal, vertical."""
+
+    corners: tuple[str, str, str, str]
+    horizontal: str
+    vertical: str
+
+
+@dataclass(frozen=True)
+class Look:
+    """How wide, and with which characters."""
+
+    width: int
+    unicode: bool
+    ink: sparkline.Ink
+    symbol: dict[LinkStatus | Severity | Action, str]
+    frame: dict[LinkStatus, Frame]
+    arrows: tuple[str, str, str, str]  # right, down, left, up
+    bar: tuple[str, str]  # full, empty
+    bullet: str
+
+    def text(self, text: str, style: str = "") -> Text:
+        """`text` as it may be shown: nothing in it acts, nothing in it is markup."""
+        shown = visible(text)
+        return Text(shown if self.unicode else to_ascii(shown), style=style, overflow="fold")
+
+    def lines(self, lines: Iterable[str], style: str = "") -> Text:
+        """Drawn lines, which must not wrap."""
+        return Text("\n".join(lines), style=style, no_wrap=True, overflow="crop")
+
+
+_THIN, _HEAVY = Frame(("╭", "╮", "╯", "╰"), "─", "│"), Frame(("┏", "┓", "┛", "┗"), "━", "┃")
+_DASHED, _NONE = Frame(("┌", "┐", "┘", "└"), "╌", "╎"), Frame((" ", " ", " ", " "), " ", " ")
+_UNICODE_FRAMES = {
+    LinkStatus.OK: _THIN,
+    LinkStatus.BROKEN: _HEAVY,
+    LinkStatus.SUSPECT: _THIN,
+    LinkStatus.NOT_MEASURED: _DASHED,
+    LinkStatus.NOT_APPLICABLE: _NONE,
+}
+_ASCII_FRAMES = {
+    LinkStatus.OK: Frame(("+", "+", "+", "+"), "-", "|"),
+    LinkStatus.BROKEN: Frame(("#", "#", "#", "#"), "#", "#"),
+    LinkStatus.SUSPECT: Frame(("+", "+", "+", "+"), "-", "|"),
+    LinkStatus.NOT_MEASURED: Frame((".", ".", ".", "."), ".", ":"),
+    LinkStatus.NOT_APPLICABLE: _NONE,
+}
+_UNICODE_SYMBOLS: dict[LinkStatus | Severity | Action, str] = {
+    LinkStatus.OK: "✓",
+    LinkStatus.BROKEN: "✗",
+    LinkStatus.SUSPECT: "!",
+    LinkStatus.NOT_MEASURED: "?",
+    LinkStatus.NOT_APPLICABLE: "–",
+    Severity.CRITICAL: "●",
+    Severity.WARNING: "◐",
+    Severity.NOTICE: "○",
+    Action.CONTINUE: "✓",
+    Action.WATCH: "◔",
+    Action.STOP: "■",
+    Action.ROLLBACK: "↶",
+}
+_ASCII_SYMBOLS: dict[LinkStatus | Severity | Action, str] = {
+    LinkStatus.OK: "+",
+    LinkStatus.BROKEN: "X",
+    LinkStatus.SUSPECT: "!",
+    LinkStatus.NOT_MEASURED: "?",
+    LinkStatus.NOT_APPLICABLE: "-",
+    Severity.CRITICAL: "[!]",
+    Severity.WARNING: "[*]",
+    Severity.NOTICE: "[.]",
+    Action.CONTINUE: ">",
+    Action.WATCH: "?",
+    Action.STOP: "X",
+    Action.ROLLBACK: "<",
+}
+_STYLE: dict[LinkStatus | Severity | Action, str] = {
+    LinkStatus.OK: "green",
+    LinkStatus.BROKEN: "bold red",
+    LinkStatus.SUSPECT: "yellow",
+    LinkStatus.NOT_MEASURED: "dim",
+    LinkStatus.NOT_APPLICABLE: "dim",
+    Severity.CRITICAL: "bold red",
+    Severity.WARNING: "bold yellow",
+    Severity.NOTICE: "bold cyan",
+    Action.CONTINUE: "bold green",
+    Action.WATCH: "bold yellow",
+    Action.STOP: "bold red",
+    Action.ROLLBACK: "bold red",
+}
+
+
+def look(width: int, unicode: bool = True) -> Look:
+    """The look for a terminal of `width` columns."""
+    width = min(width, WIDEST)
+    if unicode:
+        return Look(
+            width, True, sparkline.BLOCKS, _UNICODE_SYMBOLS, _UNICODE_FRAMES, ("→", "↓", "←", "↑"), ("█", "░"), "•"
+        )
+    return Look(width, False, sparkline.ASCII, _ASCII_SYMBOLS, _ASCII_FRAMES, (">", "v", "<", "^"), ("#", "."), "-")
+
+
+def render(dx: Diagnosis, width: int = 80, color: bool = False, encoding: str = "utf-8") -> str:
+    """The report as a string, with ANSI colours where `color` is true and NO_COLOR is not set."""
+    stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding, newline="\n", write_through=True)
+    console = Console(
+        file=stream,
+        width=width,
+        force_terminal=color,
+        color_system="standard" if color else None,
+        legacy_windows=False,
+        highlight=False,
+    )
+    console.print(renderable(dx))
+    stream.seek(0)
+    return "\n".join(line.rstrip() for line in stream.read().split("\n")).rstrip()
+
+
+def renderable(dx: Diagnosis) -> RenderableType:
+    """The report for `rich.print`: it takes its width, colours and encoding from the console."""
+    return _Report(dx)
+
+
+@dataclass(frozen=True)
+class _Report:
+    dx: Diagnosis
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        how = look(options.max_width, unicode=not options.ascii_only)
+        for section in story.sections(self.dx):
+            if section is not Section.VERDICT:
+                yield Text()
+                if section is not Section.DO_FIRST:
+                    yield how.text(section.heading, "bold underline")
+            yield from _SECTIONS[section](self.dx, how)
+
+
+def _verdict(dx: Diagnosis, how: Look) -> Iterator[RenderableType]:
+    action = dx.verdict.action
+    head = Text.assemble(
+        Text(f" {how.symbol[action]} {story.ACTION_WORD[action].upper()} ", style=f"{_STYLE[action]} reverse"),
+        "  ",
+        how.text(dx.run.path, "bold"),
+    )
+    about = story.title(dx.run)
+    yield head
+    if about:
+        yield how.text(about, "dim")
+    yield Text()
+    yield how.text(dx.verdict.summary, "bold")
+
+
+def _do_first(dx: Diagnosis, how: Look) -> Iterator[RenderableType]:
+    yield _hanging(how.text(Section.DO_FIRST.heading + ":", _STYLE[dx.verdict.action]), how.text(dx.verdict.do_first))
+
+
+def _loop(dx: Diagnosis, how: Look) -> Iterator[RenderableType]:
+    yield _ring(dx, how) if how.width >= 5 * BOX + 4 else _list(dx, how)
+    for link, status, why in story.link_reasons(dx):
+        yield _bullet(how, f"{story.link_word(link)} ({status}): {why}")
+
+
+def _list(dx: Diagnosis, how: Look) -> RenderableType:
+    """The loop on a narrow screen: one line for each link."""
+    rows = [Text()]
+    for link in Link:
+        status = dx.links[link].status
+        line = f"{link.order + 1:>3} {how.symbol[status]} {story.link_word(link):<14} {story.STATUS_WORD[status]}"
+        rows.append(Text(line, style=_STYLE[status]))
+    return Group(*rows[1:])
+
+
+def _ring(dx: Diagnosis, how: Look) -> RenderableType:
+    """Two rows of five boxes: outside in from left to right, and back below from right to left."""
+    right, down, left, up = how.arrows
+    links = list(Link)
+    upper, lower = links[:5], links[:4:-1]
+    between = Text.assemble(
+        up.center(BOX), how.text(story.headline(dx)[: 3 * BOX].center(3 * BOX + 4), "dim"), down.center(BOX)
+    )
+    return Group(*_row(dx, upper, right, how), between, *_row(dx, lower, left, how))
+
+
+def _row(dx: Diagnosis, links: list[Link], arrow: str, how: Look) -> list[Text]:
+    boxes = [_box(link, dx.links[link].status, how) for link in links]
+    joints = (" ", arrow, " ", " ")
+    return [Text(joint).join(parts) for joint, parts in zip(joints, zip(*boxes, strict=True), strict=True)]
+
+
+def _box(link: Link, status: LinkStatus, how: Look) -> list[Text]:
+    frame, style, inner = how.frame[status], _STYLE[status], BOX - 2
+    top_left, top_right, bottom_right, bottom_left = frame.corners
+    number, symbol = f" {link.order + 1} ", f" {how.symbol[status]} "
+    rows = (
+        f"{top_left}{number:{frame.horizontal}<{inner - len(symbol)}}{symbol}{top_right}",
+        f"{frame.vertical}{story.link_word(link):^{inner}}{frame.vertical}",
+        f"{frame.vertical}{story.STATUS_WORD[status]:^{inner}}{frame.vertical}",
+        f"{bottom_left}{frame.horizontal * inner}{bottom_right}",
+    )
+    return [Text(row, style=style) for row in rows]
+
+
+def _first_break(dx: Diagnosis, how: Look) -> Iterator[RenderableType]:
+    yield _facts(story.first_break(dx), how)
+
+
+def _outlook(dx: Diagnosis, how: Look) -> Iterator[RenderableType]:
+    yield _facts(story.outlook(dx), how)
+
+
+def _findings(dx: Diagnosis, how: Look) -> Iterator[RenderableType]:
+    for i, outcome in enumerate(dx.findings):
+        if i:
+            yield Text()
+        yield from _finding(dx, outcome, how)
+
+
+def _finding(dx: Diagnosis, outcome: Outcome, how: Look) -> Iterator[RenderableType]:
+    finding = outcome.finding
+    assert finding is not None
+    severity = finding.severity
+    yield Text.assemble(
+        Text(f"{how.symbol[severity]} {story.SEVERITY_WORD[severity].upper()} ", style=_STYLE[severity]),
+        how.text(outcome.detector, "bold"),
+        overflow="fold",
+    )
+    yield Padding(how.text(", ".join(story.finding_facts(dx, outcome)), "dim"), (0, 0, 0, 2))
+    yield Padding(how.text(finding.message), (0, 0, 0, 2))
+    for exhibit in story.exhibits(dx, finding):
+        yield from _exhibit(dx, exhibit, how)
+
+
+def _exhibit(dx: Diagnosis, exhibit: story.Exhibit, how: Look) -> Iterator[RenderableType]:
+    yield Padding(how.text(story.caption(exhibit), "dim"), (0, 0, 0, 2))
+    if exhibit.series is None:
+        return
+    domain = story.domain(dx, exhibit.series)
+    rows = sparkline.draw(exhibit.series, domain, how.width - 2, exhibit.onset, exhibit.interval, how.ink)
+    plot = how.lines(rows)
+    plot.stylize("cyan", 0, len("\n".join(rows[:2])))
+    plot.highlight_regex(f"[{how.ink.between}{how.ink.onset}{how.ink.gap}]", "bold red")
+    yield Padding(plot, (0, 0, 0, 2))
+
+
+def _causes(dx: Diagnosis, how: Look) -> Iterator[RenderableType]:
+    full, empty = how.bar
+    table = Table.grid(padding=(0, 1))
+    table.add_column(no_wrap=True)
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(overflow="fold")
+    for cause in story.causes(dx):
+        filled = round(cause.probability * BAR)
+        bar = Text.assemble((full * filled, "cyan"), (empty * (BAR - filled), "dim"))
+        place = story.cause_place(cause)
+        title = Text.assemble(how.text(cause.title, "bold"), how.text(f" ({place})" if place else "", "dim"))
+        table.add_row(bar, percent(cause.probability), title)
+    yield table
+    if story.other_causes(dx):
+        yield how.text(story.other_causes(dx), "dim")
+    for cause in story.argued(dx):
+        yield Text()
+        yield from _ledger(cause, how)
+
+
+def _ledger(cause: RankedCause, how: Look) -> Iterator[RenderableType]:
+    ledger = story.ledger(cause)
+    yield how.text(f"Why {percent(cause.probability)}: {cause.title}")
+    table = Table.grid(padding=(0, 2))
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(overflow="fold")
+    for weight, text in ledger.rows:
+        table.add_row(Text(f"{weight:+.2f}", style="green" if weight >= 0 else "red"), how.text(text))
+    table.add_row(Text(f"{ledger.total:+.2f}", style="bold"), how.text(f"total ({story.LEDGER_NOTE})", "dim"))
+    yield Padding(table, (0, 0, 0, 2))
+
+
+def _remedy(dx: Diagnosis, how: Look) -> Iterator[RenderableType]:
+    for cause in story.remedies(dx):
+        yield how.text(cause.title, "bold")
+        for fix in cause.fix:
+            yield _bullet(how, f"Fix: {fix}")
+        if cause.experiment is not None:
+            yield Padding(_facts(story.experiment(dx.run, cause.experiment), how), (0, 0, 0, 2))
+
+
+def _expected(dx: Diagnosis, how: Look) -> Iterator[RenderableType]:
+    yield from (_bullet(how, line) for line in dx.expected)
+
+
+def _blind(dx: Diagnosis, how: Look) -> Iterator[RenderableType]:
+    yield _facts(story.blind_links(dx), how)
+    yield from (_bullet(how, line) for line in story.blind_rest(dx))
+
+
+def _damage(dx: Diagnosis, how: Look) -> Iterator[RenderableType]:
+    yield from (_bullet(how, line) for line in story.damage(dx))
+
+
+def _read(dx: Diagnosis, how: Look) -> Iterator[RenderableType]:
+    yield _facts(story.read(dx), how)
+
+
+def _facts(facts: Iterable[story.Fact], how: Look) -> RenderableType:
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True, style="dim")
+    table.add_column(overflow="fold")
+    for fact in facts:
+        table.add_row(fact.label, how.text(fact.text, "cyan" if fact.literal else ""))
+    return table
+
+
+def _bullet(how: Look, text: str, indent: int = 2) -> RenderableType:
+    return Padding(_hanging(Text(how.bullet), how.text(text)), (0, 0, 0, indent - 2))
+
+
+def _hanging(mark: Text, text: Text) -> RenderableType:
+    table = Table.grid(padding=(0, 1))
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    table.add_row(mark, text)
+    return table
+
+
+_SECTIONS: dict[Section, Callable[[Diagnosis, Look], Iterator[RenderableType]]] = {
+    Section.VERDICT: _verdict,
+    Section.DO_FIRST: _do_first,
+    Section.LOOP: _loop,
+    Section.FIRST_BREAK: _first_break,
+    Section.OUTLOOK: _outlook,
+    Section.FINDINGS: _findings,
+    Section.CAUSES: _causes,
+    Section.REMEDY: _remedy,
+    Section.EXPECTED: _expected,
+    Section.BLIND: _blind,
+    Section.DAMAGE: _damage,
+    Section.READ: _read,
+}

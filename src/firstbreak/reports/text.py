@@ -1,0 +1,43 @@
+"""Strings as people may see them: nothing that hides, moves the cursor or pretends to be something else."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_ESCAPES = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
+_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})  # controls, bidi and zero width, lone surrogates, line separators
+_PLAIN = re.compile(r"[ -~]*")
+_ASCII = str.maketrans(
+    {"–": "-", "—": "-", "−": "-", "×": "x", "·": "*", "…": "...", "≥": ">=", "≤": "<=", "≈": "~", "→": "->", "←": "<-"}
+    | {"’": "'", "‘": "'", "“": '"', "”": '"', "\N{NO-BREAK SPACE}": " ", "\N{NARROW NO-BREAK SPACE}": " "}
+)
+
+
+def visible(text: str) -> str:
+    r"""`text` with every character that acts instead of showing itself spelled out.
+
+    Escape sequences would move a terminal's cursor, bidirectional overrides would reorder a line, a newline would start
+    a heading: ESC becomes the four characters `\x1b`, U+202E becomes `\u202e`, and a lone surrogate (an undecodable byte
+    of a file name) becomes `\udcff`, so that the result can always be encoded.
+    """
+    if _PLAIN.fullmatch(text):
+        return text
+    return "".join(_spelled(c) if unicodedata.category(c) in _HIDDEN else c for c in text)
+
+
+def _spelled(character: str) -> str:
+    code = ord(character)
+    if character in _ESCAPES:
+        return _ESCAPES[character]
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def to_ascii(text: str) -> str:
+    """`text` for a terminal that cannot show Unicode: typography simplified, everything else spelled out."""
+    return text.translate(_ASCII).encode("ascii", "backslashreplace").decode("ascii")
+
+
+def count(n: int, noun: str, plural: str = "") -> str:
+    """'1 check', '2 checks', '0 checks'."""
+    return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
