@@ -26,6 +26,8 @@ class Columns:
 
     def extend(self, name: str, index: np.ndarray, values: np.ndarray) -> None:
         """Adds a run of points of one name, shapes (n,)."""
+        if not len(values):
+            return
         if name in self._cells:
             self._settle(name)
         self._parts.setdefault(name, []).append((index, values))

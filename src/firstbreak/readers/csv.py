@@ -38,6 +38,7 @@ _STEP_NAMES = frozenset(
     {"step", "steps", "_step", "global_step", "iteration", "iter", "epoch", "timestep", "timesteps"}
 )
 _METRIC_NAMES = frozenset({"metric", "name", "tag", "key", "variable", "metric_name"})
+_DECIMAL_COMMA = re.compile(rb"(?m)(?<![^;\n])(-?\d+),(\d+)(?=[;\n])")  # "0,5;1,2": what spreadsheets export
 _NUMBER_IN_WORD = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 
 
@@ -89,15 +90,16 @@ class _Layout:
 
 def _layout(path: Path, header: bytes) -> _Layout:
     """Reads the header. Raises Unreadable where there is none."""
-    if not header.strip():
-        raise Unreadable(path, "is empty", "wait until the trainer has logged its first row")
     if len(header) > MAX_HEADER:
-        raise Unreadable(
-            path, f"the header is longer than {MAX_HEADER >> 20} MiB", "check that it is a table", "line 1"
-        )
+        raise Unreadable(path, f"a header beyond {MAX_HEADER >> 20} MiB", "check that it is a table", "line 1")
+    if not header.endswith(b"\n"):
+        problem = "the header is still being written" if header else "is empty"
+        raise Unreadable(path, problem, "wait until the trainer has logged its first row")
     if b"\0" in header:
         raise Unreadable(path, "is not text", "check that this is the file you meant", "line 1")
-    text = header.decode("utf-8-sig", "replace").rstrip("\r\n")
+    text = header.decode("utf-8-sig", "replace").strip("\r\n").lstrip("# ")  # numpy.savetxt comments its header out
+    if not text:
+        raise Unreadable(path, "the first line is empty", "check that it is a table with a header", "line 1")
     separator = max(_SEPARATORS, key=text.count)
     if text.count(separator) >= MAX_COLUMNS:
         raise Unreadable(path, f"has more than {MAX_COLUMNS} columns", "check that it is a table of metrics", "line 1")
@@ -165,16 +167,18 @@ class _Table:
 
     def add(self, block: bytes) -> None:
         """Adds whole lines. A line that repeats the header marks a restart of the writer."""
+        if self.layout.separator == ";" and b"," in block:
+            block = _DECIMAL_COMMA.sub(rb"\1.\2", block)
         header = self.layout.header
         if not header or header not in block:
             self._add_rows(block)
             return
-        for number_, piece in enumerate((b"\n" + block).split(b"\n" + header + b"\n")):
-            if number_:
-                self.segments.append(self.rows)
-                self.line += 1
-                piece = b"\n" + piece
-            self._add_rows(piece[1:] if piece.endswith(b"\n") or len(piece) < 2 else piece[1:] + b"\n")
+        first, *others = re.split(rb"(?m)^" + re.escape(header) + rb"\n", block)
+        self._add_rows(first)
+        for piece in others:
+            self.segments.append(self.rows)
+            self.line += 1
+            self._add_rows(piece)
 
     def _add_rows(self, block: bytes) -> None:
         if self.layout.long is None:
@@ -184,9 +188,10 @@ class _Table:
                 return
         rows = _rows(block.decode("utf-8", "replace"), self.layout.separator)
         width = len(self.layout.names)
-        whole = [row for row in rows if len(row) >= width and not any(row[width:])]
+        needed = max(self.layout.long) + 1 if self.layout.long else width
+        whole = [row for row in rows if len(row) >= needed and not any(row[width:])]
         if len(whole) < len(rows):
-            ragged = [line for line, row in enumerate(rows, self.line + 1) if len(row) < width or any(row[width:])]
+            ragged = [line for line, row in enumerate(rows, self.line + 1) if len(row) < needed or any(row[width:])]
             self.first_ragged = self.first_ragged or ragged[0]
             self.ragged += len(ragged)
         self.line += len(rows)

@@ -7,7 +7,6 @@ in every line) is the config. Bare NaN and Infinity are read; null is absent.
 
 from __future__ import annotations
 
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,8 @@ SUFFIXES = {".jsonl", ".ndjson"}
 
 _LOG_NAMES = frozenset({"result.json", "progress.json", "metrics.json", "log.json"})
 _PEEK = 1 << 20
-_NUMBERS = frozenset({float, int, bool})
+_NONE = type(None)
+_NUMBERS = frozenset({float, int, bool, _NONE})
 
 Record = dict[str, Any]
 
@@ -105,11 +105,8 @@ class _Log:
         if self.enveloped:
             index = np.array([record["step"] for record in records], dtype=float)
             records = [record["data"] for record in records]
-        start = 0
-        for names, run in groupby(records, key=tuple):
-            alike = list(run)
-            self._add_alike(names, alike, index[start : start + len(alike)])
-            start += len(alike)
+        for name in dict.fromkeys(name for keys in dict.fromkeys(map(tuple, records)) for name in keys):
+            self._add_column(name, [record.get(name) for record in records], index)
         self.rows += len(records)
 
     def _parse(self, lines: list[bytes]) -> list[Record]:
@@ -125,17 +122,20 @@ class _Log:
                     self.broken.append(number)
         return [record for record in records if isinstance(record, dict)]
 
-    def _add_alike(self, names: tuple[str, ...], records: list[Record], index: np.ndarray) -> None:
-        """Adds records with the same keys in the same order, a column at a time."""
-        for name, column in zip(names, zip(*map(dict.values, records), strict=True), strict=True):
-            if _NUMBERS.issuperset(map(type, column)):
-                try:
-                    self.columns.extend(name, index, np.array(column, dtype=float))
-                    continue
-                except OverflowError:  # an integer beyond 1e308
-                    pass
-            for at, value in zip(index, column, strict=True):
-                self.columns.add_object(name, at, value)
+    def _add_column(self, name: str, column: list[Any], index: np.ndarray) -> None:
+        """Adds one name's values of all records; None is absent."""
+        types = set(map(type, column))
+        if types <= _NUMBERS:
+            try:
+                values = np.array(column, dtype=float)
+            except OverflowError:  # an integer beyond 1e308
+                pass
+            else:
+                present = slice(None) if _NONE not in types else np.array([value is not None for value in column])
+                self.columns.extend(name, index[present], values[present])
+                return
+        for at, value in zip(index, column, strict=True):
+            self.columns.add_object(name, at, value)
 
     def recording(self) -> Recording:
         recording = Recording(

@@ -13,8 +13,8 @@ import re
 from firstbreak.readers.console._reading import VALUE, Kind, Reading, scaled
 
 _COUNTER = re.compile(
-    r"""\b(?P<name> (?:(?:global|total|train)[_ ])? (?P<unit>step|timestep|frame|iteration|iter|update|episode|ep|epoch) s? )
-        \b [ :=#]* \[? (?P<count>\d+)""",
+    r"""\b(?P<name> (?:(?:global|total|train)[_ ])?
+        (?P<unit>step|timestep|frame|iteration|iter|update|episode|ep|epoch) s? )\b [ :=#]* \[? (?P<count>\d+)""",
     re.VERBOSE | re.IGNORECASE,
 )
 #: The finer counter is the better step; one of the whole run ("global step") beats all.
