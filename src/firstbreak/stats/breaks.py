@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -23,7 +24,9 @@ Kind = Literal["level", "ramp", "variance"]
 MEAN: tuple[Kind, ...] = ("level", "ramp")
 EDGE = 3  # points that a break needs on either side
 OUTLIER = 3.5  # sd beyond which a residual is pulled in
-COEFFICIENTS = (0.0, 0.2, 0.4, 0.6, 0.75, 0.87, 0.94, 0.985)  # AR(1), tried for the curve without a break
+COEFFICIENTS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.87, 0.92, 0.96, 0.985)  # of AR(1), the grid
+SECOND_SHAPE = 3.0  # price, in deviance, of a healthy curve made of two shapes
+WAVES, WAVE = (3, 6), 2.0  # how many cosines a smooth healthy curve has, and the price of each
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,18 +44,25 @@ class Break:
     rho: float  #: AR(1) coefficient of the noise
 
 
-def find_breaks(y: np.ndarray, kinds: Sequence[Kind], direction: int | None = None) -> list[Break]:
-    """The best break of each kind in y (n,), n > 2 EDGE. A kind with no break in that direction is left out."""
-    basis = healthy_shapes(len(y)).basis
-    rough = min(_candidates(y, basis, 0.0, MEAN, None), key=lambda c: c.rss)
+def find_breaks(
+    y: np.ndarray,
+    kinds: Sequence[Kind],
+    direction: int | None = None,
+    families: tuple[str, ...] | None = None,
+) -> list[Break]:
+    """The best break of each kind in y (n,), n > 2 EDGE. A kind with no break in that direction is left out.
+
+    `families`: the only shapes that the healthy curve can have; None: any, smooth ones that belong to no family included.
+    """
+    rough = min(_candidates(y, families, 0.0, MEAN, None), key=lambda c: c.rss)
     residual = y - rough.fitted
     limit = OUTLIER * spread(residual)
     calm = rough.fitted + np.clip(residual, -limit, limit)
-    rho = likely_ar1(calm - rough.fitted)
+    rho = nearest_coefficient(likely_ar1(calm - rough.fitted))
     found = []
     if mean := [kind for kind in kinds if kind in MEAN]:
-        healthy, healthy_rho = _healthy(y, calm, basis)
-        tried = [c for r in (rho, healthy_rho) for c in _candidates(calm, basis, r, mean, direction)]
+        healthy, healthy_rho = _healthy(y, calm, families)
+        tried = [c for r in {rho, healthy_rho} for c in _candidates(calm, families, r, mean, direction)]
         for kind in mean:
             best = min((c for c in tried if c.kind == kind), key=lambda c: c.deviance(y))
             if best.size != 0:
@@ -97,34 +107,71 @@ def _mean_break(best: _Candidate, y: np.ndarray, healthy: float) -> Break:
     )
 
 
-def _healthy(y: np.ndarray, calm: np.ndarray, basis: np.ndarray) -> tuple[float, float]:
-    """Least deviance of y under any shape without a break, and its AR(1) coefficient. Shapes are fitted to `calm`."""
-    best = (np.inf, 0.0)
+def _healthy(y: np.ndarray, calm: np.ndarray, families: tuple[str, ...] | None) -> tuple[float, float]:
+    """Least deviance of y under any healthy curve, and its AR(1) coefficient. Curves are fitted to `calm`.
+
+    Healthy is one shape of the family; where the family is not known for sure also two shapes added, or any smooth curve
+    (the first cosines), each at a price for its additional freedom.
+    """
+    n = len(y)
+    basis = healthy_shapes(n, families).basis
+    waves = np.cos(np.pi * np.outer(np.arange(n) + 0.5, np.arange(max(WAVES) + 1)) / n)
+    models: dict[str, list[tuple[float, float, np.ndarray]]] = {}  # name -> (Gaussian deviance, rho, design)
     for rho in COEFFICIENTS:
-        _, g, r = _whitened(calm, basis, rho)
-        design = np.column_stack([np.ones(len(y)), basis[np.argmax((g @ r) ** 2)]])
-        best = min(best, (student_deviance(y - _fit(design, calm, rho), rho), rho))
+        one, g = _whitened_shapes(n, families, rho)
+        r = quasi_difference(calm, rho)
+        r = r - (r @ one) * one
+        first = int(np.argmax((g @ r) ** 2))
+        designs = {"one": np.column_stack([np.ones(n), basis[first]])}
+        if families is None:
+            second = _next_shape(g, r, first)
+            designs["two"] = np.column_stack([designs["one"], basis[second]])
+            designs |= {f"{k} waves": waves[:, : k + 1] for k in WAVES}
+        for name, design in designs.items():
+            white = quasi_difference(calm - _fit(design, calm, rho), rho)
+            deviance = n * np.log(max(float(white @ white), 1e-24)) - np.log(1 - rho**2)
+            models.setdefault(name, []).append((float(deviance), rho, design))
+    price = {"one": 0.0, "two": SECOND_SHAPE} | {f"{k} waves": WAVE * k for k in WAVES}
+    best = (np.inf, 0.0)
+    for name, fits in models.items():
+        _, rho, design = min(fits, key=lambda fit: fit[0])
+        best = min(best, (student_deviance(y - _fit(design, calm, rho), rho) + price[name], rho))
     return best
 
 
-def _whitened(y: np.ndarray, basis: np.ndarray, rho: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Whitened constant (n,), shapes (k, n) and curve (n,); all but the first orthogonal to it."""
-    one = quasi_difference(np.ones(len(y)), rho)
+def _next_shape(g: np.ndarray, r: np.ndarray, first: int) -> int:
+    """The shape that explains most of what the first one leaves (orthogonal matching pursuit)."""
+    rest = g - np.outer(g @ g[first], g[first])
+    power = np.einsum("ij,ij->i", rest, rest)
+    gain = np.divide((rest @ r) ** 2, power, out=np.zeros(len(g)), where=power > 1e-3)
+    return int(np.argmax(gain))
+
+
+@lru_cache(maxsize=24)
+def _whitened_shapes(n: int, families: tuple[str, ...] | None, rho: float) -> tuple[np.ndarray, np.ndarray]:
+    """Whitened constant (n,) and shapes (k, n), of norm 1 and the shapes orthogonal to the constant."""
+    one = quasi_difference(np.ones(n), rho)
     one /= np.linalg.norm(one)
-    g = quasi_difference(basis.T, rho).T
+    g = quasi_difference(healthy_shapes(n, families).basis.T, rho).T
     g = g - np.outer(g @ one, one)
     norm = np.linalg.norm(g, axis=1, keepdims=True)
-    g = np.divide(g, norm, out=np.zeros_like(g), where=norm > 1e-9)
-    r = quasi_difference(y, rho)
-    return one, g, r - (r @ one) * one
+    return one, np.divide(g, norm, out=np.zeros_like(g), where=norm > 1e-9)
+
+
+def nearest_coefficient(rho: float) -> float:
+    """The member of COEFFICIENTS next to rho: whitened shapes are kept for these."""
+    return min(COEFFICIENTS, key=lambda c: abs(c - rho))
 
 
 def _candidates(
-    y: np.ndarray, basis: np.ndarray, rho: float, kinds: Sequence[Kind], direction: int | None
+    y: np.ndarray, families: tuple[str, ...] | None, rho: float, kinds: Sequence[Kind], direction: int | None
 ) -> Iterator[_Candidate]:
     """The best break of each kind at one AR(1) coefficient."""
     n = len(y)
-    one, g, r = _whitened(y, basis, rho)
+    basis = healthy_shapes(n, families).basis
+    one, g = _whitened_shapes(n, families, rho)
+    r = quasi_difference(y, rho)
+    r = r - (r @ one) * one
     along = g @ r
     healthy = np.maximum(r @ r - along**2, 1e-24)
     for kind in kinds:

@@ -166,7 +166,7 @@ def _without_spikes(z: np.ndarray) -> np.ndarray:
         return z
     middle = running_median(z, 5)
     limit = 4 * spread(z - middle)
-    return middle + np.clip(z - middle, -limit, limit)
+    return np.asarray(middle + np.clip(z - middle, -limit, limit))
 
 
 def _levels(z: np.ndarray, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -57,12 +57,12 @@ class Shapes:
 
 
 @lru_cache(maxsize=16)
-def healthy_shapes(n: int) -> Shapes:
-    """The shapes that a healthy curve of n points takes, on a grid of their inner parameters.
+def healthy_shapes(n: int, families: tuple[str, ...] | None = None) -> Shapes:
+    """The shapes that a healthy curve of n points takes (those of `families` only), on a grid of their inner parameters.
 
     constant; linear and cosine (schedules); exponential (saturating learning, 1 - exp(-t / tau)); power (log t);
     logistic (a late start, no steeper than a fifth of the run from 10 % to 90 %: a step must not pass as healthy);
-    entropy (the logarithm of a saturating exponential, as follows from R = b - a exp(H); Cui et al. 2025, arXiv:2505.22617).
+    entropy (the logarithm of a saturating exponential, from R = b - a exp(H), Cui et al. 2025, arXiv:2505.22617).
     """
     x = np.linspace(0, 1, n)
     logistic = [(middle, width) for width in np.geomspace(0.045, 0.2, 6) for middle in np.linspace(0, 1, 21)]
@@ -76,9 +76,11 @@ def healthy_shapes(n: int) -> Shapes:
         *(("logistic", 4, 1 / (1 + np.exp((middle - x) / width))) for middle, width in logistic),
         *(("entropy", 4, np.log(floor + np.exp(-x / tau))) for floor, tau in entropy),
     ]
+    if families is not None:
+        rows = [row for row in rows if row[0] in families]
     g = np.array([row for _, _, row in rows])
     g -= g.mean(axis=1, keepdims=True)
-    g[1:] /= np.linalg.norm(g[1:], axis=1, keepdims=True)
+    g /= np.maximum(np.linalg.norm(g, axis=1, keepdims=True), 1e-12)
     g.flags.writeable = False
     return Shapes(tuple(family for family, _, _ in rows), np.array([k for _, k, _ in rows]), g)
 
