@@ -45,4 +45,4 @@ EXPERIMENT = Experiment(
 
 def applies(inputs: Inputs) -> bool:
     """Every method whose policy follows its own gradient; off-policy methods break at the critic first."""
-    return inputs.get("family") != "value_based"
+    return bool(inputs.get("family") != "value_based")

@@ -51,9 +51,9 @@ def detect(
         if late > rare_success:
             return None
         return _finding(rate, f"success rate is {percent(late)} over the second half of the run", 1 - late)
-    late = score.tail(0.5)
+    second_half = score.tail(0.5)
     low, high = float(score.values.min()), float(score.values.max())
-    share = float(np.mean(late.values <= low + 0.05 * (high - low)))
+    share = float(np.mean(second_half.values <= low + 0.05 * (high - low)))
     if share < most:
         return None
     return _finding(score, f"{percent(share)} of the scores are at the floor of {number(low)}", share)

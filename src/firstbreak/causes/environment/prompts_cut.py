@@ -1,0 +1,40 @@
+"""The prompts are cut before the model sees the question
+
+## What happens
+Prompts longer than the limit lose their beginning or their end. The model answers a question that it was not asked,
+and the reward cannot tell why.
+
+## When it is healthy
+A few long prompts in a set that is short otherwise.
+
+## Fix
+- Raise {max_prompt_tokens}, or filter long prompts.
+- Print ten prompts as the model gets them, decoded.
+
+## Smallest experiment
+Score 50 of the cut prompts with the limit lifted: if the mean score rises, the cut was the break.
+
+## References
+https://github.com/huggingface/trl/issues/5697
+"""
+
+from __future__ import annotations
+
+from firstbreak.engine.check import Inputs
+from firstbreak.model import Experiment
+
+FINDINGS = {
+    "prompt-truncation": 0.95,
+    "reward-flat": 0.4,
+    "zero-variance-groups": 0.3,
+}
+EXPERIMENT = Experiment(
+    overrides={"max_prompt_tokens": "x4"},
+    measure="reward.mean",
+    if_cause="the mean score rises without any training",
+)
+
+
+def applies(inputs: Inputs) -> bool:
+    """Only models that read prompts."""
+    return inputs.get("family") in ("group", "preference", "on_policy", None)

@@ -1,0 +1,133 @@
+"""path -> Run: files, axes, restarts, damage."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from firstbreak.engine.read import find_runs, merge_restarts, read
+from firstbreak.readers import Unreadable
+from tests.make import series
+
+
+def jsonl(path: Path, rows: list[dict[str, object]]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def grpo(first: int, last: int) -> list[dict[str, object]]:
+    return [
+        {"step": i, "reward": i / 10, "reward_std": 0.1, "frac_reward_zero_std": 0.2, "completions/clipped_ratio": 0.0, "kl": 0.01}
+        for i in range(first, last)
+    ]
+
+
+def test_a_file_and_its_folder_are_the_same_run(tmp_path: Path) -> None:
+    file = jsonl(tmp_path / "metrics.jsonl", grpo(1, 30))
+    for place in (file, tmp_path):
+        run = read(place)
+        assert run.trainer == "trl"
+        assert list(run.series["reward.mean"].steps) == list(range(1, 30))
+        assert run.files == ("metrics.jsonl",)
+
+
+def test_what_is_not_understood_is_listed(tmp_path: Path) -> None:
+    rows = [{**row, "my_own/thing": 1.0} for row in grpo(1, 5)]
+    run = read(jsonl(tmp_path / "metrics.jsonl", rows))
+    assert "my_own/thing" in run.unknown
+
+
+def test_a_restart_replaces_what_it_repeats() -> None:
+    first = series("x", [1, 2, 3, 4, 5], steps=[10, 20, 30, 40, 50])
+    again = series("x", [9, 9], steps=[30, 40])
+    merged = merge_restarts([first, again])
+    assert list(merged.steps) == [10, 20, 30, 40]
+    assert list(merged.values) == [1, 2, 9, 9]
+
+
+def test_a_step_that_goes_back_inside_one_file_is_a_restart_too() -> None:
+    merged = merge_restarts([series("x", [1, 2, 3, 7, 8], steps=[1, 2, 3, 2, 3])])
+    assert list(merged.values) == [1, 7, 8]
+
+
+def test_equal_steps_are_separate_measurements() -> None:
+    merged = merge_restarts([series("x", [1, 2, 3], steps=[5, 5, 6])])
+    assert list(merged.values) == [1, 2, 3]
+
+
+@given(st.lists(st.tuples(st.integers(0, 50), st.floats(allow_nan=True, width=32)), min_size=1, max_size=60))
+def test_steps_never_go_back_and_the_last_point_survives(points: list[tuple[int, float]]) -> None:
+    steps, values = zip(*points, strict=True)
+    merged = merge_restarts([series("x", values, steps=steps)])
+    assert (np.diff(merged.steps) >= 0).all()
+    assert 1 <= len(merged) <= len(points)
+
+
+def test_several_runs_in_one_folder_are_found_apart(tmp_path: Path) -> None:
+    for seed in (1, 2, 3):
+        (tmp_path / f"seed{seed}").mkdir()
+        jsonl(tmp_path / f"seed{seed}" / "metrics.jsonl", grpo(1, 10))
+    assert [p.name for p in find_runs(tmp_path)] == ["seed1", "seed2", "seed3"]
+
+
+def test_checkpoints_are_parts_of_one_run(tmp_path: Path) -> None:
+    for step in (10, 20):
+        folder = tmp_path / f"checkpoint-{step}"
+        folder.mkdir()
+        (folder / "trainer_state.json").write_text(json.dumps({"log_history": grpo(1, step), "global_step": step}))
+    assert find_runs(tmp_path) == [tmp_path]
+    run = read(tmp_path)
+    assert run.series["reward.mean"].steps[-1] == 19
+    assert len(run.series["reward.mean"]) == 19
+    assert [c.step for c in run.checkpoints] == [10, 20]
+
+
+def test_nan_and_infinity_survive(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    path.write_text('{"step": 1, "reward": NaN, "kl": 0.1}\n{"step": 2, "reward": Infinity, "kl": 0.1}\n{"step": 3, "reward": 1}\n')
+    values = read(path).series["reward.mean"].values
+    assert np.isnan(values[0])
+    assert np.isinf(values[1])
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda p: None, "no such file"),
+        (lambda p: p.mkdir(), "no file in it is a training log"),
+        (lambda p: p.write_bytes(os.urandom(5000)), "not a training log"),
+        (lambda p: p.write_bytes(b""), "empty"),
+        (lambda p: p.symlink_to(p), "symbolic links"),
+    ],
+    ids=["missing", "empty folder", "binary", "empty file", "link loop"],
+)
+def test_bad_input_is_one_line_with_the_remedy(tmp_path: Path, make: object, says: str) -> None:
+    place = tmp_path / "thing.csv"
+    make(place)  # type: ignore[operator]
+    with pytest.raises(Unreadable) as caught:
+        read(place)
+    line = str(caught.value)
+    assert "\n" not in line
+    assert "thing.csv" in line
+    assert says in line
+    assert ";" in line
+
+
+def test_damage_is_stated_and_the_rest_is_read(tmp_path: Path) -> None:
+    jsonl(tmp_path / "metrics.jsonl", grpo(1, 30))
+    (tmp_path / "evaluations.npz").write_bytes(b"PK\x03\x04 cut off")
+    run = read(tmp_path)
+    assert "reward.mean" in run.series
+    assert any("evaluations.npz" in line for line in run.damage)
+
+
+def test_a_loop_of_folders_ends(tmp_path: Path) -> None:
+    jsonl(tmp_path / "metrics.jsonl", grpo(1, 10))
+    (tmp_path / "again").symlink_to(tmp_path, target_is_directory=True)
+    assert read(tmp_path).files == ("metrics.jsonl",)

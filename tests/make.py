@@ -1,0 +1,46 @@
+"""Small runs for tests, made of curves that a reader can see at a glance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from firstbreak.model import Config, Run, Series
+
+
+def noise(n: int, sd: float = 1.0, seed: int = 0) -> np.ndarray:
+    """White noise, the same at every call."""
+    return np.random.default_rng(seed).normal(0.0, sd, n)
+
+
+def series(name: str, values: Any, steps: Any = None) -> Series:
+    """A curve over the steps 1, 2, 3, ... unless others are given."""
+    array = np.asarray(values, dtype=float)
+    at = np.arange(1, len(array) + 1, dtype=float) if steps is None else np.asarray(steps, dtype=float)
+    return Series(name=name, steps=at, values=array, raw=name)
+
+
+def run(
+    curves: Mapping[str, Any] | None = None,
+    *,
+    algorithm: str | None = None,
+    trainer: str | None = None,
+    config: Mapping[str, Any] | None = None,
+    **more: Any,
+) -> Run:
+    """A run of canonical curves: {"reward.mean": [...], ...}."""
+    return Run(
+        path="a-run",
+        trainer=trainer,
+        algorithm=algorithm,
+        series={name: series(name, values) for name, values in (curves or {}).items()},
+        config=Config(values=dict(config or {})),
+        **more,
+    )
+
+
+def learning(n: int = 200, low: float = 0.0, high: float = 1.0, sd: float = 0.05, seed: int = 0) -> np.ndarray:
+    """A score that rises and settles."""
+    return low + (high - low) * (1 - np.exp(-np.arange(n) / (n / 5))) + noise(n, sd * abs(high - low), seed)
