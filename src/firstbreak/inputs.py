@@ -132,6 +132,15 @@ def family(
     return "on_policy" if policy_clip_fraction is not None else None
 
 
+def writes_text(run: Run, family: str | None = None) -> bool:
+    """Whether the policy is a language model, so that lengths, prompts and tokens mean something.
+
+    Log lengths of completions, or record the configuration.
+    """
+    about_text = ("length.", "tokens.", "pref.", "tool.", "rollout_train.")
+    return family in ("group", "preference") or any(name.startswith(about_text) for name in run.series)
+
+
 def solved(score: Series, trajectory: Trajectory) -> bool:
     """Whether the score sits at the top of what it can be: what falls or freezes then, does so because the task is done.
 
@@ -228,7 +237,10 @@ def _table(
 
 #: derived input -> (needed inputs, inputs used if recorded, function)
 DERIVED = _table(
-    {f.__name__: f for f in (score, trajectory, eval_score, family, solved, silent_groups, truncation, length_limit)}
+    {
+        f.__name__: f
+        for f in (score, trajectory, eval_score, family, solved, silent_groups, truncation, length_limit, writes_text)
+    }
 )
 
 

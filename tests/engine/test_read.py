@@ -23,7 +23,7 @@ def jsonl(path: Path, rows: list[dict[str, object]]) -> Path:
 
 def grpo(first: int, last: int) -> list[dict[str, object]]:
     return [
-        {"step": i, "reward": i / 10, "reward_std": 0.1, "frac_reward_zero_std": 0.2, "completions/clipped_ratio": 0.0, "kl": 0.01}
+        {"step": i, "reward": i / 10, "reward_std": 0.1, "frac_reward_zero_std": 0.2, "completions/clipped_ratio": 0, "kl": 0.01}
         for i in range(first, last)
     ]
 
@@ -90,7 +90,8 @@ def test_checkpoints_are_parts_of_one_run(tmp_path: Path) -> None:
 
 def test_nan_and_infinity_survive(tmp_path: Path) -> None:
     path = tmp_path / "metrics.jsonl"
-    path.write_text('{"step": 1, "reward": NaN, "kl": 0.1}\n{"step": 2, "reward": Infinity, "kl": 0.1}\n{"step": 3, "reward": 1}\n')
+    rows = ('{"step": 1, "reward": NaN, "kl": 0.1}', '{"step": 2, "reward": Infinity, "kl": 0.1}', '{"step": 3, "reward": 1}')
+    path.write_text("\n".join(rows))
     values = read(path).series["reward.mean"].values
     assert np.isnan(values[0])
     assert np.isinf(values[1])

@@ -38,5 +38,5 @@ EXPERIMENT = Experiment(
 
 
 def applies(inputs: Inputs) -> bool:
-    """Groups of completions per prompt."""
-    return inputs.get("family") in ("group", None)
+    """Only groups of completions per prompt."""
+    return inputs.get("family") == "group" or (inputs.get("family") is None and bool(inputs.get("writes_text")))

@@ -20,7 +20,7 @@ https://github.com/huggingface/trl/issues/5697
 
 from __future__ import annotations
 
-from firstbreak.engine.check import Inputs
+from firstbreak.inputs import Inputs
 from firstbreak.model import Experiment
 
 FINDINGS = {
@@ -36,5 +36,5 @@ EXPERIMENT = Experiment(
 
 
 def applies(inputs: Inputs) -> bool:
-    """Only models that read prompts."""
-    return inputs.get("family") in ("group", "preference", "on_policy", None)
+    """Only policies that write text."""
+    return bool(inputs.get("writes_text"))

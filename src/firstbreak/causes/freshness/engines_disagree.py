@@ -22,6 +22,7 @@ https://github.com/allenai/open-instruct/pull/1473
 
 from __future__ import annotations
 
+from firstbreak.inputs import Inputs
 from firstbreak.model import Experiment
 
 FINDINGS = {
@@ -37,3 +38,8 @@ EXPERIMENT = Experiment(
     measure="rollout_train.kl",
     if_cause="it differs from 0 without any update",
 )
+
+
+def applies(inputs: Inputs) -> bool:
+    """Only policies that write text."""
+    return bool(inputs.get("writes_text"))

@@ -22,6 +22,7 @@ https://github.com/huggingface/open-r1/issues/373
 
 from __future__ import annotations
 
+from firstbreak.inputs import Inputs
 from firstbreak.model import Experiment
 
 PRIOR = 1.2
@@ -35,3 +36,8 @@ EXPERIMENT = Experiment(
     measure="reward.component.<func>.mean",
     if_cause="the answer part stays where it is",
 )
+
+
+def applies(inputs: Inputs) -> bool:
+    """Only policies that write text."""
+    return bool(inputs.get("writes_text"))

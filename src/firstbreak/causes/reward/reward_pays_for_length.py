@@ -22,6 +22,7 @@ https://arxiv.org/abs/2310.03716
 
 from __future__ import annotations
 
+from firstbreak.inputs import Inputs
 from firstbreak.model import Experiment
 
 PRIOR = 1.2
@@ -37,3 +38,8 @@ EXPERIMENT = Experiment(
     measure="length.mean",
     if_cause="with a length penalty the reward drops and the evaluation rises",
 )
+
+
+def applies(inputs: Inputs) -> bool:
+    """Only policies that write text."""
+    return bool(inputs.get("writes_text"))

@@ -20,6 +20,7 @@ https://arxiv.org/abs/2209.13085
 
 from __future__ import annotations
 
+from firstbreak.inputs import Inputs
 from firstbreak.model import Experiment
 
 FINDINGS = {
@@ -35,3 +36,8 @@ EXPERIMENT = Experiment(
     measure="reward.mean",
     if_cause="the empty completion is not the worst",
 )
+
+
+def applies(inputs: Inputs) -> bool:
+    """Only policies that write text."""
+    return bool(inputs.get("writes_text"))

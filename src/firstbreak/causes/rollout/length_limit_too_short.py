@@ -23,6 +23,7 @@ https://github.com/huggingface/trl/issues/5697
 
 from __future__ import annotations
 
+from firstbreak.inputs import Inputs
 from firstbreak.model import Experiment
 
 PRIOR = 1.5
@@ -38,3 +39,8 @@ EXPERIMENT = Experiment(
     measure="reward.mean",
     if_cause="the mean score rises without any training",
 )
+
+
+def applies(inputs: Inputs) -> bool:
+    """Only policies that write text."""
+    return bool(inputs.get("writes_text"))

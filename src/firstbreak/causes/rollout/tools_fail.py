@@ -20,6 +20,7 @@ https://arxiv.org/abs/2504.13958
 
 from __future__ import annotations
 
+from firstbreak.inputs import Inputs
 from firstbreak.model import Experiment
 
 FINDINGS = {
@@ -32,3 +33,8 @@ EXPERIMENT = Experiment(
     measure="tool.error_frac",
     if_cause="the replayed calls fail as well",
 )
+
+
+def applies(inputs: Inputs) -> bool:
+    """Only policies that write text."""
+    return bool(inputs.get("writes_text"))

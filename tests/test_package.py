@@ -1,0 +1,98 @@
+"""The shape of the package: what may import what, and what an import costs."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import firstbreak
+
+SOURCE = Path(firstbreak.__file__).parent
+
+#: a module may import from its own layer and from those above it in this list
+LAYERS = [
+    {"model", "words"},
+    {"signals", "stats", "readers"},
+    {"dialects", "hyperparameters"},
+    {"inputs"},
+    {"detectors", "causes"},
+    {"engine"},
+    {"reports"},
+    {"demo", "lab"},
+    {"cli"},
+]
+#: installed by extras only: whatever needs one imports it inside the function that uses it
+HEAVY = {"torch", "tensorboard", "wandb", "mlflow", "trackio", "swanlab", "pandas", "pyarrow", "ray", "gymnasium", "trl",
+         "transformers", "stable_baselines3", "scipy", "matplotlib", "polars", "datasets"}  # fmt: skip
+
+
+def modules() -> list[Path]:
+    return sorted(p for p in SOURCE.rglob("*.py"))
+
+
+def place(path: Path) -> str:
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def imports(path: Path, *, top_level_only: bool = False) -> set[str]:
+    tree = ast.parse(path.read_text())
+    nodes = tree.body if top_level_only else ast.walk(tree)
+    found: set[str] = set()
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found |= {f"{node.module}.{alias.name}" for alias in node.names} | {node.module}
+    return found
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(SOURCE)))
+def test_imports_point_from_later_to_earlier_layers(path: Path) -> None:
+    layer = {name: i for i, names in enumerate(LAYERS) for name in names}
+    here = place(path)
+    if here == "__init__" or path.name == "model.py":
+        return  # the package's face, and the lazily imported reprs of the model, look at everything
+    assert here in layer, f"{path} lies in no layer: add its folder to LAYERS"
+    for name in imports(path):
+        parts = name.split(".")
+        if parts[0] == "firstbreak" and len(parts) > 1 and parts[1] in layer:
+            assert layer[parts[1]] <= layer[here], f"{here} imports {name}"
+
+
+@pytest.mark.parametrize("path", [p for p in modules() if place(p) not in ("lab", "demo")], ids=lambda p: str(p.relative_to(SOURCE)))
+def test_nothing_heavy_is_imported_at_the_top_of_a_module(path: Path) -> None:
+    assert not {name.partition(".")[0] for name in imports(path, top_level_only=True)} & HEAVY
+
+
+def loaded_by(code: str) -> set[str]:
+    script = f"import sys, json; {code}; print(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    return {name.partition(".")[0] for name in json.loads(done.stdout.splitlines()[-1])}
+
+
+def test_importing_firstbreak_imports_nothing_but_the_standard_library() -> None:
+    assert not loaded_by("import firstbreak") & (HEAVY | {"numpy", "click", "rich", "yaml"})
+
+
+def test_help_waits_for_nothing_heavy() -> None:
+    code = "from firstbreak.cli import app; app.main(['--help'], standalone_mode=False)"
+    assert not loaded_by(code) & (HEAVY | {"numpy", "rich", "yaml"})
+
+
+def test_reading_checking_and_diagnosing_need_no_extra() -> None:
+    code = "import firstbreak; firstbreak.diagnose; firstbreak.read; firstbreak.check"
+    assert not loaded_by(code) & HEAVY
+
+
+def test_the_public_names_are_the_words_of_the_documentation() -> None:
+    assert callable(firstbreak.read)
+    assert callable(firstbreak.check)
+    assert callable(firstbreak.diagnose)
+    importlib.import_module("firstbreak.engine.read")  # a submodule must not replace the function of the same name
+    assert callable(firstbreak.read)
