@@ -33,14 +33,20 @@ def fields(data: bytes, start: int, end: int) -> Iterator[tuple[int, int | slice
     """(field number, value) of the message in data[start:end]: an int for a varint, else the slice of its bytes."""
     at = start
     while at < end:
-        key, at = varint(data, at, end)
+        key = data[at]  # most varints are one byte long, and most of the time goes into reading them
+        at += 1
+        if key >= 0x80:
+            key, at = varint(data, at - 1, end)
         number, wire = key >> 3, key & 7
-        if wire == 0:
+        if wire == 2 and at < end and data[at] < 0x80:
+            width = data[at]
+            at += 1
+        elif wire == 2:
+            width, at = varint(data, at, end)
+        elif wire == 0:
             value, at = varint(data, at, end)
             yield number, value
             continue
-        if wire == 2:
-            width, at = varint(data, at, end)
         elif wire in _FIXED_WIDTH:
             width = _FIXED_WIDTH[wire]
         else:

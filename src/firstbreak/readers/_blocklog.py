@@ -1,0 +1,73 @@
+"""The block log that wandb and SwanLab write: LevelDB's log format with a file header and zlib's CRC-32.
+
+The file is cut into blocks of 32 KiB, counted from its first byte. A record lies in one chunk (FULL) or in several
+(FIRST, MIDDLE ..., LAST), none of which crosses a block: `u32 crc of type and data | u16 length | u8 type | data`.
+Fewer than seven bytes left in a block are padding.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import BinaryIO
+
+FILE_HEADER = 7  #: bytes: an identifier of four, a magic number of two, a version
+_BLOCK = 1 << 15
+_HEADER = 7
+_FULL, _FIRST, _MIDDLE, _LAST = 1, 2, 3, 4
+_CRC_OF_TYPE = [zlib.crc32(bytes([kind])) for kind in range(256)]
+
+
+@dataclass
+class BlockLog:
+    """The records of an open file from `offset` on. After the iteration `offset` is where the next read goes on."""
+
+    file: BinaryIO
+    offset: int = FILE_HEADER
+    bad: list[int] = field(default_factory=list)  #: offsets of damaged chunks
+    unfinished: int = 0  #: bytes behind the last whole record
+
+    def records(self) -> Iterator[bytes]:
+        """Every record whose chunks are all there and valid."""
+        parts: list[bytes] = []
+        size = self.file.seek(0, 2)
+        start = self.offset - self.offset % _BLOCK
+        self.file.seek(start)
+        at = self.offset - start
+        while at < len(block := self.file.read(_BLOCK)):
+            while at + _HEADER <= len(block):
+                end = _end(block, at)
+                if len(block) < end <= _BLOCK:
+                    break  # its end has not been written yet
+                if not _valid(block, at, end):
+                    if not any(block[at:]):
+                        break  # space that the file system set aside
+                    self.bad.append(start + at)
+                    parts = []
+                    at = end if _valid(block, end, _end(block, end)) else _BLOCK
+                    continue
+                kind, data, at = block[at + 6], block[at + _HEADER : end], end
+                if kind in (_FULL, _FIRST):
+                    parts = [data]
+                elif parts:
+                    parts.append(data)
+                if kind in (_FULL, _LAST):
+                    self.offset = start + at
+                    if parts:
+                        yield b"".join(parts)
+                    parts = []
+            start, at = start + _BLOCK, 0
+        self.unfinished = size - self.offset
+
+
+def _end(block: bytes, at: int) -> int:
+    """Where the chunk at `at` says that it ends."""
+    return at + _HEADER + int.from_bytes(block[at + 4 : at + 6], "little")
+
+
+def _valid(block: bytes, at: int, end: int) -> bool:
+    if at + _HEADER > len(block) or end > len(block):
+        return False
+    crc = zlib.crc32(block[at + _HEADER : end], _CRC_OF_TYPE[block[at + 6]])
+    return crc == int.from_bytes(block[at : at + 4], "little")

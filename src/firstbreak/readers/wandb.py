@@ -1,0 +1,249 @@
+"""Weights & Biases run files (`run-<id>.wandb`): everything that an offline or synced run logged, without wandb.
+
+The records are protobuf messages of wandb_internal.proto. History rows carry each value as JSON, with bare NaN and
+Infinity. wandb leaves `_step`, its count of log calls, and the trainer's own step columns in the rows, so the row is the
+index and the dialect chooses the axis.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+
+from firstbreak.readers import Curve, Recording, Unreadable
+from firstbreak.readers._blocklog import FILE_HEADER, BlockLog
+from firstbreak.readers._columns import Columns, leaves
+from firstbreak.readers._json import loads
+from firstbreak.readers._protobuf import Malformed, fields, submessages, text
+from firstbreak.readers._tail import Cursor, fingerprint, open_file, still_holds
+
+DESCRIPTION = "Weights & Biases run file (run-<id>.wandb, offline or synced)"
+
+_MAGIC = b":W&B\xe1\xbe"
+_HISTORY, _CONFIG, _RUN, _EXIT = 2, 5, 17, 18  #: fields of Record
+_VALUE = b"\x82\x01"  #: the key of field 16, value_json, on the wire
+_MAX_VALUE = 1 << 16  # bytes of one value's JSON; a metric takes twenty
+_FLUSH_ROWS = 4096  # bounds the memory for cells that wait to be parsed together
+
+
+def sniff(path: Path, head: bytes) -> bool:
+    """The file's identifier; an empty `.wandb` is a run that has written nothing yet."""
+    return head.startswith(_MAGIC) or (path.suffix == ".wandb" and not head)
+
+
+def read(path: Path, resume: Any = None) -> Recording:
+    """The rows of `wandb.log`, with nested keys joined by ".", and the run's config."""
+    cursor = still_holds(path, resume)
+    run = _Run(cursor.rows if cursor else 0)
+    with open_file(path) as file:
+        header = file.read(FILE_HEADER)
+        if not (_MAGIC + b"\0").startswith(header):
+            raise Unreadable(path, "is no wandb run file of a known version", "export the run's history to CSV")
+        log = BlockLog(file, cursor.offset if cursor else FILE_HEADER)
+        for record in log.records():
+            run.take(record)
+        run.flush()
+        position = Cursor(log.offset, run.rows, fingerprint(file, log.offset)) if len(header) == FILE_HEADER else None
+    curves = run.columns.curves()
+    return Recording(
+        format="wandb",
+        curves=with_times(curves, "_timestamp"),
+        config={**run.columns.constants(), **run.config},
+        order=run.start_time,
+        damage=_damage(log, run),
+        notes=[*run.columns.notes(), *_notes(log, run)],
+        resume=position,
+        replaces=resume is not None and cursor is None,
+    )
+
+
+def with_times(curves: dict[str, Curve], clock: str) -> dict[str, Curve]:
+    """The curves of one table with wall times, where its column `clock` has one for every row."""
+    ticks = curves.get(clock)
+    if ticks is not None:
+        for curve in curves.values():
+            at = np.searchsorted(ticks.index, curve.index)
+            if at.max() < len(ticks.index) and np.array_equal(ticks.index[at], curve.index):
+                curve.times = ticks.values[at]
+    return curves
+
+
+def _damage(log: BlockLog, run: _Run) -> list[str]:
+    damage = []
+    if log.bad:
+        places = ", ".join(map(str, log.bad[:5])) + (", ..." if len(log.bad) > 5 else "")
+        damage.append(f"byte {places}: left out {len(log.bad)} damaged records; copy the file again from its machine")
+    if run.malformed:
+        damage.append(f"left out {run.malformed} values or records that are no wandb records; upgrade firstbreak")
+    return damage
+
+
+def _notes(log: BlockLog, run: _Run) -> list[str]:
+    notes = []
+    if log.unfinished:
+        notes.append(f"the last {log.unfinished} bytes are an unfinished record (still being written, or cut off)")
+    if run.exit_code is None:
+        notes.append("no exit record: the run is still going on, or was killed")
+    elif run.exit_code:
+        notes.append(f"the run ended with exit code {run.exit_code}")
+    return notes
+
+
+class _Run:
+    """Records in, columns and config out."""
+
+    def __init__(self, rows: int) -> None:
+        self.rows = rows
+        self.columns = Columns()
+        self.config: dict[str, Any] = {}
+        self.start_time = 0.0
+        self.exit_code: int | None = None
+        self.malformed = 0
+        self._cells: dict[str, _Cells] = {}
+        self._heads: dict[bytes, _Cells] = {}  #: by an item's bytes before its value
+        self._steps = self._cells_of("_step")
+        self._flushed_at = rows
+
+    def take(self, record: bytes) -> None:
+        """Adds one Record."""
+        try:
+            for number, value in fields(record, 0, len(record)):
+                if isinstance(value, int):
+                    continue
+                if number == _HISTORY:
+                    self._take_row(record, value)
+                elif number == _CONFIG:
+                    self._take_config(record, value)
+                elif number == _RUN:
+                    self._take_run(record, value)
+                elif number == _EXIT:
+                    self.exit_code = _first_int(record, value)
+        except Malformed:
+            self.malformed += 1
+
+    def _take_run(self, data: bytes, span: slice) -> None:
+        for config in submessages(data, span, 4):
+            self._take_config(data, config)
+        for timestamp in submessages(data, span, 17):
+            self.start_time = float(_first_int(data, timestamp))
+
+    def _take_config(self, data: bytes, span: slice) -> None:
+        for item in submessages(data, span, 1):
+            name, value = _item(data, item)
+            try:
+                option = loads(value)
+            except ValueError:
+                self.malformed += 1
+                continue
+            if not isinstance(option, dict):
+                self.config[name] = option
+            elif name != "_wandb":  # its own bookkeeping
+                self.config.update((f"{name}.{key}", leaf) for key, leaf in leaves(option, "."))
+
+    def _take_row(self, data: bytes, span: slice) -> None:
+        row = self.rows
+        self.rows += 1
+        for number, value in fields(data, span.start, span.stop):
+            if isinstance(value, int):
+                continue
+            if number == 1:
+                self._take_item(data, value, row)
+            elif number == 2 and row not in self._steps.rows[-1:]:
+                self._steps.add(row, b"%d" % _first_int(data, value))
+        if self.rows - self._flushed_at == _FLUSH_ROWS:
+            self.flush()
+
+    def _take_item(self, data: bytes, item: slice, row: int) -> None:
+        """Adds one HistoryItem; in full only if none with the same head, the bytes before its value, was parsed yet."""
+        split = data.find(_VALUE, item.start, item.stop)
+        begin = split + len(_VALUE) + 1
+        plain = split >= 0 and begin <= item.stop and data[begin - 1] == item.stop - begin < 0x80
+        cells = self._heads.get(data[item.start : split]) if plain else None
+        if cells is not None:
+            cells.add(row, data[begin : item.stop])
+            return
+        name, value = _item(data, item)
+        cells = self._cells_of(name)
+        cells.add(row, value)
+        if plain and value == data[begin : item.stop]:
+            self._heads[data[item.start : split]] = cells
+
+    def _cells_of(self, name: str) -> _Cells:
+        return self._cells.setdefault(name, _Cells())
+
+    def flush(self) -> None:
+        """Parses the cells that were gathered, a column at a time."""
+        self._flushed_at = self.rows
+        # Tables, histograms and images are objects with a `_type`; what they are made of is no metric.
+        media = {name.removesuffix("._type") for name in self._cells if name.endswith("._type")}
+        for name, cells in self._cells.items():
+            part_of = next((whole for whole in media if name.startswith(f"{whole}.")), None)
+            if part_of is not None:
+                self.columns.not_numbers.add(part_of)
+            else:
+                self._add(name, np.array(cells.rows, dtype=float), cells.parsed())
+            cells.rows.clear()
+            cells.values.clear()
+
+    def _add(self, name: str, rows: np.ndarray, values: list[Any]) -> None:
+        if set(map(type, values)) <= {int, float}:
+            with suppress(OverflowError):  # an integer beyond 1e308
+                self.columns.extend(name, rows, np.array(values, dtype=float))
+                return
+        for row, value in zip(rows, values, strict=True):
+            if not isinstance(value, dict):
+                self.columns.add_object(name, row, value)
+            elif "_type" in value:
+                self.columns.not_numbers.add(name)
+            else:  # written by a client that did not flatten it
+                for key, leaf in leaves(value, "."):
+                    self.columns.add_object(f"{name}.{key}", row, leaf)
+
+
+class _Cells:
+    """The cells of one column that have not been parsed yet."""
+
+    def __init__(self) -> None:
+        self.rows: list[int] = []
+        self.values: list[bytes] = []  #: JSON
+
+    def add(self, row: int, value: bytes) -> None:
+        self.rows.append(row)
+        self.values.append(value if len(value) < _MAX_VALUE else b"null")
+
+    def parsed(self) -> list[Any]:
+        """The values; None where one is no JSON."""
+        try:
+            values: list[Any] = orjson.loads(b"[%b]" % b",".join(self.values))
+            if len(values) == len(self.values):
+                return values
+        except orjson.JSONDecodeError:
+            pass
+        return [_value(value) for value in self.values]
+
+
+def _value(written: bytes) -> Any:
+    try:
+        return loads(written)
+    except ValueError:
+        return None
+
+
+def _first_int(data: bytes, span: slice) -> int:
+    """Field 1 of a message that holds one number (or that begins with seconds); zero is left out on the wire."""
+    return next((v for n, v in fields(data, span.start, span.stop) if n == 1 and isinstance(v, int)), 0)
+
+
+def _item(data: bytes, span: slice) -> tuple[str, bytes]:
+    """Name and JSON value of a HistoryItem or ConfigItem: {1 key | 2 nested_key ..., 16 value_json}."""
+    keys, value = [], b"null"
+    for number, field in fields(data, span.start, span.stop):
+        if number in (1, 2) and isinstance(field, slice):
+            keys.append(text(data, field))
+        elif number == 16 and isinstance(field, slice):
+            value = data[field]
+    return ".".join(keys), value
