@@ -1,0 +1,85 @@
+"""The policy comes to prefer the answers that are labelled as rejected.
+
+## What it looks for
+The share of pairs whose chosen answer has the higher implicit reward, over the last quarter: clearly below one half,
+with a margin that is negative and falls. Held-out pairs are looked at first, because training on swapped labels
+drives the training accuracy up and the held-out accuracy down.
+
+## Why it matters
+One half is a coin. To get below it, training has to work, and against the labels: chosen and rejected are swapped in
+the data or in the collator, or the loss has its sign reversed.
+
+## When it is a false alarm
+The first points: an accuracy of 0 before the first update is a tie, not a preference. Held-out pairs from another
+labeller who wants the opposite (shorter answers, more refusals).
+
+## Fix
+- Print ten pairs as the collator delivers them and read which answer is called chosen.
+- Check the mapping of the data set's columns, and whether another step swaps them again.
+- Check the sign of the coefficient of the divergence ({kl_coef}).
+
+## Smallest experiment
+Swap chosen and rejected for a tenth of the run: if the held-out accuracy now rises above one half, the labels were
+swapped.
+
+## References
+https://arxiv.org/abs/2305.18290
+https://huggingface.co/docs/trl/dpo_trainer
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.stats.onset import first_sustained
+from firstbreak.words import number, percent
+
+
+def detect(
+    pref_reward_accuracy: Series,
+    pref_reward_margin: Series | None = None,
+    eval_pref_reward_accuracy: Series | None = None,
+    eval_pref_reward_margin: Series | None = None,
+    *,
+    below: float = 0.45,
+    certain: float = 0.35,
+    min_points: int = 8,
+) -> Finding | NotMeasured | None:
+    pairs = ((eval_pref_reward_accuracy, eval_pref_reward_margin), (pref_reward_accuracy, pref_reward_margin))
+    long_enough = [(a, m) for a, m in pairs if a is not None and len(a.finite) >= min_points]
+    if not long_enough:
+        return NotMeasured(f"fewer than {min_points} accuracies are logged")
+    wrong = [(a, m) for a, m in long_enough if _late(a) < below and (m is None or _against(m))]
+    if not wrong:
+        return None
+    accuracy, margin = wrong[0]
+    onset = first_sustained(accuracy, lambda values: values < 0.5)
+    sure = _late(accuracy) < certain and margin is not None
+    return Finding(
+        message=(
+            f"{accuracy.name} is {percent(_late(accuracy))} at the end, where a coin has 50 %"
+            f"{f', and the margin fell to {number(_late(margin))}' if margin is not None else ''}: "
+            "the policy learns the rejected answers; print ten pairs and read which answer is called chosen"
+        ),
+        severity=Severity.CRITICAL if sure else Severity.WARNING,
+        confidence=Confidence.HIGH if sure else Confidence.MEDIUM,
+        metric=accuracy.name,
+        onset=onset,
+        interval=None if onset is None else (onset, onset),
+        evidence=(
+            Evidence(text="share of pairs in the right order", series=accuracy, since=onset, level=0.5),
+            *([Evidence(text="margin: chosen minus rejected", series=margin, level=0.0)] if margin is not None else []),
+        ),
+        facts={"accuracy": _late(accuracy)},
+    )
+
+
+def _late(curve: Series) -> float:
+    return float(np.median(curve.finite.tail(0.25).values))
+
+
+def _against(margin: Series) -> bool:
+    """Negative, and below where it began."""
+    points = margin.finite
+    return len(points) > 0 and _late(points) < min(0.0, float(np.median(points.head(0.25).values)))

@@ -1,0 +1,73 @@
+"""Prompts are cut at the prompt limit, so the policy answers questions it cannot read.
+
+## What it looks for
+The share of prompts that reach the prompt limit, on average over the second half of the run.
+
+## Why it matters
+A cut prompt has lost its question or its chat template. The answer is graded as if the whole prompt had been read: at
+best these rows are noise in the advantage, at worst the policy learns to guess.
+
+## When it is a false alarm
+Every prompt of the task has the same length and the limit is exactly that. Some trainers count a prompt that just
+fits as cut.
+
+## Fix
+- Raise {max_prompt_tokens} above the longest prompt of the data set.
+- Or drop the prompts that do not fit before training instead of cutting them.
+
+## Smallest experiment
+Count the tokens of every prompt once, without training, and compare the largest count with {max_prompt_tokens}; then
+decode the first and last 50 tokens of three prompts that are longer.
+
+## References
+https://verl.readthedocs.io/en/latest/examples/config.html
+https://huggingface.co/docs/trl/grpo_trainer
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Series, Severity
+from firstbreak.stats.onset import first_sustained
+from firstbreak.words import number, percent
+
+
+def detect(
+    length_prompt_clipped_ratio: Series,
+    length_prompt_min: Series | None = None,
+    length_prompt_max: Series | None = None,
+    *,
+    some: float = 0.05,
+    most: float = 0.5,
+) -> Finding | Expected | NotMeasured | None:
+    late = length_prompt_clipped_ratio.finite.tail(0.5)
+    if not len(late):
+        return NotMeasured("the share of cut prompts was never a number")
+    share = float(np.mean(late.values))
+    if share < some:
+        return None
+    if length := _only_length(length_prompt_min, length_prompt_max):
+        return Expected(f"every prompt has {number(length)} tokens and the limit is just that: none is cut")
+    onset = first_sustained(length_prompt_clipped_ratio, lambda values: values >= some)
+    return Finding(
+        message=(
+            f"{percent(share)} of the prompts are cut at the limit, so those questions are graded unread; "
+            "raise the prompt limit, or drop the prompts that do not fit"
+        ),
+        severity=Severity.CRITICAL if share >= most else Severity.WARNING,
+        confidence=Confidence.HIGH if len(late) >= 4 else Confidence.MEDIUM,
+        metric="length.prompt.clipped_ratio",
+        onset=onset,
+        interval=None if onset is None else (onset, onset),
+        evidence=(Evidence(text=f"{percent(share)} cut", series=length_prompt_clipped_ratio, since=onset, level=some),),
+        facts={"share": share},
+    )
+
+
+def _only_length(shortest: Series | None, longest: Series | None) -> float | None:
+    """The length of all prompts, where they have only one."""
+    if shortest is None or longest is None or not (len(shortest.finite) and len(longest.finite)):
+        return None
+    low, high = float(np.min(shortest.finite.values)), float(np.max(longest.finite.values))
+    return low if low == high else None

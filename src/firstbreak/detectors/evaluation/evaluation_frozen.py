@@ -1,0 +1,86 @@
+"""The evaluation repeats the very same number while the policy goes on changing.
+
+## What it looks for
+The last `repeats` or more evaluations equal to the last digit, while the training reward, the divergence from the
+reference or the entropy has a trend over the same steps.
+
+## Why it matters
+Two different policies hardly ever score the same to the last digit. A number that does not move comes from weights
+that do not move: the evaluation reads an old checkpoint, a copy that is never synchronised, or a cached result. Every
+choice of a checkpoint by this curve is void.
+
+## When it is a false alarm
+The score is at its ceiling. A whole number at the floor of the task (-21 in Pong, 0 solved) that a greedy policy
+keeps until it first succeeds: reported as a notice.
+
+## Fix
+- Log the policy version or a checksum of the weights beside each evaluation.
+- Synchronise the evaluation's copy of the policy (and of the observation statistics) before each evaluation.
+- Turn off caching of evaluation results by prompt.
+
+## Smallest experiment
+Evaluate the weights in the trainer's own process once, with the same protocol. If the number differs from the logged
+one, the evaluation looked at other weights.
+
+## References
+https://stable-baselines3.readthedocs.io/en/master/guide/callbacks.html
+https://github.com/huggingface/trl/issues/5312
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Series, Severity
+from firstbreak.stats.trend import trend
+from firstbreak.words import number
+
+MOVES = 8  #: points of a training curve that it takes to see it move
+
+
+def detect(
+    eval_score: Series,
+    reward_mean: Series | None = None,
+    kl_ref: Series | None = None,
+    policy_entropy: Series | None = None,
+    solved: bool | None = None,
+    *,
+    repeats: int = 4,
+) -> Finding | Expected | NotMeasured | None:
+    if len(eval_score) < repeats:
+        return NotMeasured(f"{len(eval_score)} evaluations are too few to see a repetition (needs {repeats})")
+    last = float(eval_score.values[-1])
+    different = np.flatnonzero(eval_score.values != last)
+    start = int(different[-1]) + 1 if len(different) else 0
+    same = len(eval_score) - start
+    if same < repeats:
+        return None
+    if solved or (eval_score.name != "eval.reward" and last >= 1):
+        return Expected(f"the last {same} evaluations are all {number(last)} because the score is at its ceiling")
+    since = float(eval_score.steps[start])
+    training = [s.between(since).finite for s in (reward_mean, kl_ref, policy_entropy) if s is not None]
+    watched = [s for s in training if len(s) >= MOVES]
+    if not watched:
+        return NotMeasured(
+            f"the last {same} evaluations are all {number(last)}; no training curve shows whether the policy moved"
+        )
+    moving = [s for s in watched if not trend(s).flat]
+    if not moving:
+        return None
+    natural = last == round(last)
+    return Finding(
+        message=(
+            f"the last {same} evaluations are all exactly {number(last)} while {moving[0].name} moves: the evaluation "
+            "does not see the current weights; evaluate once in the trainer's own process and compare"
+        ),
+        severity=Severity.NOTICE if natural else Severity.WARNING,
+        confidence=Confidence.LOW if natural else Confidence.HIGH,
+        metric=eval_score.name,
+        onset=since,
+        interval=(float(eval_score.steps[start - 1]) if start else since, since),
+        evidence=(
+            Evidence(text=f"{same} times {number(last)}", series=eval_score, since=since, level=last),
+            Evidence(text="training goes on", series=moving[0], since=since),
+        ),
+        facts={"value": last, "repeats": same},
+    )

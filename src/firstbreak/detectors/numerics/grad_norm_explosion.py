@@ -1,0 +1,110 @@
+"""The gradient norm grows far beyond its own past, or has a very heavy tail.
+
+## What it looks for
+The gradient norm over the last quarter against its first fifth, on a logarithmic scale, with the step from which it
+grows; and its upper tail: the 95th percentile against the median. The growth counts where the score does not rise
+with it.
+
+## Why it matters
+A norm that grows by orders of magnitude is the last warning before NaN or collapse. Behind the clip it means that
+every update has the full permitted length, in a direction that a few tokens or one outlier of the critic decide.
+
+## When it is a false alarm
+The norm rises as a policy sharpens and as returns grow: with a score that rises it is the price of learning. The
+first updates of a run are the largest; they are left out. Single spikes that the clip catches do no harm.
+
+## Fix
+- Look at the batch of the largest norm: length, reward outliers, tokens with extreme log-probabilities.
+- Lower {learning_rate}; clip at {grad_clip}, after unscaling.
+- Clip or normalise rewards and returns; give the critic its own clip.
+- Compare the engines' log-probabilities: a mismatch on rare tokens explodes late.
+
+## Smallest experiment
+Continue from the checkpoint before the growth with {learning_rate} divided by ten: if the norm still grows, the data
+or the log-probabilities are at fault and not the step size.
+
+## References
+https://arxiv.org/abs/1211.5063
+https://arxiv.org/abs/2006.05990
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from firstbreak.model import Confidence, Config, Evidence, Expected, Finding, NotMeasured, Series, Severity
+from firstbreak.stats.onset import onset
+from firstbreak.stats.shape import Trajectory
+from firstbreak.stats.spikes import tail
+from firstbreak.words import number
+
+WARM_UP = 0.1  #: of the run: the first updates are the largest
+
+
+def detect(
+    grad_norm: Series,
+    config: Config,
+    trajectory: Trajectory | None = None,
+    *,
+    growth: float = 10.0,
+    ruin: float = 100.0,
+    heavy: float = 20.0,
+    min_points: int = 20,
+) -> Finding | Expected | NotMeasured | None:
+    norms = _positive(grad_norm)
+    if len(norms) < min_points:
+        return NotMeasured(f"{len(norms)} gradient norms above 0 are too few (needs {min_points})")
+    early, late = float(np.median(norms.head(0.2).values)), float(np.median(norms.tail(0.25).values))
+    if late >= growth * early:
+        return _grown(norms, early, late, trajectory, ruin)
+    return _heavy(norms.tail(1 - WARM_UP), heavy, config)
+
+
+def _positive(grad_norm: Series) -> Series:
+    norms = grad_norm.finite
+    return replace(norms, steps=norms.steps[norms.values > 0], values=norms.values[norms.values > 0])
+
+
+def _grown(norms: Series, early: float, late: float, trajectory: Trajectory | None, ruin: float) -> Finding | Expected:
+    times = number(late / early)
+    if trajectory is not None and trajectory.learned and not trajectory.lost:
+        return Expected(f"the gradient norm grew {times} times while the score rose: policy and returns sharpen")
+    began = onset(replace(norms, values=np.log(norms.values)), direction=1, kinds=("level", "ramp"))
+    lost = trajectory is not None and trajectory.lost
+    return Finding(
+        message=(
+            f"the gradient norm grew {times} times, from {number(early)} to {number(late)}, and the score "
+            f"{'fell' if lost else 'did not rise'}; look at the batch of the largest norm, then lower the learning rate"
+        ),
+        severity=Severity.CRITICAL if lost and late >= ruin * early else Severity.WARNING,
+        confidence=Confidence.LOW if trajectory is None else Confidence.HIGH if began else Confidence.MEDIUM,
+        metric="grad.norm",
+        onset=began.step if began else None,
+        interval=began.interval if began else None,
+        evidence=(Evidence(text=f"grew {times} times", series=norms, since=began.step if began else None),),
+        facts={"growth": late / early},
+    )
+
+
+def _heavy(norms: Series, heavy: float, config: Config) -> Finding | None:
+    upper = tail(norms)
+    if upper is None or upper.p95_ratio < heavy:
+        return None
+    clip = config.number("grad_clip")
+    first = float(norms.steps[np.argmax(norms.values >= upper.p95)])
+    return Finding(
+        message=(
+            f"one gradient norm in twenty is above {number(upper.p95)}, {number(upper.p95_ratio)} times the median, and the "
+            f"largest is {number(upper.maximum)}{f' (clipped at {number(clip)})' if clip else ''}: a few batches decide the "
+            "direction; look at one of them"
+        ),
+        severity=Severity.NOTICE,
+        confidence=Confidence.MEDIUM,
+        metric="grad.norm",
+        onset=first,
+        interval=(float(norms.steps[0]), first),
+        evidence=(Evidence(text="gradient norm", series=norms, level=upper.p95),),
+        facts={"p95_ratio": upper.p95_ratio},
+    )

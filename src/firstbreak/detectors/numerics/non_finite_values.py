@@ -1,0 +1,122 @@
+"""A loss, gradient or policy statistic is NaN or infinite.
+
+## What it looks for
+NaN and infinities in the quantities that an update computes (losses, gradient norms, divergences, entropy, ratios,
+values, log-probabilities), after they had been finite: whether they stay, or come back within a few steps. A curve
+that was never finite counts only where it is a loss.
+
+## Why it matters
+One NaN in a gradient poisons every weight it touches, and everything the policy does from then on is noise. It rarely
+comes out of nowhere: a growing gradient norm, extreme log-probabilities, reward outliers or a value explosion lead up
+to it.
+
+## When it is a false alarm
+Quantities that are undefined for a batch (episode statistics before the first episode ends, explained variance of
+equal returns, the mean length of no completion) are not looked at. NaN at regular intervals is a table's padding. A
+scaler of mixed precision makes single infinite norms on purpose.
+
+## Fix
+- Go back to the last checkpoint before the first non-finite value.
+- Clip gradients ({grad_clip}) and skip updates whose norm is not finite.
+- Compute logits, ratios and softmax in fp32, and training in bf16 instead of fp16 ({precision}).
+- Mask before the logarithm, and guard every division by a sum of masks or a spread ({scale_rewards}).
+
+## Smallest experiment
+Load the last finite checkpoint and run the failing batch once with anomaly detection: the first operation that
+returns NaN is the place.
+
+## References
+https://stable-baselines3.readthedocs.io/en/master/guide/checking_nan.html
+https://arxiv.org/abs/1710.03740
+https://github.com/verl-project/verl/issues/747
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+import numpy as np
+
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Run, Series, Severity
+from firstbreak.stats.spikes import period
+from firstbreak.words import number
+
+# What every batch defines. Statistics of episodes, groups and finished completions may be empty, so they are left out.
+COMPUTED = re.compile(
+    r"loss\.total|(policy|value|pref|alpha|rm|sft|curiosity|entropy)\.loss|grad\.norm|value\.grad_norm"
+    r"|kl\.(ref|old|post)(\.k\d)?|policy\.(entropy|ratio\.mean|logp\.mean)|value\.(pred\.|old\.)?mean|returns\.mean|td_error"
+)
+LASTING = 3  #: non-finite points up to the end of the curve that are no longer an accident
+
+
+def detect(run: Run) -> Finding | NotMeasured | None:
+    watched = [s for name, s in run.series.items() if COMPUTED.fullmatch(name) and len(s)]
+    if not watched:
+        return NotMeasured("no loss, gradient norm or other quantity of the update is logged")
+    broken = [b for s in watched if (b := _break(s)) is not None]
+    if not broken:
+        return None
+    first = min(broken, key=lambda b: (not b.lasting, b.step))
+    also = sorted(b.series.name for b in broken if b is not first)
+    beside = f" (also {', '.join(also)})" if also else ""
+    if first.lasting:
+        message = (
+            f"{first.series.name} is not finite from step {number(first.step)} to the end{beside}: go back to before it"
+        )
+    else:
+        message = (
+            f"{first.series.name} is not finite at {first.points} of {len(first.series)} points, the first at step "
+            f"{number(first.step)}{beside}, and came back: look at that batch before it happens again"
+        )
+    return Finding(
+        message=message,
+        severity=Severity.CRITICAL if first.lasting else Severity.WARNING,
+        confidence=Confidence.HIGH,
+        metric=first.series.name,
+        onset=first.step,
+        interval=(first.before, first.step),
+        evidence=tuple(
+            Evidence(text=f"{b.series.name}: {b.points} points not finite", series=b.series, since=b.step)
+            for b in broken
+        ),
+        facts={"lasting": first.lasting, "metrics": [first.series.name, *also]},
+    )
+
+
+class _Break(NamedTuple):
+    series: Series
+    before: float  #: the last finite step
+    step: float
+    points: int
+    lasting: bool
+
+
+def _break(series: Series) -> _Break | None:
+    bad = ~np.isfinite(series.values)
+    if bad.all():
+        return _from(series, 0, bad, lasting=True) if "loss" in series.name and len(bad) >= LASTING else None
+    bad[: int(np.argmin(bad))] = False  # before its first number a curve is only not there yet
+    if not bad.any():
+        return None
+    at_end = int(np.argmin(bad[::-1]))
+    if at_end >= max(LASTING, 2 * _longest_gap(bad[: len(bad) - at_end]) + 1):
+        return _from(series, len(bad) - at_end, bad, lasting=True)
+    return None if _padding(bad) else _from(series, int(np.argmax(bad)), bad, lasting=False)
+
+
+def _from(series: Series, index: int, bad: np.ndarray, lasting: bool) -> _Break:
+    steps = series.steps
+    return _Break(series, float(steps[max(index - 1, 0)]), float(steps[index]), int(bad.sum()), lasting)
+
+
+def _longest_gap(bad: np.ndarray) -> int:
+    """Most non-finite points in a row."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], bad.astype(int), [0]])))
+    return int(np.max(edges[1::2] - edges[::2], initial=0))
+
+
+def _padding(bad: np.ndarray) -> bool:
+    """Rows of another kind (evaluations, summaries) leave gaps at regular intervals, or most of a column empty."""
+    every = period(np.flatnonzero(bad).astype(float), tolerance=0.01)
+    return bool(bad.mean() > 0.5) or (every is not None and every > 1)

@@ -1,0 +1,67 @@
+"""Making the data takes nearly all of a step, or takes over more and more of it.
+
+## What it looks for
+The time of the rollout as a share of the whole step: its growth against the first half of the run, and its level at
+the end.
+
+## Why it matters
+The update waits for the slowest rollout. A share that grows says that completions get longer, tools or environments
+get slower, or workers are lost, and it grows before any learning curve moves.
+
+## When it is a false alarm
+Generation token by token is slow by nature and takes most of a step in most set-ups. In asynchronous training it
+overlaps with the update, and then the share says little.
+
+## Fix
+- Compare the longest with the mean completion: where few long ones hold up the batch, limit {max_new_tokens} or
+  overlap generation with training.
+- Give the engine more memory for its cache and more concurrent requests.
+- Set a timeout for environments and tools.
+
+## Smallest experiment
+Generate one batch with half of {max_new_tokens}: if its time halves, length is the bottleneck; if it does not, look
+at the engine or the environment.
+
+## References
+https://verl.readthedocs.io/en/latest/perf/perf_tuning.html
+https://arxiv.org/abs/2505.24298
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from firstbreak.detectors.systems._shares import share
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.stats.onset import onset
+from firstbreak.stats.trend import trend
+from firstbreak.words import percent
+
+
+def detect(
+    time_rollout: Series,
+    time_step: Series,
+    *,
+    growth: float = 0.2,
+    most: float = 0.85,
+    min_points: int = 12,
+) -> Finding | NotMeasured | None:
+    shares = share(time_rollout, time_step)
+    if len(shares) < min_points:
+        return NotMeasured(f"{len(shares)} steps with both times are too few (needs {min_points})")
+    before, now = float(np.median(shares.head(0.5).values)), float(np.median(shares.tail(0.25).values))
+    grown = now - before >= growth and now > 0.5 and trend(shares).rising
+    if not grown and now < most:
+        return None
+    began = onset(shares, direction=1, kinds=("level", "ramp")) if grown else None
+    how = f"grew from {percent(before)} to {percent(now)} of a step" if grown else f"takes {percent(now)} of a step"
+    return Finding(
+        message=f"making the data {how}; compare the longest with the mean completion, then look at the engine's speed",
+        severity=Severity.WARNING if grown else Severity.NOTICE,
+        confidence=Confidence.MEDIUM,
+        metric="time.rollout",
+        onset=began.step if began else None,
+        interval=began.interval if began else None,
+        evidence=(Evidence(text=how, series=shares, since=began.step if began else None, level=before),),
+        facts={"before": before, "now": now},
+    )

@@ -1,0 +1,103 @@
+"""Throughput fell for good against the run's own past.
+
+## What it looks for
+The speed of the last fifth of the run against its first half, and the step from which it is lower. A speed that the
+trainer averages since the start (`time/fps`, `charts/SPS`) hides most of a drop, so it is turned back into the speed
+of each stretch first.
+
+## Why it matters
+Slow rollouts cost money in synchronous training, and make the data old in asynchronous training: the queue ages, and
+the algorithm's curves go wrong much later than the clock. What is slow is also what times out, so the batch is biased
+to short episodes.
+
+## When it is a false alarm
+Longer completions or episodes are slower per step, not per token. Off-policy methods act at random, and fast, before
+their first update. Evaluation and saving that the clock includes.
+
+## Fix
+- Look at the time of each phase from that step on: the one that grew names the place.
+- Look for another process on the machine, a worker that died, a disk or a sandbox that is full, thermal limits.
+- Set a timeout for tools and environments, and start more workers.
+
+## Smallest experiment
+Restart from the last checkpoint on the same machine: a speed that returns was the machine or a leak; one that does
+not is the data (length, turns) of this stage.
+
+## References
+https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
+https://stable-baselines3.readthedocs.io/en/master/common/logger.html
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.stats.onset import onset
+from firstbreak.words import number, percent
+
+STRETCHES = 40
+
+
+def detect(
+    throughput_tok_s: Series | None = None,
+    throughput_tok_s_gpu: Series | None = None,
+    throughput_sps_instant: Series | None = None,
+    throughput_gen_tok_s: Series | None = None,
+    throughput_train_tok_s: Series | None = None,
+    throughput_sps: Series | None = None,
+    throughput_fps: Series | None = None,
+    *,
+    loss: float = 0.3,
+    heavy: float = 0.5,
+    min_points: int = 20,
+) -> Finding | NotMeasured | None:
+    instant = (
+        throughput_tok_s,
+        throughput_tok_s_gpu,
+        throughput_sps_instant,
+        throughput_gen_tok_s,
+        throughput_train_tok_s,
+    )
+    averaged = [_of_each_stretch(s.finite) for s in (throughput_sps, throughput_fps) if s is not None]
+    speeds = [s.finite for s in instant if s is not None] + averaged
+    speed = next((s for s in speeds if len(s) >= min_points), None)
+    if speed is None:
+        return NotMeasured(f"no speed is logged for {min_points} steps")
+    before, now = float(np.median(speed.head(0.5).values)), float(np.median(speed.tail(0.2).values))
+    if now > (1 - loss) * before:
+        return None
+    began = onset(speed, direction=-1, kinds=("level", "ramp"))
+    if began is None:
+        return None
+    lost = 1 - now / before
+    return Finding(
+        message=(
+            f"{speed.name} fell by {percent(lost)}, from {number(before)} to {number(now)}, at step {number(began.step)}; "
+            "look which phase of the step grew there"
+        ),
+        severity=Severity.WARNING if lost >= heavy else Severity.NOTICE,
+        confidence=Confidence.HIGH if began.p < 0.01 else Confidence.MEDIUM,
+        metric=speed.name,
+        onset=began.step,
+        interval=began.interval,
+        evidence=(
+            Evidence(text=f"{number(before)} before, {number(now)} now", series=speed, since=began.step, level=before),
+        ),
+        facts={"lost": lost},
+    )
+
+
+def _of_each_stretch(average: Series) -> Series:
+    """The speed of each stretch, from an average since the start: the time so far is the steps over that average.
+
+    The first stretch is left out: it holds compilation, and the random acting of off-policy methods.
+    """
+    usable = (average.values > 0) & (average.steps > 0)
+    steps, times = average.steps[usable], average.steps[usable] / average.values[usable]
+    edges = np.unique(np.linspace(0, len(steps) - 1, STRETCHES + 1).astype(int)) if len(steps) else np.zeros(0, int)
+    length, duration = np.diff(steps[edges]), np.diff(times[edges])
+    keep = (duration > 0) & (length > 0)
+    return replace(average, steps=steps[edges[:-1]][keep], values=length[keep] / duration[keep])
