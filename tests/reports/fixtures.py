@@ -31,10 +31,12 @@ from firstbreak.model import (
     Weight,
 )
 
+#: Code that would give the page's root element the id "broken", tried in every way a log could try it.
 HOSTILE = (
-    "<script>window.broken=1</script><img src=x onerror=window.broken=1>\"' onload=window.broken=1 x='"
-    "</style></svg></title>[bold red]|`**[x](javascript:alert(1))**`|\x1b[31m\x1b]0;owned\x07\r\n# heading\n"
-    "\u202ereversed\u202c \x9b2J \udcff &amp; https://evil.example/x ```\u2028{{7*7}} 日本語"
+    "<script>document.documentElement.id='broken'</script><img src=x onerror=\"document.documentElement.id='broken'\">"
+    "\"' onload=document.documentElement.id='broken' x='</style></svg></title>[bold red]|`**[x](javascript:alert(1))**`|"
+    "\x1b[31m\x1b]0;owned\x07\r\n# heading\n\u202ereversed\u202c \x9b2J \udcff &amp; "
+    "https://evil.example/x ```\u2028{{7*7}} 日本語"
 )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.constrain import Constrain
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -151,12 +152,16 @@ class _Report:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         how = look(options.max_width, unicode=not options.ascii_only)
-        for section in story.sections(self.dx):
-            if section is not Section.VERDICT:
-                yield Text()
-                if section is not Section.DO_FIRST:
-                    yield how.text(section.heading, "bold underline")
-            yield from _SECTIONS[section](self.dx, how)
+        yield Constrain(Group(*_parts(self.dx, how)), how.width)
+
+
+def _parts(dx: Diagnosis, how: Look) -> Iterator[RenderableType]:
+    for section in story.sections(dx):
+        if section is not Section.VERDICT:
+            yield Text()
+            if section is not Section.DO_FIRST:
+                yield how.text(section.heading, "bold underline")
+        yield from _SECTIONS[section](dx, how)
 
 
 def _verdict(dx: Diagnosis, how: Look) -> Iterator[RenderableType]:

@@ -1,0 +1,168 @@
+"""The terminal, the page and the Markdown tell the same facts in the same order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from html.parser import HTMLParser
+
+import pytest
+
+from firstbreak.model import Diagnosis, Evidence, Finding, Interval, Link, RankedCause
+from firstbreak.reports import html, markdown, story, terminal
+from firstbreak.words import percent
+from tests.reports import fixtures
+
+
+def facts(dx: Diagnosis) -> Iterator[str]:
+    """Everything that a report has to say, in the order in which it has to say it."""
+    yield from (dx.verdict.summary, dx.verdict.do_first)
+    yield from (f"{story.link_word(link)} ({status}): {why}" for link, status, why in story.link_reasons(dx))
+    yield from (fact.text for fact in (*story.first_break(dx), *story.outlook(dx)))
+    for outcome in dx.findings:
+        assert outcome.finding is not None
+        yield from (outcome.detector, *story.finding_facts(dx, outcome), outcome.finding.message)
+        yield from (story.caption(exhibit) for exhibit in story.exhibits(dx, outcome.finding))
+    for cause in story.remedies(dx):
+        yield from (cause.title, *cause.fix)
+        if cause.experiment is not None:
+            yield from (fact.text for fact in story.experiment(dx.run, cause.experiment))
+    yield from dx.expected
+    yield from (fact.text for fact in story.blind_links(dx))
+    yield from (*story.blind_rest(dx), *story.damage(dx))
+    yield from (fact.text for fact in story.read(dx))
+
+
+class _Text(HTMLParser):
+    """What a reader of the page reads."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[str] = []
+        self._inside: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag != "meta":
+            self._inside.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        self._inside.pop()
+
+    def handle_data(self, data: str) -> None:
+        if not {"style", "title", "svg"} & set(self._inside):
+            self.seen.append(data)
+
+
+def from_html(dx: Diagnosis) -> str:
+    parser = _Text()
+    parser.feed(html.render(dx))
+    return "".join(parser.seen)
+
+
+def from_markdown(dx: Diagnosis) -> str:
+    return re.sub(r"\\(?=\W|_)|\*\*|`", "", markdown.render(dx))
+
+
+REPORTS: dict[str, Callable[[Diagnosis], str]] = {
+    "terminal": lambda dx: terminal.render(dx, width=100),
+    "html": from_html,
+    "markdown": from_markdown,
+}
+
+
+def squeeze(text: str) -> str:
+    return re.sub(r"\s+", "", text)
+
+
+@pytest.mark.parametrize("report", sorted(REPORTS))
+def test_every_fact_is_told_in_order(calm: Diagnosis, report: str) -> None:
+    text, place = squeeze(REPORTS[report](calm)), 0
+    for fact in facts(calm):
+        found = text.find(squeeze(fact).replace("`", "").replace("**", ""), place)
+        assert found >= 0, f"missing or out of order: {fact!r}"
+        place = found
+
+
+@pytest.mark.parametrize("report", sorted(REPORTS))
+def test_every_cause_stands_with_its_probability(calm: Diagnosis, report: str) -> None:
+    text = squeeze(REPORTS[report](calm))
+    for cause in story.causes(calm):
+        at = text.find(squeeze(percent(cause.probability)))
+        assert at >= 0
+        assert squeeze(cause.title) in text[at:]
+
+
+@pytest.mark.parametrize("report", sorted(REPORTS))
+def test_weights_stand_beside_their_evidence_and_add_up(report: str) -> None:
+    dx = fixtures.nan_ridden()
+    text = squeeze(REPORTS[report](dx)).replace("−", "-").replace("|", "")
+    assert [len(story.ledger(cause).rows) for cause in story.argued(dx)] == [3, 2]
+    for cause in story.argued(dx):
+        ledger = story.ledger(cause)
+        assert ledger.total == round(sum(weight for weight, _ in ledger.rows), 2)
+        for weight, said in ledger.rows:
+            assert squeeze(f"{weight:+.2f}{said}") in text
+        assert f"{ledger.total:+.2f}total" in text
+
+
+def test_a_long_ledger_still_adds_up() -> None:
+    weights = tuple(fixtures.weighs(f"finding{i}", 1.234 / (i + 1) * (-1) ** i) for i in range(30))
+    cause = RankedCause(id="x", title="x", link=Link.REWARD, probability=1.0, evidence=weights)
+    ledger = story.ledger(cause)
+    assert ledger.rows[-1][1] == "22 smaller ones"
+    assert round(sum(weight for weight, _ in ledger.rows), 2) == ledger.total
+    assert ledger.total == pytest.approx(sum(weight.weight for weight in weights), abs=0.15)
+
+
+def test_a_healthy_report_is_short_and_makes_no_case() -> None:
+    dx = fixtures.healthy()
+    assert len(terminal.render(dx).splitlines()) < 50
+    assert "Why" not in terminal.render(dx)
+    assert set(story.sections(dx)) == {
+        story.Section.VERDICT,
+        story.Section.DO_FIRST,
+        story.Section.LOOP,
+        story.Section.OUTLOOK,
+        story.Section.CAUSES,
+        story.Section.EXPECTED,
+        story.Section.READ,
+    }
+
+
+def test_a_blind_report_says_so_and_how_to_see() -> None:
+    text = terminal.render(fixtures.cannot_tell(), width=100)
+    assert "no break seen; 8 of 10 links not measured" in text
+    assert "log the reward's mean and spread for each step" in text
+
+
+def test_an_onset_on_another_axis_is_not_marked() -> None:
+    """Step 193 of the trainer is no place on a curve that counts episodes."""
+    dx = fixtures.grpo_truncation()
+    finding = dx.findings[0].finding
+    assert finding is not None
+    episodes = fixtures.curve("reward.episode", fixtures.noise(50), axis="episode")
+    elsewhere = Finding(
+        message="",
+        severity=finding.severity,
+        metric=finding.metric,
+        onset=193,
+        evidence=(Evidence(text="", series=episodes), *finding.evidence),
+    )
+    other, own = story.exhibits(dx, elsewhere)[:2]
+    assert other.onset is None
+    assert own.onset == 193
+
+
+@pytest.mark.parametrize(
+    ("onset", "interval", "said"),
+    [
+        (5.0, (4.0, 7.0), "step 5 (between 4 and 7)"),
+        (5.0, None, "step 5"),
+        (None, (4.0, 7.0), "step between 4 and 7"),
+        (5.0, (5.0, 5.0), "step 5"),
+        (5.0, (4.0, float("inf")), "step 5 (not before 4)"),
+        (None, None, ""),
+    ],
+)
+def test_a_time_is_as_precise_as_it_is_known(onset: float | None, interval: Interval | None, said: str) -> None:
+    assert story.when("step", onset, interval) == said

@@ -1,0 +1,82 @@
+"""Markdown: what a log says is text, wherever it stands."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from firstbreak.model import Diagnosis
+from firstbreak.reports import markdown
+from firstbreak.reports.text import visible
+from tests.reports import fixtures
+
+PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+
+
+def tokens(text: str) -> list[Token]:
+    parsed = PARSER.parse(text)
+    return parsed + [child for token in parsed for child in token.children or ()]
+
+
+def read(text: str) -> str:
+    return "".join(token.content for token in tokens(text) if token.type in ("text", "code_inline", "text_special"))
+
+
+def test_a_hostile_log_adds_no_structure() -> None:
+    hostile = fixtures.hostile()
+    allowed = {
+        "paragraph",
+        "heading",
+        "table",
+        "thead",
+        "tbody",
+        "tr",
+        "td",
+        "th",
+        "bullet_list",
+        "list_item",
+        "strong",
+        "em",
+    }
+    kinds = {token.type.removesuffix("_open").removesuffix("_close") for token in tokens(markdown.render(hostile))}
+    assert kinds <= allowed | {"inline", "text", "text_special", "code_inline", "fence"}
+    assert visible(fixtures.HOSTILE).split()[0] in read(markdown.render(hostile))
+
+
+def test_a_hostile_log_has_the_headings_of_a_calm_one() -> None:
+    def headings(dx: Diagnosis) -> list[str]:
+        parsed = PARSER.parse(markdown.render(dx))
+        return [
+            parsed[i + 1].content
+            for i, token in enumerate(parsed)
+            if token.type == "heading_open" and token.tag == "h2"
+        ]
+
+    dx = fixtures.hostile()
+    calm = dataclasses.replace(dx, run=dataclasses.replace(dx.run, path="a", notes=("b",)))
+    assert headings(dx) == headings(calm)
+
+
+@given(st.text(st.characters(min_codepoint=32, max_codepoint=126)).map(str.strip).filter(bool))
+def test_any_text_reads_as_itself(text: str) -> None:
+    single = " ".join(text.split())
+    assert read(markdown.prose(single)) == single
+    assert read(f"- {markdown.prose(single)}") == single
+    assert read(f"| a |\n|---|\n| {markdown.prose(single)} |") == "a" + single
+    assert read(f"x {markdown.code(single)}") == "x " + single
+
+
+@pytest.mark.parametrize("text", ["http://a.example", "https://a.example/x_y", "www.a.example", "me@a.example"])
+def test_addresses_are_not_links(text: str) -> None:
+    """GitHub turns bare addresses into links; an escaped character in the middle keeps it from doing so."""
+    assert "\\" in markdown.prose(text)
+    assert read(markdown.prose(text)) == text
+
+
+def test_names_with_underscores_stay_readable() -> None:
+    assert markdown.prose("set max_completion_length") == "set max_completion_length"
