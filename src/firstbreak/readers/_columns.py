@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,10 @@ from firstbreak.readers import Curve
 
 #: Objects under these names are hyperparameters that the writer repeats in every row, not metrics.
 CONFIG_NAMES = frozenset({"config", "hyperparameters", "hyperparams", "hparams", "params", "args"})
+_SPELLED_OUT = frozenset({"NaN", "nan", "Infinity", "-Infinity", "inf", "-inf"})  # writers whose JSON has no NaN
 _VARIES = object()
+_NONE = type(None)
+_NUMBERS = frozenset({float, int, bool, _NONE})
 
 
 class Columns:
@@ -40,6 +43,26 @@ class Columns:
         cells[0].append(index)
         cells[1].append(value)
 
+    def add_records(self, records: Sequence[Mapping[str, Any]], index: np.ndarray) -> None:
+        """Adds whole records, a column at a time; `index` has shape (len(records),)."""
+        for name in dict.fromkeys(name for keys in dict.fromkeys(map(tuple, records)) for name in keys):
+            self.add_column(name, [record.get(name) for record in records], index)
+
+    def add_column(self, name: str, column: Sequence[Any], index: np.ndarray) -> None:
+        """Adds one name's cells, whatever they hold; None is absent."""
+        types = set(map(type, column))
+        if types <= _NUMBERS:
+            try:
+                values = np.array(column, dtype=float)
+            except OverflowError:  # an integer beyond 1e308
+                pass
+            else:
+                present = slice(None) if _NONE not in types else np.array([value is not None for value in column])
+                self.extend(name, index[present], values[present])
+                return
+        for at, value in zip(index, column, strict=True):
+            self.add_object(name, at, value)
+
     def add_text(self, name: str, value: str) -> None:
         """Notes a text: a name that holds one and the same text in every row is a fact about the run."""
         if self._text.setdefault(name, value) != value:
@@ -56,6 +79,8 @@ class Columns:
             self._add_leaf(name, index, value)
 
     def _add_leaf(self, name: str, index: float, value: Any) -> None:
+        if isinstance(value, str) and value in _SPELLED_OUT:
+            value = float(value)
         if isinstance(value, (int, float)):
             self.add(name, index, _as_float(value))
         elif isinstance(value, str):

@@ -23,8 +23,6 @@ SUFFIXES = {".jsonl", ".ndjson"}
 
 _LOG_NAMES = frozenset({"result.json", "progress.json", "metrics.json", "log.json"})
 _PEEK = 1 << 20
-_NONE = type(None)
-_NUMBERS = frozenset({float, int, bool, _NONE})
 
 Record = dict[str, Any]
 
@@ -105,8 +103,7 @@ class _Log:
         if self.enveloped:
             index = np.array([record["step"] for record in records], dtype=float)
             records = [record["data"] for record in records]
-        for name in dict.fromkeys(name for keys in dict.fromkeys(map(tuple, records)) for name in keys):
-            self._add_column(name, [record.get(name) for record in records], index)
+        self.columns.add_records(records, index)
         self.rows += len(records)
 
     def _parse(self, lines: list[bytes]) -> list[Record]:
@@ -121,21 +118,6 @@ class _Log:
                 except ValueError:
                     self.broken.append(number)
         return [record for record in records if isinstance(record, dict)]
-
-    def _add_column(self, name: str, column: list[Any], index: np.ndarray) -> None:
-        """Adds one name's values of all records; None is absent."""
-        types = set(map(type, column))
-        if types <= _NUMBERS:
-            try:
-                values = np.array(column, dtype=float)
-            except OverflowError:  # an integer beyond 1e308
-                pass
-            else:
-                present = slice(None) if _NONE not in types else np.array([value is not None for value in column])
-                self.columns.extend(name, index[present], values[present])
-                return
-        for at, value in zip(index, column, strict=True):
-            self.columns.add_object(name, at, value)
 
     def recording(self) -> Recording:
         recording = Recording(

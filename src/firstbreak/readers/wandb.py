@@ -7,7 +7,6 @@ index and the dialect chooses the axis.
 
 from __future__ import annotations
 
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -190,10 +189,9 @@ class _Run:
             cells.values.clear()
 
     def _add(self, name: str, rows: np.ndarray, values: list[Any]) -> None:
-        if set(map(type, values)) <= {int, float}:
-            with suppress(OverflowError):  # an integer beyond 1e308
-                self.columns.extend(name, rows, np.array(values, dtype=float))
-                return
+        if dict not in map(type, values):
+            self.columns.add_column(name, values, rows)
+            return
         for row, value in zip(rows, values, strict=True):
             if not isinstance(value, dict):
                 self.columns.add_object(name, row, value)
