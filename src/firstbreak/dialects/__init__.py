@@ -3,26 +3,266 @@
 A dialect is a module with
 
     TITLE: str                         the trainer's name as people write it
-    MARKS: frozenset[str]              raw names that only this trainer writes; two or more of them (or one STRONG mark) choose it
-    NAMES: dict[str, str | Name]       raw name -> canonical signal; `<x>` in a raw name matches one component and fills `<x>` in the signal
-    AXIS: tuple[str, ...]              raw names of the step axis of tables, the best first
-    ALGORITHM(curves, config) -> str | None
-    CONFIG: dict[str, str]             this trainer's option -> canonical hyperparameter (see hyperparameters.py)
-    DEFAULTS: dict[str, Any]           canonical hyperparameter -> the trainer's default, used only where the run does not say
-    LOG: dict[str, str]                canonical signal -> how to make this trainer log it (its own option), for "not measured" messages
+    NAMES: dict[str, str | Name]       raw name -> canonical signal; `<x>`, `<path:x>`, `<int:x>` and `<stat>` in a raw name
+                                       match a part of it and fill the same placeholder in the signal (see _table.py)
+    MARKS: frozenset[str]              raw names that hardly any other trainer writes; two of them choose the dialect
 
-Unknown names are kept and listed, never dropped in silence.
+and, where there is something to say,
+
+    STRONG: tuple[frozenset[str], ...] names that choose the dialect where they occur together
+    CONFIG_MARKS: frozenset[str]       options that hardly any other trainer has; they count like MARKS
+    PREFIXES: dict[str, str]           what loggers put before names -> "" (nothing new), "eval" (held-out data) or "@part"
+    NOT_CONVERTED: dict[str, str]      raw names that are known and carry no usable number -> why
+    AXIS: tuple[str, ...]              raw names of the step axis of tables, the best first
+    CONFIG: dict[str, str]             this trainer's option -> canonical hyperparameter (see hyperparameters.py); where
+                                       several options have one meaning, today's name first
+    DEFAULTS: dict[str, dict[str, Any]]  algorithm ("" for all) -> canonical hyperparameter -> the trainer's default, used
+                                       only where the run does not say
+    LOG: dict[str, str]                canonical signal -> how to make this trainer log it (its own option)
+    def context(names) -> dict[str, str | Name]              names that mean something else beside these others
+    def algorithm(names, config) -> str | None               "grpo", "ppo", ... in lower case
+    def refine(values, names, config) -> dict[str, Any]      canonical hyperparameters that are more than a renamed option
+
+Where one signal is logged several times over (per environment, data set, layer, critic), the name of a part is
+`signal@part`; see signals.py. Unknown names are kept and listed, never dropped in silence.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import importlib
+import pkgutil
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+from functools import cache, lru_cache
+from importlib.metadata import entry_points
+from types import ModuleType
+from typing import Any
+
+from firstbreak.dialects._table import Name, Table
+from firstbreak.signals import evaluation, lookup
+
+__all__ = [
+    "Name",
+    "algorithm",
+    "axes",
+    "axis_kind",
+    "choose",
+    "dialects",
+    "how_to_log",
+    "not_converted",
+    "trainer_name",
+    "translate",
+    "understand",
+]
+
+ENOUGH = 2  #: marks that it takes to choose a dialect
 
 
-@dataclass(frozen=True)
-class Name:
-    """What a raw name really is. `value * scale` is in the canonical unit and sign of `signal`."""
+@cache
+def dialects() -> Mapping[str, ModuleType]:
+    """Dialect by name: every module of this folder and every entry point of the group firstbreak.dialects."""
+    names = [f"{__name__}.{m.name}" for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_")]
+    names += [entry.value for entry in entry_points(group="firstbreak.dialects")]
+    return {name.rpartition(".")[2]: importlib.import_module(name) for name in sorted(names)}
 
-    signal: str
-    scale: float = 1.0
-    note: str = ""  #: estimator, window, floor, clamp: whatever changes how the number may be read
+
+def choose(names: Collection[str], config: Mapping[str, Any], trainer: str | None = None) -> ModuleType:
+    """The dialect of the trainer that wrote these names; `generic` where no trainer is recognised.
+
+    Raises ValueError where `trainer` is given and there is no such dialect.
+    """
+    known = dialects()
+    if trainer is not None:
+        if trainer not in known:
+            raise ValueError(f"no trainer is called {trainer!r}; known: {', '.join(known)}")
+        return known[trainer]
+    cleaned = {_clean(name) for name in names}
+    scores = {name: _score(name, cleaned, config) for name in known}
+    best = max(scores.values())
+    tied = [name for name, score in scores.items() if score == best]
+    if best < ENOUGH:
+        return known["generic"]
+    return known[max(tied, key=lambda name: sum(_own(raw, name) is not None for raw in cleaned))]
+
+
+def _score(dialect: str, names: Collection[str], config: Mapping[str, Any]) -> int:
+    """Marks of a dialect that a run bears."""
+    module = dialects()[dialect]
+    bare = {short for name in names for short in _spellings(name, dialect)}
+    marks = sum(_marks(dialect).get(name) is not None for name in bare)
+    together = sum(strong <= bare for strong in _strong(module))
+    options = sum(option in config for option in _options(module))
+    return marks + options + ENOUGH * together
+
+
+def _strong(module: ModuleType) -> tuple[frozenset[str], ...]:
+    return getattr(module, "STRONG", ())
+
+
+def _options(module: ModuleType) -> frozenset[str]:
+    return getattr(module, "CONFIG_MARKS", frozenset())
+
+
+@cache
+def _marks(dialect: str) -> Table:
+    return Table(dict.fromkeys(dialects()[dialect].MARKS, "mark"))
+
+
+@cache
+def _names(dialect: str) -> Table:
+    return Table(dialects()[dialect].NAMES)
+
+
+@cache
+def _refused(dialect: str) -> Table:
+    reasons = getattr(dialects()[dialect], "NOT_CONVERTED", {})
+    return Table({raw: Name("refused", note=reason) for raw, reason in reasons.items()})
+
+
+@cache
+def _prefixes(dialect: str) -> list[tuple[re.Pattern[str], str]]:
+    prefixes = getattr(dialects()[dialect], "PREFIXES", {})
+    return [
+        (
+            re.compile(re.sub(r"<(\w+)>", r"(?P<\1>[^/]+)", re.escape(prefix))),
+            effect.replace("<", "{").replace(">", "}"),
+        )
+        for prefix, effect in prefixes.items()
+    ]
+
+
+def translate(name: str, dialect: ModuleType) -> Name | None:
+    """What a raw name means in this dialect: exact, then by pattern, then behind a known prefix, then generic.
+
+    None where it is not known, and where it is known to carry no usable number (see `not_converted`).
+    """
+    return _translate(name, _short(dialect))
+
+
+@lru_cache(maxsize=65536)
+def _translate(name: str, dialect: str) -> Name | None:
+    raw = _clean(name)
+    own = _own(raw, dialect)
+    if own is not None or dialect == "generic" or not_converted(raw, dialects()[dialect]):
+        return own
+    generic = dialects()["generic"]
+    return None if generic.ambiguous(raw) else generic.translate(raw)
+
+
+def _own(raw: str, dialect: str) -> Name | None:
+    """What a cleaned name means to the trainer itself."""
+    if dialect == "generic":
+        return dialects()["generic"].translate(raw)  # type: ignore[no-any-return]
+    if any(_refused(dialect).get(short) for short in _spellings(raw, dialect)):
+        return None
+    return _behind_prefix(raw, dialect, _names(dialect))
+
+
+def _behind_prefix(raw: str, dialect: str, table: Table) -> Name | None:
+    """The name itself, else what stands behind a prefix, else a pattern that fits the name with its prefix."""
+    if exact := table.exact(raw):
+        return exact
+    for short, effect in _unprefixed(raw, dialect):
+        if found := table.get(short):
+            return _with(found, effect)
+    return table.get(raw)
+
+
+def _unprefixed(raw: str, dialect: str) -> Iterator[tuple[str, str]]:
+    """The name without each prefix that it bears, with the effect of that prefix."""
+    for pattern, effect in _prefixes(dialect):
+        if match := pattern.match(raw):
+            yield raw[match.end() :], effect.format(**match.groupdict())
+
+
+def _spellings(raw: str, dialect: str) -> list[str]:
+    return [raw, *(short for short, _ in _unprefixed(raw, dialect))]
+
+
+def _with(name: Name, effect: str) -> Name:
+    if effect == "eval":
+        return replace(name, signal=evaluation(name.signal))
+    if effect.startswith("@"):
+        return replace(name, signal=f"{name.signal}{effect}" if "@" not in name.signal else name.signal)
+    return name
+
+
+def understand(names: Collection[str], dialect: ModuleType) -> dict[str, Name]:
+    """Every raw name that is understood, in the order given, with its meaning among all the others:
+
+    - where a trainer uses one word for two things, the other names tell which (`context` of the dialect);
+    - a slice that stands alone stands for the whole: where only one data set is evaluated, `eval.accuracy@gsm8k` is
+      `eval.accuracy`.
+    """
+    cleaned = {name: _clean(name) for name in names}
+    context = getattr(dialect, "context", None)
+    special = Table(context(set(cleaned.values()))) if context else None
+    found: dict[str, Name] = {}
+    for name, raw in cleaned.items():
+        meaning = (special and _behind_prefix(raw, _short(dialect), special)) or translate(name, dialect)
+        if meaning is not None:
+            found[name] = meaning
+    parts: defaultdict[str, set[str]] = defaultdict(set)
+    for meaning in found.values():
+        parts[meaning.signal.partition("@")[0]].add(meaning.signal)
+    alone = {next(iter(signals)): whole for whole, signals in parts.items() if len(signals) == 1}
+    return {name: replace(n, signal=alone[n.signal]) if n.signal in alone else n for name, n in found.items()}
+
+
+def not_converted(name: str, dialect: ModuleType) -> str | None:
+    """Why a name that this trainer is known to write carries no usable number; None where that is not so."""
+    short = _short(dialect)
+    refused = (_refused(short).get(raw) for raw in _spellings(_clean(name), short))
+    return next((r.note for r in refused if r), None)
+
+
+def axes(dialect: ModuleType) -> tuple[str, ...]:
+    """Raw names that a table's step axis may have, the best first."""
+    return tuple(dict.fromkeys((*getattr(dialect, "AXIS", ()), *dialects()["generic"].AXIS)))
+
+
+_AXIS_KINDS = (
+    ("env_steps", re.compile(r"time_?steps?|env|interact|frames|agent_steps|actor_steps|num_steps|global_step$", re.I)),
+    ("iteration", re.compile(r"iter|rollout", re.I)),
+    ("episode", re.compile(r"episode", re.I)),
+    ("epoch", re.compile(r"epoch", re.I)),
+)
+
+
+def axis_kind(axis: str) -> str:
+    """What one unit of a step axis is: "env_steps", "iteration", "episode", "epoch" or "step"."""
+    return next((kind for kind, pattern in _AXIS_KINDS if pattern.search(axis)), "step")
+
+
+def trainer_name(dialect: ModuleType) -> str | None:
+    """The dialect's name, None where no trainer was recognised."""
+    name = _short(dialect)
+    return None if name == "generic" else name
+
+
+def algorithm(dialect: ModuleType, names: Collection[str], config: Mapping[str, Any]) -> str | None:
+    """The algorithm, in lower case, where the names or the configuration tell it."""
+    infer = getattr(dialect, "algorithm", None)
+    return infer({_clean(name) for name in names}, config) if infer else None
+
+
+def how_to_log(trainer: str | None, signal: str) -> str:
+    """The trainer's own option that makes it log a signal; "" where none is known."""
+    if trainer is None or trainer not in dialects():
+        trainer = "generic"
+    log: Mapping[str, str] = getattr(dialects()[trainer], "LOG", {})
+    found = lookup(signal)
+    stem = re.sub(r"\.(k[123]|mean|min|max|std|p\d+)$", "", signal.partition("@")[0])
+    candidates = (signal, found.family if found else "", f"{stem}.mean", stem)
+    return next((log[c] for c in candidates if c in log), "")
+
+
+def _short(dialect: ModuleType) -> str:
+    return dialect.__name__.rpartition(".")[2]
+
+
+def _clean(name: str) -> str:
+    """`rewards / f / mean` of a notebook's table is `rewards/f/mean`."""
+    return re.sub(r"\s*/\s*", "/", name.strip())

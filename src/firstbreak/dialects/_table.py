@@ -1,0 +1,69 @@
+"""Raw names with placeholders -> canonical names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from firstbreak.signals import STATISTICS, lookup
+
+
+@dataclass(frozen=True)
+class Name:
+    """What a raw name really is. `value * scale` is in the canonical unit and sign of `signal`."""
+
+    signal: str
+    scale: float = 1.0
+    note: str = ""  #: estimator, window, floor, clamp: whatever changes how the number may be read
+
+
+_SPELLINGS = {s: s for s in STATISTICS} | {"avg": "mean", "average": "mean", "median": "p50"}
+_PLACEHOLDER = re.compile(r"<(?:(path|int):)?(\w+)>")
+_GROUPS = {None: "([^/]+)", "path": "(.+)", "int": r"(\d+)"}
+_STATISTIC = f"({'|'.join(sorted(_SPELLINGS, key=len, reverse=True))})"
+
+
+class Table:
+    """Raw name -> Name. Exact names come first, then patterns, the one with most literal text first.
+
+    In a pattern `<x>` stands for a part without "/", `<path:x>` for any text, `<int:x>` for digits and `<stat>` for a
+    statistic (mean, avg, max, p90, ...), and the same `<x>` in the signal is filled with what was found.
+    """
+
+    def __init__(self, names: Mapping[str, str | Name]) -> None:
+        entries = {raw: Name(name) if isinstance(name, str) else name for raw, name in names.items()}
+        self._exact = {raw: _canonical(name) for raw, name in entries.items() if "<" not in raw}
+        patterns = sorted((raw for raw in entries if "<" in raw), key=lambda raw: -len(_PLACEHOLDER.sub("", raw)))
+        self._slots = [([m[2] for m in _PLACEHOLDER.finditer(raw)], entries[raw]) for raw in patterns]
+        # One alternation for all patterns; the name of the group that closed last says which of them matched.
+        self._any = re.compile("|".join(f"(?P<_{i}>{_regex(raw)})" for i, raw in enumerate(patterns)) or "(?!)")
+
+    def exact(self, raw: str) -> Name | None:
+        """What `raw` means where the table holds this very name."""
+        return self._exact.get(raw)
+
+    def get(self, raw: str) -> Name | None:
+        """What `raw` means, or None."""
+        if raw in self._exact:
+            return self._exact[raw]
+        match = self._any.fullmatch(raw)
+        if match is None or match.lastgroup is None or match.lastindex is None:
+            return None
+        slots, name = self._slots[int(match.lastgroup[1:])]
+        signal = name.signal
+        for offset, slot in enumerate(slots, start=1):
+            found = match[match.lastindex + offset]
+            signal = signal.replace(f"<{slot}>", _SPELLINGS[found] if slot == "stat" else found)
+        return _canonical(replace(name, signal=signal))
+
+
+def _regex(raw: str) -> str:
+    literals = map(re.escape, _PLACEHOLDER.split(raw)[::3])
+    groups = [_STATISTIC if m[2] == "stat" else _GROUPS[m[1]] for m in _PLACEHOLDER.finditer(raw)]
+    return "".join(part for pair in zip(literals, [*groups, ""], strict=True) for part in pair)
+
+
+def _canonical(name: Name) -> Name:
+    signal = lookup(name.signal)
+    return replace(name, signal=signal.name) if signal else name

@@ -1,0 +1,154 @@
+"""Spinning Up: progress.txt, tab separated. Losses, entropy and values are those before the update."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from typing import Any
+
+from firstbreak.dialects import Name
+
+TITLE = "Spinning Up"
+
+MARKS = frozenset(
+    {
+        "AverageEpRet",
+        "StdEpRet",
+        "MaxEpRet",
+        "MinEpRet",
+        "AverageTestEpRet",
+        "EpLen",
+        "TestEpLen",
+        "TotalEnvInteracts",
+        "AverageVVals",
+        "AverageQ1Vals",
+        "LossPi",
+        "LossV",
+        "LossQ",
+        "DeltaLossPi",
+        "DeltaLossV",
+        "ClipFrac",
+        "StopIter",
+    }
+)
+CONFIG_MARKS = frozenset({"train_pi_iters", "train_v_iters", "steps_per_epoch", "ac_kwargs"})
+
+AXIS = ("TotalEnvInteracts", "Epoch")
+
+_BEFORE = "before the update"
+
+NAMES: dict[str, str | Name] = {
+    "TotalEnvInteracts": "progress.env_steps",
+    "Epoch": "progress.iterations",
+    "Time": "time.elapsed",
+    # rewards and episodes
+    "AverageEpRet": "reward.mean",
+    "StdEpRet": "reward.std",
+    "MaxEpRet": "reward.max",
+    "MinEpRet": "reward.min",
+    "EpLen": "episode.length",
+    "AverageTestEpRet": "eval.reward",
+    "StdTestEpRet": "eval.reward.std",
+    "MaxTestEpRet": "eval.reward.max",
+    "MinTestEpRet": "eval.reward.min",
+    "TestEpLen": "eval.episode_length",
+    # the policy update
+    "LossPi": Name("policy.loss", note=f"{_BEFORE}: near 0 by construction with normalised advantages"),
+    "DeltaLossPi": "policy.loss.delta",
+    "KL": Name("kl.old.k1", note="full batch, last policy iteration"),
+    "ClipFrac": Name("policy.clip_fraction", note="last policy iteration"),
+    "StopIter": "policy.stop_iter",
+    "BacktrackIters": "policy.backtrack_iters",
+    # the critic
+    "LossV": Name("value.loss", note=f"squared error, {_BEFORE}"),
+    "LossQ": "value.loss",
+    "DeltaLossV": "value.loss.delta",
+    "AverageVVals": "value.mean",
+    "StdVVals": "value.std",
+    "MaxVVals": "value.max",
+    "MinVVals": "value.min",
+    "AverageQVals": "value.mean",
+    "StdQVals": "value.std",
+    "MaxQVals": "value.max",
+    "MinQVals": "value.min",
+    "AverageQ1Vals": "value.mean",
+    "StdQ1Vals": "value.std",
+    "MaxQ1Vals": "value.max",
+    "MinQ1Vals": "value.min",
+    "AverageQ2Vals": "value.mean@q2",
+    "StdQ2Vals": "value.std@q2",
+    "MaxQ2Vals": "value.max@q2",
+    "MinQ2Vals": "value.min@q2",
+    # exploration
+    "Entropy": Name("policy.entropy", note=_BEFORE),
+    "AverageLogPi": Name("policy.entropy", -1.0, "minus the mean log-probability"),
+    "LogPi": Name("policy.entropy", -1.0, "minus the mean log-probability"),
+}
+
+CONFIG = {
+    "pi_lr": "learning_rate",
+    "vf_lr": "value_learning_rate",
+    "q_lr": "value_learning_rate",
+    "lr": "learning_rate",
+    "steps_per_epoch": "batch_size",
+    "batch_size": "minibatch_size",
+    "train_pi_iters": "epochs_per_batch",
+    "clip_ratio": "clip_range",
+    "target_kl": "target_kl",
+    "gamma": "gamma",
+    "lam": "gae_lambda",
+    "alpha": "entropy_coef",
+    "replay_size": "buffer_size",
+    "start_steps": "learning_starts",
+    "update_every": "train_freq",
+    "polyak": "tau",
+    "policy_delay": "policy_delay",
+    "act_noise": "action_noise",
+    "epochs": "total_epochs",
+    "env_name": "env_id",
+    "env": "env_id",
+    "seed": "seed",
+}
+
+DEFAULTS: dict[str, dict[str, Any]] = {
+    "ppo": {
+        "learning_rate": 3e-4,
+        "value_learning_rate": 1e-3,
+        "batch_size": 4000,
+        "epochs_per_batch": 80,
+        "clip_range": 0.2,
+        "target_kl": 0.01,
+        "gamma": 0.99,
+        "gae_lambda": 0.97,
+    },
+    "sac": {"learning_rate": 1e-3, "minibatch_size": 100, "entropy_coef": 0.2, "gamma": 0.99, "buffer_size": 1_000_000},
+    "td3": {"learning_rate": 1e-3, "minibatch_size": 100, "action_noise": 0.1, "gamma": 0.99, "policy_delay": 2},
+}
+
+LOG = {
+    "eval.reward": "only the off-policy methods test (num_test_episodes)",
+    "grad.norm": "not logged by Spinning Up",
+    "value.explained_variance": "not logged by Spinning Up: compare LossV with the variance of the returns",
+}
+
+
+def algorithm(names: Set[str], config: Mapping[str, Any]) -> str | None:
+    """From what only one method logs."""
+    if "ClipFrac" in names:
+        return "ppo"
+    if "BacktrackIters" in names:
+        return "trpo"
+    if names & {"AverageLogPi", "LogPi"}:
+        return "sac"
+    if "AverageQ2Vals" in names:
+        return "td3"
+    if "LossQ" in names:
+        return "ddpg"
+    return "vpg" if "LossPi" in names else None
+
+
+def refine(values: Mapping[str, Any], names: Set[str], config: Mapping[str, Any]) -> dict[str, Any]:
+    """`polyak` is what is kept of the target, `tau` what is replaced; a policy iteration takes the whole batch."""
+    refined: dict[str, Any] = {"minibatches": 1} if values.get("epochs_per_batch") else {}
+    if isinstance(kept := values.get("tau"), float):
+        refined["tau"] = round(1.0 - kept, 12)
+    return refined

@@ -1,0 +1,420 @@
+"""TRL (Hugging Face): GRPO, RLOO, PPO, DPO, KTO, Online DPO, reward models, asynchronous and experimental trainers.
+
+The Trainer writes one name in several spellings: raw in trainer_state.json (`eval_reward`), rewritten for TensorBoard
+and wandb (`eval/reward`, `train/loss`), and with headings in a notebook's progress table (`Training Loss`). Names are
+means over `logging_steps` steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from typing import Any
+
+from firstbreak.dialects import Name
+
+TITLE = "TRL"
+
+MARKS = frozenset(
+    {
+        "completions/mean_length",
+        "completions/clipped_ratio",
+        "completions/mean_terminated_length",
+        "completion_length",
+        "frac_reward_zero_std",
+        "reward_std",
+        "rewards/<func>/mean",
+        "clip_ratio/region_mean",
+        "sampling/importance_sampling_ratio/mean",
+        "profiling/<path:span>",
+        "Training Loss",
+        "Validation Loss",
+        "num_tokens",
+        "mean_token_accuracy",
+        "rewards/chosen",
+        "rewards/margins",
+        "rewards/accuracies",
+        "logps/chosen",
+        "logits/chosen",
+        "objective/kl",
+        "objective/rlhf_reward",
+        "objective/non_score_reward",
+        "policy/approxkl_avg",
+        "val/clipfrac_avg",
+        "ppo/mean_scores",
+        "ppo/policy/approxkl",
+        "ppo/returns/mean",
+        "env/reward_mean",
+        "self_distillation/<name>",
+        "weight_sync_time_s",
+        "wait_scoring_ms",
+        "train_runtime",
+        "grad_norm",
+        "learning_rate",
+    }
+)
+CONFIG_MARKS = frozenset(
+    {"num_generations", "max_completion_length", "reward_weights", "scale_rewards", "num_ppo_epochs"}
+)
+
+PREFIXES = {"train/": "", "eval/": "eval", "eval_": "eval"}
+
+AXIS = ("Step", "step", "global_step", "train/global_step", "episode", "objective/episode", "Epoch", "epoch")
+
+_INTERVAL = "mean over the logging interval"
+_KEPT = "after truncation or masking: masked samples count as 0"
+_PADDED = "padding positions are counted too"
+
+NAMES: dict[str, str | Name] = {
+    # progress and the optimizer
+    "loss": Name("loss.total", note="starts at 0 by construction in GRPO: not a measure of progress"),
+    "Training Loss": Name("loss.total", note="starts at 0 by construction in GRPO: not a measure of progress"),
+    "Validation Loss": "eval.loss",
+    "ppo/loss/total": "loss.total",
+    "aux_loss": "loss.aux",
+    "loss/xpo": "loss.xpo",
+    "grad_norm": "grad.norm",
+    "learning_rate": "lr",
+    "lr": "lr",
+    "ppo/learning_rate": "lr",
+    "entropy_coef": "entropy.coef",
+    "mixture_coef": "config.mixture_coef",
+    "epoch": "progress.epoch",
+    "Epoch": "progress.epoch",
+    "step": "progress.step",
+    "Step": "progress.step",
+    "global_step": "progress.step",
+    "episode": "progress.episodes",
+    "num_tokens": "tokens.total",
+    "num_input_tokens_seen": "tokens.total",
+    "total_flos": "perf.total_flos",
+    # rewards
+    "reward": Name("reward.mean", note="weighted sum of the reward functions"),
+    "objective/scores": Name("reward.mean", note="reward model score, after the penalty for a missing EOS"),
+    "ppo/mean_scores": "reward.mean",
+    "env/reward_mean": "reward.mean",
+    "reward_std": Name(
+        "reward.std", note="over the whole batch from v0.27 on; up to v0.26 the mean spread within groups"
+    ),
+    "ppo/std_scores": "reward.std",
+    "env/reward_std": "reward.std",
+    "rewards/<func>/mean": Name("reward.component.<func>.mean", note="before its weight"),
+    "rewards/<func>/std": Name("reward.component.<func>.std", note="over the whole batch, not within groups"),
+    "rewards/<func>": Name("reward.component.<func>.mean", note="before its weight"),
+    "frac_reward_zero_std": "reward.zero_std_frac",
+    "self_distillation/flat_group_fraction": "reward.zero_std_frac",
+    "self_distillation/group_reward_std_mean": "reward.group_std",
+    "objective/rlhf_reward": "reward.shaped.mean",
+    "objective/non_score_reward": Name("reward.kl_penalty", note="summed over the completion"),
+    "ppo/mean_non_score_reward": Name("reward.kl_penalty", note="per token"),
+    # completions
+    "completions/<stat>_length": "length.<stat>",
+    "completion_length": "length.mean",
+    "tokens/responses_len_<stat>": "length.<stat>",
+    "completions/clipped_ratio": Name("length.clipped_ratio", note="last token is neither EOS nor padding"),
+    "completions/truncated_fraction": "length.clipped_ratio",
+    "completions/mean_terminated_length": Name("length.terminated_mean", note="0 where none ended by itself"),
+    "completions/min_terminated_length": Name("length.terminated_min", note="0 where none ended by itself"),
+    "completions/max_terminated_length": Name("length.terminated_max", note="0 where none ended by itself"),
+    "val/num_eos_tokens": "length.eos_count",
+    "val/contain_eos_token": Name("length.terminated_frac", note="local rank only"),
+    "tokens/queries_len_<stat>": "length.prompt.<stat>",
+    "train_seq_len": "length.packed_max",
+    "tools/call_frequency": "tool.call_freq",
+    "tools/failure_frequency": "tool.failure_freq",
+    # divergences
+    "kl": Name("kl.ref", note="k3 in GRPO, k1 of the rollout policy in RLOO; absent where beta is 0"),
+    "loss/kl": "kl.ref",
+    "objective/kl": Name("kl.ref.seq_sum", note=f"k1 by default, summed over the completion; {_PADDED}"),
+    "objective/kl_coef": "kl.coef",
+    "beta": "kl.coef",
+    "policy/approxkl_avg": Name("kl.old.k2", note=f"{_PADDED} as zeros"),
+    "ppo/policy/approxkl": "kl.old.k2",
+    "ppo/policy/policykl": "kl.old.k1",
+    # the policy update
+    "policy_loss": Name("policy.loss", note="before the entropy bonus, with the KL term"),
+    "loss/policy_avg": "policy.loss",
+    "ppo/loss/policy": "policy.loss",
+    "clip_ratio/region_mean": Name("policy.clip_fraction", note="tokens, or sequences with sequence-level ratios"),
+    "clip_ratio": "policy.clip_fraction",
+    "policy/clipfrac_avg": "policy.clip_fraction",
+    "ppo/policy/clipfrac": "policy.clip_fraction",
+    "clip_ratio/low_<stat>": "policy.clip_fraction.low.<stat>",
+    "clip_ratio/high_<stat>": "policy.clip_fraction.high.<stat>",
+    "cispo_clip_ratio": Name("policy.clip_fraction.high", note="the cap is absolute, not 1 + epsilon"),
+    "ratio": Name("policy.ratio.mean", note="against the policy that generated"),
+    "val/ratio": Name("policy.ratio.mean", note=_PADDED),
+    "val/ratio_var": Name("policy.ratio.var", note="over minibatches, not over tokens"),
+    "vespo/phi_seq_mean": "policy.vespo_weight",
+    "ppo/policy/advantages_mean": "advantage.mean",
+    # exploration
+    "entropy": "policy.entropy",
+    "policy/entropy_avg": Name("policy.entropy", note=_PADDED),
+    "ppo/policy/entropy": "policy.entropy",
+    "objective/entropy": Name(
+        "policy.entropy_proxy.seq_sum", note="grows with length; each padding position subtracts 1"
+    ),
+    # the critic (`val` is value here, not validation)
+    "loss/value_avg": Name("value.loss", note="half of the squared error"),
+    "ppo/loss/value": "value.loss",
+    "val/clipfrac_avg": "value.clip_fraction",
+    "ppo/val/clipfrac": "value.clip_fraction",
+    "ppo/val/vpred": "value.mean",
+    "ppo/val/error": "value.error",
+    "ppo/val/var_explained": "value.explained_variance",
+    "ppo/returns/<stat>": "returns.<stat>",
+    # trainer against inference engine
+    "sampling/sampling_logp_difference/<stat>": "rollout_train.logp_absdiff.<stat>",
+    "sampling/importance_sampling_ratio/<stat>": Name("rollout_train.ratio.<stat>", note=_KEPT),
+    "self_distillation/server_logprob_abs_diff": "rollout_train.logp_absdiff.mean",
+    # preferences
+    "rewards/chosen": "pref.reward.chosen",
+    "rewards/rejected": "pref.reward.rejected",
+    "rewards/margins": "pref.reward.margin",
+    "rewards/accuracies": "pref.reward.accuracy",
+    "logps/chosen": "pref.logp.chosen",
+    "logps/rejected": "pref.logp.rejected",
+    "logits/chosen": "pref.logits.chosen",
+    "logits/rejected": "pref.logits.rejected",
+    "objective/scores_margin": "pref.score_margin",
+    "loss/dpo": "pref.loss",
+    "nll_loss": "pref.nll",
+    "mean_token_accuracy": "policy.token_accuracy",
+    # reward models
+    "accuracy": "rm.accuracy",
+    "margin": "rm.margin",
+    "mean_reward": "rm.reward.mean",
+    "min_reward": Name("rm.reward.min", note=_INTERVAL),
+    "max_reward": Name("rm.reward.max", note=_INTERVAL),
+    # time and throughput
+    "step_time": Name("time.step", note="generation included"),
+    "time/ppo/total": "time.step",
+    "weight_sync_time_s": "time.update_weights",
+    "forward_time_s": "time.forward",
+    "scoring_time_ms": Name("time.reward", 0.001),
+    "wait_scoring_ms": Name("time.wait_reward", 0.001),
+    "profiling/Time taken: <trainer>.<path:span>": "time.<span>",
+    "eps": Name("throughput.episodes_per_s", note="episodes per second, not epsilon"),
+    "training_tok/s": "throughput.train_tok_s",
+    "generation_tok_per_s": "throughput.gen_tok_s",
+    "buffer_qsize": "staleness.buffer_size",
+    "samples_per_second": "throughput.samples_per_s",
+    "steps_per_second": "throughput.steps_per_s",
+    "runtime": "time.eval",
+}
+
+NOT_CONVERTED = {
+    "completions (table)": "a table of texts, read as samples",
+    "completions": "a table of texts, read as samples",
+    "<any name via log_metric>": "a reward function may log any name: it is listed as recorded and not understood",
+    "train_loss": "the mean over the whole run, written once at the end",
+    "train_runtime": "a summary, written once at the end",
+    "train_samples_per_second": "a summary, written once at the end",
+    "train_steps_per_second": "a summary, written once at the end",
+}
+
+CONFIG = {
+    "learning_rate": "learning_rate",
+    "lr_scheduler_type": "lr_schedule",
+    "warmup_steps": "warmup_steps",
+    "weight_decay": "weight_decay",
+    "max_grad_norm": "grad_clip",
+    "per_device_train_batch_size": "minibatch_size",
+    "generation_batch_size": "batch_size",
+    "gradient_accumulation_steps": "grad_accumulation",
+    "max_steps": "total_steps",
+    "num_train_epochs": "total_epochs",
+    "num_iterations": "epochs_per_batch",
+    "num_ppo_epochs": "epochs_per_batch",
+    "ppo_epochs": "epochs_per_batch",
+    "num_mini_batches": "minibatches",
+    "beta": "kl_coef",
+    "kl_coef": "kl_coef",
+    "init_kl_coef": "kl_coef",
+    "kl_estimator": "kl_estimator",
+    "target_kl": "target_kl",
+    "target": "target_kl",
+    "epsilon": "clip_range",
+    "cliprange": "clip_range",
+    "epsilon_high": "clip_range_high",
+    "cliprange_value": "clip_range_value",
+    "delta": "dual_clip",
+    "loss_type": "loss_type",
+    "importance_sampling_level": "importance_level",
+    "num_generations": "group_size",
+    "rloo_k": "group_size",
+    "scale_rewards": "scale_rewards",
+    "normalize_advantages": "normalize_advantage",
+    "whiten_rewards": "normalize_reward",
+    "reward_weights": "reward_weights",
+    "reward_clip_range": "reward_clip",
+    "mask_truncated_completions": "mask_truncated",
+    "missing_eos_penalty": "missing_eos_penalty",
+    "gamma": "gamma",
+    "lam": "gae_lambda",
+    "vf_coef": "value_coef",
+    "entropy_coef": "entropy_coef",
+    "max_completion_length": "max_new_tokens",
+    "response_length": "max_new_tokens",
+    "max_new_tokens": "max_new_tokens",
+    "max_prompt_length": "max_prompt_tokens",
+    "max_length": "max_total_tokens",
+    "temperature": "temperature",
+    "top_p": "top_p",
+    "top_k": "top_k",
+    "min_p": "min_p",
+    "repetition_penalty": "repetition_penalty",
+    "vllm_importance_sampling_correction": "is_correction",
+    "vllm_importance_sampling_clip_max": "is_cap",
+    "vllm_importance_sampling_cap": "is_cap",
+    "max_staleness": "max_staleness",
+    "bf16": "precision",
+    "_name_or_path": "model",
+    "model_name_or_path": "model",
+    "model_name": "model",
+    "ref_model": "reference_model",
+    "dataset_name": "dataset",
+    "seed": "seed",
+    "logging_steps": "log_interval",
+    "eval_steps": "eval_interval",
+    "save_steps": "save_interval",
+}
+
+DEFAULTS: dict[str, dict[str, Any]] = {
+    "": {"grad_clip": 1.0, "weight_decay": 0.0},
+    "grpo": {
+        "learning_rate": 1e-6,
+        "kl_coef": 0.0,
+        "kl_in_reward": False,
+        "clip_range": 0.2,
+        "group_size": 8,
+        "epochs_per_batch": 1,
+        "max_new_tokens": 512,
+        "temperature": 1.0,
+        "top_p": 1.0,
+        "mask_truncated": False,
+        "scale_rewards": "group",
+        "loss_type": "dapo",
+        "importance_level": "token",
+        "is_correction": True,
+        "is_cap": 3.0,
+    },
+    "rloo": {
+        "learning_rate": 1e-6,
+        "kl_coef": 0.05,
+        "kl_in_reward": True,
+        "clip_range": 0.2,
+        "group_size": 2,
+        "epochs_per_batch": 1,
+        "max_new_tokens": 512,
+        "temperature": 1.0,
+    },
+    "ppo": {
+        "learning_rate": 3e-6,
+        "kl_coef": 0.05,
+        "kl_in_reward": True,
+        "kl_estimator": "k1",
+        "clip_range": 0.2,
+        "clip_range_value": 0.2,
+        "value_coef": 0.1,
+        "gamma": 1.0,
+        "gae_lambda": 0.95,
+        "epochs_per_batch": 4,
+        "max_new_tokens": 53,
+        "temperature": 0.7,
+    },
+    "dpo": {"learning_rate": 1e-6, "kl_coef": 0.1, "loss_type": "sigmoid"},
+    "kto": {"learning_rate": 1e-6, "kl_coef": 0.1},
+    "online_dpo": {"learning_rate": 5e-7, "kl_coef": 0.1, "max_new_tokens": 64, "temperature": 0.9},
+}
+
+LOG = {
+    "reward.mean": "every TRL reinforcement trainer logs it; set logging_steps=1",
+    "reward.component.<func>.mean": "logged per function of reward_funcs; give every function a __name__",
+    "reward.zero_std_frac": "logged as frac_reward_zero_std by GRPOTrainer from v0.18 on",
+    "reward.group_std": "use TRL's frac_reward_zero_std, or log per-group spread with log_metric in a reward function",
+    "length.clipped_ratio": "logged as completions/clipped_ratio from v0.17 on",
+    "length.terminated_mean": "logged as completions/mean_terminated_length from v0.17 on",
+    "kl.ref": "set beta > 0 in GRPOConfig (0.0 loads no reference model and logs no kl)",
+    "kl.old": "use num_iterations > 1 and read clip_ratio; GRPOTrainer logs no divergence from the old policy",
+    "policy.entropy": "logged as entropy from v0.20 on",
+    "policy.clip_fraction": "logged as clip_ratio/region_mean; stays 0 with num_iterations=1",
+    "grad.norm": "logged by every trainer; set logging_steps=1",
+    "lr": "logged by every trainer; set logging_steps=1",
+    "eval.reward": "set eval_strategy='steps', eval_steps and an eval_dataset",
+    "eval.loss": "set eval_strategy='steps', eval_steps and an eval_dataset",
+    "rollout_train.logp_absdiff.mean": "logged with use_vllm=True (sampling/sampling_logp_difference) from v0.24 on",
+    "rollout_train.ratio.mean": "set vllm_importance_sampling_correction=True with use_vllm=True",
+    "tool.call_freq": "pass tools= to GRPOTrainer",
+    "value.explained_variance": "the critic-free trainers have no value function; PPOTrainer of v0.11 logged it",
+    "time.step": "logged as step_time",
+    "tokens.step": "logged as num_tokens (cumulative)",
+    "staleness.mean": "only the asynchronous GRPO trainer has stale data; see max_staleness",
+}
+
+
+def context(names: Set[str]) -> dict[str, str | Name]:
+    """KTO and the asynchronous GRPO trainer give meanings of their own to words that the others use."""
+    bare = {_bare(name) for name in names}
+    if "rewards/chosen" in bare and "objective/scores" not in bare:
+        return {
+            "kl": Name("kl.ref_baseline", note="clamped log ratio on mismatched pairs, not a divergence of samples")
+        }
+    if bare & {"weight_sync_time_s", "wait_scoring_ms", "buffer_qsize"}:
+        return {
+            "kl": Name("kl.old", note="against the policy that generated, not the reference"),
+            "reward_std": Name("reward.group_std", note="within groups, mean over rows"),
+        }
+    return {}
+
+
+def _bare(name: str) -> str:
+    return name.removeprefix("train/").removeprefix("eval/").removeprefix("eval_")
+
+
+def algorithm(names: Set[str], config: Mapping[str, Any]) -> str | None:
+    """From the names that only one family of trainers writes."""
+    bare = {_bare(name) for name in names}
+    if any(name.startswith(("ppo/", "val/ratio", "policy/approxkl")) for name in bare):
+        return "ppo"
+    if "rewards/chosen" in bare:
+        if "objective/scores_margin" in bare:
+            return "online_dpo"
+        return "kto" if "kl" in bare else "dpo"
+    if bare & {"mean_reward", "min_reward"}:
+        return "reward"
+    if config.get("rloo_k") is not None or "RLOO" in str(config.get("trainer_class", "")):
+        return "rloo"
+    if "reward_std" in bare or config.get("num_generations") is not None:
+        return "grpo"
+    return None
+
+
+def refine(values: Mapping[str, Any], names: Set[str], config: Mapping[str, Any]) -> dict[str, Any]:
+    """`scale_rewards` was a flag before it was a word; a generation batch feeds several optimizer steps."""
+    refined: dict[str, Any] = {}
+    if isinstance(scale := values.get("scale_rewards"), bool):
+        refined["scale_rewards"] = "group" if scale else "none"
+    if values.get("precision") is True:
+        refined["precision"] = "bf16"
+    elif "precision" in values:
+        refined["precision"] = "fp16" if config.get("fp16") else "fp32"
+    if (steps := values.get("total_steps")) is not None and steps <= 0:
+        refined["total_steps"] = None  # -1: num_train_epochs decides
+    per_generation, accumulation = config.get("steps_per_generation"), values.get("grad_accumulation")
+    if per_generation and accumulation:
+        refined["minibatches"] = max(1, round(per_generation / accumulation))
+    return refined
+
+
+def older_defaults(names: Set[str], config: Mapping[str, Any]) -> dict[str, Any]:
+    """What GRPO assumed up to v0.16, which is known by its name for the mean length."""
+    if "completion_length" not in names and "train/completion_length" not in names:
+        return {}
+    return {
+        "kl_coef": 0.04,
+        "temperature": 0.9,
+        "max_new_tokens": 256,
+        "loss_type": "grpo",
+        "epochs_per_batch": 1,
+        "is_correction": False,
+    }

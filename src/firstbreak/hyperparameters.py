@@ -1,0 +1,221 @@
+"""The canonical hyperparameters, and how a trainer's recorded configuration becomes one `Config`.
+
+A dialect says which of the trainer's options carries which name (`CONFIG`), what the trainer assumes where the run says
+nothing (`DEFAULTS`), and what takes more than renaming (`refine`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType, ModuleType
+from typing import Any
+
+from firstbreak import dialects
+from firstbreak.model import Config
+
+
+@dataclass(frozen=True)
+class Hyperparameter:
+    """One entry: what it sets, and its unit."""
+
+    name: str
+    meaning: str
+    unit: str = ""
+
+
+_ROWS: tuple[tuple[str, str, str], ...] = (
+    # the step
+    ("learning_rate", "step size of the policy's optimizer, at its peak", ""),
+    ("value_learning_rate", "step size of the critic's optimizer", ""),
+    ("lr_schedule", "how the learning rate changes: constant, linear, cosine, ...", ""),
+    ("warmup_steps", "steps over which the learning rate rises to its peak", "steps"),
+    ("weight_decay", "weight decay", ""),
+    ("grad_clip", "largest gradient norm that is let through", ""),
+    ("batch_size", "samples (completions or environment steps) of one batch of data", "samples"),
+    ("minibatch_size", "samples of one optimizer step", "samples"),
+    ("minibatches", "optimizer steps in one pass over a batch of data", "count"),
+    ("epochs_per_batch", "passes over one batch of data", "count"),
+    ("updates_per_batch", "optimizer steps on one batch of data", "count"),
+    ("grad_accumulation", "backward passes of one optimizer step", "count"),
+    ("total_steps", "planned length of training, in the trainer's own steps", "steps"),
+    ("total_epochs", "planned passes over the data set", "epochs"),
+    # the trust region
+    ("clip_range", "half-width of the ratio clip (its lower side where the sides differ)", "ratio"),
+    ("clip_range_high", "upper side of the ratio clip where the sides differ", "ratio"),
+    ("clip_range_value", "half-width of the value clip", "reward"),
+    ("dual_clip", "bound on the ratio of bad actions", "ratio"),
+    ("target_kl", "divergence from the old policy at which the update stops or is adapted", "nats"),
+    ("kl_coef", "weight of the divergence from the reference model, 0 for none", ""),
+    ("kl_in_reward", "the KL penalty is part of the reward instead of the loss", "yes or no"),
+    ("kl_estimator", "estimator of the divergence from the reference model", ""),
+    ("loss_type", "how token losses become one number, or which loss it is", ""),
+    ("importance_level", "what one importance ratio covers: a token or a sequence", ""),
+    # reward and advantage
+    ("group_size", "completions of one prompt", "count"),
+    ("gamma", "discount of later rewards", ""),
+    ("gae_lambda", "lambda of generalised advantage estimation", ""),
+    ("advantage_estimator", "how advantages are made: gae, grpo, rloo, ...", ""),
+    ("normalize_advantage", "advantages are brought to unit variance over the batch", "yes or no"),
+    ("scale_rewards", "what group rewards are divided by: their spread in the group or batch, or nothing", ""),
+    ("normalize_reward", "rewards are divided by a running spread", "yes or no"),
+    ("normalize_observation", "observations are brought to unit variance", "yes or no"),
+    ("reward_clip", "largest absolute reward", "reward"),
+    ("reward_weights", "weights of the reward functions", ""),
+    ("value_coef", "weight of the value loss", ""),
+    ("mask_truncated", "completions cut at the limit are left out of the loss", "yes or no"),
+    ("missing_eos_penalty", "reward deducted from a completion without an end", "reward"),
+    ("dynamic_sampling", "prompts whose completions all score the same are replaced", "yes or no"),
+    # exploration
+    ("entropy_coef", "weight of the entropy bonus", ""),
+    ("target_entropy", "entropy that the temperature of soft actor-critic is steered to", "nats"),
+    ("exploration_fraction", "share of training over which epsilon falls", "fraction"),
+    ("exploration_initial", "epsilon at the start", "fraction"),
+    ("exploration_final", "epsilon at the end", "fraction"),
+    ("action_noise", "spread of the noise added to actions", "action units"),
+    # generation
+    ("max_new_tokens", "length limit of a completion", "tokens"),
+    ("max_prompt_tokens", "length limit of a prompt", "tokens"),
+    ("max_total_tokens", "length limit of prompt and completion together", "tokens"),
+    ("max_turns", "turn limit of a rollout", "turns"),
+    ("temperature", "sampling temperature", ""),
+    ("top_p", "nucleus sampling: probability kept", "fraction"),
+    ("top_k", "candidates kept at a token, -1 or 0 for all", "tokens"),
+    ("min_p", "least probability kept, relative to the likeliest token", "fraction"),
+    ("repetition_penalty", "penalty on repeated tokens, 1 for none", ""),
+    ("eval_temperature", "sampling temperature of the evaluation", ""),
+    # freshness
+    ("max_staleness", "most policy versions that data may be behind", "policy versions"),
+    ("recompute_logprob", "log-probabilities are computed again by the trainer before the update", "yes or no"),
+    ("use_decoupled_loss", "the clip is centred on a recomputed proximal policy", "yes or no"),
+    ("behave_weight_cap", "largest proximal over behaviour ratio", "ratio"),
+    ("is_correction", "the mismatch of engine and trainer is corrected by importance weights", ""),
+    ("is_cap", "largest trainer over engine ratio", "ratio"),
+    # environments and off-policy learning
+    ("env_id", "environment", ""),
+    ("n_envs", "environments side by side", "count"),
+    ("n_steps", "steps of each environment in one batch", "environment steps"),
+    ("n_step_returns", "steps of one bootstrapped return", "environment steps"),
+    ("buffer_size", "capacity of the replay buffer", "environment steps"),
+    ("learning_starts", "environment steps before the first update", "environment steps"),
+    ("train_freq", "environment steps between updates", "environment steps"),
+    ("gradient_steps", "updates each time there is an update", "count"),
+    ("target_update_interval", "steps between copies to the target network", "environment steps"),
+    ("tau", "share of the online network mixed into the target network", "fraction"),
+    ("policy_delay", "critic updates for each policy update", "count"),
+    # the run
+    ("model", "the model in training", ""),
+    ("reference_model", "the model that the KL penalty refers to", ""),
+    ("dataset", "training data", ""),
+    ("precision", "number format of the weights and activations", ""),
+    ("seed", "seed of the random numbers", ""),
+    ("log_interval", "steps between two points of a curve", "steps"),
+    ("eval_interval", "steps between two evaluations", "steps"),
+    ("save_interval", "steps between two checkpoints", "steps"),
+)
+
+HYPERPARAMETERS: Mapping[str, Hyperparameter] = MappingProxyType({row[0]: Hyperparameter(*row) for row in _ROWS})
+
+_COUNTS = frozenset(
+    name for name, _, unit in _ROWS if unit in ("count", "steps", "samples", "tokens", "environment steps")
+)
+_NUMBER = re.compile(r"[+-]?(\d[\d_]*\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_SCHEDULED = re.compile(r"(?:lin|linear|const|constant)_(.+)", re.IGNORECASE)
+_WORDS: Mapping[str, Any] = {"true": True, "false": False, "none": None, "null": None, "": None, "~": None}
+
+
+def canonical_config(raw: Mapping[str, Any], dialect: ModuleType, names: Collection[str] = ()) -> Config:
+    """The recorded options in canonical names, completed by the trainer's defaults.
+
+    `raw` may be nested or have keys joined with "."; `names` are the logged names, which tell versions and algorithms
+    apart. An option is found by its full key or by the end of one: `optim.lr` in `actor_rollout_ref.actor.optim.lr`.
+    """
+    flat = {key: plain(value) for key, value in _flatten(raw)}
+    options: Mapping[str, str] = getattr(dialect, "CONFIG", {})
+    by_end = _by_end(flat, options)
+    values: dict[str, Any] = {}
+    keys: dict[str, str] = {}
+    for option, name in options.items():
+        key = by_end.get(_bare(option))
+        if key is not None and name not in values and flat[key] is not None:
+            values[name], keys[name] = flat[key], key
+        keys.setdefault(name, option)
+    defaults = _defaults(dialect, set(names), flat)
+    defaulted = frozenset(defaults.keys() - values.keys())
+    values |= {name: defaults[name] for name in defaulted}
+    refine = getattr(dialect, "refine", None)
+    values |= refine(values, set(names), flat) if refine else {}
+    values = {name: _whole(name, value) for name, value in values.items() if value is not None}
+    return Config(values=_with_products(values), raw=dict(raw), defaulted=defaulted & values.keys(), keys=keys)
+
+
+def plain(value: Any) -> Any:
+    """A recorded value as plain data: `"2.5e-4"` -> 0.00025, `"lin_3e-4"` -> 0.0003 (the start), `"False"` -> False."""
+    if not isinstance(value, str):
+        return value
+    text = value.strip().strip("'\"")
+    if text.lower() in _WORDS:
+        return _WORDS[text.lower()]
+    scheduled = _SCHEDULED.fullmatch(text)
+    number = scheduled[1] if scheduled else text
+    return float(number) if _NUMBER.fullmatch(number) else value
+
+
+def _flatten(raw: Mapping[str, Any], before: str = "") -> list[tuple[str, Any]]:
+    flat: list[tuple[str, Any]] = []
+    for key, value in raw.items():
+        if isinstance(value, Mapping) and value.keys() == {"value"}:  # wandb's config.yaml wraps every option
+            value = value["value"]
+        if isinstance(value, Mapping):
+            flat += _flatten(value, f"{before}{key}.")
+        else:
+            flat.append((f"{before}{key}", value))
+    return flat
+
+
+def _bare(option: str) -> str:
+    """`--eps-clip` and `eps_clip` are one option."""
+    return option.lstrip("-").replace("-", "_").replace("/", ".")
+
+
+def _by_end(flat: Mapping[str, Any], options: Collection[str]) -> dict[str, str]:
+    """Option -> recorded key: the same key, or the one whose last parts are the option's."""
+    wanted = {_bare(option) for option in options}
+    found: dict[str, str] = {}
+    for key in sorted(flat, key=lambda k: (k.count("."), k)):
+        parts = _bare(key).split(".")
+        for start in range(len(parts)):
+            end = ".".join(parts[start:])
+            if end in wanted and (start == 0 or "." in end):
+                found.setdefault(end, key)
+    return found
+
+
+def _defaults(dialect: ModuleType, names: Collection[str], flat: Mapping[str, Any]) -> dict[str, Any]:
+    table: Mapping[str, Mapping[str, Any]] = getattr(dialect, "DEFAULTS", {})
+    algorithm = dialects.algorithm(dialect, names, flat) or ""
+    older = getattr(dialect, "older_defaults", None)
+    return {**table.get("", {}), **table.get(algorithm, {}), **(older(names, flat) if older else {})}
+
+
+def _whole(name: str, value: Any) -> Any:
+    """Counts as integers: a YAML file says `n_timesteps: !!float 1e6`."""
+    return int(value) if name in _COUNTS and isinstance(value, float) and value.is_integer() else value
+
+
+def _with_products(values: dict[str, Any]) -> dict[str, Any]:
+    """Adds `minibatches` and `updates_per_batch` where other options imply them."""
+    values = dict(values)
+
+    def number(name: str) -> float | None:
+        value = values.get(name)
+        return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+    batch, minibatch = number("batch_size"), number("minibatch_size")
+    if batch and minibatch and "minibatches" not in values:
+        values["minibatches"] = max(1, round(batch / minibatch))
+    epochs, minibatches = number("epochs_per_batch"), number("minibatches")
+    if epochs and minibatches and "updates_per_batch" not in values:
+        values["updates_per_batch"] = round(epochs * minibatches)
+    return values
