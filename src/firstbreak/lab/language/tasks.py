@@ -1,17 +1,20 @@
 """Tasks whose answers can be checked: a problem, a demonstration of it, and a grade for any completion.
 
-Every task shares one alphabet, one character a token. A completion is written `<filler><answer>`: dots may stand before
+All tasks share one alphabet, one character a token. A completion is written `<filler><answer>`: dots may stand before
 the answer (they are to this lab what a chain of thought is to a larger model), and nothing may follow it.
+
+A tenth of all problems is held out: neither the warm-up nor the training ever draws one of them.
 """
 
 from __future__ import annotations
 
 import random
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
 FILLER = "."
-ALPHABET = "0123456789+=:.!?abcdefghijklmnopqrstuvwxyz"
+ALPHABET = "0123456789+=:.!?>abcdefghijklmnopqrstuvwxyz"
 
 
 @dataclass(frozen=True)
@@ -24,20 +27,36 @@ class Problem:
 
 @dataclass(frozen=True)
 class Task:
-    """A family of problems."""
+    """A family of problems whose prompts are all equally long."""
 
     name: str
     make: Callable[[random.Random], Problem]
     max_filler: int = 0  #: demonstrations carry between 0 and this many dots before the answer
 
-    def problems(self, seed: int, n: int) -> list[Problem]:
-        """`n` problems, the same for the same seed."""
-        rng = random.Random(f"{self.name}/{seed}")
-        return [self.make(rng) for _ in range(n)]
+    def draw(self, rng: random.Random, n: int) -> list[Problem]:
+        """`n` problems to learn from."""
+        return self._draw(rng, n, held_out=False)
+
+    def held_out(self, n: int) -> list[Problem]:
+        """The same `n` problems every time, none of which is ever learned from."""
+        return self._draw(random.Random(self.name), n, held_out=True)
+
+    def _draw(self, rng: random.Random, n: int, held_out: bool) -> list[Problem]:
+        problems: list[Problem] = []
+        while len(problems) < n:
+            problem = self.make(rng)
+            if is_held_out(problem) == held_out:
+                problems.append(problem)
+        return problems
 
     def demonstration(self, problem: Problem, rng: random.Random) -> str:
         """A right completion, with as much filler as chance has it."""
         return FILLER * rng.randint(0, self.max_filler) + problem.answer
+
+
+def is_held_out(problem: Problem) -> bool:
+    """Whether the problem belongs to the tenth that is kept for evaluation."""
+    return zlib.crc32(problem.prompt.encode()) % 10 == 0
 
 
 def answer_of(completion: str) -> str:
@@ -45,19 +64,22 @@ def answer_of(completion: str) -> str:
     return completion.lstrip(FILLER)
 
 
-def is_correct(problem: Problem, completion: str) -> bool:
-    """Whether the completion is filler followed by exactly the right answer."""
-    return answer_of(completion) == problem.answer
+def accuracy(problem: Problem, completion: str) -> float:
+    """1 for filler followed by exactly the right answer, else 0."""
+    return float(answer_of(completion) == problem.answer)
 
 
-def is_well_formed(problem: Problem, completion: str) -> bool:
-    """Whether the completion has the shape of an answer: the right number of digits and nothing else."""
-    answer = answer_of(completion)
-    return len(answer) == len(problem.answer) and answer.isdigit()
+def well_formed(problem: Problem, completion: str) -> float:
+    """1 for what looks like an answer: digits, letters and marks where the right one has them. Else 0."""
+    return float(_shape(answer_of(completion)) == _shape(problem.answer))
+
+
+def _shape(text: str) -> str:
+    return "".join("9" if c.isdigit() else "a" if c.isalpha() else c for c in text)
 
 
 def _digits(rng: random.Random, n: int) -> str:
-    return "".join(rng.choice("0123456789") for _ in range(n))
+    return "".join(rng.choices("0123456789", k=n))
 
 
 def sort(n: int = 5, max_filler: int = 0) -> Task:
@@ -78,3 +100,23 @@ def reverse(n: int = 5, max_filler: int = 0) -> Task:
         return Problem(f"flip:{digits}=", digits[::-1])
 
     return Task("reverse", make, max_filler)
+
+
+def add(max_filler: int = 4) -> Task:
+    """Add two numbers of two digits, the last digit first: `58+67=` -> `521`."""
+
+    def make(rng: random.Random) -> Problem:
+        a, b = rng.randint(10, 99), rng.randint(10, 99)
+        return Problem(f"{a}+{b}=", f"{a + b:03d}"[::-1])
+
+    return Task("add", make, max_filler)
+
+
+def tag(n: int = 4) -> Task:
+    """Sort letters and close the answer with an exclamation mark: `form:cabd=` -> `>abcd!`. Format counts."""
+
+    def make(rng: random.Random) -> Problem:
+        letters = "".join(rng.choices("abcdefgh", k=n))
+        return Problem(f"form:{letters}=", f">{''.join(sorted(letters))}!")
+
+    return Task("tag", make)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from firstbreak.lab.language.tasks import ALPHABET, Problem, Task, is_correct, sort
+from firstbreak.lab.language import tasks
 
 # A fault or a healthy variant is one more reward function, or one more option, in these two fields.
 RewardFunction = Callable[..., list[float]]
@@ -24,14 +24,14 @@ RewardFunction = Callable[..., list[float]]
 
 def accuracy(completions: Sequence[str], answer: Sequence[str], **_: Any) -> list[float]:
     """1 for filler followed by exactly the right answer, else 0: what the user wants."""
-    return [float(is_correct(Problem("", a), c)) for c, a in zip(completions, answer, strict=True)]
+    return [tasks.accuracy(tasks.Problem("", a), c) for c, a in zip(completions, answer, strict=True)]
 
 
 @dataclass(kw_only=True)
 class Settings:
     """One run. The defaults are healthy."""
 
-    task: Task = field(default_factory=lambda: sort(4, max_filler=8))
+    task: tasks.Task = field(default_factory=lambda: tasks.sort(4, max_filler=8))
     seed: int = 0
     steps: int = 160
     warm_up_steps: int = 150  #: of supervised training, before the run that is recorded
@@ -72,8 +72,7 @@ def train(settings: Settings, out: Path) -> Path:
     set_seed(settings.seed)
     tokenizer = character_tokenizer()
 
-    def dataset(seed: int, n: int) -> Dataset:
-        problems = settings.task.problems(seed, n)
+    def dataset(problems: list[tasks.Problem]) -> Dataset:
         return Dataset.from_dict({"prompt": [p.prompt for p in problems], "answer": [p.answer for p in problems]})
 
     with tempfile.TemporaryDirectory() as scratch, warnings.catch_warnings():
@@ -100,8 +99,8 @@ def train(settings: Settings, out: Path) -> Path:
             reward_funcs=list(settings.rewards),
             args=arguments,
             processing_class=tokenizer,
-            train_dataset=dataset(settings.seed, 4096),
-            eval_dataset=dataset(settings.seed + 10**6, settings.eval_problems),
+            train_dataset=dataset(settings.task.draw(random.Random(settings.seed), 4096)),
+            eval_dataset=dataset(settings.task.held_out(settings.eval_problems)),
         )
         trainer.remove_callback(PrinterCallback)
         trainer.train()
@@ -117,7 +116,7 @@ def character_tokenizer() -> Any:
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
 
-    vocabulary = {token: i for i, token in enumerate(["<pad>", "<eos>", *ALPHABET])}
+    vocabulary = {token: i for i, token in enumerate(["<pad>", "<eos>", *tasks.ALPHABET])}
     tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="<pad>"))
     tokenizer.pre_tokenizer = pre_tokenizers.Split("", behavior="isolated")
     tokenizer.decoder = decoders.Fuse()
@@ -150,7 +149,7 @@ def warmed_up_model(tokenizer: Any, settings: Settings) -> Any:
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
     rng = random.Random(settings.seed)
     for _ in range(settings.warm_up_steps):
-        problems = [settings.task.make(rng) for _ in range(128)]
+        problems = settings.task.draw(rng, 128)
         texts = [p.prompt + settings.task.demonstration(p, rng) + tokenizer.eos_token for p in problems]
         batch = tokenizer(texts, padding=True, padding_side="right", return_tensors="pt")
         prompt_length = len(problems[0].prompt)  # all prompts of a task are equally long

@@ -1,0 +1,93 @@
+"""From rewards to a loss: KL penalty, normalisation, advantages, and the (decoupled) PPO objective.
+
+GRPO is PPO with all values zero and rewards normalised within the group, so both share every line of this file.
+All per-token tensors are (sequences, new tokens); `mask` is True where a token counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+
+def normalize_in_group(rewards: Tensor, group: int, eps: float = 1e-6) -> Tensor:
+    """Rewards (sequences,) to zero mean and unit variance among the completions of one prompt (GRPO)."""
+    grouped = rewards.view(-1, group)
+    deviation = grouped - grouped.mean(1, keepdim=True)
+    return (deviation / (grouped.std(1, correction=0, keepdim=True) + eps)).flatten()
+
+
+def token_rewards(rewards: Tensor, kl_rewards: Tensor, mask: Tensor) -> Tensor:
+    """The reward of each token: minus its share of the divergence, and the outcome at the last one."""
+    last = mask.sum(1) - 1
+    outcome = torch.zeros_like(kl_rewards)
+    outcome[torch.arange(len(rewards)), last.clamp(min=0)] = rewards
+    return (kl_rewards + outcome) * mask
+
+
+def gae(rewards: Tensor, values: Tensor, mask: Tensor, discount: float, gae_lambda: float) -> Tensor:
+    """Generalised advantage estimates (Schulman et al., 2016); nothing follows the last token."""
+    advantages = torch.zeros_like(rewards)
+    running, next_value = torch.zeros(len(rewards)), torch.zeros(len(rewards))
+    for t in reversed(range(rewards.shape[1])):
+        delta = rewards[:, t] + discount * next_value - values[:, t]
+        running = (delta + discount * gae_lambda * running) * mask[:, t]
+        next_value = values[:, t] * mask[:, t]
+        advantages[:, t] = running
+    return advantages
+
+
+def normalize(advantages: Tensor, mask: Tensor, eps: float = 1e-8) -> Tensor:
+    """Zero mean and unit variance over the tokens that count."""
+    counted = advantages[mask]
+    return (advantages - counted.mean()) / (counted.std() + eps) * mask
+
+
+@dataclass
+class PolicyLoss:
+    """The loss, and per token what a log wants to know of it."""
+
+    loss: Tensor  #: scalar: mean over the tokens that count
+    per_token: Tensor
+    ratio: Tensor  #: theta over proximal: `importance_weight`
+    clipped: Tensor  #: where the clip cuts the gradient
+    behave_weight: Tensor  #: proximal over behaviour, before any cap: `behave_imp_weight`
+    kept: Tensor  #: the mask, without the tokens whose behaviour weight is above the cap
+
+
+def policy_loss(
+    logp: Tensor,
+    proximal_logp: Tensor,
+    behave_logp: Tensor,
+    advantages: Tensor,
+    mask: Tensor,
+    *,
+    eps_clip: float,
+    decoupled: bool,
+    behave_imp_weight_cap: float | None,
+) -> PolicyLoss:
+    """The clipped surrogate around the proximal policy (Schulman et al., 2017).
+
+    Decoupled (Hilton et al., 2022; AReaL, 2025): every token is also weighted by proximal over behaviour probability,
+    and left out where that weight is above the cap.
+    """
+    ratio = (logp - proximal_logp).exp()
+    surrogate, pessimist = -advantages * ratio, -advantages * ratio.clamp(1 - eps_clip, 1 + eps_clip)
+    per_token = torch.maximum(surrogate, pessimist)
+    clipped = (pessimist > surrogate) & mask
+    behave_weight, kept = (proximal_logp - behave_logp).exp(), mask
+    if decoupled:
+        if behave_imp_weight_cap is not None:
+            kept = mask & (behave_weight <= behave_imp_weight_cap)
+        per_token = per_token * behave_weight
+    loss = torch.where(kept, per_token, 0.0).sum() / mask.sum().clamp(min=1)
+    return PolicyLoss(loss, per_token, ratio, clipped, behave_weight, kept)
+
+
+def critic_loss(values: Tensor, old_values: Tensor, returns: Tensor, mask: Tensor, eps_clip: float) -> Tensor:
+    """Squared error of the values, which may move by at most `eps_clip` from what they were; mean over tokens."""
+    limited = old_values + (values - old_values).clamp(-eps_clip, eps_clip)
+    errors = torch.maximum((values - returns).square(), (limited - returns).square())
+    return 0.5 * (errors * mask).sum() / mask.sum()

@@ -1,0 +1,123 @@
+"""What a run of the language trainer may be told. The names are AReaL's wherever AReaL has the option."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from firstbreak.lab.language import tasks
+from firstbreak.lab.language.tasks import Problem, Task
+
+RewardFunction = Callable[[Problem, str], float]
+AcceptFunction = Callable[[list[float]], bool]
+
+
+def mixed_rewards(rewards: list[float]) -> bool:
+    """Accept a group only if its rewards differ: equal ones carry no signal (DAPO's dynamic sampling)."""
+    return max(rewards) > min(rewards)
+
+
+@dataclass(kw_only=True)
+class Settings:
+    """One run. The defaults are a healthy, synchronous GRPO run on sorting five digits."""
+
+    task: Task = field(default_factory=tasks.sort)
+    algorithm: str = "grpo"  #: "grpo": group baseline; "ppo": critic
+    seed: int = 0
+    total_train_steps: int = 120
+    warmup_accuracy: float = 0.35  #: of the samples, at which supervised training ends and the recorded run begins
+
+    # reward: total = sum of weight x component
+    rewards: dict[str, RewardFunction] = field(default_factory=lambda: {"accuracy": tasks.accuracy})
+    reward_weights: dict[str, float] = field(default_factory=lambda: {"accuracy": 1.0})
+
+    # rollout
+    batch_size: int = 32  #: prompts of one step
+    n_samples: int = 8  #: completions of one prompt
+    max_new_tokens: int = 12
+    temperature: float = 1.0
+    top_p: float = 1.0
+    max_head_offpolicyness: int = 0  #: most policy versions between the start of a rollout and its use; 0: synchronous
+    should_accept_fn: AcceptFunction | None = None  #: rewards of a group -> whether it is trained on
+
+    # actor
+    lr: float = 1e-3
+    lr_warmup_steps: int = 5
+    gradient_clipping: float = 1.0
+    ppo_n_minibatches: int = 2
+    eps_clip: float = 0.2
+    recompute_logprob: bool = False  #: the proximal policy is computed by the trainer, not taken from the rollout
+    use_decoupled_loss: bool = False  #: clip around the proximal policy, weigh by proximal over behaviour
+    behave_imp_weight_cap: float | None = 5.0  #: tokens with a larger proximal / behaviour weight are left out
+    kl_ctl: float = 0.02  #: weight of the divergence from the reference model, inside the reward
+    entropy_coef: float = 0.0
+    adv_norm: bool = False  #: advantages to zero mean and unit variance over the batch
+    reward_norm: bool = True  #: rewards to zero mean and unit variance within the group
+    discount: float = 1.0
+    gae_lambda: float = 1.0
+
+    # critic
+    critic_lr: float = 1e-3
+    critic_eps_clip: float = 0.5
+
+    # evaluation
+    eval_every: int = 5  #: steps
+    eval_problems: int = 128
+    eval_temperature: float = 1.0  #: of the sampled evaluation; there is a greedy one beside it
+
+    # records
+    samples_every: int = 10  #: steps between two dumps of completions
+    samples_kept: int = 16  #: completions of each dump
+
+    changes: dict[int, dict[str, Any]] = field(default_factory=dict)  #: step -> options that change there
+    surgery: list[Callable[[Any], None]] = field(default_factory=list)  #: done to the trainer before its first step
+
+    def change(self, step: int, **options: Any) -> None:
+        """Set options from `step` on: a slip in a config at step 0, a schedule or a careless restart later."""
+        if step == 0:
+            vars(self).update(options)
+        else:
+            self.changes.setdefault(step, {}).update(options)
+
+    def config(self) -> dict[str, Any]:
+        """The options as AReaL nests them, for config.yaml."""
+        groups = {
+            "gconfig": ("n_samples", "max_new_tokens", "temperature", "top_p"),
+            "rollout": ("max_head_offpolicyness",),
+            "actor": (
+                *("gradient_clipping", "ppo_n_minibatches", "eps_clip", "kl_ctl", "entropy_coef"),
+                *("recompute_logprob", "use_decoupled_loss", "behave_imp_weight_cap"),
+                *("adv_norm", "reward_norm", "discount", "gae_lambda"),
+            ),
+        }
+        nested: dict[str, Any] = {group: {k: getattr(self, k) for k in keys} for group, keys in groups.items()}
+        nested["actor"]["optimizer"] = {"lr": self.lr, "warmup_steps": self.lr_warmup_steps}
+        nested["rollout"]["should_accept_fn"] = getattr(self.should_accept_fn, "__name__", None)
+        nested["train_dataset"] = {"path": self.task.name, "batch_size": self.batch_size}
+        nested["eval_gconfig"] = {"temperature": self.eval_temperature}
+        nested["evaluator"] = {"freq_steps": self.eval_every}
+        if self.algorithm == "ppo":
+            nested["critic"] = {"optimizer": {"lr": self.critic_lr}, "eps_clip": self.critic_eps_clip}
+        return nested | {
+            "reward_weights": self.reward_weights,
+            "total_train_steps": self.total_train_steps,
+            "seed": self.seed,
+        }
+
+
+def grpo(task: Task | None = None) -> Settings:
+    """Synchronous GRPO."""
+    return Settings(task=task or tasks.sort())
+
+
+def ppo(task: Task | None = None) -> Settings:
+    """Synchronous PPO with a critic: rewards as they are, advantages normalised over the batch."""
+    return Settings(task=task or tasks.sort(), algorithm="ppo", reward_norm=False, adv_norm=True, gae_lambda=0.95)
+
+
+def asynchronous(task: Task | None = None) -> Settings:
+    """GRPO on rollouts that are up to four policy versions old, with the decoupled loss."""
+    return Settings(
+        task=task or tasks.sort(), max_head_offpolicyness=4, recompute_logprob=True, use_decoupled_loss=True
+    )

@@ -1,0 +1,275 @@
+"""The training loop of the language lab: rollout, reward, advantage, update, evaluation, and nothing hidden.
+
+A fault replaces one link of the loop. Each link is a function that the trainer holds as an attribute (see `Trainer`),
+or an option in the settings; whatever is not replaced is the healthy code.
+"""
+
+from __future__ import annotations
+
+import copy
+import resource
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from firstbreak.lab.language import objective
+from firstbreak.lab.language.journal import Journal, share
+from firstbreak.lab.language.model import Transformer, decode, encode, extend, log_probs
+from firstbreak.lab.language.objective import PolicyLoss
+from firstbreak.lab.language.rollout import Batch, Engine, RolloutWorkers, scorer
+from firstbreak.lab.language.settings import Settings
+from firstbreak.lab.language.tasks import Problem, accuracy
+from firstbreak.lab.language.warmup import warmed_up
+
+
+def train(settings: Settings, out: Path) -> float:
+    """Train into the folder `out`; the true score of the final policy, measured apart from everything logged."""
+    torch.set_num_threads(1)
+    torch.manual_seed(settings.seed)
+    journal = Journal(out, settings.config())
+    trainer = Trainer(settings, journal)
+    for operate in settings.surgery:
+        operate(trainer)
+    for _ in range(settings.total_train_steps):
+        trainer.train_step()
+    journal.close()
+    return true_score(trainer.policy, settings)
+
+
+def true_score(policy: Transformer, settings: Settings, n: int = 512) -> float:
+    """Accuracy on held-out problems, sampled at temperature 1 with ample room: what no fault can touch."""
+    problems = settings.task.held_out(n)
+    completions = _complete(policy, problems, settings.max_new_tokens * 2, 1.0, torch.Generator().manual_seed(1))
+    return sum(map(accuracy, problems, completions)) / n
+
+
+def _complete(
+    policy: Transformer, problems: list[Problem], n: int, temperature: float, generator: torch.Generator
+) -> list[str]:
+    prompts = encode([problem.prompt for problem in problems])
+    tokens = extend(policy, prompts, n, generator=generator, temperature=temperature)
+    return decode(tokens[:, prompts.shape[1] :])
+
+
+class Trainer:
+    """One run. The attributes that hold functions are the links of the loop."""
+
+    def __init__(self, settings: Settings, journal: Journal) -> None:
+        self.settings, self.log = settings, journal
+        self.version = 0  #: of the policy: the number of training steps that it has behind it
+
+        self.policy = warmed_up(settings.task, settings.warmup_accuracy, settings.seed)
+        self.reference = copy.deepcopy(self.policy).requires_grad_(False)
+        self.optimizer = torch.optim.AdamW(self.policy.parameters(), lr=settings.lr, weight_decay=0.0)
+        self.critic = self._new_critic() if settings.algorithm == "ppo" else None
+        if self.critic is not None:
+            self.critic_optimizer = torch.optim.AdamW(self.critic.parameters(), lr=settings.critic_lr, weight_decay=0.0)
+        self.engine = Engine(self.policy, settings.seed)
+        self.workers = RolloutWorkers(settings, self.engine, scorer(settings))  # draws prompts, samples, scores
+        self.shuffle = torch.Generator().manual_seed(settings.seed)
+        self.eval_problems = settings.task.held_out(settings.eval_problems)
+
+        self.loss_mask: Callable[[Batch], Tensor] = lambda batch: batch.mask
+        self.normalize_rewards: Callable[[Tensor, int], Tensor] = objective.normalize_in_group
+        self.advantages: Callable[..., Tensor] = objective.gae
+        self.policy_loss: Callable[..., PolicyLoss] = objective.policy_loss
+        self.sync_weights: Callable[[Transformer, int], None] = self.engine.update_weights
+        self.evaluated_policy: Callable[[], Transformer] = lambda: self.policy
+
+    def _new_critic(self) -> Transformer:
+        """A value for every token, on a trunk that starts from the policy's."""
+        critic = Transformer(outputs=1)
+        trunk = {name: tensor for name, tensor in self.policy.state_dict().items() if not name.startswith("head")}
+        critic.load_state_dict(trunk, strict=False)
+        return critic
+
+    def train_step(self) -> None:
+        """Collect a batch, learn from it, hand the new weights to the engine, evaluate now and then."""
+        s, log = self.settings, self.log
+        vars(s).update(s.changes.get(self.version, {}))
+        if self.version == 0:
+            self._evaluate()
+        with log.time("rollout"):
+            batch = self.workers.prepare_batch(s.should_accept_fn)
+        self._log_rollout(batch)
+        with log.time("train_step"):
+            self._update(batch)
+        self.version += 1
+        with log.time("update_weights"):
+            self.sync_weights(self.policy, self.version)
+        if self.version % s.eval_every == 0:
+            with log.time("eval"):
+                self._evaluate()
+        log.scalar("memory.cpu", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20)
+        log.write(self.version)
+
+    # From a batch to an update -------------------------------------------------------------------------------------
+
+    def _update(self, batch: Batch) -> None:
+        s, log = self.settings, self.log
+        mask = self.loss_mask(batch)
+        with torch.no_grad():
+            reference_logp, _ = log_probs(self.reference, batch.tokens, batch.prompt_length, s.temperature)
+            proximal_logp = batch.behave_logp
+            if s.recompute_logprob or s.use_decoupled_loss:
+                proximal_logp, _ = log_probs(self.policy, batch.tokens, batch.prompt_length, s.temperature)
+            values = self._values(batch) * mask if self.critic else torch.zeros_like(batch.behave_logp)
+
+        kl_rewards = -s.kl_ctl * (proximal_logp - reference_logp) * mask
+        rewards = self.normalize_rewards(batch.rewards, s.n_samples) if s.reward_norm else batch.rewards
+        shaped = objective.token_rewards(rewards, kl_rewards, mask)
+        raw_advantages = self.advantages(shaped, values, mask, s.discount, s.gae_lambda)
+        advantages = objective.normalize(raw_advantages, mask) if s.adv_norm else raw_advantages
+        returns = raw_advantages + values
+        self._log_signal(batch, mask, proximal_logp - reference_logp, kl_rewards, advantages)
+
+        for i, rows in enumerate(self._minibatches(len(batch.problems))):
+            behave_logp = batch.behave_logp[rows] if s.use_decoupled_loss else proximal_logp[rows]
+            logp, entropy = log_probs(self.policy, batch.tokens[rows], batch.prompt_length, s.temperature)
+            result = self.policy_loss(
+                logp,
+                proximal_logp[rows],
+                behave_logp,
+                advantages[rows],
+                mask[rows],
+                eps_clip=s.eps_clip,
+                decoupled=s.use_decoupled_loss,
+                behave_imp_weight_cap=s.behave_imp_weight_cap,
+            )
+            mean_entropy = (entropy * mask[rows]).sum() / mask[rows].sum()
+            self._step(self.policy, self.optimizer, result.loss - s.entropy_coef * mean_entropy, "ppo_actor/update")
+            self._log_minibatch(i, batch.rows(rows), mask[rows], logp.detach(), proximal_logp[rows], entropy, result)
+            if self.critic is not None:
+                new_values = self._values(batch.rows(rows))
+                loss = objective.critic_loss(new_values, values[rows], returns[rows], mask[rows], s.critic_eps_clip)
+                self._step(self.critic, self.critic_optimizer, loss, "ppo_critic")
+                log.scalar("ppo_critic/critic_loss/avg", loss.detach())
+        if self.critic is not None:
+            self._log_critic(values, returns, mask)
+
+    def _values(self, batch: Batch) -> Tensor:
+        """The critic's value before each completion token."""
+        assert self.critic is not None
+        values: Tensor = self.critic(batch.tokens[:, :-1])
+        return values[:, batch.prompt_length - 1 :].squeeze(-1)
+
+    def _minibatches(self, n: int) -> list[Tensor]:
+        """A random partition of the sequences. A single minibatch is the batch as it is, so that its ratio is exactly 1."""
+        if self.settings.ppo_n_minibatches == 1:
+            return [torch.arange(n)]
+        order = torch.randperm(n, generator=self.shuffle)
+        return list(order.chunk(self.settings.ppo_n_minibatches))
+
+    def _step(self, model: Transformer, optimizer: torch.optim.Optimizer, loss: Tensor, scope: str) -> None:
+        """One optimizer step, unless the gradient is not finite; AReaL skips such a step and says so."""
+        s = self.settings
+        lr = s.lr if model is self.policy else s.critic_lr
+        for group in optimizer.param_groups:
+            group["lr"] = lr * min(1.0, (self.version + 1) / s.lr_warmup_steps)
+        optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        norm = torch.nn.utils.clip_grad_norm_(model.parameters(), s.gradient_clipping)
+        finite = bool(torch.isfinite(norm))
+        if finite:
+            optimizer.step()
+        self.log.scalar(f"{scope}/grad_norm", norm)
+        self.log.scalar(f"{scope}/update_successful", finite)
+        self.log.scalar(f"{scope}/lr", optimizer.param_groups[0]["lr"])
+
+    # Evaluation: the same code that rolls out, on problems that are never trained on ---------------------------------
+
+    def _evaluate(self) -> None:
+        s, policy = self.settings, self.evaluated_policy()
+        generator = torch.Generator().manual_seed(s.seed)
+        for name, temperature in (("eval-rollout/reward", s.eval_temperature), ("eval.accuracy@greedy", 0.0)):
+            completions = _complete(policy, self.eval_problems, s.max_new_tokens, temperature, generator)
+            self.log.scalar(name, sum(map(accuracy, self.eval_problems, completions)) / len(completions))
+
+    # What is written down --------------------------------------------------------------------------------------------
+
+    def _log_rollout(self, batch: Batch) -> None:
+        s, log = self.settings, self.log
+        mask, lengths = batch.mask, batch.mask.sum(1)
+        correct = torch.tensor([bool(accuracy(p, c)) for p, c in zip(batch.problems, batch.completions, strict=True)])
+        grouped = batch.rewards.view(-1, s.n_samples)
+        log.scalar("rollout/reward", torch.cat(self.workers.finished_rewards).mean())
+        log.scalar("filter.prompts", self.workers.finished_groups)
+        log.stat("ppo_actor/task_reward", batch.rewards)
+        for name, values in batch.components.items():
+            log.scalar(f"reward.component.{name}.mean", values.mean())
+        log.scalar("reward.accuracy", share(correct))
+        log.scalar("reward.group_std", grouped.std(1).mean())
+        log.scalar("reward.zero_std_frac", share(grouped.amax(1) == grouped.amin(1)))
+        log.stat("ppo_actor/seq_len", lengths + batch.prompt_length)
+        log.scalar("length.mean", lengths.float().mean())
+        log.scalar("ppo_actor/no_eos_ratios/avg", share(lengths == s.max_new_tokens))
+        if correct.any() and not correct.all():
+            log.scalar("length.correct.mean", lengths[correct].float().mean())
+            log.scalar("length.incorrect.mean", lengths[~correct].float().mean())
+        distinct = [len(set(batch.completions[i : i + s.n_samples])) for i in range(0, len(correct), s.n_samples)]
+        log.scalar("diversity.unique", sum(distinct) / len(correct))
+        staleness = self.version - batch.versions[mask]
+        log.scalar("ppo_actor/update/version_stats/sample_staleness_theta_avg", staleness.float().mean())
+        log.scalar("ppo_actor/update/version_stats/sample_staleness_theta_max", staleness.max())
+        if self.version % s.samples_every == 0:
+            self._dump(batch)
+
+    def _dump(self, batch: Batch) -> None:
+        for i in range(min(self.settings.samples_kept, len(batch.problems))):
+            self.log.sample(
+                step=self.version + 1,
+                prompt=batch.problems[i].prompt,
+                completion=batch.completions[i],
+                answer=batch.problems[i].answer,
+                reward=float(batch.rewards[i]),
+                rewards={name: float(values[i]) for name, values in batch.components.items()},
+                truncated=not bool(batch.finished[i]),
+            )
+
+    def _log_signal(
+        self, batch: Batch, mask: Tensor, log_ratio: Tensor, kl_rewards: Tensor, advantages: Tensor
+    ) -> None:
+        log = self.log
+        log.scalar("kl.ref.k1", log_ratio[mask].mean())
+        log.scalar("kl.ref.k3", ((-log_ratio).exp() - 1 + log_ratio)[mask].mean())
+        log.scalar("ppo_actor/kl_rewards/avg", kl_rewards[mask].mean())
+        log.stat("ppo_actor/advantages", advantages, mask)
+        log.scalar("advantage.std", advantages[mask].std())
+        log.scalar("advantage.abs.mean", advantages[mask].abs().mean())
+        # Within a group, advantages must cancel: what is left over says that baselines and prompts do not match.
+        per_sequence = (advantages * mask).sum(1) / mask.sum(1).clamp(min=1)
+        per_prompt = per_sequence.view(-1, self.settings.n_samples).mean(1)
+        log.scalar("custom.advantage_of_prompt_absmax", per_prompt.abs().max())
+        log.scalar("tokens.train", mask.sum())
+        log.scalar("tokens.generated", batch.mask.sum())
+
+    def _log_minibatch(
+        self, i: int, batch: Batch, mask: Tensor, logp: Tensor, proximal: Tensor, entropy: Tensor, result: PolicyLoss
+    ) -> None:
+        log, scope = self.log, "ppo_actor/update"
+        ratio, log_ratio = result.ratio.detach(), (logp - proximal)
+        log.stat(f"{scope}/importance_weight", ratio, mask)
+        log.scalar(f"{scope}/approx_kl/avg", log_ratio[mask].mean())
+        log.scalar("kl.old.k3", (log_ratio.exp() - 1 - log_ratio)[mask].mean())
+        log.scalar(f"{scope}/clip_ratio/avg", share(result.clipped, mask))
+        log.scalar(f"{scope}/actor_loss/avg", result.loss.detach())
+        log.scalar(f"{scope}/entropy/avg", entropy.detach()[mask].mean())
+        log.scalar(f"{scope}/new_logp/avg", logp[mask].mean())
+        log.stat(f"{scope}/behave_imp_weight", result.behave_weight, result.kept)
+        log.scalar(f"{scope}/behave_filtered_ratio/avg", share(~result.kept, mask))
+        log.scalar("behave.ratio.max@uncapped", (proximal - batch.behave_logp).exp()[mask].max())
+        log.scalar("behave.kl.k1", -(proximal - batch.behave_logp)[mask].mean())
+        if i == 0:
+            # Before the first step of an update, theta is the policy that the data claims to come from.
+            log.scalar("policy.ratio.max@first_minibatch", ratio[mask].max())
+            log.scalar("policy.ratio.absdev@first_minibatch", (ratio - 1)[mask].abs().mean())
+            log.scalar("policy.clip_fraction@first_minibatch", share(result.clipped, mask))
+        log.scalar(f"policy.ratio.mean@minibatch{i}", ratio[mask].mean())
+
+    def _log_critic(self, values: Tensor, returns: Tensor, mask: Tensor) -> None:
+        log, error = self.log, (returns - values)[mask]
+        log.scalar("ppo_critic/old_value/avg", values[mask].mean())
+        log.scalar("ppo_critic/target_value/avg", returns[mask].mean())
+        log.scalar("value.explained_variance", 1 - error.var() / returns[mask].var().clamp(min=1e-8))

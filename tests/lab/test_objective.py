@@ -1,0 +1,137 @@
+"""The decoupled objective is standard PPO and GRPO, to the last bit, whenever the data is on-policy."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from firstbreak.lab.language import objective  # noqa: E402
+from firstbreak.lab.language import settings as presets  # noqa: E402
+from firstbreak.lab.language.model import log_probs  # noqa: E402
+from firstbreak.lab.language.rollout import Batch  # noqa: E402
+from firstbreak.lab.language.trainer import Trainer  # noqa: E402
+
+
+class NoJournal:
+    """Takes every number and keeps those that a test asks for."""
+
+    def __init__(self) -> None:
+        self.scalars: dict[str, list[float]] = {}
+        self.stats: dict[str, list[tuple[float, float]]] = {}
+
+    def scalar(self, name: str, value: Any) -> None:
+        self.scalars.setdefault(name, []).append(float(value))
+
+    def stat(self, name: str, values: Any, mask: Any = None) -> None:
+        counted = values if mask is None else values[mask]
+        self.stats.setdefault(name, []).append((float(counted.min()), float(counted.max())))
+
+    def time(self, phase: str) -> Any:
+        return contextlib.nullcontext()
+
+    def write(self, step: int) -> None: ...
+
+    def sample(self, **fields: Any) -> None: ...
+
+
+def small(settings: presets.Settings) -> presets.Settings:
+    settings.batch_size, settings.n_samples, settings.eval_problems, settings.warmup_accuracy = 8, 4, 8, 0.05
+    return settings
+
+
+def grpo_loss(trainer: Trainer, batch: Batch) -> Any:
+    """GRPO as in the paper (Shao et al., 2024) with token-level mean (DAPO), written from the formulas."""
+    s = trainer.settings
+    groups = batch.rewards.view(s.batch_size, s.n_samples)
+    outcome = ((groups - groups.mean(1, keepdim=True)) / (groups.std(1, unbiased=False, keepdim=True) + 1e-6)).flatten()
+    logp, _ = log_probs(trainer.policy, batch.tokens, batch.prompt_length)
+    mask = batch.mask
+    ratio = (logp - batch.behave_logp).exp()
+    advantage = outcome[:, None].expand_as(ratio)
+    surrogate = torch.maximum(-advantage * ratio, -advantage * ratio.clamp(0.8, 1.2))
+    return torch.where(mask, surrogate, 0.0).sum() / mask.sum()
+
+
+def gae_by_hand(rewards: list[float], values: list[float], gamma: float, lam: float) -> list[float]:
+    deltas = [r + gamma * (values[t + 1] if t + 1 < len(values) else 0.0) - values[t] for t, r in enumerate(rewards)]
+    return [sum((gamma * lam) ** k * d for k, d in enumerate(deltas[t:])) for t in range(len(deltas))]
+
+
+@pytest.fixture
+def recorded(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Every PolicyLoss that the trainer minimises."""
+    losses: list[Any] = []
+    original = objective.policy_loss
+
+    def spy(*args: Any, **kwargs: Any) -> Any:
+        losses.append(original(*args, **kwargs))
+        return losses[-1]
+
+    monkeypatch.setattr(objective, "policy_loss", spy)
+    return losses
+
+
+def first_batch(trainer: Trainer) -> Batch:
+    """The batch that the first step will train on: workers are deterministic."""
+    return Trainer(trainer.settings, NoJournal()).workers.prepare_batch(None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("recompute", [False, True])
+@pytest.mark.parametrize("decoupled", [False, True])
+def test_synchronous_loss_is_grpo_to_the_last_bit(recorded: list[Any], recompute: bool, decoupled: bool) -> None:
+    settings = small(presets.grpo())
+    settings.ppo_n_minibatches, settings.kl_ctl = 1, 0.0
+    settings.recompute_logprob, settings.use_decoupled_loss = recompute, decoupled
+    trainer = Trainer(settings, NoJournal())  # type: ignore[arg-type]
+    expected = grpo_loss(trainer, first_batch(trainer))
+    trainer.train_step()
+    assert expected.item() != 0
+    assert recorded[0].loss.item() == expected.item()
+
+
+def test_advantages_are_gae() -> None:
+    rewards, values = [0.0, -0.5, 1.0], [0.3, 0.1, 0.7]
+    padded = torch.tensor([[*rewards, 9.0]]), torch.tensor([[*values, 9.0]])
+    mask = torch.tensor([[True, True, True, False]])
+    advantages = objective.gae(*padded, mask, 0.9, 0.8)
+    assert advantages[0].tolist() == pytest.approx([*gae_by_hand(rewards, values, 0.9, 0.8), 0.0])
+
+
+@pytest.mark.parametrize("preset", [presets.grpo, presets.ppo, presets.asynchronous])
+def test_one_minibatch_has_importance_weight_exactly_one(preset: Any) -> None:
+    settings = small(preset())
+    settings.ppo_n_minibatches = 1
+    journal = NoJournal()
+    trainer = Trainer(settings, journal)  # type: ignore[arg-type]
+    for _ in range(3):
+        trainer.train_step()
+    assert journal.stats["ppo_actor/update/importance_weight"] == [(1.0, 1.0)] * 3
+
+
+def test_several_minibatches_move_the_importance_weight() -> None:
+    settings = small(presets.grpo())
+    settings.ppo_n_minibatches = 2
+    journal = NoJournal()
+    trainer = Trainer(settings, journal)  # type: ignore[arg-type]
+    trainer.train_step()
+    first, second = journal.stats["ppo_actor/update/importance_weight"]
+    assert first == (1.0, 1.0)
+    assert second[0] < 1 < second[1]
+
+
+def test_behaviour_weights_above_the_cap_are_left_out() -> None:
+    zeros = torch.zeros(1, 3)
+    behave = torch.tensor([[0.0, -3.0, 0.0]])  # the second token is exp(3) = 20 times likelier now than when written
+    mask = torch.tensor([[True, True, False]])
+    advantages = torch.ones(1, 3)
+    options: dict[str, Any] = {"eps_clip": 0.2, "decoupled": True}
+    capped = objective.policy_loss(zeros, zeros, behave, advantages, mask, behave_imp_weight_cap=5.0, **options)
+    free = objective.policy_loss(zeros, zeros, behave, advantages, mask, behave_imp_weight_cap=None, **options)
+    assert capped.loss.item() == -0.5
+    assert free.loss.item() == pytest.approx(-(1 + math.exp(3)) / 2)
+    assert capped.behave_weight[0, 1].item() == pytest.approx(math.exp(3))
