@@ -7,6 +7,7 @@ it". The first line of its docstring says what it is, the rest what to log so th
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -43,61 +44,94 @@ VALUE_BASED = frozenset(
         "d4pg",
     }
 )
+#: names of reward functions: what checks an answer, what says so plainly, and what pays for form whatever the answer
+ANSWER = re.compile(
+    r"answer|correct|accura|success|succeed|solv|pass|exact_match|verif|outcome|numbers?$", re.IGNORECASE
+)
+PLAIN_ANSWER = re.compile(r"accura|correct|exact_match|answer|success|succeed|solv", re.IGNORECASE)
+FORM = re.compile(r"format|length|lang|tag|xml|style|think|polite|structure|brevity|approx|extract", re.IGNORECASE)
+
 PREFERENCE = frozenset({"dpo", "kto", "ipo", "orpo", "simpo", "cpo", "reward"})
 
 
-def score(
-    eval_reward: Series | None = None,
+def eval_score(
     eval_accuracy: Series | None = None,
     eval_success_rate: Series | None = None,
     eval_pass_at_k: Series | None = None,
+    eval_reward_component_mean: dict[str, Series] | None = None,
+    eval_reward: Series | None = None,
+) -> Series | None:
+    """The evaluation: accuracy or success where there is one, else the part that checks the answer, else the reward.
+
+    Log an evaluation on held-out prompts or in a separate environment.
+    """
+    checked = answer_parts(eval_reward_component_mean).values()
+    candidates = [
+        s.finite
+        for s in (eval_accuracy, eval_success_rate, eval_pass_at_k, *checked, eval_reward)
+        if s is not None and len(s.finite)
+    ]
+    return next((s for s in candidates if len(s) >= MIN_EVALUATIONS), candidates[0] if candidates else None)
+
+
+def score(
+    eval_score: Series | None = None,
     success_rate: Series | None = None,
     reward_mean: Series | None = None,
     reward_rollout_mean: Series | None = None,
+    reward_episode: Series | None = None,
     reward_accuracy: Series | None = None,
     pref_reward_accuracy: Series | None = None,
     pref_reward_margin: Series | None = None,
 ) -> Series | None:
-    """The one curve that says whether training works: the evaluation where it is measured often enough, else the reward.
+    """The one curve that says whether training works: the evaluation, where it is measured often enough, else the reward.
 
     Log an evaluation score, or at least the mean training reward.
     """
-    evaluations = (eval_reward, eval_accuracy, eval_success_rate, eval_pass_at_k)
-    training = (
-        reward_mean,
-        success_rate,
-        reward_rollout_mean,
-        reward_accuracy,
-        pref_reward_accuracy,
-        pref_reward_margin,
-    )
-    enough = [s for s in evaluations if s is not None and len(s.finite) >= MIN_EVALUATIONS]
-    if enough:
-        return enough[0].finite
-    few = [s.finite for s in (*training, *evaluations) if s is not None and len(s.finite)]
+    if eval_score is not None and len(eval_score) >= MIN_EVALUATIONS:
+        return eval_score
+    rewards = (reward_mean, success_rate, reward_rollout_mean, reward_episode, reward_accuracy)
+    training = (*rewards, pref_reward_accuracy, pref_reward_margin)
+    few = [s.finite for s in (*training, eval_score) if s is not None and len(s.finite)]
     return next((s for s in few if len(s) >= MIN_EVALUATIONS), few[0] if few else None)
 
 
-def trajectory(score: Series) -> Trajectory:
+def trajectory(
+    score: Series,
+    eval_reward_std: Series | None = None,
+    eval_reward_count: Series | None = None,
+) -> Trajectory:
     """The shape of the score: rising, plateau, flat, peaked, ...
 
     Log an evaluation score, or at least the mean training reward.
     """
-    return shape_of(score)
+    spread, episodes = eval_reward_std, eval_reward_count
+    if (
+        score.name != "eval.reward"
+        or spread is None
+        or episodes is None
+        or not len(spread) == len(episodes) == len(score)
+    ):
+        return shape_of(score)
+    return shape_of(score, sd=spread.values / np.sqrt(np.maximum(episodes.values, 1)))
 
 
-def eval_score(
-    eval_reward: Series | None = None,
-    eval_accuracy: Series | None = None,
-    eval_success_rate: Series | None = None,
-    eval_pass_at_k: Series | None = None,
-) -> Series | None:
-    """The independent score: an evaluation that is not the training reward.
+def truth(eval_score: Series | None = None, reward_component_mean: dict[str, Series] | None = None) -> Series | None:
+    """What the reward is meant to stand for: an evaluation of the task, else the part of the reward that checks the answer.
 
-    Log an evaluation on held-out prompts or in a separate environment.
+    Log an evaluation on held-out prompts or in a separate environment, or the parts of the reward one by one.
     """
-    candidates = (eval_accuracy, eval_success_rate, eval_pass_at_k, eval_reward)
-    return next((s.finite for s in candidates if s is not None and len(s.finite)), None)
+    candidates = (eval_score, *answer_parts(reward_component_mean).values())
+    return next((s.finite for s in candidates if s is not None and len(s.finite) >= MIN_EVALUATIONS), None)
+
+
+def answer_parts(reward_component_mean: dict[str, Series] | None = None) -> dict[str, Series]:
+    """The components of the reward that check the answer, as far as their names tell, the plainest name first.
+
+    Log the parts of the reward one by one.
+    """
+    parts = {k: s for k, s in (reward_component_mean or {}).items() if ANSWER.search(k) and not FORM.search(k)}
+    return dict(sorted(parts.items(), key=lambda item: not PLAIN_ANSWER.search(item[0])))
 
 
 def family(
@@ -150,8 +184,8 @@ def solved(score: Series, trajectory: Trajectory) -> bool:
     if "accuracy" in score.name or "success_rate" in score.name or "pass_at" in score.name:
         return bool(np.median(late) >= 0.95)
     top, spread = float(np.max(score.values)), float(np.ptp(score.values))
-    at_top = np.mean(late >= top - 0.02 * spread) if spread > 0 else 0.0
-    return bool(len(score) >= MIN_EVALUATIONS and at_top >= 0.5 and trajectory.kind in ("plateau", "rising"))
+    at_top = np.mean(late >= top - 0.005 * spread) if spread > 0 else 0.0
+    return bool(len(score) >= MIN_EVALUATIONS and at_top >= 0.5 and not trajectory.lost)
 
 
 def silent_groups(
@@ -239,7 +273,19 @@ def _table(
 DERIVED = _table(
     {
         f.__name__: f
-        for f in (score, trajectory, eval_score, family, solved, silent_groups, truncation, length_limit, writes_text)
+        for f in (
+            eval_score,
+            score,
+            trajectory,
+            truth,
+            answer_parts,
+            family,
+            solved,
+            silent_groups,
+            truncation,
+            length_limit,
+            writes_text,
+        )
     }
 )
 

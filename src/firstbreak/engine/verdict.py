@@ -110,8 +110,9 @@ def _summary(
         blind = _blind_links(outcomes)
         if shape.kind == "too_short":
             return f"Cannot tell yet: {len(inputs.get('score'))} scores are too few to see a shape."
+        how = "sits at its ceiling" if inputs.get("solved") else _SHAPES[shape.kind]
         unseen = f" Cannot tell about {_join(blind)}: not measured." if blind else ""
-        return f"Nothing is broken in what was recorded: the score {_SHAPES[shape.kind]}.{unseen}"
+        return f"Nothing is broken in what was recorded: the score {how}.{unseen}"
     where = f"{first_break.link.value} or earlier" if first_break.or_earlier else first_break.link.value
     when = f" at step {number(first_break.step)}" if first_break.step is not None else ""
     broken = f"{'The loop broke first at' if sure else 'Look first at'} {where}{when}"

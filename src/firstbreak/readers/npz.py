@@ -1,7 +1,7 @@
 """Archives of NumPy arrays (`numpy.savez`), first of all `evaluations.npz` of Stable-Baselines3's EvalCallback.
 
 The array `timesteps` (n,) is the index of all others. A (n, k) array holds k episodes of each evaluation and becomes
-four curves: `results/mean`, `results/std`, `results/min`, `results/max`. Source: stable_baselines3/common/callbacks.py
+five curves: `results/mean`, `results/std`, `results/min`, `results/max`, `results/count`. Source: stable_baselines3/common/callbacks.py
 """
 
 from __future__ import annotations
@@ -21,7 +21,13 @@ from firstbreak.readers._tail import open_file
 DESCRIPTION = "evaluations.npz of Stable-Baselines3, and other archives of NumPy arrays"
 
 _AXES = ("timesteps", "steps", "step", "iterations", "epochs")
-_EPISODES: dict[str, Callable[..., np.ndarray]] = {"mean": np.mean, "std": np.std, "min": np.min, "max": np.max}
+_EPISODES: dict[str, Callable[..., np.ndarray]] = {
+    "mean": np.mean,
+    "std": np.std,
+    "min": np.min,
+    "max": np.max,
+    "count": lambda episodes, axis: np.full(len(episodes), float(episodes.shape[axis])),
+}
 _REWRITTEN = ("is cut or being rewritten", "try again when the writer is done")
 
 

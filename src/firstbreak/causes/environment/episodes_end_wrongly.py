@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from firstbreak.model import Experiment
 
-PRIOR = 0.8
+PRIOR = 0.4
 FINDINGS = {
     "episode-length-degenerate": 0.9,
     "reward-flat": 0.5,

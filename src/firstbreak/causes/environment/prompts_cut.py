@@ -23,6 +23,7 @@ from __future__ import annotations
 from firstbreak.inputs import Inputs
 from firstbreak.model import Experiment
 
+PRIOR = 0.3
 FINDINGS = {
     "prompt-truncation": 0.95,
     "reward-flat": 0.4,

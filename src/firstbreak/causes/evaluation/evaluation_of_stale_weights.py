@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from firstbreak.model import Experiment
 
-PRIOR = 0.7
+PRIOR = 0.4
 FINDINGS = {
     "evaluation-frozen": 0.9,
 }

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from firstbreak.model import Experiment
 
-PRIOR = 0.7
+PRIOR = 0.5
 FINDINGS = {
     "mismatch-growing": 0.85,
     "train-inference-mismatch": 0.7,

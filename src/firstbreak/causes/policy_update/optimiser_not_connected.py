@@ -23,6 +23,7 @@ from __future__ import annotations
 from firstbreak.inputs import Inputs
 from firstbreak.model import Experiment, Weight
 
+PRIOR = 0.6
 FINDINGS = {
     "no-update": 0.9,
     "gradient-vanished": 0.6,

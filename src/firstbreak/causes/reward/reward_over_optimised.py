@@ -21,6 +21,7 @@ https://arxiv.org/abs/2210.10760
 
 from __future__ import annotations
 
+from firstbreak.inputs import Inputs
 from firstbreak.model import Experiment
 
 FINDINGS = {
@@ -34,3 +35,8 @@ EXPERIMENT = Experiment(
     measure="eval.reward",
     if_cause="the evaluation holds longer",
 )
+
+
+def applies(inputs: Inputs) -> bool:
+    """Where something independent of the reward can turn, or the reward itself is a model's opinion of a text."""
+    return bool(inputs.get("writes_text")) or "reward.mean" in inputs.run.series

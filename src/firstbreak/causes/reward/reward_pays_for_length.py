@@ -27,6 +27,7 @@ from firstbreak.model import Experiment
 
 PRIOR = 1.2
 FINDINGS = {
+    "reward-proxy-only": 0.4,
     "length-runaway": 0.85,
     "reward-up-evaluation-down": 0.8,
     "truncation": 0.4,

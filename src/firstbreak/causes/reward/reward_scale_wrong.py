@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from firstbreak.model import Experiment
 
+PRIOR = 0.7
 FINDINGS = {
     "reward-outlier": 0.8,
     "value-explosion": 0.4,

@@ -29,9 +29,8 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
-from firstbreak.stats.onset import onset
+from firstbreak.stats.direction import departure, rises
 from firstbreak.stats.shape import Trajectory
-from firstbreak.stats.trend import trend
 from firstbreak.words import number
 
 HARMED = frozenset({"peaked", "collapsed", "declining", "flat", "oscillating"})
@@ -49,11 +48,11 @@ def detect(
     if len(loss) < min_points:
         return NotMeasured(f"{len(loss)} values of the critic's loss are too few (needs {min_points})")
     early, late = float(np.median(loss.head(0.5).values)), float(np.median(loss.tail(0.25).values))
-    if early <= 0 or late < growth * early or not trend(loss).rising or solved:
+    if early <= 0 or late < growth * early or not rises(loss) or solved:
         return None
     if trajectory is not None and trajectory.kind not in HARMED:
         return None
-    since = onset(loss, direction=1)
+    since = departure(loss)
     return Finding(
         message=(
             f"the value loss grew {number(late / early)} times, from {number(early)} to {number(late)}, and the score did not "
@@ -62,8 +61,8 @@ def detect(
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM if trajectory is not None else Confidence.LOW,
         metric="value.loss",
-        onset=since.step if since else None,
-        interval=since.interval if since else None,
-        evidence=(Evidence(text="value loss", series=value_loss, since=since.step if since else None),),
+        onset=since[0] if since else None,
+        interval=since[1] if since else None,
+        evidence=(Evidence(text="value loss", series=value_loss, since=since[0] if since else None),),
         facts={"growth": late / early},
     )

@@ -26,9 +26,8 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
-from firstbreak.stats.onset import onset
+from firstbreak.stats.direction import departure, rises
 from firstbreak.stats.shape import Trajectory
-from firstbreak.stats.trend import trend
 from firstbreak.words import number
 
 
@@ -45,9 +44,9 @@ def detect(
         return NotMeasured(f"neither entropy nor the spread of the actions is logged for {min_points} updates")
     for curve in curves:
         start, late = float(np.median(curve.head(0.25).values)), float(np.median(curve.tail(0.2).values))
-        if start <= 0 or late < growth * start or not trend(curve).rising or not trajectory.lost:
+        if start <= 0 or late < growth * start or not rises(curve) or not trajectory.lost:
             continue
-        since = onset(curve, direction=1)
+        since = departure(curve)
         return Finding(
             message=(
                 f"{curve.name} grew from {number(start)} to {number(late)} while the score fell: the policy forgets; lower the "
@@ -56,8 +55,8 @@ def detect(
             severity=Severity.CRITICAL,
             confidence=Confidence.MEDIUM,
             metric=curve.name,
-            onset=since.step if since else None,
-            interval=since.interval if since else None,
-            evidence=(Evidence(text=curve.name, series=curve, since=since.step if since else None),),
+            onset=since[0] if since else None,
+            interval=since[1] if since else None,
+            evidence=(Evidence(text=curve.name, series=curve, since=since[0] if since else None),),
         )
     return None

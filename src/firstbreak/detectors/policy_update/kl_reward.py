@@ -30,9 +30,8 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
-from firstbreak.stats.onset import onset
+from firstbreak.stats.direction import departure, rises
 from firstbreak.stats.shape import Trajectory
-from firstbreak.stats.trend import trend
 from firstbreak.words import number
 
 
@@ -50,7 +49,7 @@ def detect(
     if min(len(kl), len(points)) < min_points:
         return NotMeasured(f"{min(len(kl), len(points))} points are too few to see two trends (needs {min_points})")
     early, late = (float(np.median(part.values)) for part in (kl.head(0.5).tail(0.5), kl.tail(0.25)))
-    if not trend(kl).rising or late < growth * early or late < material:
+    if not rises(kl) or late < growth * early or late < material:
         return None
     evidence = (Evidence(text="divergence to the reference", series=kl_ref), Evidence(text="score", series=score))
     ratio = f"{number(late / early)} times" if early > 0 else "from zero"
@@ -69,9 +68,9 @@ def detect(
             evidence=evidence,
             facts={"cell": "rising/declining"},
         )
-    if trajectory.kind not in ("flat", "plateau") or solved or trend(points.tail(0.5)).rising:
+    if trajectory.kind not in ("flat", "plateau") or solved or rises(points.tail(0.5)):
         return None
-    start = onset(kl, direction=1)
+    start = departure(kl)
     return Finding(
         message=(
             f"divergence grew {ratio} to {number(late)} and bought nothing: the score is at {number(trajectory.end)}; "
@@ -80,8 +79,8 @@ def detect(
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,
         metric="kl.ref",
-        onset=start.step if start else None,
-        interval=start.interval if start else None,
+        onset=start[0] if start else None,
+        interval=start[1] if start else None,
         evidence=evidence,
         facts={"cell": "rising/flat"},
     )

@@ -29,7 +29,7 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.model import Confidence, Evidence, Finding, Interval, Series, Severity
-from firstbreak.stats.onset import onset
+from firstbreak.stats.direction import departure
 from firstbreak.stats.shape import Trajectory
 from firstbreak.words import number, percent
 
@@ -58,8 +58,8 @@ def detect(score: Series, trajectory: Trajectory, *, grave: float = 0.4, few: in
 
 def _since(score: Series, shape: Trajectory) -> tuple[float, Interval]:
     """The start of the fall: it lies between the best level and the end."""
-    after = score.between(shape.best_step)
-    fall = onset(after, direction=-1, kinds=("level", "ramp"))
+    fall = departure(score.between(shape.best_step), direction=-1)
     if fall is None:
         return shape.best_step, (shape.best_step, float(score.steps[-1]))
-    return fall.step, (min(shape.best_step, fall.interval[0]), fall.interval[1])
+    step, (_, latest) = fall
+    return step, (shape.best_step, max(step, latest))

@@ -28,39 +28,35 @@ https://lilianweng.github.io/posts/2024-11-28-reward-hacking/
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
-from firstbreak.stats.onset import onset
+from firstbreak.stats.direction import departure, rises
 from firstbreak.stats.trend import trend
 from firstbreak.words import number
 
-ANSWER = re.compile(
-    r"answer|correct|accura|success|solv|pass|exact_match|verif|outcome|int_reward|numbers?$", re.IGNORECASE
-)
-CHEAP = re.compile(r"format|length|lang|tag|xml|style|think|polite|structure|brevity|approx", re.IGNORECASE)
-
 
 def detect(
-    reward_component_mean: dict[str, Series], reward_mean: Series, *, min_points: int = 30
+    reward_component_mean: dict[str, Series],
+    answer_parts: dict[str, Series],
+    reward_mean: Series,
+    *,
+    min_points: int = 30,
 ) -> Finding | NotMeasured | None:
     parts = {name: s.finite for name, s in reward_component_mean.items() if len(s.finite) >= min_points}
-    answers = {k: s for k, s in parts.items() if ANSWER.search(k) and not CHEAP.search(k)}
+    answers = {name: s for name, s in parts.items() if name in answer_parts}
     others = {k: s for k, s in parts.items() if k not in answers}
     if not answers or not others:
         return NotMeasured("no component is known to check the answer" if parts else "the components are too short")
-    if not trend(reward_mean).rising or any(trend(s).rising for s in answers.values()):
+    if not rises(reward_mean) or any(rises(s) for s in answers.values()):
         return None
     if any(_at_its_best(s) for s in answers.values()):
         return None
     payer = max(others, key=lambda k: trend(others[k]).change)
-    rise = trend(others[payer])
-    if not rise.rising:
+    if not rises(others[payer]):
         return None
     frozen = any(np.ptp(s.values) == 0 for s in answers.values())
-    start = onset(others[payer], direction=1)
+    start = departure(others[payer])
     stuck = ", ".join(f"{k} {number(float(np.median(s.tail(0.25).values)))}" for k, s in answers.items())
     return Finding(
         message=(
@@ -70,8 +66,8 @@ def detect(
         severity=Severity.CRITICAL if frozen else Severity.WARNING,
         confidence=Confidence.HIGH if frozen else Confidence.LOW,
         metric=others[payer].name,
-        onset=start.step if start else float(reward_mean.steps[0]),
-        interval=start.interval if start else None,
+        onset=start[0] if start else float(reward_mean.steps[0]),
+        interval=start[1] if start else None,
         evidence=(
             Evidence(text="total reward", series=reward_mean),
             Evidence(text=f"what rises: {payer}", series=others[payer]),

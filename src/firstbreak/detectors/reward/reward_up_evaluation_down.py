@@ -31,29 +31,29 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
-from firstbreak.stats.onset import onset
+from firstbreak.stats.direction import departure, rises
 from firstbreak.stats.shape import trajectory
 from firstbreak.stats.trend import trend
 from firstbreak.words import number
 
 
 def detect(
-    reward_mean: Series, eval_score: Series, *, large: float = 2.0, min_points: int = 8
+    reward_mean: Series, truth: Series, *, large: float = 2.0, min_points: int = 8
 ) -> Finding | NotApplicable | NotMeasured | None:
-    start, end = max(reward_mean.steps[0], eval_score.steps[0]), min(reward_mean.steps[-1], eval_score.steps[-1])
-    reward, judged = reward_mean.finite.between(start, end), eval_score.finite.between(start, end)
+    start, end = max(reward_mean.steps[0], truth.steps[0]), min(reward_mean.steps[-1], truth.steps[-1])
+    reward, judged = reward_mean.finite.between(start, end), truth.finite.between(start, end)
     if min(len(reward), len(judged)) < min_points:
         return NotMeasured(f"{len(judged)} evaluations are too few for a trend (needs {min_points})")
     if len(reward) == len(judged) and np.allclose(reward.values, judged.values):
         return NotApplicable("the evaluation is the training reward under another name")
     up, shape = trend(reward), trajectory(judged)
-    if not up.rising or not (shape.lost or shape.kind == "flat"):
+    if not rises(reward) or not (shape.lost or shape.kind == "flat"):
         return None
     fell = shape.lost
     if not fell and up.signal_to_noise < large:
         return None
-    parting = onset(judged, direction=-1) if fell else None
-    since = parting.step if parting else shape.best_step if fell else float(start)
+    parting = departure(judged.between(shape.best_step), direction=-1) if fell else None
+    since = parting[0] if parting else shape.best_step if fell else float(start)
     return Finding(
         message=(
             f"the reward rose by {number(up.change)} while {judged.name} "
@@ -64,9 +64,9 @@ def detect(
         confidence=Confidence.HIGH if fell else Confidence.LOW,
         metric=judged.name,
         onset=since,
-        interval=parting.interval if parting else None,
+        interval=parting[1] if parting else None,
         evidence=(
             Evidence(text="training reward", series=reward_mean),
-            Evidence(text="evaluation", series=eval_score, since=since),
+            Evidence(text="evaluation", series=truth, since=since),
         ),
     )

@@ -26,7 +26,7 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
-from firstbreak.stats.onset import onset
+from firstbreak.stats.direction import departure
 from firstbreak.stats.shape import trajectory as shape_of
 from firstbreak.words import number
 
@@ -34,7 +34,7 @@ from firstbreak.words import number
 def detect(
     length_mean: Series,
     score: Series,
-    eval_score: Series | None = None,
+    truth: Series | None = None,
     *,
     part: float = 0.3,
     min_points: int = 10,
@@ -45,11 +45,11 @@ def detect(
     early, late = float(np.median(length.head(0.2).values)), float(np.median(length.tail(0.2).values))
     if early <= 0 or late > part * early:
         return None
-    judge = eval_score if eval_score is not None and len(eval_score) >= 5 else score
+    judge = truth if truth is not None and len(truth) >= 5 else score
     shape = shape_of(judge)
     if shape.kind in ("rising", "plateau", "oscillating"):
         return None
-    since = onset(length, direction=-1)
+    since = departure(length, direction=-1)
     return Finding(
         message=(
             f"completions shrank from {number(early)} to {number(late)} tokens while {judge.name} "
@@ -58,8 +58,8 @@ def detect(
         severity=Severity.CRITICAL if shape.lost else Severity.WARNING,
         confidence=Confidence.HIGH if shape.lost else Confidence.MEDIUM,
         metric="length.mean",
-        onset=since.step if since else None,
-        interval=since.interval if since else None,
-        evidence=(Evidence(text="mean length", series=length_mean, since=since.step if since else None),),
+        onset=since[0] if since else None,
+        interval=since[1] if since else None,
+        evidence=(Evidence(text="mean length", series=length_mean, since=since[0] if since else None),),
         facts={"part": late / early},
     )

@@ -30,16 +30,15 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
-from firstbreak.stats.onset import onset
+from firstbreak.stats.direction import departure, rises
 from firstbreak.stats.shape import trajectory as shape_of
-from firstbreak.stats.trend import trend
 from firstbreak.words import number
 
 
 def detect(
     length_mean: Series,
     score: Series,
-    eval_score: Series | None = None,
+    truth: Series | None = None,
     *,
     growth: float = 1.5,
     min_points: int = 20,
@@ -48,13 +47,13 @@ def detect(
     if len(length) < min_points:
         return NotMeasured(f"{len(length)} lengths are too few for a trend (needs {min_points})")
     early, late = float(np.median(length.head(0.25).values)), float(np.median(length.tail(0.25).values))
-    if early <= 0 or late < growth * early or not trend(length).rising:
+    if early <= 0 or late < growth * early or not rises(length):
         return None
-    judge = eval_score if eval_score is not None and len(eval_score) >= 5 else score
+    judge = truth if truth is not None and len(truth) >= 5 else score
     shape = shape_of(judge)
     if shape.kind not in ("flat", "too_short") and not shape.lost:
         return None
-    since = onset(length, direction=1)
+    since = departure(length)
     return Finding(
         message=(
             f"completions grew from {number(early)} to {number(late)} tokens while {judge.name} "
@@ -67,10 +66,10 @@ def detect(
         if shape.lost
         else Confidence.MEDIUM,
         metric="length.mean",
-        onset=since.step if since else None,
-        interval=since.interval if since else None,
+        onset=since[0] if since else None,
+        interval=since[1] if since else None,
         evidence=(
-            Evidence(text="mean length", series=length_mean, since=since.step if since else None),
+            Evidence(text="mean length", series=length_mean, since=since[0] if since else None),
             Evidence(text="score", series=judge),
         ),
         facts={"growth": late / early},

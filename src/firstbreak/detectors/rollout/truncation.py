@@ -31,9 +31,9 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.model import Confidence, Evidence, Finding, Series, Severity
-from firstbreak.stats.onset import first_sustained, onset
+from firstbreak.stats.direction import departure, rises
+from firstbreak.stats.onset import first_sustained
 from firstbreak.stats.shape import Trajectory
-from firstbreak.stats.trend import trend
 from firstbreak.words import number, percent
 
 FEW = 8
@@ -52,13 +52,13 @@ def detect(
     if not len(cut):
         return None
     late = float(np.mean(cut.tail(0.5).values))
-    growing = len(cut) >= FEW and trend(cut).rising
+    growing = len(cut) >= FEW and rises(cut)
     if late < some or (late < 2 * some and not growing):
         return None
     since = (
         first_sustained(cut, lambda values: values >= max(some, late / 2)) if len(cut) >= FEW else float(cut.steps[0])
     )
-    start = onset(cut, direction=1) if growing else None
+    start = departure(cut) if growing else None
     learns = trajectory is not None and trajectory.kind in ("rising", "plateau")
     at = f" of {number(length_limit)} tokens" if length_limit else ""
     return Finding(
@@ -73,8 +73,8 @@ def detect(
         if late >= much
         else Confidence.MEDIUM,
         metric="length.clipped_ratio",
-        onset=start.step if start else since,
-        interval=start.interval if start else None if since is None else (float(cut.steps[0]), since),
+        onset=start[0] if start else since,
+        interval=start[1] if start else None if since is None else (float(cut.steps[0]), since),
         evidence=(
             Evidence(text="share of cut completions", series=truncation, since=since, level=some),
             *(
