@@ -72,6 +72,8 @@ class Columns:
         """Adds whatever a cell holds: a number, a text, or an object, whose leaves get names joined with '/'."""
         if isinstance(value, Mapping) and name.rpartition("/")[2].lower() in CONFIG_NAMES:
             self.config.update(leaves(value, "."))
+        elif isinstance(value, Mapping) and "_type" in value:  # a table, image or histogram of wandb or trackio
+            self.not_numbers.add(name)
         elif isinstance(value, Mapping):
             for key, leaf in leaves(value, "/"):
                 self._add_leaf(f"{name}/{key}" if name else key, index, leaf)

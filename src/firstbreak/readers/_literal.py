@@ -24,7 +24,9 @@ _TOKEN = re.compile(
 )
 _CONSTANTS = {"None": None, "null": None, "True": True, "true": True, "False": False, "false": False}
 _WRAPPED = re.compile(
-    r"""(?:[A-Za-z_][\w.]*\()? \[? (?P<quote>['"]?) (?P<number>[^\s'"\[\](),]+) (?P=quote) \]? (?:,[^()]*)? \)?""",
+    r"""(?P<call>[A-Za-z_][\w.]*\()? (?P<list>\[)?
+        (?P<quote>['"]?) (?P<number>[^\s'"\[\](),]+) (?P=quote)
+        (?(list)\]) (?(call)(?:,[^()]*)?\))""",
     re.VERBOSE,
 )
 _BOOLEANS = {"true": 1.0, "false": 0.0}

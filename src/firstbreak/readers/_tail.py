@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 from firstbreak.readers import Unreadable
 
 BLOCK = 1 << 18  # fits the second-level cache: larger blocks parse more slowly
-MAX_LINE = 1 << 26  # a longer "line" is a binary blob or a broken writer, and would only fill the memory
+MAX_LINE = 1 << 24  # a longer "line" is a binary blob or a broken writer, and would only fill the memory
 _PROBE = 4096
 
 
@@ -40,19 +40,20 @@ class Lines:
     def blocks(self) -> Iterator[bytes]:
         """Blocks of whole lines, each ending in a newline; carriage returns before newlines are taken off."""
         self.file.seek(self.offset)
-        rest = b""
+        pieces: list[bytes] = []  # of a line that goes on over several chunks
         while chunk := self.file.read(BLOCK):
             end = chunk.rfind(b"\n") + 1
-            if not end:
-                rest += chunk
-                if len(rest) > MAX_LINE:
-                    self._skip_line(len(rest))
-                    rest = b""
-                continue
-            block, rest = rest + chunk[:end], chunk[end:]
-            self.offset += len(block)
-            yield block.replace(b"\r\n", b"\n") if b"\r" in block else block
-        self.unfinished = len(rest)
+            if end:
+                block = b"".join([*pieces, chunk[:end]])
+                pieces = [chunk[end:]]
+                self.offset += len(block)
+                yield block.replace(b"\r\n", b"\n") if b"\r" in block else block
+            else:
+                pieces.append(chunk)
+                if len(pieces) * BLOCK > MAX_LINE:
+                    self._skip_line(sum(map(len, pieces)))
+                    pieces = []
+        self.unfinished = sum(map(len, pieces))
 
     def rest(self) -> bytes:
         """The unfinished last line, for formats that can tell whether it is whole. Call it after `blocks`."""

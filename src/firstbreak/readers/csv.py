@@ -123,7 +123,7 @@ def _long(names: list[str]) -> tuple[int, int, int] | None:
 def _distinct(names: list[str]) -> Iterator[str]:
     """Column names without the spaces around them; a repeated one gets a number, as in pandas: loss, loss.1."""
     seen: dict[str, int] = {}
-    for name in (name.strip() for name in names):
+    for name in (name.strip() or f"column {i}" for i, name in enumerate(names, 1)):
         count = seen.get(name, 0)
         seen[name] = count + 1
         yield f"{name}.{count}" if count else name

@@ -22,6 +22,7 @@ from firstbreak.readers.console._reading import NOTHING, Kind, Reading
 
 MAX_LINES = 5000  #: of one dict
 _OPENING = re.compile(r"""\{(?=\s*(?:['"]|$))""")
+_CONTINUES = re.compile(r"""[\s'"{}\[\]),]""")
 _STEP = re.compile(
     r"\b(?:global[ _]step|step|iteration|iter|rollout|perf|eval|multi_turn|passrate|update|episode)[ :=#]*(\d+)",
     re.IGNORECASE,
@@ -59,6 +60,9 @@ class Records:
         return NOTHING
 
     def _go_on(self, line: str) -> Reading | None:
+        if not _CONTINUES.match(line):  # something else was printed: the dict was cut, or another rank broke in
+            self.open = []
+            return self.read(line)
         self.open.append(line)
         self.depth += line.count("{") - line.count("}")
         if self.depth > 0 and len(self.open) < MAX_LINES:

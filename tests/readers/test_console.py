@@ -1,0 +1,293 @@
+"""What trainers print."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from firstbreak.readers import Unreadable, console
+from tests.readers.files import file_of, points, read, values
+
+
+def test_hf_dicts_without_a_step_are_numbered():
+    text = (
+        "  0%|          | 0/20 [00:00<?, ?it/s]\r"
+        "{'loss': '0.01', 'reward': 1.5, 'epoch': '0.1'}\n"
+        " 50%|█████     | 10/20 [00:30<00:30,  3.0s/it]\n"
+        "{'loss': nan, 'reward': 2.5, 'epoch': 0.2}\n"
+        "{'eval_loss': 0.5, 'epoch': 0.2}\n"
+        "{'train_runtime': 60.0, 'train_loss': 0.3, 'epoch': 1.0}\n"
+    )
+    recording = read(console, text, "train.log")
+    assert recording.indexed_by == "row"
+    assert points(recording, "loss") == [(0, 0.01), (1, "nan")]
+    assert points(recording, "reward") == [(0, 1.5), (1, 2.5)]
+    assert points(recording, "eval_loss") == [(2, 0.5)]
+    assert "train_loss" not in recording.curves
+
+
+def test_verl_lines_from_ray_in_colours():
+    text = (
+        "\x1b[36m(TaskRunner pid=12)\x1b[0m step:1 - actor/pg_loss:-1e-05 - critic/score/mean:np.float64(0.4) - a:nan\n"
+        "\x1b[36m(TaskRunner pid=12, ip=10.0.0.1)\x1b[0m step:2 - actor/pg_loss:0.5 - critic/score/mean:inf\n"
+    )
+    recording = read(console, text, "run.log")
+    assert recording.indexed_by == "step"
+    assert points(recording, "actor/pg_loss") == [(1, -1e-05), (2, 0.5)]
+    assert points(recording, "critic/score/mean") == [(1, 0.4), (2, math.inf)]
+    assert points(recording, "a") == [(1, "nan")]
+
+
+def test_stable_baselines3_tables():
+    text = """Using cpu device
+---------------------------------
+| rollout/           |          |
+|    ep_rew_mean     | 21.8     |
+| time/              |          |
+|    total_timesteps | 2048     |
+---------------------------------
+-----------------------------------------
+| time/                   |             |
+|    total_timesteps      | 4096        |
+| train/                  |             |
+|    explained_variance   | -0.00213    |
+|    approx_kl            | 8.27e-03    |
+-----------------------------------------
+"""
+    recording = read(console, text, "sb3.log")
+    assert recording.indexed_by == "row"
+    assert points(recording, "rollout/ep_rew_mean") == [(0, 21.8)]
+    assert points(recording, "time/total_timesteps") == [(0, 2048), (1, 4096)]
+    assert points(recording, "train/approx_kl") == [(1, 0.00827)]
+
+
+def test_areal_tables_belong_to_the_step_before_them():
+    text = """(AReaL) 20260206-15:38:30.123 StatsLogger INFO: Epoch 1/10 Step 3/100 Train step 3/1000 done.
+(AReaL) 20260206-15:38:30.124 StatsLogger INFO: Stats (1/1):
+╒════════════════════╤════════════╤══════════════════╤═════════════╕
+│ ppo_actor/loss/avg │ 1.0000e-02 │ ppo_actor/kl/avg │ -2.0000e-03 │
+├────────────────────┼────────────┼──────────────────┼─────────────┤
+│ rollout/reward     │ nan        │ a@b/c            │ 5.0000e+00  │
+╘════════════════════╧════════════╧══════════════════╧═════════════╛
+"""
+    recording = read(console, text, "main.log")
+    assert {name: points(recording, name) for name in recording.curves} == {
+        "ppo_actor/loss/avg": [(3, 0.01)],
+        "ppo_actor/kl/avg": [(3, -0.002)],
+        "rollout/reward": [(3, "nan")],
+        "a@b/c": [(3, 5)],
+    }
+
+
+def test_nemo_rl_results_belong_to_the_step_before_them():
+    text = """========================= Step 12/1000 =========================
+▶ Preparing batch...
+📊 Training Results:
+  • Loss: 0.0123
+  • Generation KL Error: 0.0009
+  • Total step time: 35.20s
+📊 Validation Results:
+    • Accuracy: 0.51
+========================= Step 13/1000 =========================
+📊 Training Results:
+  • Loss: -1e-3
+"""
+    recording = read(console, text, "run.log")
+    assert points(recording, "Loss") == [(12, 0.0123), (13, -0.001)]
+    assert points(recording, "Generation KL Error") == [(12, 0.0009)]
+    assert points(recording, "Total step time") == [(12, 35.2)]
+    assert points(recording, "Validation/Accuracy") == [(12, 0.51)]
+
+
+def test_prime_rl_lines():
+    text = (
+        "10:00:00 SUCCESS Step 12 | 35.20s | Reward 0.4321 | Trainable 96/128 (75.0%) | Truncation 3.1%\n"
+        "Step 13 | 30s | Loss 0.01 | Mismatch KL 0.0010 | Grad. Norm 0.12 | LR 1.00e-06 | Throughput 12000 tokens/s\n"
+        "Evaluated gsm8k (Step 10) | Policy v10 | 12s | Reward 0.51\n"
+    )
+    recording = read(console, text, "orchestrator.log")
+    assert points(recording, "Reward") == [(12, 0.4321)]
+    assert points(recording, "Trainable") == [(12, 0.75)]
+    assert points(recording, "Truncation") == [(12, pytest.approx(0.031))]
+    assert points(recording, "Mismatch KL") == [(13, 0.001)]
+    assert points(recording, "Grad. Norm") == [(13, 0.12)]
+    assert points(recording, "LR") == [(13, 1e-6)]
+    assert points(recording, "Throughput") == [(13, 12000)]
+    assert points(recording, "eval/gsm8k/Reward") == [(10, 0.51)]
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "point"),
+    [
+        (
+            "[2026-08-21 10:00:00] model.py:904 - step 12: {'train/loss': np.float64(0.5), 'k': nan}",
+            "train/loss",
+            (12, 0.5),
+        ),
+        ("[2026-08-21 10:00:00] data.py:80 - rollout 3: {'rollout/raw_reward': 0.25}", "rollout/raw_reward", (3, 0.25)),
+        ("INFO 08-13 10:00:00 ppo.py:547] ✨ Global step 7: {'policy_loss': inf}", "policy_loss", (7, math.inf)),
+        ("Eval at step 12: {'eval_acc': tensor(0.5, device='cuda:0')}", "eval_acc", (12, 0.5)),
+        ("global_step 12, eval_metrics: {'pass1': 0.5}", "pass1", (12, 0.5)),
+        ('metrics_tag: {"step": 5, "metrics": {"critic/score/mean": 0.5, "x": NaN}}', "critic/score/mean", (5, 0.5)),
+        ("Step 12: \n{'policy/loss': '0.1234',\n 'policy/kl': '0.0000'}", "policy/loss", (12, 0.1234)),
+        ("Step 12: \n{'policy/loss': '0.1234',\n 'policy/kl': '0.5'}", "policy/kl", (12, 0.5)),
+        ("{'step': 4, 'loss': 0.5}", "loss", (4, 0.5)),
+    ],
+)
+def test_dicts_with_a_step(line: str, name: str, point: tuple[float, float]):
+    recording = read(console, line + "\n", "run.log")
+    assert recording.indexed_by == "step"
+    assert points(recording, name) == [point]
+
+
+def test_panels_and_titled_tables():
+    text = """          Step 7
+┏━━━━━━━━━━━━━┳━━━━━━━━━━┓
+┃ Metric      ┃ Value    ┃
+┡━━━━━━━━━━━━━╇━━━━━━━━━━┩
+│ reward/mean │ 0.123456 │
+└─────────────┴──────────┘
+╭──────────────────── Metrics ─────────────────────╮
+│ objective │ verifiable_reward: 0.41 | kl2_avg: 0 │
+│ other     │ episode: 12                          │
+╰──────────────────────────────────────────────────╯
+"""
+    recording = read(console, text, "run.log")
+    assert points(recording, "reward/mean") == [(7, 0.123456)]
+    assert points(recording, "objective/verifiable_reward") == [(7, 0.41)]
+    assert points(recording, "objective/kl2_avg") == [(7, 0)]
+    assert points(recording, "episode") == [(7, 12)]
+
+
+def test_a_table_with_a_header():
+    text = "| Step | Loss | Note |\n|------|------|------|\n| 10 | 0.5 | 1 |\n| 20 | nan | 2 |\n"
+    recording = read(console, text, "run.log")
+    assert values(recording, "Step") == [10, 20]
+    assert values(recording, "Loss") == [0.5, "nan"]
+
+
+def test_progress_bars_that_start_again_go_on_counting():
+    bar = "Train epoch [{}/2]:  12%|█▏  | {}/16 [00:30<03:40,  2.5s/it, act_loss={}, kl=nan]"
+    text = "\r".join([bar.format(1, 15, 0.5), bar.format(1, 16, 0.25), bar.format(2, 1, 0.125)])
+    recording = read(console, text + "\n", "train.log")
+    assert points(recording, "act_loss") == [(15, 0.5), (16, 0.25), (17, 0.125)]
+    assert values(recording, "kl") == ["nan"] * 3
+
+
+def test_cleanrl_lines():
+    text = "global_step=30, episodic_return=[21.]\nSPS: 812\nglobal_step=60, episodic_return=[22.]\nSPS: 813\n"
+    recording = read(console, text, "ppo.log")
+    assert points(recording, "episodic_return") == [(30, 21), (60, 22)]
+    assert points(recording, "SPS") == [(30, 812), (60, 813)]
+
+
+def test_hand_written_loops():
+    text = (
+        "2025-07-26 02:54:07,342 - __main__ - INFO - Epoch 1/3, Step 10, Loss: -0.5\n"
+        "2025-07-26 02:54:09,995 - __main__ - INFO - Epoch 1/3, Step 20, Loss: 0.25\n"
+        "2025-07-26 02:55:11,967 - __main__ - INFO - Epoch 1 completed, Average Loss: 0.125\n"
+        "2025-07-26 02:55:12,426 - __main__ - INFO - Saved checkpoint to /models/checkpoint-epoch-1\n"
+    )
+    recording = read(console, text, "run.log")
+    assert points(recording, "Loss") == [(10, -0.5), (20, 0.25)]
+    assert points(recording, "Average Loss") == [(20, 0.125)]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("episode: 12 | reward = 31.0 | eps=0.05", {"reward": 31.0, "eps": 0.05}),
+        ("iter 7 loss: tensor(0.5, device='cuda:0') acc: 50%", {"loss": 0.5, "acc": 0.5}),
+        ("[rank0]: step=3 mean_reward=nan", {"mean_reward": "nan"}),
+        ("Epoch 4: train_loss=1e-3, val_loss=-inf", {"train_loss": 0.001, "val_loss": -math.inf}),
+        ("total_timesteps: 4096 ep_rew: np.float32(2.5)", {"ep_rew": 2.5}),
+    ],
+)
+def test_names_and_numbers(line: str, expected: dict[str, float]):
+    recording = read(console, line + "\n", "run.log")
+    assert {name: values(recording, name)[0] for name in expected} == expected
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "2025-07-26 01:47:43.533198: E external/xla/cuda_fft.cc:467] Unable to register cuFFT factory",
+        "E0000 00:00:1753494463.550217    6019 cuda_dnn.cc:8579] Unable to register cuDNN factory",
+        "Generating reference responses: 120/1000",
+        "Listening on http://127.0.0.1:8080",
+        "Downloading: 100%|██████████| 1.2G/1.2G [00:30<00:00, 40MB/s]",
+        "learning_rate=1e-05, gamma=0.99",
+        "torch==2.13.0",
+        "{'unclosed': 1",
+        "binary garbage " * 10 + "\x00\xff\x01 x = \x02",
+    ],
+)
+def test_lines_that_are_no_metrics(line: str):
+    assert read(console, (line + "\n").encode("latin-1", "ignore"), "run.log").curves == {}
+
+
+def test_printed_settings_are_config_and_no_curves():
+    text = """INFO - GRPO Config: {
+  "learning_rate": 1e-05,
+  "bf16": true,
+  "nested": {"beta": 0.1}
+}
+Args: {'seed': 42, 'env': 'Pong'}
+Epoch 1, Step 10, Loss: 0.5
+"""
+    recording = read(console, text, "run.log")
+    assert recording.config == {"learning_rate": 1e-05, "bf16": True, "nested.beta": 0.1, "seed": 42, "env": "Pong"}
+    assert points(recording, "Loss") == [(10, 0.5)]
+
+
+def test_a_dict_that_is_never_closed_hides_nothing_for_ever():
+    line = "global_step=30, episodic_return=[21.]\n"
+    for dump in ("config: {\n", "config: {\n" + "  'a': {\n" * 6000):
+        assert points(read(console, dump + line, "run.log"), "episodic_return") == [(30, 21)]
+
+
+def test_output_of_windows_powershell():
+    text = "global_step=30, episodic_return=[21.]\r\nglobal_step=60, episodic_return=[22.]\r\n"
+    recording = read(console, text.encode("utf-16"), "run.log")
+    assert points(recording, "episodic_return") == [(30, 21), (60, 22)]
+
+
+def test_resume_keeps_the_step_and_the_open_table():
+    whole = "Train step 3/9 done\n│ a │ 1.0 │\n│ b │ 2.0 │\n╘═══╧═════╛\nTrain step 4/9 done\n│ a │ 3.0 │\n"
+    with file_of(whole[:35], "run.log") as path:
+        first = console.read(path)
+        path.write_text(whole)
+        second = console.read(path, first.resume)
+        again = console.read(path, first.resume)
+        path.write_text("Train step 1/9 done\n│ a │ 9.0 │\n")
+        third = console.read(path, second.resume)
+    assert points(first, "a") == [(3, 1)]
+    assert points(second, "b") == [(3, 2)]
+    assert points(second, "a") == [(4, 3)]
+    assert points(again, "a") == points(second, "a")
+    assert not second.replaces
+    assert third.replaces
+    assert points(third, "a") == [(1, 9)]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "claimed"),
+    [
+        ("run.log", b"anything", True),
+        ("slurm-12.out", b"anything", True),
+        ("log.txt", b"anything", True),
+        ("notes.txt", b"buy milk\n", False),
+        ("notes.txt", b"global_step=30, episodic_return=[21.]\n", True),
+        ("blob.log", b"\0" * 100, False),
+        ("run.py", b"global_step=30", False),
+    ],
+)
+def test_which_files_are_claimed(name: str, data: bytes, claimed: bool):
+    with file_of(data, name) as path:
+        assert console.sniff(path, data) is claimed
+
+
+def test_an_empty_log_is_refused():
+    with file_of(b"", "run.log") as path, pytest.raises(Unreadable, match="is empty"):
+        console.read(path)

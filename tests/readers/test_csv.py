@@ -1,0 +1,286 @@
+"""Tables of text."""
+
+from __future__ import annotations
+
+import csv as stdlib_csv
+import io
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from firstbreak.readers import Unreadable, csv
+from tests.readers.files import file_of, points, read, values
+
+
+def test_a_wide_table_is_indexed_by_row():
+    recording = read(csv, "step,loss,kl\n10,0.5,0.01\n20,0.25,0.02\n", "progress.csv")
+    assert recording.indexed_by == "row"
+    assert points(recording, "step") == [(0, 10), (1, 20)]
+    assert points(recording, "kl") == [(0, 0.01), (1, 0.02)]
+
+
+def test_an_empty_cell_is_absent_and_nan_was_recorded():
+    recording = read(csv, "step,loss,kl\n1,,nan\n2,inf,\n3,-inf,1\n", "progress.csv")
+    assert points(recording, "loss") == [(1, math.inf), (2, -math.inf)]
+    assert points(recording, "kl") == [(0, "nan"), (2, 1)]
+
+
+@pytest.mark.parametrize("separator", [",", "\t", ";"])
+def test_the_separator_is_recognised(separator: str):
+    text = "step,loss\n1,0.5\n2,0.25\n".replace(",", separator)
+    assert values(read(csv, text, "a.csv"), "loss") == [0.5, 0.25]
+
+
+def test_decimal_commas_of_spreadsheets():
+    assert values(read(csv, "step;loss\n1;0,5\n2;-1,25\n", "a.csv"), "loss") == [0.5, -1.25]
+
+
+def test_tabs_in_a_text_file_are_a_table():
+    recording = read(csv, "Epoch\tAverageEpRet\n0\t-100.5\n1\t-90\n", "progress.txt")
+    assert values(recording, "AverageEpRet") == [-100.5, -90]
+
+
+def test_crlf_and_byte_order_mark():
+    recording = read(csv, b"\xef\xbb\xbfstep,loss\r\n1,0.5\r\n2,0.25\r\n", "a.csv")
+    assert values(recording, "step") == [1, 2]
+    assert values(recording, "loss") == [0.5, 0.25]
+
+
+def test_constant_texts_are_facts_and_changing_ones_are_dropped():
+    recording = read(csv, "step,env,date\n1,Ant-v4,mon\n2,Ant-v4,tue\n", "a.csv")
+    assert recording.config == {"env": "Ant-v4"}
+    assert set(recording.curves) == {"step"}
+
+
+def test_booleans_are_numbers():
+    assert values(read(csv, "step,done\n1,False\n2,True\n", "a.csv"), "done") == [0, 1]
+
+
+def test_a_dict_cell_is_flattened_and_keeps_its_nan():
+    row = "\"{'learner': {'vf_loss': nan, 'kl': 0.5}, 'time_ms': 3}\",1\n"
+    recording = read(csv, "info,training_iteration\n" + row + row, "progress.csv")
+    assert values(recording, "info/learner/vf_loss") == ["nan", "nan"]
+    assert values(recording, "info/learner/kl") == [0.5, 0.5]
+    assert values(recording, "info/time_ms") == [3, 3]
+
+
+def test_a_config_column_is_config_and_no_curve():
+    recording = read(csv, "config,it\n\"{'lr': 0.1, 'model': {'dim': 42}, 'env': 'Pong'}\",1\n", "progress.csv")
+    assert recording.config == {"lr": 0.1, "model.dim": 42, "env": "Pong"}
+    assert set(recording.curves) == {"it"}
+
+
+def test_lists_are_named_among_what_was_left_out():
+    recording = read(csv, 'hist,step\n"[1, 2]",1\n', "a.csv")
+    assert recording.notes == ["not numbers, left out: hist"]
+
+
+def test_quoted_cells_may_hold_separators_quotes_and_newlines():
+    recording = read(csv, 'note,loss\n"a, ""b""\nc",0.5\nplain,0.25\n', "a.csv")
+    assert values(recording, "loss") == [0.5, 0.25]
+
+
+def test_a_file_cut_inside_a_quoted_cell_loses_that_row_only():
+    recording = read(csv, "info,it\n\"{'a': 1}\",1\n\"{'a': 2}\",2\n\"{'a': 3, 'b", "progress.csv")
+    assert values(recording, "info/a") == [1, 2]
+    assert "left for the next read" in recording.notes[0]
+
+
+def test_a_half_written_last_row_is_left_for_later():
+    recording = read(csv, "step,loss\n1,0.5\n2,0.2", "a.csv")
+    assert values(recording, "loss") == [0.5]
+
+
+def test_rows_with_a_wrong_number_of_cells_cost_only_themselves():
+    recording = read(csv, "step,loss\n1,0.5\n2\n3,0.25\n4,1,2\n5,0.1,\n", "a.csv")
+    assert values(recording, "loss") == [0.5, 0.25, 0.1]
+    assert recording.damage == [
+        "line 3: 2 rows without the header's 2 cells left out; check whether two writers share the file"
+    ]
+
+
+def test_a_repeated_header_marks_a_restart():
+    recording = read(csv, "step,loss\n1,1\n2,2\nstep,loss\n1,3\nstep,loss\nstep,loss\n1,4\n", "a.csv")
+    assert values(recording, "loss") == [1, 2, 3, 4]
+    assert recording.segment is not None
+    assert recording.segment.tolist() == [0, 0, 1, 3]
+
+
+def test_a_repeated_column_name_gets_a_number():
+    assert set(read(csv, "loss,loss,\n1,2,3\n", "a.csv").curves) == {"loss", "loss.1", "column 3"}
+
+
+def test_numbers_in_the_first_line_are_data():
+    recording = read(csv, "0,1.5,7\n1,2.5,8\n", "a.csv")
+    assert values(recording, "column 2") == [1.5, 2.5]
+
+
+# --- long tables -----------------------------------------------------------------------------------------------------
+
+
+def test_a_long_table_is_pivoted_and_indexed_by_step():
+    recording = read(csv, "step,metric,value,note\n1,loss,0.5,\n1,kl,0.1,\n2,loss,0.25,ok\n", "case.csv")
+    assert recording.indexed_by == "step"
+    assert points(recording, "loss") == [(1, 0.5), (2, 0.25)]
+    assert points(recording, "kl") == [(1, 0.1)]
+
+
+def test_step_words_give_their_number_or_their_place():
+    rows = "start,r,1\nend,r,2\nG=4,g,3\nepoch0.33,e,4\nstart,s,5\n"
+    recording = read(csv, "step,metric,value\n" + rows, "case.csv")
+    assert points(recording, "r") == [(0, 1), (1, 2)]
+    assert points(recording, "g") == [(4, 3)]
+    assert points(recording, "e") == [(0.33, 4)]
+    assert points(recording, "s") == [(0, 5)]
+
+
+def test_several_values_of_one_step_stay_in_order():
+    recording = read(csv, "step,metric,value\n40,em,0.1\n40,em,0.7\n", "case.csv")
+    assert points(recording, "em") == [(40, 0.1), (40, 0.7)]
+
+
+# --- exports ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_wandb_export_loses_the_run_and_the_envelopes():
+    header = '"Step","grpo-1 - train/kl","grpo-1 - train/kl__MIN","grpo-1 - train/kl__MAX"\n'
+    recording = read(csv, header + '"10","0.5","0.5","0.5"\n', "wandb_export.csv")
+    assert set(recording.curves) == {"Step", "train/kl"}
+
+
+def test_several_runs_of_a_wandb_export_stay_apart():
+    header = '"Step","a - loss","a - loss__MIN","a - loss__MAX","b - loss","b - loss__MIN","b - loss__MAX"\n'
+    recording = read(csv, header + '"1","1","1","1","2","2","2"\n"2","3","3","3","","",""\n', "export.csv")
+    assert points(recording, "loss[run=a]") == [(0, 1), (1, 3)]
+    assert points(recording, "loss[run=b]") == [(0, 2)]
+
+
+def test_a_tensorboard_export_takes_its_name_from_the_file():
+    text = "Wall time,Step,Value\n1700000000.5,100,0.5\n1700000001.5,200,0.25\n"
+    recording = read(csv, text, "run-ppo_1-tag-rollout_ep_rew_mean.csv")
+    assert recording.indexed_by == "step"
+    assert points(recording, "rollout_ep_rew_mean") == [(100, 0.5), (200, 0.25)]
+    assert recording.curves["rollout_ep_rew_mean"].times.tolist() == [1700000000.5, 1700000001.5]
+
+
+# --- growing files ---------------------------------------------------------------------------------------------------
+
+
+def test_resume_returns_only_what_was_appended():
+    with file_of("step,loss\n1,0.5\n2,0.2", "a.csv") as path:
+        first = csv.read(path)
+        path.write_text("step,loss\n1,0.5\n2,0.25\n3,0.125\n4,")
+        second = csv.read(path, first.resume)
+        path.write_text("step,loss\n1,0.5\n2,0.25\n3,0.125\n4,0\n")
+        third = csv.read(path, second.resume)
+    assert points(first, "loss") == [(0, 0.5)]
+    assert points(second, "loss") == [(1, 0.25), (2, 0.125)]
+    assert points(third, "loss") == [(3, 0)]
+    assert not second.replaces
+    assert not third.replaces
+
+
+def test_a_rewritten_file_is_read_anew():
+    with file_of("step,loss\n1,0.5\n2,0.25\n", "progress.csv") as path:
+        first = csv.read(path)
+        path.write_text("kl,loss,step\n,0.5,1\n,0.25,2\n0.1,0.125,3\n")  # SB3 met a new key
+        second = csv.read(path, first.resume)
+    assert second.replaces
+    assert points(second, "kl") == [(2, 0.1)]
+    assert values(second, "loss") == [0.5, 0.25, 0.125]
+
+
+def test_a_file_that_became_shorter_is_read_anew():
+    with file_of("step,loss\n1,0.5\n2,0.25\n", "progress.csv") as path:
+        first = csv.read(path)
+        path.write_text("step,loss\n1,0.5\n")
+        second = csv.read(path, first.resume)
+    assert second.replaces
+    assert values(second, "loss") == [0.5]
+
+
+def test_step_words_keep_their_place_over_a_resume():
+    with file_of("step,metric,value\nstart,r,1\nend,r,2\n", "case.csv") as path:
+        first = csv.read(path)
+        with path.open("a") as file:
+            file.write("end,r,3\nlater,r,4\n")
+        second = csv.read(path, first.resume)
+    assert points(second, "r") == [(1, 3), (2, 4)]
+
+
+# --- properties ------------------------------------------------------------------------------------------------------
+
+CELL = st.none() | st.floats() | st.integers(-(2**53), 2**53).map(float)
+NAMES = st.lists(st.text("abc/_. xyz", min_size=1).map(str.strip).filter(bool), min_size=1, max_size=5, unique=True)
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> tuple[list[str], list[list[float | None]]]:
+    names = draw(NAMES)
+    row = st.lists(CELL, min_size=len(names), max_size=len(names)).filter(lambda r: len(r) > 1 or r[0] is not None)
+    return names, draw(st.lists(row, max_size=12))
+
+
+def text_of(names: list[str], rows: list[list[float | None]]) -> str:
+    out = io.StringIO()
+    writer = stdlib_csv.writer(out, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows([["" if cell is None else repr(cell) for cell in row] for row in rows])
+    return out.getvalue()
+
+
+def same(left: float, right: float) -> bool:
+    return left == right or (math.isnan(left) and math.isnan(right))
+
+
+@given(tables())
+@settings(max_examples=150, deadline=None)
+def test_what_is_written_is_read(table: tuple[list[str], list[list[float | None]]]):
+    names, rows = table
+    recording = read(csv, text_of(names, rows), "a.csv")
+    for column, name in enumerate(names):
+        written = [(i, row[column]) for i, row in enumerate(rows) if row[column] is not None]
+        curve = recording.curves.get(name)
+        assert [i for i, _ in written] == (curve.index.tolist() if curve else [])
+        assert all(same(v, w) for (_, v), w in zip(written, curve.values if curve else [], strict=True))
+
+
+@given(tables(), st.integers(0, 2000))
+@settings(max_examples=150, deadline=None)
+def test_a_cut_costs_at_most_the_last_row(table: tuple[list[str], list[list[float | None]]], cut: int):
+    names, rows = table
+    whole = text_of(names, rows)
+    part = whole[: min(cut, len(whole))]
+    try:
+        recording = read(csv, part, "a.csv")
+    except Unreadable:
+        assert "\n" not in part
+        return
+    kept = part.count("\n") - 1
+    for column, name in enumerate(names):
+        written = [row[column] for row in rows[:kept] if row[column] is not None]
+        curve = recording.curves.get(name)
+        assert np.array_equal(curve.values if curve else [], written, equal_nan=True)
+
+
+@given(tables(), st.lists(st.integers(0, 2000), max_size=4))
+@settings(max_examples=100, deadline=None)
+def test_reading_in_pieces_gives_the_same_as_reading_at_once(table, cuts: list[int]):
+    names, rows = table
+    data = text_of(names, rows).encode()
+    header = data.index(b"\n") + 1
+    ends = [*sorted(header + cut % (len(data) - header + 1) for cut in cuts), len(data)]
+    pieces: dict[str, list[tuple[float, float]]] = {}
+    resume = None
+    with file_of(b"", "a.csv") as path:
+        for end in ends:
+            path.write_bytes(data[:end])
+            recording = csv.read(path, resume)
+            resume = recording.resume
+            for name in recording.curves:
+                pieces.setdefault(name, []).extend(points(recording, name))
+        at_once = csv.read(path)
+    assert pieces == {name: points(at_once, name) for name in at_once.curves}

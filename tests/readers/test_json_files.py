@@ -1,0 +1,95 @@
+"""Files that are one JSON document: trainer states and lists of records."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from firstbreak.readers import Unreadable, json_list, trainer_state
+from tests.readers.files import file_of, points, read, values
+
+STATE = {
+    "best_metric": None,
+    "epoch": 1.0,
+    "global_step": 20,
+    "log_history": [
+        {"epoch": 0.5, "loss": float("nan"), "reward": 0.25, "step": 10},
+        {"epoch": 0.5, "eval_loss": 0.5, "step": 10},
+        {"epoch": 1.0, "loss": 0.75, "reward": 0.5, "step": 20},
+        {"epoch": 1.0, "step": 20, "train_loss": 0.9, "train_runtime": 100.0},
+    ],
+    "max_steps": 20,
+}
+
+
+def test_the_log_history_is_indexed_by_step():
+    recording = read(trainer_state, json.dumps(STATE, indent=2), "trainer_state.json")
+    assert recording.indexed_by == "step"
+    assert points(recording, "loss") == [(10, "nan"), (20, 0.75)]
+    assert points(recording, "eval_loss") == [(10, 0.5)]
+    assert recording.config["max_steps"] == 20
+
+
+def test_the_summary_is_no_point():
+    recording = read(trainer_state, json.dumps(STATE), "checkpoint-20/trainer_state.json")
+    assert "train_loss" not in recording.curves
+    assert "train_runtime=100.0" in recording.notes[0]
+
+
+def test_the_longer_history_comes_last():
+    early = read(trainer_state, json.dumps({**STATE, "global_step": 500}), "checkpoint-500/trainer_state.json")
+    late = read(trainer_state, json.dumps({**STATE, "global_step": 1000}), "checkpoint-1000/trainer_state.json")
+    assert early.order < late.order
+
+
+def test_a_cut_state_keeps_its_whole_entries():
+    text = json.dumps(STATE)
+    recording = read(trainer_state, text[: text.index('{"epoch": 1.0, "loss"') + 15], "trainer_state.json")
+    assert points(recording, "eval_loss") == [(10, 0.5)]
+    assert recording.damage == ["cut after entry 2; copy the file again for the rest"]
+
+
+@pytest.mark.parametrize("text", ["", "{", '{"log_history": [{"st', '{"log_history": 3}', "[]", "{}"])
+def test_states_without_history_are_refused(text: str):
+    with file_of(text, "trainer_state.json") as path, pytest.raises(Unreadable):
+        trainer_state.read(path)
+
+
+def baseline(*rows: tuple[str, int, float]) -> str:
+    return json.dumps([{"Iteration": i, "Value": v, "Agent": a} for a, i, v in rows], indent=1)
+
+
+def test_agents_and_unlabelled_seeds_are_curves_of_their_own():
+    text = baseline(("DQN", 0, 1), ("DQN", 1, 2), ("DQN", 0, 3), ("DQN", 1, 4), ("C51", 0, 5), ("C51", 1, 6))
+    recording = read(json_list, text, "pong.json")
+    assert recording.indexed_by == "step"
+    assert {name: points(recording, name) for name in recording.curves} == {
+        "Value[Agent=DQN,seed=0]": [(0, 1), (1, 2)],
+        "Value[Agent=DQN,seed=1]": [(0, 3), (1, 4)],
+        "Value[Agent=C51,seed=0]": [(0, 5), (1, 6)],
+    }
+
+
+def test_one_agent_and_one_seed_need_no_label():
+    recording = read(json_list, baseline(("DQN", 0, 1), ("DQN", 1, 2)), "pong.json")
+    assert points(recording, "Value") == [(0, 1), (1, 2)]
+    assert recording.config == {"Agent": "DQN"}
+
+
+def test_a_list_without_an_axis_is_indexed_by_row():
+    recording = read(json_list, '[{"loss": NaN}, {"loss": 2}]', "log.json")
+    assert recording.indexed_by == "row"
+    assert points(recording, "loss") == [(0, "nan"), (1, 2)]
+
+
+def test_a_cut_list_keeps_its_whole_records():
+    recording = read(json_list, '[{"step": 1, "loss": 3}, {"step": 2, "loss": 2}, {"step": 3, "lo', "log.json")
+    assert values(recording, "loss") == [3, 2]
+    assert recording.damage == ["cut after record 2; copy the file again for the rest"]
+
+
+@pytest.mark.parametrize("text", ["[{", "[]", "[1, 2]", "[" * 100_000, ""])
+def test_lists_without_records_are_refused(text: str):
+    with file_of(text, "log.json") as path, pytest.raises(Unreadable):
+        json_list.read(path)

@@ -1,0 +1,161 @@
+"""JSON lines."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from firstbreak.readers import Unreadable, jsonl
+from tests.readers.files import file_of, points, read, values
+
+
+def lines(*records: object) -> str:
+    return "".join(json.dumps(record) + "\n" for record in records)
+
+
+def test_flat_records_are_indexed_by_row():
+    recording = read(jsonl, lines({"step": 5, "loss": 0.5}, {"step": 10, "loss": 0.25}), "metrics.jsonl")
+    assert recording.indexed_by == "row"
+    assert points(recording, "loss") == [(0, 0.5), (1, 0.25)]
+    assert values(recording, "step") == [5, 10]
+
+
+def test_nan_and_infinity_were_recorded_and_null_is_absent():
+    text = '{"a": NaN, "b": Infinity}\n{"a": null, "b": -Infinity}\n{"a": 1}\n{"a": "NaN"}\n'
+    recording = read(jsonl, text, "metrics.jsonl")
+    assert points(recording, "a") == [(0, "nan"), (2, 1), (3, "nan")]
+    assert values(recording, "b") == [math.inf, -math.inf]
+
+
+def test_nested_names_are_joined_with_slashes():
+    recording = read(jsonl, lines({"info": {"learner": {"kl": 0.1}}, "n": 1}), "result.json")
+    assert values(recording, "info/learner/kl") == [0.1]
+
+
+def test_a_repeated_config_is_read_once_as_config():
+    record = {"training_iteration": 1, "config": {"lr": 0.1, "model": {"dim": 42}, "schedule": [[0, 1]]}}
+    recording = read(jsonl, lines(record, record), "result.json")
+    assert recording.config == {"lr": 0.1, "model.dim": 42, "schedule": [[0, 1]]}
+    assert set(recording.curves) == {"training_iteration"}
+
+
+def test_the_envelope_of_a_file_logger_carries_the_step():
+    text = lines({"step": 3, "data": {"actor/kl": 0.1}}, {"step": 4, "data": {"actor/kl": 0.2, "val/acc": 1}})
+    recording = read(jsonl, text, "run.jsonl")
+    assert recording.indexed_by == "step"
+    assert points(recording, "actor/kl") == [(3, 0.1), (4, 0.2)]
+    assert points(recording, "val/acc") == [(4, 1)]
+
+
+def test_several_lines_of_one_step_are_several_rows():
+    text = lines({"step": 1, "reward": 0.5}, {"step": 1, "loss": 2}, {"step": 2, "reward": 0.6})
+    recording = read(jsonl, text, "metrics.jsonl")
+    assert points(recording, "reward") == [(0, 0.5), (2, 0.6)]
+    assert points(recording, "loss") == [(1, 2)]
+    assert values(recording, "step") == [1, 1, 2]
+
+
+def test_texts_that_never_change_are_facts():
+    recording = read(jsonl, lines({"env": "Pong", "d": "a", "x": 1}, {"env": "Pong", "d": "b", "x": 2}), "a.jsonl")
+    assert recording.config == {"env": "Pong"}
+
+
+def test_lists_are_named_among_what_was_left_out():
+    recording = read(jsonl, lines({"hist": [1, 2], "x": 1}), "a.jsonl")
+    assert recording.notes == ["not numbers, left out: hist"]
+
+
+def test_a_broken_line_costs_only_itself():
+    recording = read(jsonl, '{"x": 1}\n{"x": 2, "y\n{"x": 3}\n', "a.jsonl")
+    assert values(recording, "x") == [1, 3]
+    assert recording.damage == ["line 2: 1 lines are no JSON object, left out; check for a killed writer"]
+
+
+def test_a_whole_last_line_without_newline_counts_and_a_cut_one_waits():
+    assert values(read(jsonl, '{"x": 1}\n{"x": 2}', "a.jsonl"), "x") == [1, 2]
+    cut = read(jsonl, '{"x": 1}\n{"x": 2', "a.jsonl")
+    assert values(cut, "x") == [1]
+    assert "left for the next read" in cut.notes[0]
+
+
+def test_integers_beyond_float_are_infinite():
+    assert values(read(jsonl, '{"x": 1' + "0" * 400 + '}\n{"x": -1' + "0" * 400 + "}\n", "a.jsonl"), "x") == [
+        math.inf,
+        -math.inf,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "claimed"),
+    [
+        ("result.json", '{"training_iteration": 1}\n', True),
+        ("other.json", '{"a": 1}\n{"a": 2}\n', True),
+        ("other.json", '{"a": "' + "x" * 8000 + '"}\n{"a": 2}\n', True),
+        ("params.json", '{"lr": 1}\n', False),
+        ("params.json", '{\n  "lr": 1\n}\n', False),
+        ("book.ipynb", '{"cells": []}\n{"a": 1}\n', False),
+        ("a.jsonl", "[1, 2]\n", False),
+        ("blob.jsonl", '{"\0', False),
+    ],
+)
+def test_which_files_are_claimed(name: str, text: str, claimed: bool):
+    with file_of(text, name) as path:
+        assert jsonl.sniff(path, path.read_bytes()[:4096]) is claimed
+
+
+def test_an_empty_file_is_refused_with_a_remedy():
+    with file_of("", "a.jsonl") as path, pytest.raises(Unreadable, match="is empty"):
+        jsonl.read(path)
+
+
+def test_resume_returns_only_what_was_appended():
+    with file_of('{"x": 1}\n{"x": 2', "a.jsonl") as path:
+        first = jsonl.read(path)
+        path.write_text('{"x": 1}\n{"x": 2}\n{"x": 3}')
+        second = jsonl.read(path, first.resume)
+        path.write_text('{"x": 1}\n{"x": 2}\n{"x": 3}\n{"x": 4}\n')
+        third = jsonl.read(path, second.resume)
+        path.write_text('{"x": 9}\n')
+        fourth = jsonl.read(path, third.resume)
+    assert [points(r, "x") for r in (first, second, third)] == [[(0, 1)], [(1, 2), (2, 3)], [(3, 4)]]
+    assert not third.replaces
+    assert fourth.replaces
+    assert points(fourth, "x") == [(0, 9)]
+
+
+NUMBER = st.floats() | st.integers()
+RECORDS = st.lists(
+    st.dictionaries(st.sampled_from(["a", "b/c", "d e", "ü"]), NUMBER | st.none(), min_size=1), min_size=1
+)
+
+
+@given(RECORDS)
+@settings(max_examples=200, deadline=None)
+def test_what_is_written_is_read(records: list[dict[str, float | None]]):
+    recording = read(jsonl, lines(*records), "a.jsonl")
+    for name in {name for record in records for name in record}:
+        written = [(i, record[name]) for i, record in enumerate(records) if record.get(name) is not None]
+        curve = recording.curves.get(name)
+        assert [i for i, _ in written] == (curve.index.tolist() if curve else [])
+        for (_, wrote), got in zip(written, curve.values if curve else [], strict=True):
+            assert got == wrote or np.isclose(got, float(wrote), rtol=0) or (math.isnan(wrote) and math.isnan(got))
+
+
+@given(RECORDS, st.integers(0, 1000))
+@settings(max_examples=200, deadline=None)
+def test_a_cut_costs_at_most_the_last_line(records: list[dict[str, float | None]], cut: int):
+    data = lines(*records).encode()[:cut]
+    whole = data.count(b"\n")
+    with file_of(data, "a.jsonl") as path:
+        try:
+            recording = jsonl.read(path)
+        except Unreadable:
+            assert not data
+            return
+    for name, curve in recording.curves.items():
+        assert set(curve.index.tolist()) >= {i for i in range(whole) if records[i].get(name) is not None}

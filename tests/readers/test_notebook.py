@@ -1,0 +1,62 @@
+"""Jupyter notebooks."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from firstbreak.readers import Unreadable, notebook
+from tests.readers.files import file_of, points, read, values
+
+
+def book(*outputs: dict[str, object]) -> str:
+    return json.dumps({"cells": [{"cell_type": "code", "outputs": list(outputs)}], "nbformat": 4})
+
+
+def table(header: list[str], *rows: list[object]) -> dict[str, object]:
+    cells = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>\n" for row in rows)
+    head = "".join(f"<th>{name}</th>" for name in header)
+    html = f"<div><progress value='2' max='2'></progress>[2/2 00:10]</div>\n<table border='1'><thead><tr>{head}</tr>{cells}"
+    return {
+        "output_type": "display_data",
+        "data": {"text/html": html.splitlines(keepends=True), "text/plain": "<HTML>"},
+    }
+
+
+def test_the_progress_table():
+    header = ["Step", "Training Loss", "Validation Loss", "rewards / f"]
+    recording = read(notebook, book(table(header, [1, "0.5", "No log", "nan"], [2, "0.25", "0.3", "-1"])), "grpo.ipynb")
+    assert recording.indexed_by == "row"
+    assert recording.format == "notebook"
+    assert values(recording, "Step") == [1, 2]
+    assert points(recording, "Validation Loss") == [(1, 0.3)]
+    assert values(recording, "rewards / f") == ["nan", -1]
+
+
+def test_the_largest_of_several_tables_is_the_run():
+    small = table(["Step", "loss"], [1, 0.5])
+    large = table(["Step", "reward"], [1, 0.5], [2, 0.6])
+    recording = read(notebook, book(small, large), "grpo.ipynb")
+    assert set(recording.curves) == {"Step", "reward"}
+    assert recording.notes == ["1 smaller tables of numbers left out"]
+
+
+def test_printed_logs_count_where_there_is_no_table():
+    stream = {"output_type": "stream", "name": "stdout", "text": ["{'loss': 0.5, ", "'epoch': 0.1}\n"]}
+    assert values(read(notebook, book(stream), "grpo.ipynb"), "loss") == [0.5]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["{}", '{"cells": 3}', '{"cells": [1, {"outputs": {}}, {"outputs": [1, {"data": 2, "text": [3]}]}]}', "[]"],
+)
+def test_odd_notebooks_hold_nothing(text: str):
+    with file_of(text, "odd.ipynb") as path:
+        assert notebook.read(path).curves == {}
+
+
+@pytest.mark.parametrize("text", ["", '{"cells": [', "{" * 100_000])
+def test_broken_notebooks_are_refused(text: str):
+    with file_of(text, "odd.ipynb") as path, pytest.raises(Unreadable, match="no whole notebook"):
+        notebook.read(path)
