@@ -11,7 +11,8 @@ and, where there is something to say,
 
     STRONG: tuple[frozenset[str], ...] names that choose the dialect where they occur together
     CONFIG_MARKS: frozenset[str]       options that hardly any other trainer has; they count like MARKS
-    PREFIXES: dict[str, str]           what loggers put before names -> "" (nothing new), "eval" (held-out data) or "@part"
+    PREFIXES: dict[str, str]           what loggers put before names -> "" (nothing new), "eval" (held-out data) or "@part";
+                                       the first that fits is taken off, then the first that fits the rest
     NOT_CONVERTED: dict[str, str]      raw names that are known and carry no usable number -> why
     AXIS: tuple[str, ...]              raw names of the step axis of tables, the best first
     CONFIG: dict[str, str]             this trainer's option -> canonical hyperparameter (see hyperparameters.py); where
@@ -33,9 +34,9 @@ import importlib
 import pkgutil
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Set
 from dataclasses import replace
-from functools import cache, lru_cache
+from functools import cache, lru_cache, reduce
 from importlib.metadata import entry_points
 from types import ModuleType
 from typing import Any
@@ -87,27 +88,22 @@ def choose(names: Collection[str], config: Mapping[str, Any], trainer: str | Non
     return known[max(tied, key=lambda name: sum(_own(raw, name) is not None for raw in cleaned))]
 
 
-def _score(dialect: str, names: Collection[str], config: Mapping[str, Any]) -> int:
-    """Marks of a dialect that a run bears."""
+def _score(dialect: str, names: Set[str], config: Mapping[str, Any]) -> int:
+    """Marks of a dialect that a run bears, each counted once."""
     module = dialects()[dialect]
-    bare = {short for name in names for short in _spellings(name, dialect)}
-    marks = sum(_marks(dialect).get(name) is not None for name in bare)
-    together = sum(strong <= bare for strong in _strong(module))
-    options = sum(option in config for option in _options(module))
-    return marks + options + ENOUGH * together
-
-
-def _strong(module: ModuleType) -> tuple[frozenset[str], ...]:
-    return getattr(module, "STRONG", ())
-
-
-def _options(module: ModuleType) -> frozenset[str]:
-    return getattr(module, "CONFIG_MARKS", frozenset())
+    bare = names | {short for name in names for short, _ in _unprefixed(name, dialect)}
+    exact, patterns = _marks(dialect)
+    marks = {mark.signal for name in bare if (mark := patterns.get(name))} if patterns else set()
+    together = [strong for strong in getattr(module, "STRONG", ()) if strong <= bare]
+    options = [option for option in getattr(module, "CONFIG_MARKS", ()) if option in config]
+    return len(exact & bare) + len(marks) + len(options) + ENOUGH * len(together)
 
 
 @cache
-def _marks(dialect: str) -> Table:
-    return Table(dict.fromkeys(dialects()[dialect].MARKS, "mark"))
+def _marks(dialect: str) -> tuple[frozenset[str], Table | None]:
+    marks: frozenset[str] = dialects()[dialect].MARKS
+    patterns = {mark: Name(f"mark {i}") for i, mark in enumerate(sorted(m for m in marks if "<" in m))}
+    return marks - patterns.keys(), Table(patterns) if patterns else None
 
 
 @cache
@@ -116,21 +112,13 @@ def _names(dialect: str) -> Table:
 
 
 @cache
-def _refused(dialect: str) -> Table:
-    reasons = getattr(dialects()[dialect], "NOT_CONVERTED", {})
-    return Table({raw: Name("refused", note=reason) for raw, reason in reasons.items()})
-
-
-@cache
-def _prefixes(dialect: str) -> list[tuple[re.Pattern[str], str]]:
-    prefixes = getattr(dialects()[dialect], "PREFIXES", {})
-    return [
-        (
-            re.compile(re.sub(r"<(\w+)>", r"(?P<\1>[^/]+)", re.escape(prefix))),
-            effect.replace("<", "{").replace(">", "}"),
-        )
-        for prefix, effect in prefixes.items()
-    ]
+def _prefixes(dialect: str) -> tuple[re.Pattern[str], list[str]] | None:
+    """One pattern for all prefixes, and what each of them does to the signal, as a format of its groups."""
+    prefixes: Mapping[str, str] = getattr(dialects()[dialect], "PREFIXES", {})
+    if not prefixes:
+        return None
+    groups = [f"(?P<_{i}>{re.sub(r'<[^<>]+>', '([^/]+)', re.escape(prefix))})" for i, prefix in enumerate(prefixes)]
+    return re.compile("|".join(groups)), [re.sub(r"<[^<>]+>", "{}", effect) for effect in prefixes.values()]
 
 
 def translate(name: str, dialect: ModuleType) -> Name | None:
@@ -145,7 +133,7 @@ def translate(name: str, dialect: ModuleType) -> Name | None:
 def _translate(name: str, dialect: str) -> Name | None:
     raw = _clean(name)
     own = _own(raw, dialect)
-    if own is not None or dialect == "generic" or not_converted(raw, dialects()[dialect]):
+    if own is not None or dialect == "generic" or _refusal(raw, dialect):
         return own
     generic = dialects()["generic"]
     return None if generic.ambiguous(raw) else generic.translate(raw)
@@ -155,7 +143,7 @@ def _own(raw: str, dialect: str) -> Name | None:
     """What a cleaned name means to the trainer itself."""
     if dialect == "generic":
         return dialects()["generic"].translate(raw)  # type: ignore[no-any-return]
-    if any(_refused(dialect).get(short) for short in _spellings(raw, dialect)):
+    if _refusal(raw, dialect):
         return None
     return _behind_prefix(raw, dialect, _names(dialect))
 
@@ -164,28 +152,28 @@ def _behind_prefix(raw: str, dialect: str, table: Table) -> Name | None:
     """The name itself, else what stands behind a prefix, else a pattern that fits the name with its prefix."""
     if exact := table.exact(raw):
         return exact
-    for short, effect in _unprefixed(raw, dialect):
+    for short, effects in _unprefixed(raw, dialect):
         if found := table.get(short):
-            return _with(found, effect)
+            return reduce(_with, effects, found)
     return table.get(raw)
 
 
-def _unprefixed(raw: str, dialect: str) -> Iterator[tuple[str, str]]:
-    """The name without each prefix that it bears, with the effect of that prefix."""
-    for pattern, effect in _prefixes(dialect):
-        if match := pattern.match(raw):
-            yield raw[match.end() :], effect.format(**match.groupdict())
-
-
-def _spellings(raw: str, dialect: str) -> list[str]:
-    return [raw, *(short for short, _ in _unprefixed(raw, dialect))]
+def _unprefixed(raw: str, dialect: str) -> Iterator[tuple[str, list[str]]]:
+    """The name without its first prefix, its first two, ..., with what they do to the signal, the inner one first."""
+    prefixes = _prefixes(dialect)
+    effects: list[str] = []
+    while prefixes and (match := prefixes[0].match(raw)) and match.lastgroup and match.lastindex:
+        effect = prefixes[1][int(match.lastgroup[1:])]
+        effects.insert(0, effect.format(*match.groups()[match.lastindex :]))
+        raw = raw[match.end() :]
+        yield raw, effects
 
 
 def _with(name: Name, effect: str) -> Name:
     if effect == "eval":
         return replace(name, signal=evaluation(name.signal))
-    if effect.startswith("@"):
-        return replace(name, signal=f"{name.signal}{effect}" if "@" not in name.signal else name.signal)
+    if effect.startswith("@") and "@" not in name.signal:
+        return replace(name, signal=f"{name.signal}{effect}")
     return name
 
 
@@ -213,9 +201,14 @@ def understand(names: Collection[str], dialect: ModuleType) -> dict[str, Name]:
 
 def not_converted(name: str, dialect: ModuleType) -> str | None:
     """Why a name that this trainer is known to write carries no usable number; None where that is not so."""
-    short = _short(dialect)
-    refused = (_refused(short).get(raw) for raw in _spellings(_clean(name), short))
-    return next((r.note for r in refused if r), None)
+    return _refusal(_clean(name), _short(dialect))
+
+
+def _refusal(raw: str, dialect: str) -> str | None:
+    reasons: Mapping[str, str] = getattr(dialects()[dialect], "NOT_CONVERTED", {})
+    if not reasons:
+        return None
+    return next((reasons[s] for s in (raw, *(short for short, _ in _unprefixed(raw, dialect))) if s in reasons), None)
 
 
 def axes(dialect: ModuleType) -> tuple[str, ...]:

@@ -44,19 +44,7 @@ CONFIG_MARKS = frozenset(
 )
 
 PREFIXES = {
-    "ray/tune/evaluation/env_runners/": "eval",
-    "ray/tune/evaluation/": "eval",
-    "ray/tune/env_runners/": "",
-    "ray/tune/sampler_results/": "",
-    "ray/tune/learners/default_policy/": "",
-    "ray/tune/learners/<module>/": "@<module>",
-    "ray/tune/info/learner/default_policy/learner_stats/": "",
-    "ray/tune/info/learner/<policy>/learner_stats/": "@<policy>",
-    "ray/tune/info/learner/default_policy/": "",
-    "ray/tune/info/learner/<policy>/": "@<policy>",
-    "ray/tune/info/learner/": "",
     "ray/tune/": "",
-    "evaluation/env_runners/": "eval",
     "evaluation/": "eval",
     "env_runners/": "",
     "sampler_results/": "",

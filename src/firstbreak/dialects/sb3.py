@@ -250,25 +250,24 @@ def algorithm(names: Set[str], config: Mapping[str, Any]) -> str | None:
 def refine(values: Mapping[str, Any], names: Set[str], config: Mapping[str, Any]) -> dict[str, Any]:
     """What rl-zoo writes in shorthand, and what an option means to one algorithm only.
 
-    -1 says "not set"; `lin_3e-4` is a schedule; `normalize` is about observations and rewards. `n_steps` is the length
-    of a rollout on-policy and of a bootstrapped return off-policy; `ent_coef` is a bonus in PPO, a temperature in SAC.
+    -1 says "not set"; `normalize` is about observations and rewards. `n_steps` is the length of a rollout on-policy and
+    of a bootstrapped return off-policy; `ent_coef` is the weight of a bonus in PPO and a temperature in SAC.
     """
     method = algorithm(names, config) or ""
-    refined: dict[str, Any] = {name: None for name, value in values.items() if value == -1}
-    if isinstance(schedule := config.get("learning_rate"), str | float):
-        refined["lr_schedule"] = "linear" if str(schedule).lower().startswith("lin") else "constant"
+    refined: dict[str, Any] = {name: None for name in _LENGTHS if values.get(name) == -1}
     if (normalize := config.get("normalize")) is not None:
         refined |= {f"normalize_{what}": _normalized(normalize, short) for what, short in _NORMALIZED.items()}
     if method in ("ppo", "a2c", "trpo"):
         steps = values.get("n_steps", DEFAULTS[method]["n_steps"])
         envs = values.get("n_envs", 1 if "n_timesteps" in config else None)  # rl-zoo leaves a single one unsaid
-        if envs is not None:
+        if isinstance(steps, int | float) and isinstance(envs, int | float):
             refined |= {"n_envs": envs, "batch_size": int(steps * envs)}
     elif method:
         refined |= {"n_step_returns": values.get("n_steps"), "n_steps": None, "entropy_coef": None}
     return refined
 
 
+_LENGTHS = ("total_steps", "log_interval", "eval_interval", "save_interval")
 _NORMALIZED = {"observation": "obs", "reward": "reward"}
 
 
