@@ -9,8 +9,9 @@ correlated noise, passes for a break.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
 
@@ -25,6 +26,7 @@ MEAN: tuple[Kind, ...] = ("level", "ramp")
 EDGE = 3  # points that a break needs on either side
 OUTLIER = 3.5  # sd beyond which a residual is pulled in
 COEFFICIENTS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.87, 0.92, 0.96, 0.985)  # of AR(1), the grid
+CALMING = ("constant", "exponential", "linear", "power")  # how the noise of a healthy run changes
 SECOND_SHAPE = 3.0  # price, in deviance, of a healthy curve made of two shapes
 WAVES, WAVE = (3, 6), 2.0  # how many cosines a smooth healthy curve has, and the price of each
 
@@ -67,7 +69,7 @@ def find_breaks(
             best = min((c for c in tried if c.kind == kind), key=lambda c: c.deviance(y))
             if best.size != 0:
                 found.append(_mean_break(best, y, healthy))
-    if "variance" in kinds and (change := _variance_break(residual, rho, direction)):
+    if "variance" in kinds and (change := _variance_break(residual, rough.fitted, rho, direction)):
         found.append(change)
     return found
 
@@ -110,8 +112,8 @@ def _mean_break(best: _Candidate, y: np.ndarray, healthy: float) -> Break:
 def _healthy(y: np.ndarray, calm: np.ndarray, families: tuple[str, ...] | None) -> tuple[float, float]:
     """Least deviance of y under any healthy curve, and its AR(1) coefficient. Curves are fitted to `calm`.
 
-    Healthy is one shape of the family; where the family is not known for sure also two shapes added, or any smooth curve
-    (the first cosines), each at a price for its additional freedom.
+    Healthy is one shape or, at a price, the sum of two (which also fills the gaps of the grid); where nothing is known of
+    the shape also, at a price, any smooth curve (the first cosines).
     """
     n = len(y)
     basis = healthy_shapes(n, families).basis
@@ -122,10 +124,9 @@ def _healthy(y: np.ndarray, calm: np.ndarray, families: tuple[str, ...] | None) 
         r = quasi_difference(calm, rho)
         r = r - (r @ one) * one
         first = int(np.argmax((g @ r) ** 2))
-        designs = {"one": np.column_stack([np.ones(n), basis[first]])}
+        shapes = basis[[first, _next_shape(g, r, first)]]
+        designs = {"one": np.column_stack([np.ones(n), shapes[0]]), "two": np.column_stack([np.ones(n), *shapes])}
         if families is None:
-            second = _next_shape(g, r, first)
-            designs["two"] = np.column_stack([designs["one"], basis[second]])
             designs |= {f"{k} waves": waves[:, : k + 1] for k in WAVES}
         for name, design in designs.items():
             white = quasi_difference(calm - _fit(design, calm, rho), rho)
@@ -214,39 +215,21 @@ def _against_breaks(rows: np.ndarray, rho: float, kind: Kind) -> tuple[np.ndarra
     return ((1 - rho) * sums + rho * tail) / n, power / n**2
 
 
-def _variance_break(residual: np.ndarray, rho: float, direction: int | None) -> Break | None:
-    """A step in the size of the innovations beside a slow (linear) drift of it, in normal scores of their ranks.
+def _variance_break(residual: np.ndarray, fitted: np.ndarray, rho: float, direction: int | None) -> Break | None:
+    """A sudden change of the size of the innovations: a level shift in the normal scores of their ranks.
 
-    Ranks make the test blind to the tails of the noise (van der Waerden scores; Mood 1954 tests scale by ranks).
+    Ranks make it blind to the tails of the noise (van der Waerden scores; Mood 1954 tests scale by ranks). The noise of a
+    healthy run changes too: with the level of the curve, which is taken off, and slowly, along `CALMING` shapes.
     """
-    n = len(residual)
-    score = _normal_scores(np.abs(quasi_difference(residual, rho)))
-    line = np.linspace(-1, 1, n)
-    line /= np.linalg.norm(line)
-    r = score - score.mean()
-    r = r - (r @ line) * line
-    dot, power = _against_breaks(np.vstack([r, np.full(n, n**-0.5), line]), 0.0, "level")
-    size = dot[0] / np.maximum(power - dot[1] ** 2 - dot[2] ** 2, 1e-9)
-    if direction is not None:
-        size[np.sign(size) != direction] = 0.0
-    size[:EDGE] = size[n - EDGE + 1 :] = 0.0
-    rss = np.maximum(r @ r - size * dot[0], 1e-24)
-    at = int(np.argmin(rss))
-    before, after = float(np.std(residual[:at])), float(np.std(residual[at:]))
-    if size[at] == 0 or min(before, after) <= 1e-12 or (after > before) != (size[at] > 0):
-        return None
-    low, high = likely_places(-n / 2 * np.log(rss / rss[at]))
-    return Break(
-        kind="variance",
-        at=at,
-        low=low,
-        high=high,
-        size=float(np.log2(after / before)),
-        before=before,
-        after=after,
-        ratio=n * float(np.log((r @ r) / rss[at])),
-        rho=rho,
-    )
+    innovations = quasi_difference(residual, rho)
+    score = _normal_scores(np.abs(innovations))
+    level = fitted - fitted.mean()
+    score = score - level * (level @ score) / max(float(level @ level), 1e-24)
+    for shift in find_breaks(score, ("level",), direction, CALMING):
+        before, after = (spread(part) / math.sqrt(1 - rho**2) for part in np.split(innovations, [shift.at]))
+        if min(before, after) > 1e-12 and (after > before) == (shift.size > 0):
+            return replace(shift, kind="variance", size=math.log2(after / before), before=before, after=after)
+    return None
 
 
 def _normal_scores(values: np.ndarray) -> np.ndarray:

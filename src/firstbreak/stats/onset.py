@@ -56,7 +56,7 @@ def onset(
     y, width = block_means(z, BLOCKS)
     known = None if families is None else tuple(sorted(set(families)))
     tests = any(k in MEAN for k in kinds) + ("variance" in kinds)
-    found = [(min(1.0, tests * p_value(b, len(y))), b) for b in find_breaks(y, kinds, direction, known)]
+    found = [(min(1.0, tests * p_value(b)), b) for b in find_breaks(y, kinds, direction, known)]
     found = [(p, b) for p, b in found if p <= level]
     if not found:
         return None
@@ -96,6 +96,15 @@ def first_sustained(
     return float(steps[start[0]]) if len(start) else None
 
 
-def p_value(candidate: Break, n: int) -> float:
-    """Probability of such a likelihood ratio or more in a healthy curve, from simulation: the tail is exponential."""
-    return min(1.0, 0.05 * math.exp(-(candidate.ratio - 19.0) / 3.0))
+def p_value(candidate: Break) -> float:
+    """Probability of such a likelihood ratio or more in a healthy curve.
+
+    The ratio's tail falls exponentially. Where it begins depends on the correlation of the noise and on little else that
+    was tried: 12 to 500 points, AR(1) 0 to 0.95, tails from t3 to normal, healthy shapes in and outside the family. The
+    constants are 2.5 % points and slopes: `python -m benchmarks.statistics calibrate` prints them again.
+    """
+    if candidate.kind == "variance":
+        start, slope = 12.5, 2.3
+    else:
+        start, slope = 15.0 + 11.0 * candidate.rho, 3.3 + 1.5 * candidate.rho
+    return min(1.0, 0.025 * math.exp(-(candidate.ratio - start) / slope))
