@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -84,6 +86,13 @@ def test_a_value_that_is_not_finite_is_marked() -> None:
     values[[3, 50]] = np.nan, np.inf
     lower = sparkline.draw(series(values), (0, 99), 31, None, None)[1]
     assert [i - sparkline.GUTTER - 1 for i, c in enumerate(lower) if c == "×"] == [0, 10]
+
+
+def test_a_sparse_curve_is_a_line_and_a_gap_is_none() -> None:
+    values = np.array([1.0, 0.0, np.nan, np.nan, 1.0])
+    lower = sparkline.draw(series(values), (0, 4), sparkline.GUTTER + 1 + 20, None, None)[1]
+    drawn = lower[sparkline.GUTTER + 1 :]
+    assert re.fullmatch(r"[▁-█]{6} {4}× {4}× {3}█", drawn)
 
 
 def test_the_onset_stands_under_its_column() -> None:

@@ -42,7 +42,7 @@ class _Text(HTMLParser):
         self._inside: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag != "meta":
+        if tag not in ("meta", "wbr"):
             self._inside.append(tag)
 
     def handle_endtag(self, tag: str) -> None:
@@ -166,3 +166,10 @@ def test_an_onset_on_another_axis_is_not_marked() -> None:
 )
 def test_a_time_is_as_precise_as_it_is_known(onset: float | None, interval: Interval | None, said: str) -> None:
     assert story.when("step", onset, interval) == said
+
+
+@pytest.mark.parametrize(
+    ("hours", "said"), [(4.25, "4.25 hours"), (0.62, "37.2 minutes"), (0.0065, "23.4 seconds"), (0.0, "0 seconds")]
+)
+def test_time_is_told_in_the_unit_that_fits(hours: float, said: str) -> None:
+    assert story.duration(hours) == said

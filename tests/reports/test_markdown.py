@@ -12,7 +12,7 @@ from markdown_it.token import Token
 
 from firstbreak.model import Diagnosis
 from firstbreak.reports import markdown
-from firstbreak.reports.text import visible
+from firstbreak.reports.text import spans, visible
 from tests.reports import fixtures
 
 PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
@@ -65,10 +65,16 @@ def test_a_hostile_log_has_the_headings_of_a_calm_one() -> None:
 @given(st.text(st.characters(min_codepoint=32, max_codepoint=126)).map(str.strip).filter(bool))
 def test_any_text_reads_as_itself(text: str) -> None:
     single = " ".join(text.split())
-    assert read(markdown.prose(single)) == single
-    assert read(f"- {markdown.prose(single)}") == single
-    assert read(f"| a |\n|---|\n| {markdown.prose(single)} |") == "a" + single
+    shown = "".join(piece for piece, _ in spans(single))
+    for line, before in (("{}", ""), ("- {}", ""), ("| a |\n|---|\n| {} |", "a")):
+        assert read(line.format(markdown.prose(single))) in (before + single, before + shown)
     assert read(f"x {markdown.code(single)}") == "x " + single
+
+
+def test_what_stands_between_backticks_is_code() -> None:
+    parsed = tokens(markdown.prose("raise `a_b (now <1>)`, not `c|d`"))
+    assert [token.content for token in parsed if token.type == "code_inline"] == ["a_b (now <1>)"]
+    assert read(markdown.prose("not `c|d`")) == "not `c|d`"
 
 
 @pytest.mark.parametrize("text", ["http://a.example", "https://a.example/x_y", "www.a.example", "me@a.example"])

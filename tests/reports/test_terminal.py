@@ -11,6 +11,7 @@ from rich.console import Console
 
 from firstbreak.model import Diagnosis, Link
 from firstbreak.reports import story, terminal
+from firstbreak.reports.look import WIDEST
 from firstbreak.reports.text import visible
 from tests.reports import fixtures
 
@@ -21,7 +22,7 @@ ANSI = re.compile(r"\x1b\[[0-9;]*m")
 @pytest.mark.parametrize("width", [40, 60, 78, 79, 80, 120])
 def test_no_line_is_wider_than_the_screen(dx: Diagnosis, width: int, color: bool) -> None:
     lines = ANSI.sub("", terminal.render(dx, width=width, color=color)).split("\n")
-    assert max(map(cell_len, lines)) <= min(width, terminal.WIDEST)
+    assert max(map(cell_len, lines)) <= min(width, WIDEST)
 
 
 def test_colour_changes_nothing_but_colour(dx: Diagnosis) -> None:

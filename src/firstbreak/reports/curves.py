@@ -45,7 +45,9 @@ def scale(series: Series, level: float | None = None) -> Scale | None:
     if not len(values):
         return None
     low, high = float(values.min()), float(values.max())
-    if low > 0 and high > LOG_ABOVE * float(np.median(values)):
+    with np.errstate(over="ignore"):
+        middle = float(np.median(values))
+    if low > 0 and high > LOG_ABOVE * middle:
         return Scale(low, high, log=True)
     if level is not None and math.isfinite(level):
         wider = min(low, level), max(high, level)
@@ -108,9 +110,10 @@ def gaps(series: Series, domain: Interval, n: int) -> list[float]:
 
 
 def columns(series: Series, domain: Interval, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """For each of `n` equal bins of the domain: one value (NaN where no point is finite), and whether any point is not.
+    """For each of `n` equal bins of the domain: one value (NaN where there is none), and whether a point is not finite.
 
     A bin shows the value farthest from the curve's median: a mean would hide the spikes that a report is read for.
+    Between two bins with a value lies a straight line, as between two points of any plot.
     """
     place = np.minimum((across(series.steps, domain) * n).astype(int), n - 1)
     finite = np.isfinite(series.values)
@@ -118,6 +121,11 @@ def columns(series: Series, domain: Interval, n: int) -> tuple[np.ndarray, np.nd
     broken[place[~finite]] = True
     if finite.any():
         values, place = series.values[finite], place[finite]
-        order = np.argsort(np.abs(values - np.median(values)), kind="stable")
+        with np.errstate(over="ignore"):  # a diverged curve may span more than a float can hold
+            order = np.argsort(np.abs(values - np.median(values)), kind="stable")
         shown[place[order]] = values[order]  # of several values for one bin the last one written, the farthest, stays
+    for left, right in pairwise(np.flatnonzero(broken | np.isfinite(shown))):
+        if not (broken[left] or broken[right]):
+            weight = np.linspace(0, 1, right - left + 1)
+            shown[left : right + 1] = shown[left] * (1 - weight) + shown[right] * weight
     return shown, broken

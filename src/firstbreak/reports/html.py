@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from importlib import resources
@@ -12,8 +13,10 @@ from firstbreak.model import Action, Diagnosis, Outcome, RankedCause
 from firstbreak.reports import curves, story, svg
 from firstbreak.reports.markup import Markup, element, join
 from firstbreak.reports.story import Exhibit, Fact, Section
+from firstbreak.reports.text import spans
 from firstbreak.words import percent
 
+_JOINT = re.compile(r"(?<=[./_])(?=\w)")
 # The mark of the page, and of each verdict, on a 24 x 24 grid.
 _MARK = "M1 13h6l1.5-3 2 7 3-15 3 17 2-8 1 2h3.5"
 _ICON = {
@@ -91,17 +94,17 @@ def _verdict(dx: Diagnosis, uid: str) -> Markup:
     return join(
         element("p", _literal(dx.run.path), element("span", about) if about else None, class_="run"),
         element("h2", _icon(_ICON[action]), story.ACTION_WORD[action], id=uid),
-        element("p", dx.verdict.summary, class_="summary"),
+        element("p", _prose(dx.verdict.summary), class_="summary"),
     )
 
 
 def _do_first(dx: Diagnosis, uid: str) -> Markup:
-    return element("p", dx.verdict.do_first)
+    return element("p", _prose(dx.verdict.do_first))
 
 
 def _loop(dx: Diagnosis, uid: str) -> Markup:
     reasons = [
-        element("li", element("strong", f"{story.link_word(link)} ({status}):"), f" {why}")
+        element("li", element("strong", f"{story.link_word(link)} ({status}):"), _prose(f" {why}"))
         for link, status, why in story.link_reasons(dx)
     ]
     return join(svg.ring(dx, f"{uid}-ring"), element("ul", *reasons) if reasons else None)
@@ -133,19 +136,19 @@ def _finding(dx: Diagnosis, outcome: Outcome, uid: str) -> Markup:
     facts = element("p", ", ".join(story.finding_facts(dx, outcome)), class_="facts")
     figures = (_figure(dx, item, f"{uid}-{i}") for i, item in enumerate(story.exhibits(dx, finding), 1))
     return element(
-        "section", head, facts, element("p", finding.message), *figures, aria_labelledby=uid, class_="finding"
+        "section", head, facts, element("p", _prose(finding.message)), *figures, aria_labelledby=uid, class_="finding"
     )
 
 
 def _figure(dx: Diagnosis, exhibit: Exhibit, uid: str) -> Markup:
     series = exhibit.series
     if series is None:
-        return element("p", exhibit.text, class_="evidence")
+        return element("p", _prose(exhibit.text), class_="evidence")
     scale = curves.scale(series, exhibit.level)
     edges = [curves.label(scale.high), "log scale" if scale.log else "", curves.label(scale.low)] if scale else []
     return element(
         "figure",
-        element("figcaption", story.caption(exhibit)),
+        element("figcaption", _prose(story.caption(exhibit))),
         element("div", *(element("span", edge) for edge in edges), class_="edges", aria_hidden="true"),
         svg.curve(exhibit, series, story.domain(dx, series), uid),
     )
@@ -179,7 +182,8 @@ def _why(dx: Diagnosis, cause: RankedCause) -> Markup | None:
     ledger = story.ledger(cause)
     most = max((abs(weight) for weight, _ in ledger.rows), default=0.0) or 1.0
     rows = (
-        element("tr", _weight(weight), _balance(weight / most), element("td", text)) for weight, text in ledger.rows
+        element("tr", _weight(weight), _balance(weight / most), element("td", _prose(text)))
+        for weight, text in ledger.rows
     )
     total = element("tr", _weight(ledger.total), element("td"), element("td", f"total ({story.LEDGER_NOTE})"))
     header = ("weight", "against / for", "evidence")
@@ -213,7 +217,7 @@ def _remedy(dx: Diagnosis, uid: str) -> Markup:
 
 
 def _one_remedy(dx: Diagnosis, cause: RankedCause, uid: str) -> Markup:
-    fixes = element("ul", *(element("li", "Fix: ", fix) for fix in cause.fix)) if cause.fix else None
+    fixes = element("ul", *(element("li", "Fix: ", _prose(fix)) for fix in cause.fix)) if cause.fix else None
     plan = None if cause.experiment is None else _facts(story.experiment(dx.run, cause.experiment))
     return element("section", element("h3", cause.title, id=uid), fixes, plan, aria_labelledby=uid)
 
@@ -239,19 +243,29 @@ def _facts(facts: Iterable[Fact]) -> Markup:
     return element(
         "dl",
         *(
-            element("div", element("dt", fact.label), element("dd", _literal(fact.text) if fact.literal else fact.text))
+            element(
+                "div",
+                element("dt", fact.label),
+                element("dd", _literal(fact.text) if fact.literal else _prose(fact.text)),
+            )
             for fact in facts
         ),
     )
 
 
 def _bullets(lines: Iterable[str]) -> Markup:
-    return element("ul", *(element("li", line) for line in lines))
+    return element("ul", *(element("li", _prose(line)) for line in lines))
+
+
+def _prose(text: str) -> Markup:
+    """Running text; what stands between backticks is code, as everywhere in firstbreak's messages."""
+    return join(*(element("code", piece) if code else piece for piece, code in spans(text)))
 
 
 def _literal(text: str) -> Markup:
-    """A name as it stands in the log: in its own direction, whatever script it is in."""
-    return element("code", text, dir="auto")
+    """A name as it stands in the log: in its own direction, whatever script it is in, broken where it has joints."""
+    first, *rest = _JOINT.split(text)
+    return element("code", first, *(part for piece in rest for part in (element("wbr"), piece)), dir="auto")
 
 
 def _icon(path: str) -> Markup:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from firstbreak.model import Diagnosis, Link, LinkStatus, Outcome
 from firstbreak.reports import sparkline, story
 from firstbreak.reports.story import Fact, Section
-from firstbreak.reports.text import visible
+from firstbreak.reports.text import spans, visible
 from firstbreak.words import percent
 
 PLOT_WIDTH = 76
@@ -24,12 +24,25 @@ def render(dx: Diagnosis) -> str:
 
 
 def prose(text: str) -> str:
-    """`text` that reads as itself: no emphasis, link, HTML, table cell, heading or mathematics comes of it."""
-    text = _INLINE.sub(r"\\\g<0>", visible(text).strip())
-    text = _AUTOLINK.sub(r"\\\g<0>", text)
-    return _BLOCK.sub(
-        lambda found: f"{found[1]}{found[2]}\\" if found[2].isdigit() else f"{found[1]}\\{found[2]}", text
+    """`text` that reads as itself: no emphasis, link, HTML, table cell, heading or mathematics comes of it.
+
+    What stands between backticks is code, as everywhere in firstbreak's messages; with a pipe in it, it is not, because
+    a table would end its cell there.
+    """
+    pieces = (
+        f"`{piece}`" if code and "|" not in piece else _escaped(piece, code) for piece, code in spans(visible(text))
     )
+    return _BLOCK.sub(_at_start, "".join(pieces).strip())
+
+
+def _at_start(found: re.Match[str]) -> str:
+    r"""What would start a list, a heading or a quotation: `1.` becomes `1\.`, `#` becomes `\#`."""
+    return f"{found[1]}{found[2]}\\" if found[2].isdigit() else f"{found[1]}\\{found[2]}"
+
+
+def _escaped(text: str, quoted: bool) -> str:
+    text = _INLINE.sub(r"\\\g<0>", f"`{text}`" if quoted else text)
+    return _AUTOLINK.sub(r"\\\g<0>", text)
 
 
 def code(text: str) -> str:
@@ -162,7 +175,7 @@ def _read(dx: Diagnosis) -> Iterator[str]:
 
 def _facts(facts: Iterable[Fact]) -> Iterator[str]:
     for fact in facts:
-        yield f"- **{fact.label}:** {code(fact.text) if fact.literal else prose(fact.text)}"
+        yield f"- **{prose(fact.label)}:** {code(fact.text) if fact.literal else prose(fact.text)}"
 
 
 def _bullets(lines: Iterable[str]) -> Iterator[str]:

@@ -7,7 +7,7 @@ import html
 from firstbreak.reports.text import visible
 
 Attribute = str | int | float | bool | None
-_VOID = frozenset({"br", "hr", "link", "meta"})
+_VOID = frozenset({"br", "hr", "meta", "wbr"})
 
 
 class Markup(str):

@@ -218,10 +218,18 @@ def _cost(cost: Cost | None, axis: str) -> str:
     if cost.fraction is not None and math.isfinite(cost.fraction):
         said.append(f"{percent(cost.fraction)} of the run")
     if cost.hours is not None:
-        said.append(f"{number(cost.hours)} hours")
+        said.append(duration(cost.hours))
     if cost.money is not None:
         said.append(f"{cost.money:,.2f} at the price given")
     return ", ".join(said)
+
+
+def duration(hours: float) -> str:
+    """'23 seconds', '41 minutes', '4.2 hours'."""
+    for unit, length in (("hour", 1.0), ("minute", 1 / 60)):
+        if hours >= length:
+            return f"{hours / length:.3g} {unit}s"
+    return f"{hours * 3600:.3g} seconds"
 
 
 def count_steps(steps: float, axis: str) -> str:
@@ -392,7 +400,7 @@ def _unseen(dx: Diagnosis) -> list[Link]:
 def _lacking(dx: Diagnosis, link: Link) -> list[str]:
     """What the checks of a link lacked, which says how to log it; where no check says so, why it was not measured."""
     said = (o.note for o in dx.outcomes if o.link is link and o.status is Status.NOT_MEASURED and o.note)
-    return _first(list(dict.fromkeys(said)) or [dx.links[link].why], MOST_REMEDIES)
+    return first(list(dict.fromkeys(said)) or [dx.links[link].why], MOST_REMEDIES)
 
 
 def blind_checks(dx: Diagnosis) -> str:
@@ -418,7 +426,7 @@ def blind_rest(dx: Diagnosis) -> tuple[str, ...]:
 
 def damage(dx: Diagnosis) -> tuple[str, ...]:
     """What could not be read, each with its place and remedy."""
-    return tuple(_first(list(dx.run.damage), MOST_NAMES))
+    return tuple(first(list(dx.run.damage), MOST_NAMES))
 
 
 def title(run: Run) -> str:
@@ -429,9 +437,8 @@ def title(run: Run) -> str:
     return ", ".join(filter(None, (run.trainer, run.algorithm, steps)))
 
 
-def read(dx: Diagnosis) -> tuple[Fact, ...]:
-    """What was read and what was made of it."""
-    run = dx.run
+def about(run: Run) -> tuple[Fact, ...]:
+    """What a run is: place, format, trainer, algorithm, extent."""
     facts = [
         Fact("Run", run.path, literal=True),
         Fact("Format", ", ".join(run.formats) or "none"),
@@ -440,15 +447,20 @@ def read(dx: Diagnosis) -> tuple[Fact, ...]:
     ]
     if run.first_step is not None and run.last_step is not None:
         facts.append(Fact("Steps", f"{number(run.first_step)} to {number(run.last_step)} ({main_axis(run)})"))
-    facts.append(Fact("Metrics", f"{len(run.series)} understood, {len(run.unknown)} not understood"))
+    return (*facts, Fact("Metrics", f"{len(run.series)} understood, {len(run.unknown)} not understood"))
+
+
+def read(dx: Diagnosis) -> tuple[Fact, ...]:
+    """What was read and what was made of it."""
+    run, facts = dx.run, list(about(dx.run))
     if run.unknown:
-        facts.append(Fact("Not understood", ", ".join(_first(list(run.unknown), MOST_NAMES)), literal=True))
+        facts.append(Fact("Not understood", ", ".join(first(list(run.unknown), MOST_NAMES)), literal=True))
     facts.append(Fact("Checks", _tally(dx)))
-    facts.extend(Fact("Note", note) for note in _first(list(run.notes), MOST_NAMES))
+    facts.extend(Fact("Note", note) for note in first(list(run.notes), MOST_NAMES))
     return tuple(facts)
 
 
-def _first(items: list[str], most: int) -> list[str]:
+def first(items: list[str], most: int) -> list[str]:
     """The first of a list that may be long, and how many there are besides."""
     more = len(items) - most
     return items[:most] + ([f"and {more} more"] if more > 0 else [])

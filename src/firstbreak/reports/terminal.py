@@ -2,157 +2,31 @@
 
 from __future__ import annotations
 
-import io
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from functools import partial
 
-from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
-from rich.constrain import Constrain
-from rich.padding import Padding
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from firstbreak.model import Action, Diagnosis, Link, LinkStatus, Outcome, RankedCause, Severity
+from firstbreak.model import Diagnosis, Link, LinkStatus, Outcome, RankedCause
 from firstbreak.reports import sparkline, story
+from firstbreak.reports.look import STYLE, Look, Page, to_string
 from firstbreak.reports.story import Section
-from firstbreak.reports.text import to_ascii, visible
 from firstbreak.words import percent
 
-WIDEST = 100  # columns: longer lines are hard to read
 BOX = 15  # columns of one link in the picture of the loop, "policy update" and its frame
 BAR = 20  # columns of a probability of 1
 
 
-@dataclass(frozen=True)
-class Frame:
-    """The lines of a box: corners from top left clockwise, horizontal, vertical."""
-
-    corners: tuple[str, str, str, str]
-    horizontal: str
-    vertical: str
-
-
-@dataclass(frozen=True)
-class Look:
-    """How wide, and with which characters."""
-
-    width: int
-    unicode: bool
-    ink: sparkline.Ink
-    symbol: dict[LinkStatus | Severity | Action, str]
-    frame: dict[LinkStatus, Frame]
-    arrows: tuple[str, str, str, str]  # right, down, left, up
-    bar: tuple[str, str]  # full, empty
-    bullet: str
-
-    def text(self, text: str, style: str = "") -> Text:
-        """`text` as it may be shown: nothing in it acts, nothing in it is markup."""
-        shown = visible(text)
-        return Text(shown if self.unicode else to_ascii(shown), style=style, overflow="fold")
-
-    def lines(self, lines: Iterable[str], style: str = "") -> Text:
-        """Drawn lines, which must not wrap."""
-        return Text("\n".join(lines), style=style, no_wrap=True, overflow="crop")
-
-
-_THIN, _HEAVY = Frame(("╭", "╮", "╯", "╰"), "─", "│"), Frame(("┏", "┓", "┛", "┗"), "━", "┃")
-_DASHED, _NONE = Frame(("┌", "┐", "┘", "└"), "╌", "╎"), Frame((" ", " ", " ", " "), " ", " ")
-_UNICODE_FRAMES = {
-    LinkStatus.OK: _THIN,
-    LinkStatus.BROKEN: _HEAVY,
-    LinkStatus.SUSPECT: _THIN,
-    LinkStatus.NOT_MEASURED: _DASHED,
-    LinkStatus.NOT_APPLICABLE: _NONE,
-}
-_ASCII_FRAMES = {
-    LinkStatus.OK: Frame(("+", "+", "+", "+"), "-", "|"),
-    LinkStatus.BROKEN: Frame(("#", "#", "#", "#"), "#", "#"),
-    LinkStatus.SUSPECT: Frame(("+", "+", "+", "+"), "-", "|"),
-    LinkStatus.NOT_MEASURED: Frame((".", ".", ".", "."), ".", ":"),
-    LinkStatus.NOT_APPLICABLE: _NONE,
-}
-_UNICODE_SYMBOLS: dict[LinkStatus | Severity | Action, str] = {
-    LinkStatus.OK: "✓",
-    LinkStatus.BROKEN: "✗",
-    LinkStatus.SUSPECT: "!",
-    LinkStatus.NOT_MEASURED: "?",
-    LinkStatus.NOT_APPLICABLE: "–",
-    Severity.CRITICAL: "●",
-    Severity.WARNING: "◐",
-    Severity.NOTICE: "○",
-    Action.CONTINUE: "✓",
-    Action.WATCH: "◔",
-    Action.STOP: "■",
-    Action.ROLLBACK: "↶",
-}
-_ASCII_SYMBOLS: dict[LinkStatus | Severity | Action, str] = {
-    LinkStatus.OK: "+",
-    LinkStatus.BROKEN: "X",
-    LinkStatus.SUSPECT: "!",
-    LinkStatus.NOT_MEASURED: "?",
-    LinkStatus.NOT_APPLICABLE: "-",
-    Severity.CRITICAL: "[!]",
-    Severity.WARNING: "[*]",
-    Severity.NOTICE: "[.]",
-    Action.CONTINUE: ">",
-    Action.WATCH: "?",
-    Action.STOP: "X",
-    Action.ROLLBACK: "<",
-}
-_STYLE: dict[LinkStatus | Severity | Action, str] = {
-    LinkStatus.OK: "green",
-    LinkStatus.BROKEN: "bold red",
-    LinkStatus.SUSPECT: "yellow",
-    LinkStatus.NOT_MEASURED: "dim",
-    LinkStatus.NOT_APPLICABLE: "dim",
-    Severity.CRITICAL: "bold red",
-    Severity.WARNING: "bold yellow",
-    Severity.NOTICE: "bold cyan",
-    Action.CONTINUE: "bold green",
-    Action.WATCH: "bold yellow",
-    Action.STOP: "bold red",
-    Action.ROLLBACK: "bold red",
-}
-
-
-def look(width: int, unicode: bool = True) -> Look:
-    """The look for a terminal of `width` columns."""
-    width = min(width, WIDEST)
-    if unicode:
-        return Look(
-            width, True, sparkline.BLOCKS, _UNICODE_SYMBOLS, _UNICODE_FRAMES, ("→", "↓", "←", "↑"), ("█", "░"), "•"
-        )
-    return Look(width, False, sparkline.ASCII, _ASCII_SYMBOLS, _ASCII_FRAMES, (">", "v", "<", "^"), ("#", "."), "-")
-
-
 def render(dx: Diagnosis, width: int = 80, color: bool = False, encoding: str = "utf-8") -> str:
     """The report as a string, with ANSI colours where `color` is true and NO_COLOR is not set."""
-    stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding, newline="\n", write_through=True)
-    console = Console(
-        file=stream,
-        width=width,
-        force_terminal=color,
-        color_system="standard" if color else None,
-        legacy_windows=False,
-        highlight=False,
-    )
-    console.print(renderable(dx))
-    stream.seek(0)
-    return "\n".join(line.rstrip() for line in stream.read().split("\n")).rstrip()
+    return to_string(renderable(dx), width, color, encoding)
 
 
-def renderable(dx: Diagnosis) -> RenderableType:
+def renderable(dx: Diagnosis) -> Page:
     """The report for `rich.print`: it takes its width, colours and encoding from the console."""
-    return _Report(dx)
-
-
-@dataclass(frozen=True)
-class _Report:
-    dx: Diagnosis
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        how = look(options.max_width, unicode=not options.ascii_only)
-        yield Constrain(Group(*_parts(self.dx, how)), how.width)
+    return Page(partial(_parts, dx))
 
 
 def _parts(dx: Diagnosis, how: Look) -> Iterator[RenderableType]:
@@ -160,14 +34,14 @@ def _parts(dx: Diagnosis, how: Look) -> Iterator[RenderableType]:
         if section is not Section.VERDICT:
             yield Text()
             if section is not Section.DO_FIRST:
-                yield how.text(section.heading, "bold underline")
+                yield how.heading(section.heading)
         yield from _SECTIONS[section](dx, how)
 
 
 def _verdict(dx: Diagnosis, how: Look) -> Iterator[RenderableType]:
     action = dx.verdict.action
     head = Text.assemble(
-        Text(f" {how.symbol[action]} {story.ACTION_WORD[action].upper()} ", style=f"{_STYLE[action]} reverse"),
+        Text(f" {how.symbol[action]} {story.ACTION_WORD[action].upper()} ", style=f"{STYLE[action]} reverse"),
         "  ",
         how.text(dx.run.path, "bold"),
     )
@@ -180,13 +54,13 @@ def _verdict(dx: Diagnosis, how: Look) -> Iterator[RenderableType]:
 
 
 def _do_first(dx: Diagnosis, how: Look) -> Iterator[RenderableType]:
-    yield _hanging(how.text(Section.DO_FIRST.heading + ":", _STYLE[dx.verdict.action]), how.text(dx.verdict.do_first))
+    yield how.hanging(how.text(Section.DO_FIRST.heading + ":", STYLE[dx.verdict.action]), how.text(dx.verdict.do_first))
 
 
 def _loop(dx: Diagnosis, how: Look) -> Iterator[RenderableType]:
     yield _ring(dx, how) if how.width >= 5 * BOX + 4 else _list(dx, how)
     for link, status, why in story.link_reasons(dx):
-        yield _bullet(how, f"{story.link_word(link)} ({status}): {why}")
+        yield how.bullet(f"{story.link_word(link)} ({status}): {why}")
 
 
 def _list(dx: Diagnosis, how: Look) -> RenderableType:
@@ -195,7 +69,7 @@ def _list(dx: Diagnosis, how: Look) -> RenderableType:
     for link in Link:
         status = dx.links[link].status
         line = f"{link.order + 1:>3} {how.symbol[status]} {story.link_word(link):<14} {story.STATUS_WORD[status]}"
-        rows.append(Text(line, style=_STYLE[status]))
+        rows.append(Text(line, style=STYLE[status]))
     return Group(*rows[1:])
 
 
@@ -217,7 +91,7 @@ def _row(dx: Diagnosis, links: list[Link], arrow: str, how: Look) -> list[Text]:
 
 
 def _box(link: Link, status: LinkStatus, how: Look) -> list[Text]:
-    frame, style, inner = how.frame[status], _STYLE[status], BOX - 2
+    frame, style, inner = how.frame[status], STYLE[status], BOX - 2
     top_left, top_right, bottom_right, bottom_left = frame.corners
     number, symbol = f" {link.order + 1} ", f" {how.symbol[status]} "
     rows = (
@@ -230,11 +104,11 @@ def _box(link: Link, status: LinkStatus, how: Look) -> list[Text]:
 
 
 def _first_break(dx: Diagnosis, how: Look) -> Iterator[RenderableType]:
-    yield _facts(story.first_break(dx), how)
+    yield how.facts(story.first_break(dx))
 
 
 def _outlook(dx: Diagnosis, how: Look) -> Iterator[RenderableType]:
-    yield _facts(story.outlook(dx), how)
+    yield how.facts(story.outlook(dx))
 
 
 def _findings(dx: Diagnosis, how: Look) -> Iterator[RenderableType]:
@@ -249,18 +123,18 @@ def _finding(dx: Diagnosis, outcome: Outcome, how: Look) -> Iterator[RenderableT
     assert finding is not None
     severity = finding.severity
     yield Text.assemble(
-        Text(f"{how.symbol[severity]} {story.SEVERITY_WORD[severity].upper()} ", style=_STYLE[severity]),
+        Text(f"{how.symbol[severity]} {story.SEVERITY_WORD[severity].upper()} ", style=STYLE[severity]),
         how.text(outcome.detector, "bold"),
         overflow="fold",
     )
-    yield Padding(how.text(", ".join(story.finding_facts(dx, outcome)), "dim"), (0, 0, 0, 2))
-    yield Padding(how.text(finding.message), (0, 0, 0, 2))
+    yield how.indented(how.text(", ".join(story.finding_facts(dx, outcome)), "dim"))
+    yield how.indented(how.text(finding.message))
     for exhibit in story.exhibits(dx, finding):
         yield from _exhibit(dx, exhibit, how)
 
 
 def _exhibit(dx: Diagnosis, exhibit: story.Exhibit, how: Look) -> Iterator[RenderableType]:
-    yield Padding(how.text(story.caption(exhibit), "dim"), (0, 0, 0, 2))
+    yield how.indented(how.text(story.caption(exhibit), "dim"))
     if exhibit.series is None:
         return
     domain = story.domain(dx, exhibit.series)
@@ -268,7 +142,7 @@ def _exhibit(dx: Diagnosis, exhibit: story.Exhibit, how: Look) -> Iterator[Rende
     plot = how.lines(rows)
     plot.stylize("cyan", 0, len("\n".join(rows[:2])))
     plot.highlight_regex(f"[{how.ink.between}{how.ink.onset}{how.ink.gap}]", "bold red")
-    yield Padding(plot, (0, 0, 0, 2))
+    yield how.indented(plot)
 
 
 def _causes(dx: Diagnosis, how: Look) -> Iterator[RenderableType]:
@@ -300,54 +174,33 @@ def _ledger(cause: RankedCause, how: Look) -> Iterator[RenderableType]:
     for weight, text in ledger.rows:
         table.add_row(Text(f"{weight:+.2f}", style="green" if weight >= 0 else "red"), how.text(text))
     table.add_row(Text(f"{ledger.total:+.2f}", style="bold"), how.text(f"total ({story.LEDGER_NOTE})", "dim"))
-    yield Padding(table, (0, 0, 0, 2))
+    yield how.indented(table)
 
 
 def _remedy(dx: Diagnosis, how: Look) -> Iterator[RenderableType]:
     for cause in story.remedies(dx):
         yield how.text(cause.title, "bold")
         for fix in cause.fix:
-            yield _bullet(how, f"Fix: {fix}")
+            yield how.bullet(f"Fix: {fix}")
         if cause.experiment is not None:
-            yield Padding(_facts(story.experiment(dx.run, cause.experiment), how), (0, 0, 0, 2))
+            yield how.indented(how.facts(story.experiment(dx.run, cause.experiment)))
 
 
 def _expected(dx: Diagnosis, how: Look) -> Iterator[RenderableType]:
-    yield from (_bullet(how, line) for line in dx.expected)
+    yield from (how.bullet(line) for line in dx.expected)
 
 
 def _blind(dx: Diagnosis, how: Look) -> Iterator[RenderableType]:
-    yield _facts(story.blind_links(dx), how)
-    yield from (_bullet(how, line) for line in story.blind_rest(dx))
+    yield how.facts(story.blind_links(dx))
+    yield from (how.bullet(line) for line in story.blind_rest(dx))
 
 
 def _damage(dx: Diagnosis, how: Look) -> Iterator[RenderableType]:
-    yield from (_bullet(how, line) for line in story.damage(dx))
+    yield from (how.bullet(line) for line in story.damage(dx))
 
 
 def _read(dx: Diagnosis, how: Look) -> Iterator[RenderableType]:
-    yield _facts(story.read(dx), how)
-
-
-def _facts(facts: Iterable[story.Fact], how: Look) -> RenderableType:
-    table = Table.grid(padding=(0, 2))
-    table.add_column(no_wrap=True, style="dim")
-    table.add_column(overflow="fold")
-    for fact in facts:
-        table.add_row(fact.label, how.text(fact.text, "cyan" if fact.literal else ""))
-    return table
-
-
-def _bullet(how: Look, text: str, indent: int = 2) -> RenderableType:
-    return Padding(_hanging(Text(how.bullet), how.text(text)), (0, 0, 0, indent - 2))
-
-
-def _hanging(mark: Text, text: Text) -> RenderableType:
-    table = Table.grid(padding=(0, 1))
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
-    table.add_row(mark, text)
-    return table
+    yield how.facts(story.read(dx))
 
 
 _SECTIONS: dict[Section, Callable[[Diagnosis, Look], Iterator[RenderableType]]] = {

@@ -7,6 +7,7 @@ import unicodedata
 
 _ESCAPES = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})  # controls, bidi and zero width, lone surrogates, line separators
+_CODE = re.compile(r"`([^`\s](?:[^`]*[^`\s])?)`")
 _PLAIN = re.compile(r"[ -~]*")
 _ASCII = str.maketrans(
     {"–": "-", "—": "-", "−": "-", "×": "x", "·": "*", "…": "...", "≥": ">=", "≤": "<=", "≈": "~", "→": "->", "←": "<-"}
@@ -31,6 +32,11 @@ def _spelled(character: str) -> str:
     if character in _ESCAPES:
         return _ESCAPES[character]
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def spans(text: str) -> list[tuple[str, bool]]:
+    """`text` in pieces, and whether each is code: what stands between two backticks."""
+    return [(piece, bool(i % 2)) for i, piece in enumerate(_CODE.split(text)) if piece]
 
 
 def to_ascii(text: str) -> str:

@@ -1,0 +1,255 @@
+"""What was recognised in a run, before any diagnosis: files, metrics with what each really is, configuration, gaps."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from typing import Any
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from firstbreak import dialects, signals
+from firstbreak.engine.registry import detectors
+from firstbreak.inputs import DERIVED, Inputs
+from firstbreak.model import Link, Run, Sample, Series
+from firstbreak.reports import json, story
+from firstbreak.reports.look import Look, Page, to_string
+from firstbreak.reports.story import Fact
+from firstbreak.reports.text import count
+from firstbreak.words import number
+
+SCHEMA = "firstbreak.run/1"
+SHORT = 160  # characters of a sample that are shown
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A signal that this trainer can log, that this run lacks, and that checks would use."""
+
+    signal: str
+    checks: int
+    how: str
+
+
+def render(run: Run, width: int = 80, color: bool = False, encoding: str = "utf-8") -> str:
+    """The terminal form as a string."""
+    return to_string(renderable(run), width, color, encoding)
+
+
+def renderable(run: Run) -> Page:
+    """The terminal form for `rich.print`."""
+    return Page(partial(_parts, run))
+
+
+def render_json(runs: Sequence[Run]) -> str:
+    """One object for one run, a list for several."""
+    payloads = [payload(run) for run in runs]
+    return json.dump(payloads[0] if len(payloads) == 1 else payloads)
+
+
+def payload(run: Run) -> dict[str, Any]:
+    """The JSON form of one run."""
+    sample = first_sample(run)
+    return {
+        "schema": SCHEMA,
+        "path": json.text(run.path),
+        "format": json.plain(run.formats),
+        "trainer": json.plain(run.trainer),
+        "algorithm": json.plain(run.algorithm),
+        "first_step": json.number(run.first_step),
+        "last_step": json.number(run.last_step),
+        "files": json.plain(run.files),
+        "metrics": [_metric(series) for series in run.series.values()],
+        "not_understood": [_curve(series) for series in run.unknown.values()],
+        "duplicates": [_curve(series) | {"signal": json.text(series.name)} for series in run.duplicates],
+        "config": [
+            {
+                "name": json.text(name),
+                "option": json.text(run.config.option(name)),
+                "value": json.plain(value),
+                "defaulted": name in run.config.defaulted,
+            }
+            for name, value in sorted(run.config.values.items())
+        ],
+        "config_recorded": json.plain(run.config.raw),
+        "samples": None
+        if run.samples is None
+        else {"files": json.plain(run.samples.sources), "first": _sample(sample)},
+        "checkpoints": [{"step": json.number(c.step), "path": json.text(c.path)} for c in run.checkpoints],
+        "gaps": {
+            "links": [link.value for link in unseen_links(run)],
+            "signals": [{"signal": gap.signal, "checks": gap.checks, "how": json.text(gap.how)} for gap in gaps(run)],
+        },
+        "damage": json.plain(run.damage),
+        "notes": json.plain(run.notes),
+    }
+
+
+def link_of(series: Series) -> Link | None:
+    """The link whose state a signal shows; None for a name outside the vocabulary."""
+    signal = signals.lookup(series.name)
+    return None if signal is None else signal.link
+
+
+def meaning(series: Series) -> str:
+    """What the number really is: the vocabulary's meaning, then this trainer's estimator, window, floor."""
+    signal = signals.lookup(series.name)
+    return "; ".join(filter(None, ("" if signal is None else signal.meaning, series.note)))
+
+
+def unseen_links(run: Run) -> list[Link]:
+    """The links of which no signal at all was recorded."""
+    seen = {link_of(series) for series in run.series.values()}
+    return [link for link in Link if link not in seen]
+
+
+def gaps(run: Run) -> list[Gap]:
+    """What the run could log besides, the signals that most checks ask for first."""
+    inputs = Inputs(run)
+    asked = Counter(name for d in detectors().values() for name in _signals_of((*d.needs, *d.uses)))
+    missing = [(name, checks) for name, checks in asked.most_common() if inputs.get(name) is None]
+    known = [(signals.BY_PARAMETER[name].name, checks) for name, checks in missing]
+    return [Gap(name, checks, how) for name, checks in known if (how := dialects.how_to_log(run.trainer, name))]
+
+
+def _signals_of(names: Sequence[str]) -> set[str]:
+    """The signals behind the inputs of a check, through whatever is derived from them."""
+    found: set[str] = set()
+    for name in names:
+        if name in DERIVED:
+            found |= _signals_of((*DERIVED[name][0], *DERIVED[name][1]))
+        elif name in signals.BY_PARAMETER:
+            found.add(name)
+    return found
+
+
+def first_sample(run: Run) -> Sample | None:
+    """The first completion or episode that was dumped."""
+    return None if run.samples is None else next(islice(run.samples, 1), None)
+
+
+def _metric(series: Series) -> dict[str, Any]:
+    signal, link = signals.lookup(series.name), link_of(series)
+    return _curve(series) | {
+        "signal": json.text(series.name),
+        "link": None if link is None else link.value,
+        "unit": "" if signal is None else signal.unit,
+        "meaning": "" if signal is None else signal.meaning,
+        "note": json.text(series.note),
+    }
+
+
+def _curve(series: Series) -> dict[str, Any]:
+    return {
+        "logged_as": json.text(series.raw or series.name),
+        "source": json.text(series.source),
+        "axis": series.axis,
+        "points": len(series),
+        "not_finite": len(series) - len(series.finite),
+        "first_step": json.number(series.steps[0]) if len(series) else None,
+        "last_step": json.number(series.steps[-1]) if len(series) else None,
+    }
+
+
+def _sample(sample: Sample | None) -> dict[str, Any] | None:
+    if sample is None:
+        return None
+    return {
+        "step": json.number(sample.step),
+        "prompt": json.text(_short(sample.prompt)),
+        "completion": json.text(_short(sample.completion)),
+        "reward": json.number(sample.reward),
+        "rewards": json.plain(sample.rewards),
+        "meta": json.plain(list(sample.meta)),
+    }
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= SHORT else f"{text[:SHORT]}..."
+
+
+# --- the terminal -----------------------------------------------------------------------------------------------------
+
+
+def _parts(run: Run, how: Look) -> Iterator[RenderableType]:
+    yield how.facts([*story.about(run), Fact("Files", ", ".join(_several(run.files)), literal=True)])
+    for link in (*Link, None):
+        members = [series for series in run.series.values() if link_of(series) is link]
+        if members:
+            yield Text()
+            name = "outside the vocabulary" if link is None else story.link_word(link)
+            yield how.heading(f"Metrics: {name} ({len(members)})")
+            for series in members:
+                yield from _entry(series, how)
+    for title, lines in _lists(run):
+        if lines:
+            yield Text()
+            yield how.heading(title)
+            yield from _lines(lines, how)
+
+
+def _lines(lines: Sequence[str | Fact], how: Look) -> Iterator[RenderableType]:
+    """Plain lines as bullets, facts as a table."""
+    facts = [line for line in lines if isinstance(line, Fact)]
+    yield from (how.bullet(line) for line in lines if isinstance(line, str))
+    if facts:
+        yield how.facts(facts)
+
+
+def _entry(series: Series, how: Look) -> Iterator[RenderableType]:
+    raw = series.raw or series.name
+    size = f" ({count(len(series), 'point')})"
+    arrow = how.text(f" {how.arrows[0]} ", "dim")
+    yield Text.assemble(
+        how.text(raw, "cyan"), arrow, how.text(series.name, "bold"), how.text(size, "dim"), overflow="fold"
+    )
+    if meaning(series):
+        yield how.indented(how.text(meaning(series), "dim"))
+
+
+def _lists(run: Run) -> Iterator[tuple[str, Sequence[str | Fact]]]:
+    yield "Not understood", _several([f"{name} ({count(len(s), 'point')})" for name, s in run.unknown.items()])
+    yield "Copies of a metric above", _several([f"{series.raw}: {series.name}" for series in run.duplicates])
+    yield "Configuration", _config(run)
+    yield "Samples", _samples(run)
+    yield "Checkpoints", _several([f"step {number(c.step)}: {c.path}" for c in run.checkpoints])
+    yield "Gaps", _gaps(run)
+    yield "Could not be read", _several(run.damage)
+    yield "Notes", _several(run.notes)
+
+
+def _several(lines: Sequence[str]) -> list[str]:
+    return story.first(list(lines), story.MOST_NAMES)
+
+
+def _config(run: Run) -> list[str | Fact]:
+    facts: list[str | Fact] = []
+    for name, value in sorted(run.config.values.items()):
+        option = run.config.option(name)
+        default = " (the trainer's default)" if name in run.config.defaulted else ""
+        facts.append(Fact(name, f"{value}{default}" if option == name else f"{value}, from {option}{default}"))
+    rest = len(run.config.raw) - len(set(run.config.values) - run.config.defaulted)
+    return [*facts, Fact("others", f"{count(rest, 'option')} recorded and not used")] if rest > 0 else facts
+
+
+def _samples(run: Run) -> list[str | Fact]:
+    if run.samples is None:
+        return []
+    facts: list[str | Fact] = [Fact("Files", ", ".join(_several(run.samples.sources)), literal=True)]
+    sample = first_sample(run)
+    if sample is None:
+        return facts
+    rewards = ", ".join(f"{name} {number(value)}" for name, value in sample.rewards.items())
+    said = (("First prompt", _short(sample.prompt)), ("First completion", _short(sample.completion)))
+    scored = () if sample.reward is None else (("Its reward", number(sample.reward)),)
+    return [*facts, *(Fact(label, text) for label, text in (*said, *scored, ("Its components", rewards)) if text)]
+
+
+def _gaps(run: Run) -> list[str]:
+    unseen = unseen_links(run)
+    lines = [f"no signal of: {', '.join(map(story.link_word, unseen))}"] if unseen else []
+    return lines + _several([f"{gap.signal} ({count(gap.checks, 'check')}): {gap.how}" for gap in gaps(run)])
