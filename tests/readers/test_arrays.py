@@ -41,6 +41,7 @@ def test_evaluations_are_summed_up_per_timestep():
     assert points(recording, "results/std")[0] == (1000, 1)
     assert points(recording, "results/min")[0] == (1000, 1)
     assert points(recording, "results/max")[0] == (1000, 3)
+    assert points(recording, "results/count") == [(1000, 2), (2000, 2)]
     assert points(recording, "ep_lengths/mean") == [(1000, 200), (2000, 500)]
 
 
@@ -71,6 +72,14 @@ def test_a_zip_bomb_is_refused_before_it_is_unpacked():
         archive.writestr("results.npy", bytes(1 << 20))
     claim = out.getvalue().replace(struct.pack("<I", 1 << 20), struct.pack("<I", 600 << 20))
     with file_of(claim, "evaluations.npz") as path, pytest.raises(Unreadable, match="unpacks to 600 MiB"):
+        npz.read(path)
+
+
+def test_unusual_compression_is_refused():
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr("results.npy", saved(np.zeros(2)))
+    with file_of(out.getvalue(), "evaluations.npz") as path, pytest.raises(Unreadable, match="NumPy does not write"):
         npz.read(path)
 
 

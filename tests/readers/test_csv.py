@@ -166,6 +166,16 @@ def test_a_tensorboard_export_takes_its_name_from_the_file():
     assert recording.curves["rollout_ep_rew_mean"].times.tolist() == [1700000000.5, 1700000001.5]
 
 
+def test_a_tensorboard_export_with_holes_keeps_values_beside_their_steps():
+    recording = read(csv, "Wall time,Step,Value\n1,100,\n2,,7\n3,300,0.5\n", "run-a-tag-loss.csv")
+    assert points(recording, "loss") == [(300, 0.5)]
+
+
+def test_a_lone_carriage_return_ends_a_line_beside_quotes():
+    recording = read(csv, 'step,note\n1,"a"\r2,b\n3,"c"\n', "a.csv")
+    assert values(recording, "step") == [1, 2, 3]
+
+
 # --- growing files ---------------------------------------------------------------------------------------------------
 
 

@@ -83,6 +83,11 @@ def test_a_list_without_an_axis_is_indexed_by_row():
     assert points(recording, "loss") == [(0, "nan"), (1, 2)]
 
 
+def test_steps_beyond_float_do_no_harm():
+    text = '[{"step": 1' + "0" * 400 + ', "loss": 1}]'
+    assert points(read(json_list, text, "log.json"), "loss") == [(float("inf"), 1)]
+
+
 def test_a_cut_list_keeps_its_whole_records():
     recording = read(json_list, '[{"step": 1, "loss": 3}, {"step": 2, "loss": 2}, {"step": 3, "lo', "log.json")
     assert values(recording, "loss") == [3, 2]

@@ -47,6 +47,11 @@ def test_printed_logs_count_where_there_is_no_table():
     assert values(read(notebook, book(stream), "grpo.ipynb"), "loss") == [0.5]
 
 
+def test_tables_inside_cells_do_no_harm():
+    html = "<table><tr><td>Step<table>x<tr><td>1</td></tr></table></td></tr><tr><td>2</td></tr></table>"
+    assert read(notebook, book({"data": {"text/html": html}}), "odd.ipynb").curves == {}
+
+
 @pytest.mark.parametrize(
     "text",
     ["{}", '{"cells": 3}', '{"cells": [1, {"outputs": {}}, {"outputs": [1, {"data": 2, "text": [3]}]}]}', "[]"],

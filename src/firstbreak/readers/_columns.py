@@ -84,7 +84,7 @@ class Columns:
         if isinstance(value, str) and value in _SPELLED_OUT:
             value = float(value)
         if isinstance(value, (int, float)):
-            self.add(name, index, _as_float(value))
+            self.add(name, _as_float(index), _as_float(value))
         elif isinstance(value, str):
             self.add_text(name, value)
         elif value is not None:

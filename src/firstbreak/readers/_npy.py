@@ -29,7 +29,10 @@ def read_array(file: IO[bytes], size: int, path: Path, place: str) -> np.ndarray
     header = _HEADER.fullmatch(_header(file))
     if header is None:
         raise Unreadable(path, "no plain NumPy array", "save numbers with numpy.save", place)
-    dtype = np.dtype(header["dtype"].decode())
+    try:
+        dtype = np.dtype(header["dtype"].decode())
+    except TypeError:
+        raise Unreadable(path, "no plain NumPy array", "save numbers with numpy.save", place) from None
     if dtype.hasobject:
         raise Unreadable(path, "pickled objects are never loaded", "save plain numbers with numpy.save", place)
     if dtype.kind not in "fiub":

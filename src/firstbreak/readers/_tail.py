@@ -6,6 +6,7 @@ A line without its newline is still being written, so it is left for the next re
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -77,9 +78,9 @@ class Lines:
         return Cursor(self.offset, rows, fingerprint(self.file, self.offset), context)
 
 
-def still_holds(path: Path, cursor: Cursor | None) -> Cursor | None:
+def still_holds(path: Path, cursor: Any) -> Cursor | None:
     """The cursor, if the part of the file before it is what was read then; None if it was rewritten or cut."""
-    if cursor is None:
+    if not isinstance(cursor, Cursor):
         return None
     with open_file(path) as file:
         return cursor if fingerprint(file, cursor.offset) == cursor.fingerprint else None
@@ -98,10 +99,9 @@ def open_file(path: Path) -> BinaryIO:
 def read_whole(path: Path, limit: int) -> bytes:
     """All bytes of a file of at most `limit` bytes. Raises Unreadable where it is larger."""
     with open_file(path) as file:
-        data = file.read(limit + 1)
-    if len(data) > limit:
-        raise Unreadable(path, f"is larger than {limit >> 20} MiB", "check that this is the file you meant")
-    return data
+        if os.fstat(file.fileno()).st_size > limit:
+            raise Unreadable(path, f"is larger than {limit >> 20} MiB", "check that this is the file you meant")
+        return file.read()
 
 
 def fingerprint(file: BinaryIO, offset: int) -> bytes:

@@ -285,13 +285,13 @@ class _Table:
 
 
 def _rows(text: str, separator: str) -> list[list[str]]:
-    """The cells of every line. A stray quote that swallows the rest of the block is read as a plain character."""
-    if '"' not in text:
-        return [line.split(separator) for line in text.split("\n") if line]
-    try:
-        return [row for row in csv.reader(io.StringIO(text), delimiter=separator) if row]
-    except csv.Error:
-        return [row for row in csv.reader(io.StringIO(text), delimiter=separator, quoting=csv.QUOTE_NONE) if row]
+    """The cells of every line. Where a stray quote swallows too much, quotes are read as plain characters."""
+    if '"' in text:
+        try:
+            return [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator) if row]
+        except csv.Error:
+            pass
+    return [line.split(separator) for line in text.split("\n") if line]
 
 
 def _numbers(block: bytes, width: int, separator: str) -> tuple[np.ndarray, np.ndarray | None] | None:
@@ -331,6 +331,12 @@ def _json_array(cells: bytes) -> list[float | None]:
         return orjson.loads(b"[" + cells.replace(b"nan", b"null") + b"]")  # type: ignore[no-any-return]
 
 
+def on_steps(steps: Curve, column: Curve) -> Curve:
+    """A column of a table indexed by the step column instead of the row; rows that lack either are left out."""
+    has_value, has_step = np.isin(steps.index, column.index), np.isin(column.index, steps.index)
+    return Curve(index=steps.values[has_value], values=column.values[has_step])
+
+
 # --- exports of web pages --------------------------------------------------------------------------------------------
 
 
@@ -346,8 +352,10 @@ def _without_export_marks(curves: dict[str, Curve], path: Path) -> tuple[dict[st
 def _tensorboard_export(curves: dict[str, Curve], path: Path) -> dict[str, Curve]:
     """`run-<run>-tag-<tag>.csv` holds one metric; the tag is only in the file's name, with "/" written as "_"."""
     name = path.stem.partition("-tag-")[2] or path.stem
-    value = curves["Value"]
-    return {name: Curve(index=curves["Step"].values, values=value.values, times=curves["Wall time"].values)}
+    curve = on_steps(curves["Step"], curves["Value"])
+    if len(curves["Wall time"].values) == len(curve.values):
+        curve.times = curves["Wall time"].values
+    return {name: curve}
 
 
 def _wandb_export(curves: dict[str, Curve]) -> dict[str, Curve]:

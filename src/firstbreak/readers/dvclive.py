@@ -8,9 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from firstbreak.readers import Curve, Recording, csv
+from firstbreak.readers import Recording, csv
 
 DESCRIPTION = "one step/value file per metric below plots/metrics (DVCLive)"
 PRIORITY = 10
@@ -24,14 +22,11 @@ def sniff(path: Path, head: bytes) -> bool:
 def read(path: Path, resume: Any = None) -> Recording:
     """The metric's curve; with `resume`, the points appended since."""
     recording = csv.read(path, resume)
-    steps, *others = recording.curves.values() or [Curve(index=np.empty(0), values=np.empty(0))]
-    value = next((curve for name, curve in recording.curves.items() if name not in ("step", "timestamp")), None)
+    steps = recording.curves.pop("step", None)
+    value = next((curve for name, curve in recording.curves.items() if name != "timestamp"), None)
     recording.format, recording.indexed_by, recording.curves = "dvclive", "step", {}
-    if value is not None and others:
-        at = np.isin(steps.index, value.index)
-        recording.curves["/".join(path.with_suffix("").parts[_place(path) :])] = Curve(
-            index=steps.values[at], values=value.values[np.isin(value.index, steps.index)]
-        )
+    if steps and value:
+        recording.curves["/".join(path.with_suffix("").parts[_place(path) :])] = csv.on_steps(steps, value)
     return recording
 
 

@@ -92,10 +92,11 @@ def _from_table(table: Table) -> Recording:
 
 
 def _tables(html: str) -> list[Table]:
+    """The tables that have a header of words."""
     parser = _TableParser()
     parser.feed(html)
     parser.close()
-    return [table for table in parser.tables if len(table) > 1]
+    return [table for table in parser.tables if len(table) > 1 and any(number(name) is None for name in table[0])]
 
 
 class _TableParser(HTMLParser):
@@ -107,6 +108,8 @@ class _TableParser(HTMLParser):
         self.in_cell = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in ("table", "tr"):
+            self.in_cell = False
         if tag == "table":
             self.tables.append([])
         elif tag == "tr" and self.tables:

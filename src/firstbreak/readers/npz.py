@@ -1,7 +1,8 @@
 """Archives of NumPy arrays (`numpy.savez`), first of all `evaluations.npz` of Stable-Baselines3's EvalCallback.
 
 The array `timesteps` (n,) is the index of all others. A (n, k) array holds k episodes of each evaluation and becomes
-five curves: `results/mean`, `results/std`, `results/min`, `results/max`, `results/count`. Source: stable_baselines3/common/callbacks.py
+five curves: `results/mean`, `results/std`, `results/min`, `results/max`, `results/count`.
+Source: stable_baselines3/common/callbacks.py
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def read(path: Path, resume: Any = None) -> Recording:
         try:
             with zipfile.ZipFile(file) as archive:
                 arrays = {_name(member): _array(archive, member, path) for member in _members(archive, path)}
-        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError):
+        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, NotImplementedError, RuntimeError):
             raise Unreadable(path, *_REWRITTEN) from None
     axis = next((name for name in _AXES if name in arrays and arrays[name].ndim == 1), None)
     recording = Recording(format="npz", indexed_by="step" if axis else "row", replaces=resume is not None, resume=True)
@@ -60,6 +61,8 @@ def read(path: Path, resume: Any = None) -> Recording:
 def _members(archive: zipfile.ZipFile, path: Path) -> list[zipfile.ZipInfo]:
     """The arrays of the archive. Raises Unreadable where they claim to unpack to too much."""
     members = [member for member in archive.infolist() if member.filename.endswith(".npy")]
+    if any(member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for member in members):
+        raise Unreadable(path, "is compressed in a way that NumPy does not write", "save it with numpy.savez")
     total = sum(member.file_size for member in members)
     if total > 2 * MAX_BYTES:
         remedy = f"archives up to {2 * MAX_BYTES >> 20} MiB are read"

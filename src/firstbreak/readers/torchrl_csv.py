@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from firstbreak.readers import Curve, Recording, csv
+from firstbreak.readers import Recording, csv
 from firstbreak.readers._literal import number
 
 DESCRIPTION = "one step,value file per metric without a header (TorchRL's CSVLogger)"
@@ -27,8 +27,8 @@ def read(path: Path, resume: Any = None) -> Recording:
     steps, values = (recording.curves.get(f"column {i}") for i in (1, 2))
     recording.format, recording.indexed_by = "torchrl_csv", "step"
     recording.curves = {}
-    if steps and values and len(steps.values) == len(values.values):
-        recording.curves[_name(path)] = Curve(index=steps.values, values=values.values)
+    if steps and values:
+        recording.curves[_name(path)] = csv.on_steps(steps, values)
     return recording
 
 

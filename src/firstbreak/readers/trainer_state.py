@@ -16,7 +16,7 @@ from firstbreak.readers._tail import read_whole
 
 DESCRIPTION = "trainer_state.json of the Hugging Face Trainer (TRL, LLaMA-Factory, axolotl)"
 PRIORITY = 10
-MAX_BYTES = 1 << 30
+MAX_BYTES = 1 << 28
 
 
 def sniff(path: Path, head: bytes) -> bool:

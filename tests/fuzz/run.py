@@ -1,0 +1,207 @@
+"""Feeds mutated files to the readers and counts what breaks.
+
+    python -m tests.fuzz.run --executions 100000                      every reader
+    python -m tests.fuzz.run --reader csv --executions 100000 --seed 0
+    python -m tests.fuzz.run --reader csv --seed 0 --only 4711        one execution again, with its traceback
+
+A crash is any exception other than Unreadable, a message of several lines, arrays of unequal length, more than
+2 seconds, or more than 1 GiB. Every execution is made from (reader, seed, number) alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import random
+import resource
+import signal
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType, ModuleType
+
+from firstbreak.engine.registry import readers
+from firstbreak.readers import Recording, Unreadable
+from tests.fuzz.mutate import mutate
+from tests.fuzz.seeds import seeds
+
+SECONDS = 2.0
+BYTES = 1 << 30
+
+
+@dataclass
+class Tally:
+    """What came of the executions of one reader."""
+
+    reader: str
+    executions: int = 0
+    refused: int = 0  #: ended in Unreadable, as broken files may
+    seconds: float = 0.0
+    crashes: Counter[str] = field(default_factory=Counter)  #: kind -> how often
+    first: dict[str, int] = field(default_factory=dict)  #: kind -> the number of its first execution
+
+
+class TooSlow(Exception):
+    """An execution took too long."""
+
+
+class Wrong(Exception):
+    """A recording that breaks the contract."""
+
+
+def fuzz(name: str, executions: int, seed: int) -> Tally:
+    """Runs one reader on that many mutants."""
+    tally = Tally(name)
+    started = time.perf_counter()
+    with _workplace() as folder, _alarm():
+        for number in range(executions):
+            try:
+                execute(name, seed, number, folder)
+            except Unreadable:
+                tally.refused += 1
+            except Exception as error:  # the whole point: nothing else may come out of a reader
+                kind = _kind(error)
+                tally.crashes[kind] += 1
+                tally.first.setdefault(kind, number)
+            tally.executions += 1
+    tally.seconds = time.perf_counter() - started
+    return tally
+
+
+def execute(name: str, seed: int, number: int, folder: Path) -> None:
+    """One mutant, read as it is; every fourth one grows or is rewritten, and is read again from where it ended."""
+    reader = readers()[name]
+    rng = random.Random(f"{name}:{seed}:{number}")
+    file, data = rng.choice(seeds()[name])
+    mutant = mutate(rng, data, rng.choice(seeds()[name])[1])
+    path = folder / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(mutant)
+    signal.setitimer(signal.ITIMER_REAL, SECONDS)
+    try:
+        _check(reader.sniff(path, mutant[:4096]), bool)
+        resume = _read(reader, path, None).resume
+        if rng.random() < 0.25:
+            longer = mutate(rng, data, mutant) if rng.random() < 0.3 else mutant + mutate(rng, data, mutant)
+            path.write_bytes(longer)
+            _read(reader, path, resume)
+    except Unreadable as error:
+        if "\n" in str(error):
+            raise Wrong(f"a message of several lines: {error}") from None
+        raise
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def _read(reader: ModuleType, path: Path, resume: object) -> Recording:
+    recording = reader.read(path, resume)
+    _check(recording, Recording)
+    for name, curve in recording.curves.items():
+        if not len(curve.index) == len(curve.values):
+            raise Wrong(f"{name}: {len(curve.index)} steps and {len(curve.values)} values")
+    if recording.has_samples:
+        for _ in reader.samples(path):
+            pass
+    return recording
+
+
+def _check(value: object, kind: type) -> None:
+    if not isinstance(value, kind):
+        raise Wrong(f"{type(value).__name__} instead of {kind.__name__}")
+
+
+def _kind(error: BaseException) -> str:
+    """The exception and the innermost line of the project that it went through."""
+    place = ""
+    trace = error.__traceback__
+    while trace is not None:
+        file = trace.tb_frame.f_code.co_filename
+        if "firstbreak" in file:
+            place = f" at {Path(file).name}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return f"{type(error).__name__}: {str(error)[:80]}{place}"
+
+
+@contextlib.contextmanager
+def _workplace() -> Iterator[Path]:
+    """A folder in memory where there is one: a disk would be most of the time."""
+    shm = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=shm if shm.is_dir() else None) as folder:
+        yield Path(folder)
+
+
+@contextlib.contextmanager
+def _alarm() -> Iterator[None]:
+    def stop(signal_: int, frame: FrameType | None) -> None:
+        raise TooSlow(f"more than {SECONDS} s")
+
+    previous = signal.signal(signal.SIGALRM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGALRM, previous)
+
+
+def _limit_memory() -> None:
+    """Lets the process grow by BYTES at most; beyond that an execution ends in MemoryError."""
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + BYTES, used + BYTES))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--reader", action="append", help="a reader's name; every reader with seeds if left out")
+    parser.add_argument("--executions", type=int, default=10_000, help="of each reader")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", type=int, metavar="NUMBER", help="run one execution again and show its traceback")
+    parser.add_argument("--output", type=Path, help="write the tallies as JSON")
+    options = parser.parse_args()
+    names = options.reader or sorted(readers().keys() & seeds().keys())
+    _limit_memory()
+    if options.only is not None:
+        with _workplace() as folder, _alarm():
+            execute(names[0], options.seed, options.only, folder)
+        return 0
+    tallies = []
+    for name in names:
+        tally = fuzz(name, options.executions, options.seed)
+        tallies.append(tally)
+        print(
+            f"{name:16s} {tally.executions:9,d} executions {sum(tally.crashes.values()):6,d} crashes "
+            f"{tally.refused:9,d} refused {tally.seconds:8.1f} s",
+            flush=True,
+        )
+        for kind, count in tally.crashes.most_common():
+            print(f"    {count:6,d} x {kind}  (first: --only {tally.first[kind]})")
+    executions = sum(tally.executions for tally in tallies)
+    crashes = sum(sum(tally.crashes.values()) for tally in tallies)
+    print(f"{'all':16s} {executions:9,d} executions {crashes:6,d} crashes")
+    if options.output:
+        options.output.write_text(json.dumps(_summary(tallies, options.seed), indent=2) + "\n")
+    return 1 if crashes else 0
+
+
+def _summary(tallies: list[Tally], seed: int) -> dict[str, object]:
+    return {
+        "seed": seed,
+        "executions": sum(tally.executions for tally in tallies),
+        "crashes": sum(sum(tally.crashes.values()) for tally in tallies),
+        "readers": {
+            tally.reader: {
+                "executions": tally.executions,
+                "crashes": sum(tally.crashes.values()),
+                "refused": tally.refused,
+                "seconds": round(tally.seconds, 1),
+            }
+            for tally in tallies
+        },
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())
