@@ -86,8 +86,9 @@ def student_deviance(residuals: np.ndarray, rho: float) -> float:
     squares = quasi_difference(residuals, rho)[None, :] ** 2
     nu = np.array([[3.0], [5.0], [10.0], [1000.0]])
     constant = np.array([math.lgamma((v + 1) / 2) - math.lgamma(v / 2) - 0.5 * math.log(v * math.pi) for v in nu[:, 0]])
-    variance = np.full_like(nu, max(spread(residuals) ** 2 * (1 - rho**2), 1e-24))
-    for _ in range(12):
-        variance = np.maximum(np.mean((nu + 1) * squares / (nu + squares / variance), axis=1, keepdims=True), 1e-24)
+    floor = max(0.01 * float(squares.mean()), 1e-24)  # where most values are equal no scale would be small enough
+    variance = np.full_like(nu, float(squares.mean()) + floor)
+    for _ in range(15):
+        variance = np.maximum(np.mean((nu + 1) * squares / (nu + squares / variance), axis=1, keepdims=True), floor)
     tails = (nu[:, 0] + 1) * np.sum(np.log1p(squares / (nu * variance)), axis=1)
     return float(np.min(n * np.log(variance[:, 0]) + tails - 2 * n * constant)) - math.log(1 - rho**2)

@@ -165,7 +165,7 @@ def _without_spikes(z: np.ndarray) -> np.ndarray:
     if len(z) < 9:
         return z
     middle = running_median(z, 5)
-    limit = 4 * spread(z - middle)
+    limit = 4 * max(spread(z - middle), float(np.quantile(np.abs(z - middle), 0.95)) / 1.96)
     return np.asarray(middle + np.clip(z - middle, -limit, limit))
 
 
