@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from firstbreak.lab import classic
+from firstbreak.lab.classic.trainer import train
 from firstbreak.lab.faults.policy_update import learning_rate_too_high
 
 DATA = Path(__file__).parent.parent / "data"
@@ -13,10 +14,10 @@ ONSET = 30 * 1024  # the 30th rollout of 8 environments x 128 steps
 
 def main() -> None:
     """One healthy PPO run, and its twin whose learning rate is multiplied by 300 from `ONSET` on."""
-    classic.train(classic.ppo(), DATA / "sb3_ppo_healthy")
+    train(classic.ppo(), DATA / "sb3_ppo_healthy")
     broken = classic.ppo()
     learning_rate_too_high.inject(broken, 300.0, ONSET)
-    classic.train(broken, DATA / "sb3_ppo_learning_rate")
+    train(broken, DATA / "sb3_ppo_learning_rate")
 
 
 if __name__ == "__main__":

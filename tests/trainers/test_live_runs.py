@@ -9,6 +9,7 @@ import pytest
 
 from firstbreak.engine.read import read
 from firstbreak.lab import classic
+from firstbreak.lab.classic.trainer import train as train_classic
 from firstbreak.lab.trl import trainer as trl
 
 pytestmark = pytest.mark.trainer
@@ -18,7 +19,8 @@ def test_trl(tmp_path: Path) -> None:
     os.environ["OMP_NUM_THREADS"] = "1"
     settings = trl.Settings(steps=6, warm_up_steps=5, eval_problems=8)
     settings.grpo |= {"eval_steps": 3, "per_device_train_batch_size": 16}
-    run = read(trl.train(settings, tmp_path / "run"))
+    trl.train(settings, tmp_path)
+    run = read(tmp_path)
     assert (run.trainer, run.algorithm) == ("trl", "grpo")
     assert run.series["reward.mean"].steps.tolist() == [1, 2, 3, 4, 5, 6]
     assert run.series["eval.reward"].steps.tolist() == [0, 3, 6]
@@ -32,7 +34,8 @@ def test_trl(tmp_path: Path) -> None:
 def test_stable_baselines3(algorithm: str, tmp_path: Path) -> None:
     settings: classic.Settings = getattr(classic, algorithm)()
     settings.total_timesteps, settings.eval_every, settings.eval_episodes = 2048, 1024, 2
-    run = read(classic.train(settings, tmp_path / "run"))
+    train_classic(settings, tmp_path)
+    run = read(tmp_path)
     assert (run.trainer, run.algorithm) == ("sb3", algorithm)
     assert run.last_step is not None
     assert run.last_step >= 2048

@@ -29,10 +29,17 @@ class Settings:
     recorded: dict[str, Any] = field(
         default_factory=dict
     )  #: what config.yml says instead, where it cannot say the value
-    wrappers: list[Callable[[Any], Any]] = field(default_factory=list)  #: around each training environment, inside out
+    wrappers: list[Callable[[Any], Any]] = field(
+        default_factory=list
+    )  #: around each training environment, inmost first
     eval_wrappers: list[Callable[[Any], Any]] = field(default_factory=list)
     callbacks: list[Callable[[], Any]] = field(default_factory=list)  #: factories of `BaseCallback`
     surgery: list[Callable[[Any], None]] = field(default_factory=list)  #: changes to the model before it learns
+
+    @property
+    def steps(self) -> int:
+        """Length of the run in environment steps."""
+        return self.total_timesteps
 
 
 def ppo() -> Settings:
@@ -102,8 +109,11 @@ def sac() -> Settings:
     )
 
 
-def train(settings: Settings, out: Path) -> Path:
-    """Train, and leave in `out`: progress.csv, TensorBoard events, monitor files, evaluations.npz, config.yml."""
+def train(settings: Settings, out: Path) -> float:
+    """Train into the folder `out`; the true return of the final policy, measured apart from everything logged.
+
+    Leaves what a user would have: progress.csv, TensorBoard events, monitor files, evaluations.npz, config.yml.
+    """
     import torch
     from stable_baselines3 import A2C, DQN, PPO, SAC
     from stable_baselines3.common.callbacks import CallbackList, EvalCallback
@@ -114,15 +124,9 @@ def train(settings: Settings, out: Path) -> Path:
     algorithms: dict[str, Any] = {"ppo": PPO, "a2c": A2C, "dqn": DQN, "sac": SAC}
     out.mkdir(parents=True, exist_ok=True)
     training = make_vec_env(
-        settings.env,
-        settings.n_envs,
-        seed=settings.seed,
-        monitor_dir=str(out),
-        wrapper_class=_stacked(settings.wrappers),
+        _wrapped(settings.env, settings.wrappers), settings.n_envs, seed=settings.seed, monitor_dir=str(out)
     )
-    held_out = make_vec_env(
-        settings.env, 1, seed=settings.seed + 10_000, wrapper_class=_stacked(settings.eval_wrappers)
-    )
+    held_out = make_vec_env(_wrapped(settings.env, settings.eval_wrappers), 1, seed=settings.seed + 10_000)
     model = algorithms[settings.algorithm](
         "MlpPolicy",
         training,
@@ -145,18 +149,43 @@ def train(settings: Settings, out: Path) -> Path:
     model.logger.close()
     training.close()
     held_out.close()
-    return out
+    return true_score(model, settings)
 
 
-def _stacked(wrappers: list[Callable[[Any], Any]]) -> Callable[[Any], Any]:
-    """One wrapper that applies all of them, the first innermost."""
+def true_score(model: Any, settings: Settings, episodes: int = 20) -> float:
+    """Mean return of the greedy policy in the environment itself, without a wrapper of the training or evaluation."""
+    from stable_baselines3.common.env_util import make_vec_env
+    from stable_baselines3.common.evaluation import evaluate_policy
 
-    def wrap(env: Any) -> Any:
+    env = make_vec_env(settings.env, 1, seed=settings.seed + 20_000)
+    returns, _ = evaluate_policy(model, env, n_eval_episodes=episodes)
+    env.close()
+    return float(returns)  # type: ignore[arg-type]
+
+
+def _wrapped(env_id: str, wrappers: list[Callable[[Any], Any]]) -> Callable[[], Any]:
+    """Makes the environment with its wrappers inside the monitor, which therefore records what the agent sees."""
+
+    def make() -> Any:
+        import gymnasium
+
+        env = gymnasium.make(env_id)
         for wrapper in wrappers:
             env = wrapper(env)
         return env
 
-    return wrap
+    return make
+
+
+def tamper(settings: Settings, onset: int, **changes: Callable[[Any], Any]) -> None:
+    """Change what the training environments return or are told, from environment step `onset` on (see `Tampered`)."""
+
+    def wrap(env: Any) -> Any:
+        from firstbreak.lab.classic.wrappers import Tampered
+
+        return Tampered(env, onset // settings.n_envs, **changes)
+
+    settings.wrappers.append(wrap)
 
 
 def schedule(value: Any) -> Callable[[float], float]:

@@ -70,12 +70,17 @@ class Settings:
     samples_every: int = 10  #: steps between two dumps of completions
     samples_kept: int = 16  #: completions of each dump
 
-    changes: dict[int, dict[str, Any]] = field(default_factory=dict)  #: step -> options that change there
+    changes: dict[int, dict[str, Any]] = field(default_factory=dict)  #: step -> options that change at its start
     surgery: list[Callable[[Any], None]] = field(default_factory=list)  #: done to the trainer before its first step
 
+    @property
+    def steps(self) -> int:
+        """Length of the run; the first step is 1."""
+        return self.total_train_steps
+
     def change(self, step: int, **options: Any) -> None:
-        """Set options from `step` on: a slip in a config at step 0, a schedule or a careless restart later."""
-        if step == 0:
+        """Set options from `step` on: a slip in a config at step 1, a schedule or a careless restart later."""
+        if step <= 1:
             vars(self).update(options)
         else:
             self.changes.setdefault(step, {}).update(options)
@@ -106,6 +111,11 @@ class Settings:
         }
 
 
+def from_step(trainer: Any, onset: int, healthy: Callable[..., Any], broken: Callable[..., Any]) -> Callable[..., Any]:
+    """A link of the loop that is healthy before step `onset` and broken from then on."""
+    return lambda *args, **options: (broken if trainer.step >= onset else healthy)(*args, **options)
+
+
 def grpo(task: Task | None = None) -> Settings:
     """Synchronous GRPO."""
     return Settings(task=task or tasks.sort())
@@ -117,7 +127,7 @@ def ppo(task: Task | None = None) -> Settings:
 
 
 def asynchronous(task: Task | None = None) -> Settings:
-    """GRPO on rollouts that are up to four policy versions old, with the decoupled loss."""
+    """GRPO on rollouts that are up to two policy versions old, with the decoupled loss."""
     return Settings(
-        task=task or tasks.sort(), max_head_offpolicyness=4, recompute_logprob=True, use_decoupled_loss=True
+        task=task or tasks.sort(), max_head_offpolicyness=2, recompute_logprob=True, use_decoupled_loss=True, lr=5e-4
     )

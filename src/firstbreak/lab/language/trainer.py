@@ -23,6 +23,8 @@ from firstbreak.lab.language.settings import Settings
 from firstbreak.lab.language.tasks import Problem, accuracy
 from firstbreak.lab.language.warmup import warmed_up
 
+AMPLE = 24  #: tokens, more than any right answer with its filler needs
+
 
 def train(settings: Settings, out: Path) -> float:
     """Train into the folder `out`; the true score of the final policy, measured apart from everything logged."""
@@ -41,7 +43,7 @@ def train(settings: Settings, out: Path) -> float:
 def true_score(policy: Transformer, settings: Settings, n: int = 512) -> float:
     """Accuracy on held-out problems, sampled at temperature 1 with ample room: what no fault can touch."""
     problems = settings.task.held_out(n)
-    completions = _complete(policy, problems, settings.max_new_tokens * 2, 1.0, torch.Generator().manual_seed(1))
+    completions = _complete(policy, problems, AMPLE, 1.0, torch.Generator().manual_seed(1))
     return sum(map(accuracy, problems, completions)) / n
 
 
@@ -85,10 +87,15 @@ class Trainer:
         critic.load_state_dict(trunk, strict=False)
         return critic
 
+    @property
+    def step(self) -> int:
+        """The step in progress, as the log will call it: 1 for the first."""
+        return self.version + 1
+
     def train_step(self) -> None:
         """Collect a batch, learn from it, hand the new weights to the engine, evaluate now and then."""
         s, log = self.settings, self.log
-        vars(s).update(s.changes.get(self.version, {}))
+        vars(s).update(s.changes.get(self.step, {}))
         if self.version == 0:
             self._evaluate()
         with log.time("rollout"):
@@ -167,7 +174,7 @@ class Trainer:
         s = self.settings
         lr = s.lr if model is self.policy else s.critic_lr
         for group in optimizer.param_groups:
-            group["lr"] = lr * min(1.0, (self.version + 1) / s.lr_warmup_steps)
+            group["lr"] = lr * min(1.0, self.step / s.lr_warmup_steps)
         optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         norm = torch.nn.utils.clip_grad_norm_(model.parameters(), s.gradient_clipping)
@@ -219,7 +226,7 @@ class Trainer:
     def _dump(self, batch: Batch) -> None:
         for i in range(min(self.settings.samples_kept, len(batch.problems))):
             self.log.sample(
-                step=self.version + 1,
+                step=self.step,
                 prompt=batch.problems[i].prompt,
                 completion=batch.completions[i],
                 answer=batch.problems[i].answer,

@@ -54,10 +54,19 @@ class Settings:
             "eval_on_start": True,
         }
     )  #: options of `trl.GRPOConfig`, by its own names
+    surgery: list[Callable[[Any], None]] = field(default_factory=list)  #: done to the GRPOTrainer before it trains
 
 
-def train(settings: Settings, out: Path) -> Path:
-    """Train, and leave in `out` what a user of TRL would have: the trainer's state, its arguments, some completions."""
+def grpo() -> Settings:
+    """GRPO learns to sort four digits: from 0.2 to about 0.75 right."""
+    return Settings()
+
+
+def train(settings: Settings, out: Path) -> float:
+    """Train into the folder `out`; the true accuracy of the final policy.
+
+    Leaves what a user of TRL would have: the trainer's state, its arguments, some completions.
+    """
     # The order matters: the hub is asked nothing, and these are read when the libraries are imported.
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     import torch
@@ -103,12 +112,27 @@ def train(settings: Settings, out: Path) -> Path:
             eval_dataset=dataset(settings.task.held_out(settings.eval_problems)),
         )
         trainer.remove_callback(PrinterCallback)
+        for operate in settings.surgery:
+            operate(trainer)
         trainer.train()
         out.mkdir(parents=True, exist_ok=True)
         trainer.state.save_to_json(str(out / "trainer_state.json"))
         _write_arguments(arguments, out / "training_args.json")
         _write_completions(Path(scratch) / "completions", settings, out / "completions.jsonl")
-    return out
+        return true_score(trainer.model, tokenizer, settings)
+
+
+def true_score(model: Any, tokenizer: Any, settings: Settings, n: int = 256) -> float:
+    """Accuracy on held-out problems, sampled at temperature 1 with ample room: what no fault can touch."""
+    import torch
+
+    problems = settings.task.held_out(n)
+    prompts = tokenizer([problem.prompt for problem in problems], return_tensors="pt")
+    torch.manual_seed(1)
+    model.eval()
+    generated = model.generate(**prompts, max_new_tokens=48, do_sample=True, temperature=1.0, top_p=1.0, top_k=0)
+    completions = tokenizer.batch_decode(generated[:, prompts["input_ids"].shape[1] :], skip_special_tokens=True)
+    return sum(map(tasks.accuracy, problems, completions)) / n
 
 
 def character_tokenizer() -> Any:

@@ -1,0 +1,27 @@
+"""The healthy starting points, `<trainer>/<algorithm>-<task>`: what a fault is planted in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from firstbreak.lab import classic, language, trl
+from firstbreak.lab.language import tasks
+
+# A settings object has `seed`, `steps` and `surgery`; firstbreak.lab.<trainer>.trainer.train(settings, folder) runs it.
+BASES: Mapping[str, Callable[[], Any]] = MappingProxyType(
+    {
+        "classic/ppo-cartpole": classic.ppo,
+        "classic/a2c-cartpole": classic.a2c,
+        "classic/dqn-cartpole": classic.dqn,
+        "classic/sac-pendulum": classic.sac,
+        "language/grpo-sort": lambda: language.grpo(tasks.sort()),
+        "language/grpo-reverse": lambda: language.grpo(tasks.reverse()),
+        "language/grpo-add": lambda: language.grpo(tasks.add()),
+        "language/grpo-tag": lambda: language.grpo(tasks.tag()),
+        "language/ppo-sort": lambda: language.ppo(tasks.sort()),
+        "language/async-sort": lambda: language.asynchronous(tasks.sort()),
+        "trl/grpo-sort": trl.grpo,
+    }
+)

@@ -1,0 +1,46 @@
+"""The reward points the wrong way for some or all samples: a loss used as a reward, a cost that is not negated.
+
+Chain: what is rewarded is wrong -> true accuracy falls at once -> completions grow until the limit, or episodes end
+early -> the logged reward, which is the flipped one, rises or stays.
+Healthy look-alike: an environment whose rewards are negative by design (MountainCar, Pendulum).
+Source: Humbatova et al., arXiv:2101.00135 (wrong reward); Amodei et al., arXiv:1606.06565.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from firstbreak.lab import classic, language
+
+CAUSE = "reward-or-action-reversed"
+ONSET = 0.3
+SEVERITIES = {
+    "language/grpo-sort": (0.55, 0.7, 1.0),
+    "language/ppo-sort": (0.55, 0.7, 1.0),
+    "classic/ppo-cartpole": (0.55, 0.7, 1.0),
+}  #: share of rewards whose sign is flipped
+
+
+def inject(settings: Any, severity: float, onset: int) -> None:
+    """Flip the sign of a random share `severity` of the rewards."""
+    rng = random.Random(settings.seed)
+
+    def sign() -> int:
+        return -1 if rng.random() < severity else 1
+
+    match settings:
+        case classic.Settings():
+            classic.tamper(settings, onset, reward=lambda reward: sign() * reward)
+        case language.Settings():
+
+            def operate(trainer: Any) -> None:
+                honest = trainer.workers.score
+
+                def flipped(problem: Any, completion: str) -> dict[str, float]:
+                    s = sign()
+                    return {name: s * value for name, value in honest(problem, completion).items()}
+
+                trainer.workers.score = language.from_step(trainer, onset, honest, flipped)
+
+            settings.surgery.append(operate)

@@ -1,0 +1,42 @@
+"""The length limit cuts right answers off.
+
+Chain: completions are cut before the answer -> they earn nothing -> groups are all wrong, no gradient; or the policy
+learns to be terse and guesses.
+Healthy look-alike: a limit that still admits a right answer: the policy adapts, and nothing is lost.
+Source: AReaL's guide (no_eos_ratio above 0.05); huggingface/trl#3248; DAPO, arXiv:2503.14476 (overlong filtering).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from firstbreak.lab import language, trl
+
+CAUSE = "length-limit-too-short"
+ONSET = 0.3
+SEVERITIES = {
+    "language/grpo-add": (5, 3, 2),
+    "language/grpo-sort": (6, 5, 4),
+    "trl/grpo-sort": (5, 4, 3),
+}  #: tokens; the shortest right answer and its end take 4, 6 and 5
+
+
+def inject(settings: Any, severity: float, onset: int) -> None:
+    """Set the length limit to `severity` tokens."""
+    match settings:
+        case language.Settings():
+            settings.change(onset, max_new_tokens=int(severity))
+        case trl.Settings():
+
+            def operate(trainer: Any) -> None:
+                from transformers import TrainerCallback
+
+                class Limit(TrainerCallback):  # type: ignore[misc]
+                    def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+                        if state.global_step + 1 >= onset:
+                            trainer.max_completion_length = int(severity)
+                            trainer.generation_config.max_new_tokens = int(severity)
+
+                trainer.add_callback(Limit())
+
+            settings.surgery.append(operate)

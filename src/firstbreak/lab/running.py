@@ -1,0 +1,71 @@
+"""One run of the lab: plant, train, and write down the truth beside what a user would see."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from firstbreak.lab.bases import BASES
+from firstbreak.lab.plants import catalogue
+
+
+@dataclass(frozen=True, kw_only=True)
+class Label:
+    """The truth about a run. It lies beside the run's folder, never in it."""
+
+    plant: str  #: id of the fault or healthy variant
+    base: str
+    seed: int
+    severity: float
+    link: str | None  #: None: healthy
+    cause: str | None
+    onset: int | None  #: first affected step, in steps of the run's log
+    steps: int
+    score: float  #: true score of the final policy: accuracy or return, measured apart from the log
+    cpu_seconds: float
+
+
+def run(name: str, *, out: Path, seed: int = 0, severity: float | None = None, base: str | None = None) -> Path:
+    """Train once with a fault (or healthy variant) planted; `out` then holds the folder `run` and `label.json`.
+
+    `base` is the first that the plant knows, `severity` its largest there, unless given. Returns the folder `run`.
+    Raises ValueError where the plant or the base is not known.
+    """
+    plants = catalogue()
+    if name not in plants:
+        raise ValueError(f"no fault or healthy variant is called {name!r}; `firstbreak lab list` shows them")
+    plant = plants[name]
+    base = base or next(iter(plant.bases))
+    if base not in plant.bases:
+        raise ValueError(f"{name} is not made for {base!r}; it is for {', '.join(plant.bases)}")
+    severity = plant.bases[base][-1] if severity is None else severity
+    settings = BASES[base]()
+    settings.seed = seed
+    onset = max(1, round(plant.onset * settings.steps))
+    plant.inject(settings, severity, onset)
+
+    train = importlib.import_module(f"firstbreak.lab.{base.partition('/')[0]}.trainer").train
+    start = time.process_time()
+    score = train(settings, out / "run")
+    label = Label(
+        plant=name,
+        base=base,
+        seed=seed,
+        severity=severity,
+        link=plant.link,
+        cause=plant.cause,
+        onset=None if plant.healthy else onset,
+        steps=settings.steps,
+        score=score,
+        cpu_seconds=round(time.process_time() - start, 2),
+    )
+    (out / "label.json").write_text(json.dumps(asdict(label), indent=1) + "\n")
+    return out / "run"
+
+
+def read_label(folder: Path) -> Label:
+    """The label of a run that `run` has made in `folder`."""
+    return Label(**json.loads((folder / "label.json").read_text()))
