@@ -41,5 +41,9 @@ golden: $(VENV)/.test        ## write the golden reports again
 report-card: $(VENV)/.test   ## what firstbreak says of the published runs, beside a reader's verdict
 	$(BIN)/python -m benchmarks.report_card
 
-coverage: $(VENV)/.test      ## share of each trainer's logged names that are understood
+$(VENV)/.bench: $(VENV)/.test
+	$(PIP) -e ".[bench]"
+	touch $@
+
+coverage: $(VENV)/.bench     ## share of each trainer's logged names that are understood
 	$(BIN)/python -m benchmarks.coverage

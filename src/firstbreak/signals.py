@@ -415,6 +415,7 @@ _NUMERICS: tuple[_Row, ...] = (
     ("optim.loss_scale", None, "", "loss scale of mixed precision"),
     ("optim.max_second_moment", None, "", "largest second moment of Adam"),
     ("optim.other.<name>", None, "", "another number of the optimizer"),
+    ("policy.weight_norm", None, "", "norm of the policy's weights"),
     ("policy.logits_max.mean", None, "", "largest logit of a token"),
     ("policy.logits_min.mean", None, "", "smallest logit of a token"),
     ("policy.logits_absmax", None, "", "largest absolute logit of the batch"),

@@ -7,9 +7,10 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
+from benchmarks.logged_names import Row, rows
 
 from firstbreak import dialects, signals
-from tests.dialects.reference import Row, essence, rows
+from tests.dialects.reference import essence, meaning, negated
 
 LLM = (
     *("areal", "llamafactory", "nemo_rl", "open_instruct", "openrlhf", "prime_rl", "roll", "skyrl", "slime", "tinker"),
@@ -49,19 +50,19 @@ def test_every_logged_name_means_what_the_reference_says(name: str, by_dialect: 
                 if not dialects.not_converted(raw, dialect):
                     wrong.append(f"{raw}: neither understood nor refused; the reference says {row.canonical}")
                 continue
-            want, statistic = row.meaning(raw)
+            want, statistic = meaning(row, raw)
             got, got_statistic = essence(found.signal)
             if got != want or statistic not in ("", "mean", got_statistic):
                 wrong.append(
                     f"{raw}: {found.signal} (read as {got}); the reference says {row.canonical} (read as {want})"
                 )
-            if row.negated and found.scale > 0:
+            if negated(row) and found.scale > 0:
                 wrong.append(f"{raw}: logged with the opposite sign, and not turned round")
     assert not wrong, "\n".join(wrong)
 
 
 def test_the_reference_marks_names_of_opposite_sign(by_dialect: dict[str, list[Row]]) -> None:
-    negated = {(row.dialect, row.logged) for found in by_dialect.values() for row in found if row.negated}
+    marked = {(row.dialect, row.logged) for found in by_dialect.values() for row in found if negated(row)}
     assert {
         ("sb3", "train/entropy_loss"),
         ("acme", "loss_policy_entropy"),
@@ -70,7 +71,7 @@ def test_the_reference_marks_names_of_opposite_sign(by_dialect: dict[str, list[R
         ("areal", "ppo_actor/update/behave_approx_kl/avg"),
         ("spinningup", "LogPi"),
         ("rllib", "learners/<module>/logps"),
-    } <= negated
+    } <= marked
 
 
 @pytest.mark.parametrize("name", [*LLM, *CLASSIC])

@@ -23,9 +23,12 @@ MARKS = frozenset(
         "Losses/Actor",
         "Losses/Alpha",
         "Values/Alpha",
+        "Value[Agent=<agent>]",
+        "Value[Agent=<agent>,seed=0]",
+        "Value[Agent=<agent>,seed=1]",
     }
 )
-STRONG = (frozenset({"Iteration", "Value"}),)
+ALONE = frozenset({"Value"})
 
 AXIS = ("Iteration", "iteration")
 
@@ -34,6 +37,7 @@ _ITERATION = "mean over the episodes of an iteration"
 NAMES: dict[str, str | Name] = {
     "Train/AverageReturns": Name("reward.mean", note=_ITERATION),
     "Value": Name("reward.mean", note=f"published baseline: {_ITERATION}"),
+    "Value[<labels>]": Name("reward.mean@<labels>", note=f"published baseline: {_ITERATION}"),
     "Eval/AverageReturns": Name("eval.reward", note=_ITERATION),
     "Train/NumEpisodes": "progress.episodes_iter",
     "Eval/NumEpisodes": "eval.progress.episodes_iter",
@@ -74,13 +78,12 @@ LOG = {
 
 
 def algorithm(names: Set[str], config: Mapping[str, Any]) -> str | None:
-    """From the loss that is logged; the published JSON files are of value-based agents."""
+    """From what only one method logs."""
     tells = (
         ("CrossEntropyLoss", "rainbow"),
         ("QuantileLoss", "iqn"),
         ("HuberLoss", "dqn"),
         ("Values/Alpha", "sac"),
         ("Losses/Entropy", "ppo"),
-        ("Value", "dqn"),
     )
     return next((method for name, method in tells if name in names), None)

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects._table import Name
-from firstbreak.signals import evaluation
+from firstbreak.signals import evaluation, lookup
 
 TITLE = "plain names"
 
@@ -52,75 +52,70 @@ AXIS = (
     "Epoch",
 )
 
-# Keys are lower case with "_" between words.
+# Lower case, "_" between words; `mean_x`, `x_avg`, `max_x` and the like need no entry of their own.
 _GROUPS: Mapping[str, str] = {
-    "reward.mean": "reward rewards mean_reward avg_reward average_reward reward_mean reward_avg score scores mean_score"
-    " average_score score_mean total_reward return returns mean_return avg_return average_return return_mean ep_return"
-    " ep_ret episode_return episodic_return episode_returns episode_reward episodic_reward episode_rewards ep_reward"
-    " ep_rew_mean ep_rew episode_reward_mean episode_return_mean mean_episode_reward mean_episode_return"
-    " average_episode_reward average_episode_return avg_episode_reward cumulative_reward raw_reward task_reward"
-    " averageepret average_ep_ret averagereturn r rew mean_rew",
-    "reward.std": "reward_std std_reward return_std std_return rewards_std score_std stdepret",
-    "reward.min": "reward_min min_reward return_min min_return",
-    "reward.max": "reward_max max_reward return_max max_return",
+    # reward
+    "reward.mean": "reward rewards rew r score scores total_reward cumulative_reward raw_reward task_reward return returns"
+    " ep_return ep_ret ep_rew ep_reward episode_return episode_returns episodic_return episode_reward episode_rewards"
+    " episodic_reward",
     "reward.group_std": "group_std group_reward_std reward_group_std within_group_std",
     "reward.zero_std_frac": "frac_reward_zero_std zero_std_frac frac_zero_std zero_variance_frac zero_std_groups",
     "reward.shaped.mean": "shaped_reward reward_shaped",
     "reward.accuracy": "acc accuracy correct correct_rate correctness solve_rate exact_match em pass_rate",
     "reward.pass_at_k": "pass_at_k pass_k",
-    "success_rate": "success_rate success win_rate winrate success_ratio mean_success is_success",
     "reward.kl_penalty": "kl_reward kl_penalty_reward non_score_reward",
-    "episode.length": "episode_length episodic_length ep_len ep_length ep_len_mean episode_len episode_len_mean"
-    " mean_episode_length average_episode_length avg_episode_length average_ep_len eplen episode_lengths",
-    "length.mean": "completion_length response_length mean_response_length mean_completion_length avg_response_length"
-    " avg_completion_length generation_length gen_len mean_length avg_length response_len completion_len response_tokens"
-    " num_generated_tokens output_length mean_output_length",
-    "length.max": "max_completion_length_seen max_response_length_seen",
-    "length.clipped_ratio": "clipped_ratio truncated_ratio truncation_rate truncated truncated_frac truncation_ratio"
+    "success_rate": "success_rate success win_rate winrate success_ratio is_success",
+    # episodes and completions
+    "episode.length": "episode_length episode_lengths episodic_length ep_len ep_length episode_len",
+    "length.mean": "completion_length completion_len response_length response_len response_tokens generation_length gen_len"
+    " output_length num_generated_tokens length",
+    "length.clipped_ratio": "clipped_ratio truncated truncated_ratio truncated_frac truncation_rate truncation_ratio"
     " frac_truncated overlong_ratio",
-    "length.prompt.mean": "prompt_length prompt_len mean_prompt_length",
-    "turns.mean": "num_turns turns mean_turns avg_turns",
-    "kl.ref": "kl_ref ref_kl kl_to_ref kl_with_ref reference_kl kl_reference kl_from_ref kl_div_ref kl_base kl_init mean_kl_ref",
-    "kl.old": "approx_kl approxkl kl_old old_kl ppo_kl kl_update policy_kl mean_kl_old kl_new_old",
+    "length.prompt.mean": "prompt_length prompt_len",
+    "turns.mean": "turns num_turns",
+    # the update
+    "kl.ref": "kl_ref ref_kl kl_to_ref kl_with_ref kl_from_ref reference_kl kl_reference kl_div_ref kl_base kl_init",
+    "kl.old": "approx_kl approxkl kl_old ppo_kl kl_update policy_kl kl_new_old",
     "kl.coef": "kl_coef kl_coeff kl_beta kl_weight kl_ctl",
-    "kl.loss": "kl_penalty_loss",
     "loss.total": "loss total_loss loss_total training_loss train_loss",
-    "policy.loss": "policy_loss pg_loss actor_loss loss_policy loss_pi loss_actor pi_loss policy_gradient_loss"
-    " surrogate_loss action_loss lossPi",
-    "value.loss": "value_loss critic_loss vf_loss loss_value loss_critic loss_vf v_loss q_loss qf_loss td_loss loss_v loss_q"
+    "policy.loss": "policy_loss loss_policy pg_loss actor_loss loss_actor pi_loss loss_pi action_loss surrogate_loss"
+    " policy_gradient_loss",
+    "policy.clip_fraction": "clip_fraction clipped_fraction fraction_clipped clipfrac clip_frac clip_ratio pg_clipfrac",
+    "policy.ratio.mean": "ratio importance_ratio prob_ratio",
+    "policy.clip_range": "clip_range clip_epsilon",
+    "grad.norm": "grad_norm gradient_norm gradnorm global_norm grad_global_norm total_norm actor_grad_norm"
+    " policy_grad_norm grad_gnorm",
+    "lr": "lr learning_rate learningrate cur_lr current_lr actor_lr policy_lr",
+    # advantages and the critic
+    "advantage.mean": "advantage advantages adv",
+    "value.loss": "value_loss loss_value critic_loss loss_critic vf_loss loss_vf v_loss loss_v q_loss loss_q qf_loss td_loss"
     " value_function_loss qf1_loss critic1_loss",
-    "value.mean": "value values mean_value q_value q_values mean_q avg_q q_mean average_q value_mean vpred qf1_values",
+    "value.mean": "value values q q_value q_values vpred qf1_values",
     "value.target.mean": "target_q q_target value_target",
     "value.explained_variance": "explained_variance explained_var vf_explained_var ev exp_var",
     "value.clip_fraction": "value_clip_fraction vf_clipfrac value_clipfrac",
     "value.grad_norm": "critic_grad_norm value_grad_norm",
-    "td_error": "td_error td_err mean_td_error",
-    "advantage.mean": "advantage advantages advantage_mean mean_advantage adv adv_mean advantages_mean",
-    "advantage.std": "advantage_std adv_std std_advantage advantages_std",
-    "advantage.max": "advantage_max adv_max advantages_max",
-    "policy.entropy": "entropy policy_entropy mean_entropy entropy_mean avg_entropy token_entropy action_entropy",
-    "policy.clip_fraction": "clip_fraction clipfrac clip_frac clip_ratio pg_clipfrac fraction_clipped clipped_fraction",
-    "policy.ratio.mean": "ratio ratio_mean mean_ratio importance_ratio prob_ratio",
-    "policy.ratio.max": "ratio_max max_ratio",
-    "policy.ratio.min": "ratio_min min_ratio",
-    "policy.clip_range": "clip_range clip_epsilon",
+    "value.lr": "critic_lr value_lr",
+    "td_error": "td_error td_err",
+    # exploration
+    "policy.entropy": "entropy policy_entropy token_entropy action_entropy",
     "entropy.coef": "entropy_coef ent_coef entropy_coeff",
-    "alpha": "alpha temperature_alpha sac_alpha",
+    "alpha": "alpha sac_alpha",
     "alpha.loss": "alpha_loss ent_coef_loss",
     "epsilon": "epsilon eps exploration_rate exploration_epsilon",
     "action.std": "action_std policy_std std_action",
-    "grad.norm": "grad_norm gradient_norm gradnorm global_norm grad_global_norm total_norm actor_grad_norm policy_grad_norm"
-    " grad_gnorm",
-    "lr": "lr learning_rate learningrate cur_lr current_lr actor_lr policy_lr",
-    "value.lr": "critic_lr value_lr",
-    "pref.reward.chosen": "chosen_reward reward_chosen chosen_rewards rewards_chosen",
-    "pref.reward.rejected": "rejected_reward reward_rejected rejected_rewards rewards_rejected",
-    "pref.reward.margin": "reward_margin rewards_margin margins rewards_margins preference_margin",
-    "pref.reward.accuracy": "reward_accuracy preference_accuracy rewards_accuracies reward_accuracies",
-    "staleness.mean": "staleness mean_staleness avg_staleness off_policy_steps policy_lag",
-    "staleness.max": "max_staleness_seen staleness_max",
+    "diversity.distinct": "distinct distinct_frac distinct_outputs unique_frac unique_outputs unique_completions",
+    "diversity.self_bleu": "self_bleu",
+    # preferences
+    "pref.reward.chosen": "chosen_reward chosen_rewards reward_chosen rewards_chosen",
+    "pref.reward.rejected": "rejected_reward rejected_rewards reward_rejected rewards_rejected",
+    "pref.reward.margin": "reward_margin reward_margins rewards_margin rewards_margins margins preference_margin",
+    "pref.reward.accuracy": "reward_accuracy reward_accuracies rewards_accuracies preference_accuracy",
+    # freshness
+    "staleness.mean": "staleness off_policy_steps policy_lag",
     "rollout_train.kl": "mismatch_kl rollout_kl vllm_kl kl_rollout_train",
     "rollout_train.ratio.mean": "is_ratio importance_weight importance_weights tis_weight",
+    # systems
     "throughput.sps": "sps steps_per_second steps_per_sec env_steps_per_second",
     "throughput.fps": "fps frames_per_second",
     "throughput.tok_s": "tokens_per_second tokens_per_sec tok_s tps throughput",
@@ -129,64 +124,68 @@ _GROUPS: Mapping[str, str] = {
     "memory.gpu": "gpu_memory gpu_mem gpu_memory_gb memory_allocated_gb",
     "memory.gpu_reserved": "memory_reserved_gb gpu_memory_reserved",
     "tokens.total": "num_tokens total_tokens tokens",
+    # progress
     "progress.step": "step steps global_step global_steps training_step",
-    "progress.env_steps": "timestep timesteps total_timesteps env_steps env_step total_env_steps num_env_steps frames"
+    "progress.env_steps": "timestep timesteps total_timesteps env_step env_steps total_env_steps num_env_steps frames"
     " num_frames total_frames",
     "progress.iterations": "iteration iterations training_iteration",
     "progress.episodes": "episode episodes num_episodes episodes_total",
     "progress.epoch": "epoch epochs",
     "progress.updates": "updates num_updates n_updates",
-    "diversity.distinct": "distinct unique_outputs distinct_frac unique_frac distinct_outputs unique_completions",
-    "diversity.self_bleu": "self_bleu",
 }
+_FLIPPED = Name("policy.entropy", -1.0, "logged as minus the entropy")
+
+# Words with two common meanings: used where no trainer was recognised, left alone beside a trainer's own names.
+_KL = Name("kl.ref", note="plain `kl`: taken for the divergence from the reference model")
+_GUESSES = {
+    "kl": _KL,
+    "kl_div": _KL,
+    "kl_divergence": _KL,
+    "kl_loss": Name("kl.ref", note="may hold its coefficient"),
+    "kl_penalty": Name("kl.ref", note="may hold its coefficient"),
+}
+
+NAMES: dict[str, str | Name] = {
+    **{word: signal for signal, words in _GROUPS.items() for word in words.split()},
+    **{"neg_entropy": _FLIPPED, "negative_entropy": _FLIPPED},
+    **_GUESSES,
+}
+
+# A negative entropy hides behind this name in some trainers, and a positive one in others.
+_SIGN_UNKNOWN = "minus the entropy in one trainer, plus the entropy in another, times a coefficient in a third"
+NOT_CONVERTED = {"entropy_loss": _SIGN_UNKNOWN, "ent_loss": _SIGN_UNKNOWN, "loss_entropy": _SIGN_UNKNOWN}
 
 
 def _set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-_MEANINGS = {word: signal for signal, words in _GROUPS.items() for word in words.split()}
-_FLIPPED = {
-    "neg_entropy": Name("policy.entropy", -1.0, "logged as minus the entropy"),
-    "negative_entropy": Name("policy.entropy", -1.0, "logged as minus the entropy"),
-}
-
-# Words with two common meanings: used where no trainer was recognised, left alone beside a trainer's own names.
-_GUESSES = {
-    "kl": Name("kl.ref", note="plain `kl`: taken for the divergence from the reference model"),
-    "mean_kl": Name("kl.ref", note="plain `kl`: taken for the divergence from the reference model"),
-    "kl_mean": Name("kl.ref", note="plain `kl`: taken for the divergence from the reference model"),
-    "kl_div": Name("kl.ref", note="plain `kl`: taken for the divergence from the reference model"),
-    "kl_divergence": Name("kl.ref", note="plain `kl`: taken for the divergence from the reference model"),
-    "kl_loss": Name("kl.ref", note="may hold its coefficient"),
-    "kl_penalty": Name("kl.ref", note="may hold its coefficient"),
-}
 _AMBIGUOUS = _GUESSES.keys() | _set(
-    "r return returns value values ratio correct success score scores eps alpha ev tokens truncated turns updates"
+    "r q return returns value values ratio correct success score scores eps alpha ev tokens truncated turns updates length"
     " clip_ratio policy_kl total_reward reward_margin throughput"
 )
-
-# A negative entropy hides behind this name in some trainers and a positive one in others.
-NOT_CONVERTED = {
-    "entropy_loss": "minus the entropy in one trainer, plus the entropy in another, times a coefficient in a third",
-    "ent_loss": "minus the entropy in one trainer, plus the entropy in another, times a coefficient in a third",
-    "loss_entropy": "minus the entropy in one trainer, plus the entropy in another, times a coefficient in a third",
-}
-
 _PLACES = _set("train training charts chart metrics metric rollout rollouts losses loss stats info actor agent global")
 _HELD_OUT = _set("eval evaluation val valid validation test heldout")
+_STATISTICS = {
+    "mean": "mean",
+    "avg": "mean",
+    "average": "mean",
+    "min": "min",
+    "max": "max",
+    "std": "std",
+    "median": "p50",
+}
 
 
 def translate(raw: str) -> Name | None:
     """What a plain name means, or None."""
     words = _words(raw)
-    held_out = bool(words) and (words[0] in _HELD_OUT or words[-1] in _HELD_OUT)
+    held_out = bool(words) and not _HELD_OUT.isdisjoint((words[0], words[-1]))
     words = [word for i, word in enumerate(words) if not (i in (0, len(words) - 1) and word in _HELD_OUT)]
     if len(words) > 1 and words[-1] == "train":  # `loss/train`
         words = words[:-1]
     for start in range(len(words)):
-        key = "_".join(words[start:])
-        if name := _meaning(key):
+        if name := _meaning(words[start:]):
             return Name(evaluation(name.signal), name.scale, name.note) if held_out else name
         if words[start] not in _PLACES:
             return None
@@ -196,15 +195,24 @@ def translate(raw: str) -> Name | None:
 def ambiguous(raw: str) -> bool:
     """Whether a plain name has two common meanings, so that it says nothing beside the names of a known trainer."""
     words = _words(raw)
-    while len(words) > 1 and words[0] in _PLACES | _HELD_OUT:
+    while len(words) > 1 and words[0] in _PLACES | _HELD_OUT | _STATISTICS.keys():
         words = words[1:]
+    while len(words) > 1 and words[-1] in _STATISTICS:
+        words = words[:-1]
     return "_".join(words) in _AMBIGUOUS
 
 
-def _meaning(key: str) -> Name | None:
-    if key in _MEANINGS:
-        return Name(_MEANINGS[key])
-    return _FLIPPED.get(key) or _GUESSES.get(key)
+def _meaning(words: list[str]) -> Name | None:
+    """The entry of these words, or a statistic of one: `reward_mean`, `max_grad_norm`."""
+    if found := NAMES.get("_".join(words)):
+        return Name(found) if isinstance(found, str) else found
+    for statistic, rest in ((words[-1], words[:-1]), (words[0], words[1:])):
+        if statistic in _STATISTICS and (found := NAMES.get("_".join(rest))):
+            name = Name(found) if isinstance(found, str) else found
+            stem = name.signal.removesuffix(".mean")
+            signal = lookup(f"{stem}.{_STATISTICS[statistic]}")
+            return Name(signal.name, name.scale, name.note) if signal else None
+    return None
 
 
 def _words(raw: str) -> list[str]:

@@ -87,6 +87,8 @@ NAMES: dict[str, str | Name] = {
     "episodes_this_iter": "progress.episodes_iter",
     "num_episodes": "progress.episodes_iter",
     "info/num_target_updates": "progress.target_updates",
+    "info/num_steps_replayed": "progress.env_steps_replayed",
+    "info/opt_samples": "samples.step",
     # rewards and episodes
     "episode_return_<stat>": Name("reward.<stat>", note=_WINDOW),
     "episode_reward_<stat>": Name("reward.<stat>", note=_WINDOW),
@@ -116,6 +118,7 @@ NAMES: dict[str, str | Name] = {
     "alpha_learning_rate": "lr@alpha",
     "gradients_default_optimizer_global_norm": Name("grad.norm", note="before clipping"),
     "grad_gnorm": Name("grad.norm", note="clipped where grad_clip is set"),
+    "var_gnorm": "policy.weight_norm",
     # the critic
     "vf_loss_unclipped": "value.loss",
     "mean_vf_loss": "value.loss",
@@ -132,6 +135,9 @@ NAMES: dict[str, str | Name] = {
     "num_env_steps_stored": "replay.size",
     # exploration
     "entropy": Name("policy.entropy", note=_SUM),
+    "policy_entropy": Name("policy.entropy", note="sum over the batch"),
+    "info/max_exploration": "epsilon.max",
+    "info/min_exploration": "epsilon.min",
     "mean_entropy": "policy.entropy",
     "logps": Name("policy.entropy", -1.0, "minus the mean log-probability of resampled actions"),
     "curr_entropy_coeff": "entropy.coef",
@@ -140,7 +146,8 @@ NAMES: dict[str, str | Name] = {
     "alpha_loss": "alpha.loss",
     # freshness
     "diff_num_grad_updates_vs_sampler_policy": Name("staleness.mean", note="in gradient updates; 0 for PPO"),
-    "num_weight_syncs": "progress.weight_syncs",
+    "info/num_weight_syncs": "progress.weight_syncs",
+    "info/learner_queue/size_<stat>": "staleness.buffer_size.<stat>",
     # time and throughput
     "time_this_iter_s": "time.iteration",
     "time_total_s": "time.elapsed",
@@ -160,11 +167,13 @@ NAMES: dict[str, str | Name] = {
     "info/sample_time_ms": Name("time.rollout", 0.001),
     "info/grad_time_ms": Name("time.train", 0.001),
     "info/update_time_ms": Name("time.update_weights", 0.001),
+    "info/timing_breakdown/<phase>_time_ms": Name("time.<phase>", 0.001),
     "info/<phase>_time_ms": Name("time.<phase>", 0.001),
     "info/<what>_throughput": "throughput.<what>",
     "sampler_perf/mean_env_wait_ms": Name("time.env", 0.001),
     "sampler_perf/mean_inference_ms": Name("time.inference", 0.001),
     "sampler_perf/mean_<phase>_ms": Name("time.<phase>", 0.001),
+    "num_healthy_workers": "perf.healthy_workers",
     "perf/cpu_util_percent": Name("perf.cpu_util", 0.01),
     "perf/ram_util_percent": Name("perf.ram_util", 0.01),
 }
@@ -172,6 +181,8 @@ NAMES: dict[str, str | Name] = {
 NOT_CONVERTED = {
     "timestamp": "wall-clock time of the row",
     "pid": "process number",
+    "done": "whether the run has ended",
+    "num_metric_batches_dropped": "batches left out of the row's metrics",
     "time_since_restore": "starts again at every restore; time_total_s does not",
     "timesteps_since_restore": "starts again at every restore",
     "iterations_since_restore": "starts again at every restore",
@@ -247,7 +258,7 @@ def algorithm(names: Set[str], config: Mapping[str, Any]) -> str | None:
         return "ppo"
     if last & {"alpha_value", "target_entropy"} or "target_entropy" in config:
         return "sac"
-    if "vtrace" in config:
+    if config.get("vtrace"):
         return "impala"
     if last & {"qf_loss", "mean_q", "qf_mean"} or config.keys() & {"double_q", "dueling", "prioritized_replay"}:
         return "dqn"

@@ -10,10 +10,10 @@ from firstbreak.dialects import Name
 TITLE = "TD3"
 
 MARKS: frozenset[str] = frozenset()
-STRONG = (frozenset({"evaluations"}),)
+ALONE = frozenset({"value"})  # an array has no names; see readers/npy.py
 
 NAMES: dict[str, str | Name] = {
-    "evaluations": Name("eval.reward", note="mean return of 10 episodes, one evaluation every 5,000 steps by default"),
+    "value": Name("eval.reward", note="mean return of 10 episodes, one evaluation every 5,000 steps by default"),
 }
 
 DEFAULTS: dict[str, dict[str, Any]] = {
