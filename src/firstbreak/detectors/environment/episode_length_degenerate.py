@@ -33,21 +33,26 @@ from __future__ import annotations
 
 import numpy as np
 
-from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Evidence, Expected, Finding, NotApplicable, NotMeasured, Series, Severity
 from firstbreak.stats.onset import first_sustained
 from firstbreak.stats.shape import Trajectory
 from firstbreak.words import number
 
 
 def detect(
-    episode_length: Series,
     score: Series,
     trajectory: Trajectory,
+    episode_length: Series | None = None,
+    writes_text: bool | None = None,
     solved: bool | None = None,
     *,
     immediate: float = 2.0,
     min_points: int = 8,
-) -> Finding | Expected | NotMeasured | None:
+) -> Finding | Expected | NotApplicable | NotMeasured | None:
+    if episode_length is None and writes_text:
+        return NotApplicable("no episodes: the policy writes text")
+    if episode_length is None:
+        return NotMeasured("the length of episodes is not logged")
     lengths = episode_length.finite
     if len(lengths) < min_points or trajectory.kind == "too_short":
         return NotMeasured(f"{len(lengths)} lengths and {len(score)} scores are too few (needs {min_points})")

@@ -31,13 +31,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
 from firstbreak.stats.onset import first_sustained
 from firstbreak.words import number, percent
 
 
 def detect(
-    pref_reward_accuracy: Series,
+    family: str,
+    pref_reward_accuracy: Series | None = None,
     pref_reward_margin: Series | None = None,
     eval_pref_reward_accuracy: Series | None = None,
     eval_pref_reward_margin: Series | None = None,
@@ -45,7 +46,9 @@ def detect(
     below: float = 0.45,
     certain: float = 0.35,
     min_points: int = 8,
-) -> Finding | NotMeasured | None:
+) -> Finding | NotApplicable | NotMeasured | None:
+    if family != "preference":
+        return NotApplicable("no pairs of a chosen and a rejected answer")
     pairs = ((eval_pref_reward_accuracy, eval_pref_reward_margin), (pref_reward_accuracy, pref_reward_margin))
     long_enough = [(a, m) for a, m in pairs if a is not None and len(a.finite) >= min_points]
     if not long_enough:

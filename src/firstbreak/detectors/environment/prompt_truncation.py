@@ -28,22 +28,25 @@ from __future__ import annotations
 
 import numpy as np
 
-from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Evidence, Expected, Finding, NotApplicable, NotMeasured, Series, Severity
 from firstbreak.stats.onset import first_sustained
 from firstbreak.words import number, percent
 
 
 def detect(
-    length_prompt_clipped_ratio: Series,
+    writes_text: bool,
+    length_prompt_clipped_ratio: Series | None = None,
     length_prompt_min: Series | None = None,
     length_prompt_max: Series | None = None,
     *,
     some: float = 0.05,
     most: float = 0.5,
-) -> Finding | Expected | NotMeasured | None:
+) -> Finding | Expected | NotApplicable | NotMeasured | None:
+    if not writes_text:
+        return NotApplicable("no prompts: the policy does not write text")
+    if length_prompt_clipped_ratio is None or not len(length_prompt_clipped_ratio.finite):
+        return NotMeasured("the share of prompts that are cut is not logged")
     late = length_prompt_clipped_ratio.finite.tail(0.5)
-    if not len(late):
-        return NotMeasured("the share of cut prompts was never a number")
     share = float(np.mean(late.values))
     if share < some:
         return None

@@ -10,8 +10,8 @@ that do not move: the evaluation reads an old checkpoint, a copy that is never s
 choice of a checkpoint by this curve is void.
 
 ## When it is a false alarm
-The score is at its ceiling. A whole number at the floor of the task (-21 in Pong, 0 solved) that a greedy policy
-keeps until it first succeeds: reported as a notice.
+The score is at its ceiling: a whole number, the highest so far. A whole number at the floor of the task (-21 in Pong,
+0 solved), which a greedy policy keeps until it first succeeds, is reported as a notice.
 
 ## Fix
 - Log the policy version or a checksum of the weights beside each evaluation.
@@ -43,7 +43,6 @@ def detect(
     reward_mean: Series | None = None,
     kl_ref: Series | None = None,
     policy_entropy: Series | None = None,
-    solved: bool | None = None,
     *,
     repeats: int = 4,
 ) -> Finding | Expected | NotMeasured | None:
@@ -55,7 +54,9 @@ def detect(
     same = len(eval_score) - start
     if same < repeats:
         return None
-    if solved or (eval_score.name != "eval.reward" and last >= 1):
+    # Ceilings and floors of a task are whole numbers (500, 21, 1.0); a frozen 23.452 is no ceiling, whatever went before.
+    natural = last == round(last)
+    if natural and last > np.min(eval_score.values) and last == np.max(eval_score.values):
         return Expected(f"the last {same} evaluations are all {number(last)} because the score is at its ceiling")
     since = float(eval_score.steps[start])
     training = [s.between(since).finite for s in (reward_mean, kl_ref, policy_entropy) if s is not None]
@@ -67,7 +68,6 @@ def detect(
     moving = [s for s in watched if not trend(s).flat]
     if not moving:
         return None
-    natural = last == round(last)
     return Finding(
         message=(
             f"the last {same} evaluations are all exactly {number(last)} while {moving[0].name} moves: the evaluation "

@@ -8,7 +8,6 @@ the tinker cookbook calls KL < 0.01 stable.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -59,16 +58,12 @@ def _gauge(name: str) -> Gauge:
     return GAUGES[name] if name in GAUGES else GAUGES[name.rpartition(".")[0]]
 
 
-def nothing_recorded(run: Run, family: str | None, what: str) -> NotApplicable | NotMeasured:
+def nothing_recorded(run: Run, family: str | None, writes_text: bool | None, what: str) -> NotApplicable | NotMeasured:
     """Why a check of data freshness has nothing to look at."""
     if family == "value_based":
         return NotApplicable("replayed data are older than the policy by design")
     if family == "preference":
-        return NotApplicable("the data are given, no policy makes them during training")
-    if family == "on_policy" and run.algorithm not in ("impala", "appo") and not _generates_text(run.series):
+        return NotApplicable("the data are given: no policy makes them during training")
+    if family == "on_policy" and not writes_text and run.algorithm not in ("impala", "appo"):
         return NotApplicable("the policy that is trained makes its own data, in the same process and between updates")
     return NotMeasured(f"{what} not logged")
-
-
-def _generates_text(names: Iterable[str]) -> bool:
-    return any(name.startswith("length.") for name in names)

@@ -41,6 +41,7 @@ from firstbreak.words import number, percent
 def detect(
     run: Run,
     family: str | None = None,
+    writes_text: bool | None = None,
     behave_ratio_mean: Series | None = None,
     behave_ratio_cap_frac: Series | None = None,
     staleness_mean: Series | None = None,
@@ -54,7 +55,7 @@ def detect(
     ratio = behave_ratio_mean.finite if behave_ratio_mean is not None else None
     capped = behave_ratio_cap_frac.finite if behave_ratio_cap_frac is not None else None
     if not ratio and not capped:
-        return nothing_recorded(run, family, "the weight of the proximal over the behaviour policy is")
+        return nothing_recorded(run, family, writes_text, "the weight of the proximal over the behaviour policy is")
     if max(len(ratio or ()), len(capped or ())) < min_points:
         return NotMeasured(f"fewer than {min_points} behaviour weights")
     off = abs(_late(ratio) - 1) if ratio else 0.0

@@ -1,7 +1,7 @@
 """The inference engine and the trainer drift apart as training goes on.
 
 ## What it looks for
-Sustained growth of any recorded distance between the two engines, by at least `growth` times its own early level,
+Sustained growth of any recorded distance between the two engines, to at least `several` times its own early level,
 from the noise floor into a range that matters.
 
 ## Why it matters
@@ -30,13 +30,9 @@ https://github.com/allenai/open-instruct/issues/1473
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-import numpy as np
-
-from firstbreak.detectors.freshness._engines import Reading, nothing_recorded, readings
+from firstbreak.detectors._growth import growth
+from firstbreak.detectors.freshness._engines import nothing_recorded, readings
 from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Run, Series, Severity
-from firstbreak.stats.onset import onset
 from firstbreak.words import number
 
 MATTERS = 0.2  #: of what is fine: below this even a large growth is nothing
@@ -45,6 +41,7 @@ MATTERS = 0.2  #: of what is fine: below this even a large growth is nothing
 def detect(
     run: Run,
     family: str | None = None,
+    writes_text: bool | None = None,
     rollout_train_kl: Series | None = None,
     rollout_train_logp_absdiff_mean: Series | None = None,
     rollout_train_prob_absdiff_mean: Series | None = None,
@@ -52,7 +49,7 @@ def detect(
     rollout_train_js: Series | None = None,
     rollout_train_prob_pearson: Series | None = None,
     *,
-    growth: float = 3.0,
+    several: float = 3.0,
     runaway: float = 10.0,
     min_points: int = 16,
 ) -> Finding | NotApplicable | NotMeasured | None:
@@ -65,42 +62,26 @@ def detect(
         rollout_train_prob_pearson,
     )
     if not recorded:
-        return nothing_recorded(run, family, "the distance between inference engine and trainer is")
+        return nothing_recorded(run, family, writes_text, "the distance between inference engine and trainer is")
     long_enough = [reading for reading in recorded if len(reading.distance) >= min_points]
     if not long_enough:
         return NotMeasured(f"fewer than {min_points} points of any distance between the engines")
-    worst = max((r for r in long_enough), key=lambda r: _growth(r) if _late(r) >= MATTERS else 0.0)
-    times = _growth(worst)
-    if times < growth or _late(worst) < MATTERS:
+    grown = [(g, reading) for reading in long_enough if (g := growth(reading.distance, min_points)) is not None]
+    seen = [(g, reading) for g, reading in grown if g.times >= several and g.late >= MATTERS]
+    if not seen:
         return None
-    began = onset(_log(worst.distance), direction=1, kinds=("level", "ramp"))
-    if began is None:
-        return None
+    worst, reading = max(seen, key=lambda pair: pair[0].times)
+    since, interval = worst.since()
     return Finding(
         message=(
-            f"the distance between engine and trainer ({worst.series.name}) grew {number(times)} times; compare a checksum "
-            "of the weights on both sides after a synchronisation"
+            f"the distance between engine and trainer ({reading.series.name}) grew {number(worst.times)} times; compare a "
+            "checksum of the weights on both sides after a synchronisation"
         ),
-        severity=Severity.CRITICAL if times >= runaway and _late(worst) > 1 else Severity.WARNING,
-        confidence=Confidence.HIGH if began.p < 0.01 else Confidence.MEDIUM,
-        metric=worst.series.name,
-        onset=began.step,
-        interval=began.interval,
-        evidence=(Evidence(text=f"grew {number(times)} times", series=worst.series, since=began.step),),
-        facts={"growth": times, "level": _late(worst)},
+        severity=Severity.CRITICAL if worst.times >= runaway and worst.late > 1 else Severity.WARNING,
+        confidence=Confidence.HIGH if len(seen) > 1 or worst.late > 1 else Confidence.MEDIUM,
+        metric=reading.series.name,
+        onset=since,
+        interval=interval,
+        evidence=(Evidence(text=f"grew {number(worst.times)} times", series=reading.series, since=since),),
+        facts={"growth": worst.times, "level": worst.late},
     )
-
-
-def _late(reading: Reading) -> float:
-    return float(np.median(reading.distance.tail(0.25).values))
-
-
-def _growth(reading: Reading) -> float:
-    early = float(np.median(reading.distance.head(0.25).values))
-    return _late(reading) / early if early > 0 else 1.0
-
-
-def _log(distance: Series) -> Series:
-    """The logarithm, in which growth by a factor is a step; distances of exactly 0 count as the smallest one above it."""
-    smallest = float(np.min(distance.values[distance.values > 0], initial=1.0))
-    return replace(distance, values=np.log(np.maximum(distance.values, smallest)))

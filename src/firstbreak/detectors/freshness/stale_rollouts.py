@@ -64,6 +64,7 @@ def detect(
     run: Run,
     config: Config,
     family: str | None = None,
+    writes_text: bool | None = None,
     staleness_mean: Series | None = None,
     staleness_max: Series | None = None,
     staleness_dropped: Series | None = None,
@@ -78,7 +79,7 @@ def detect(
     if staleness_mean is None and limit == 0:
         return NotApplicable("synchronous training: the staleness limit is 0")
     if staleness_mean is None:
-        return nothing_recorded(run, family, "the age of the data is")
+        return nothing_recorded(run, family, writes_text, "the age of the data is")
     ages = staleness_mean.finite
     if len(ages) < min_points:
         return NotMeasured(f"{len(ages)} ages are too few (needs {min_points})")

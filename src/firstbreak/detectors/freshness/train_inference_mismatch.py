@@ -46,6 +46,7 @@ from firstbreak.words import number
 def detect(
     run: Run,
     family: str | None = None,
+    writes_text: bool | None = None,
     trajectory: Trajectory | None = None,
     rollout_train_kl: Series | None = None,
     rollout_train_logp_absdiff_mean: Series | None = None,
@@ -65,7 +66,7 @@ def detect(
         rollout_train_prob_pearson,
     )
     if not recorded:
-        return nothing_recorded(run, family, "the distance between inference engine and trainer is")
+        return nothing_recorded(run, family, writes_text, "the distance between inference engine and trainer is")
     long_enough = [reading for reading in recorded if len(reading.distance) >= min_points]
     if not long_enough:
         return NotMeasured(f"fewer than {min_points} points of any distance between the engines")

@@ -30,12 +30,10 @@ https://arxiv.org/abs/2006.05990
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
+from firstbreak.detectors._growth import Growth, growth
 from firstbreak.model import Confidence, Config, Evidence, Expected, Finding, NotMeasured, Series, Severity
-from firstbreak.stats.onset import onset
 from firstbreak.stats.shape import Trajectory
 from firstbreak.stats.spikes import tail
 from firstbreak.words import number
@@ -48,43 +46,37 @@ def detect(
     config: Config,
     trajectory: Trajectory | None = None,
     *,
-    growth: float = 10.0,
+    many: float = 10.0,
     ruin: float = 100.0,
     heavy: float = 20.0,
     min_points: int = 20,
 ) -> Finding | Expected | NotMeasured | None:
-    norms = _positive(grad_norm)
-    if len(norms) < min_points:
-        return NotMeasured(f"{len(norms)} gradient norms above 0 are too few (needs {min_points})")
-    early, late = float(np.median(norms.head(0.2).values)), float(np.median(norms.tail(0.25).values))
-    if late >= growth * early:
-        return _grown(norms, early, late, trajectory, ruin)
-    return _heavy(norms.tail(1 - WARM_UP), heavy, config)
+    norms = growth(grad_norm, min_points)
+    if norms is None:
+        return NotMeasured(f"fewer than {min_points} gradient norms above 0 are logged")
+    if norms.times >= many:
+        return _grown(norms, trajectory, ruin)
+    return _heavy(norms.curve.tail(1 - WARM_UP), heavy, config)
 
 
-def _positive(grad_norm: Series) -> Series:
-    norms = grad_norm.finite
-    return replace(norms, steps=norms.steps[norms.values > 0], values=norms.values[norms.values > 0])
-
-
-def _grown(norms: Series, early: float, late: float, trajectory: Trajectory | None, ruin: float) -> Finding | Expected:
-    times = number(late / early)
+def _grown(norms: Growth, trajectory: Trajectory | None, ruin: float) -> Finding | Expected:
+    times = number(norms.times)
     if trajectory is not None and trajectory.learned and not trajectory.lost:
         return Expected(f"the gradient norm grew {times} times while the score rose: policy and returns sharpen")
-    began = onset(replace(norms, values=np.log(norms.values)), direction=1, kinds=("level", "ramp"))
     lost = trajectory is not None and trajectory.lost
+    since, interval = norms.since()
     return Finding(
         message=(
-            f"the gradient norm grew {times} times, from {number(early)} to {number(late)}, and the score "
+            f"the gradient norm grew {times} times, from {number(norms.early)} to {number(norms.late)}, and the score "
             f"{'fell' if lost else 'did not rise'}; look at the batch of the largest norm, then lower the learning rate"
         ),
-        severity=Severity.CRITICAL if lost and late >= ruin * early else Severity.WARNING,
-        confidence=Confidence.LOW if trajectory is None else Confidence.HIGH if began else Confidence.MEDIUM,
+        severity=Severity.CRITICAL if lost and norms.times >= ruin else Severity.WARNING,
+        confidence=Confidence.LOW if trajectory is None else Confidence.HIGH if lost else Confidence.MEDIUM,
         metric="grad.norm",
-        onset=began.step if began else None,
-        interval=began.interval if began else None,
-        evidence=(Evidence(text=f"grew {times} times", series=norms, since=began.step if began else None),),
-        facts={"growth": late / early},
+        onset=since,
+        interval=interval,
+        evidence=(Evidence(text=f"grew {times} times", series=norms.curve, since=since),),
+        facts={"growth": norms.times},
     )
 
 

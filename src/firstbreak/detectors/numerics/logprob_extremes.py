@@ -11,7 +11,6 @@ that was tokenised again, or -inf logits. Their ratios and gradients dominate th
 
 ## When it is a false alarm
 The text was written by another policy on purpose (demonstrations, replayed data, tool output that is masked later).
-Continuous actions have densities, not probabilities.
 
 ## Fix
 - Print the ten tokens with the smallest log-probability and where they stand: they name the mask or the template.
@@ -30,12 +29,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
 from firstbreak.stats.onset import first_sustained
 from firstbreak.words import number
 
 
 def detect(
+    writes_text: bool,
     policy_logp_min: Series | None = None,
     behave_logp_min: Series | None = None,
     policy_logp_mean: Series | None = None,
@@ -43,7 +43,9 @@ def detect(
     never: float = -30.0,
     uniform: float = -9.0,
     min_points: int = 4,
-) -> Finding | NotMeasured | None:
+) -> Finding | NotApplicable | NotMeasured | None:
+    if not writes_text:
+        return NotApplicable("actions are not tokens: a density may take any value")
     candidates = ((policy_logp_min, never), (behave_logp_min, never), (policy_logp_mean, uniform))
     recorded = [(s, limit) for s, limit in candidates if s is not None and len(s.finite) >= min_points]
     if not recorded:

@@ -31,12 +31,10 @@ https://github.com/tensorflow/agents/issues/316
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
-from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Series, Severity
-from firstbreak.stats.onset import onset
+from firstbreak.detectors._growth import Growth, growth
+from firstbreak.model import Confidence, Evidence, Expected, Finding, NotApplicable, NotMeasured, Series, Severity
 from firstbreak.stats.shape import Trajectory
 from firstbreak.words import number
 
@@ -44,52 +42,50 @@ from firstbreak.words import number
 def detect(
     value_loss: Series | None = None,
     value_mean: Series | None = None,
+    score: Series | None = None,
     trajectory: Trajectory | None = None,
     solved: bool | None = None,
+    family: str | None = None,
     *,
-    growth: float = 100.0,
+    orders: float = 100.0,
     ruin: float = 1e4,
     min_points: int = 20,
-) -> Finding | Expected | NotMeasured | None:
+) -> Finding | Expected | NotApplicable | NotMeasured | None:
+    if value_loss is None and value_mean is None and family in ("group", "preference"):
+        return NotApplicable("no critic in this kind of training")
     # A loss is a square: values that grow tenfold raise it a hundredfold.
-    sizes = [(_size(s), power) for s, power in ((value_loss, 1.0), (value_mean, 2.0)) if s is not None]
-    recorded = [(size, power) for size, power in sizes if len(size) >= min_points]
-    if not recorded:
+    powers = ((value_loss, 1), (value_mean, 2))
+    grown = [(g, power) for s, power in powers if s is not None and (g := growth(s, min_points)) is not None]
+    if not grown:
         return NotMeasured(f"neither the value loss nor the values have {min_points} points")
-    curve, power = max(recorded, key=lambda pair: _growth(pair[0]) ** pair[1])
-    times = _growth(curve)
-    if times**power < growth:
+    suspect = [(g, power) for g, power in grown if g.times**power >= orders and not _explained(g, value_mean, score)]
+    if not suspect:
         return None
+    worst, power = max(suspect, key=lambda pair: pair[0].times ** pair[1])
+    name, times = worst.curve.name, number(worst.times)
     if solved or (trajectory is not None and trajectory.learned and not trajectory.lost):
-        return Expected(
-            f"{curve.name} grew {number(times)} times with the returns: the score rose or is at its ceiling"
-        )
+        return Expected(f"{name} grew {times} times with the returns: the score rose or is at its ceiling")
     if trajectory is not None and trajectory.kind == "flat" and trajectory.noise == 0:
-        return NotMeasured(f"{curve.name} grew, and a score that is always the same cannot say whether it should")
-    began = onset(replace(curve, values=np.log(curve.values)), direction=1, kinds=("level", "ramp"))
-    since = began.step if began else None
-    severe = times**power >= ruin and trajectory is not None and trajectory.kind != "too_short"
+        return NotMeasured(f"{name} grew, and a score that is always the same cannot say whether it should")
+    since, interval = worst.since()
+    judged = trajectory is not None and trajectory.kind != "too_short"
     return Finding(
         message=(
-            f"{curve.name} grew {number(times)} times and the score did not rise: the critic chases its own prediction; "
-            "check the bootstrap target and the terminal mask"
+            f"{name} grew {times} times and the score did not rise: the critic chases its own prediction; check the "
+            "bootstrap target and the terminal mask"
         ),
-        severity=Severity.CRITICAL if severe else Severity.WARNING,
-        confidence=Confidence.LOW if trajectory is None else Confidence.HIGH if began else Confidence.MEDIUM,
-        metric=curve.name,
+        severity=Severity.CRITICAL if judged and worst.times**power >= ruin else Severity.WARNING,
+        confidence=Confidence.HIGH if judged else Confidence.LOW,
+        metric=name,
         onset=since,
-        interval=began.interval if began else None,
+        interval=interval,
         evidence=tuple(Evidence(text=s.name, series=s, since=since) for s in (value_loss, value_mean) if s is not None),
-        facts={"growth": times},
+        facts={"growth": worst.times},
     )
 
 
-def _size(curve: Series) -> Series:
-    """Magnitudes above 0."""
-    points = curve.finite
-    keep = points.values != 0
-    return replace(points, steps=points.steps[keep], values=np.abs(points.values[keep]))
-
-
-def _growth(size: Series) -> float:
-    return float(np.median(size.tail(0.25).values)) / float(np.median(size.head(0.2).values))
+def _explained(grown: Growth, value_mean: Series | None, score: Series | None) -> bool:
+    """Values begin near 0 by initialisation: up to the size of the returns they have to grow."""
+    if value_mean is None or score is None or grown.curve.name != value_mean.name:
+        return False
+    return grown.late <= 2 * float(np.max(np.abs(score.values)))

@@ -32,7 +32,7 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.detectors.systems._shares import share
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
 from firstbreak.stats.onset import first_sustained
 from firstbreak.words import number, percent
 
@@ -40,15 +40,20 @@ DOMINATES = 0.5  #: share of the step that generation takes
 
 
 def detect(
-    length_mean: Series,
-    length_max: Series,
-    time_rollout: Series,
-    time_step: Series,
+    writes_text: bool,
+    length_mean: Series | None = None,
+    length_max: Series | None = None,
+    time_rollout: Series | None = None,
+    time_step: Series | None = None,
     *,
     tail: float = 5.0,
     growth: float = 2.0,
     min_points: int = 8,
-) -> Finding | NotMeasured | None:
+) -> Finding | NotApplicable | NotMeasured | None:
+    if not writes_text:
+        return NotApplicable("the policy does not write text")
+    if length_mean is None or length_max is None or time_rollout is None or time_step is None:
+        return NotMeasured("longest and mean completion, or the time of generation and of a step, are not logged")
     ratio, rollout = share(length_max, length_mean), share(time_rollout, time_step)
     if min(len(ratio), len(rollout)) < min_points:
         return NotMeasured(

@@ -28,12 +28,8 @@ https://arxiv.org/abs/2505.24298
 
 from __future__ import annotations
 
-import numpy as np
-
-from firstbreak.detectors.systems._shares import share
+from firstbreak.detectors.systems._shares import against_past, share
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
-from firstbreak.stats.onset import onset
-from firstbreak.stats.trend import trend
 from firstbreak.words import percent
 
 
@@ -54,19 +50,22 @@ def detect(
         return NotMeasured("the time that the trainer waits for data is not logged")
     if len(waits) < min_points:
         return NotMeasured(f"{len(waits)} waits are too few (needs {min_points})")
-    before, now = float(np.median(waits.head(0.5).values)), float(np.median(waits.tail(0.25).values))
-    grown = now - before >= growth and trend(waits).rising
-    if not grown and now < most:
+    level = against_past(waits, growth)
+    if not level.grown and level.now < most:
         return None
-    began = onset(waits, direction=1, kinds=("level", "ramp")) if grown else None
-    how = f"grew from {percent(before)} to {percent(now)} of a step" if grown else f"is {percent(now)} of a step"
+    how = f"grew from {percent(level.before)} to" if level.grown else "is"
     return Finding(
-        message=f"the trainer's wait for data {how}; look at the speed of generation, and at what the filters drop",
-        severity=Severity.WARNING if grown else Severity.NOTICE,
+        message=(
+            f"the trainer's wait for data {how} {percent(level.now)} of a step; look at the speed of generation, and at what "
+            "the filters drop"
+        ),
+        severity=Severity.WARNING if level.grown else Severity.NOTICE,
         confidence=Confidence.MEDIUM,
         metric="time.wait_frac" if time_wait_frac is not None else "time.wait_batch",
-        onset=began.step if began else None,
-        interval=began.interval if began else None,
-        evidence=(Evidence(text=how, series=waits, since=began.step if began else None, level=before),),
-        facts={"before": before, "now": now},
+        onset=level.onset,
+        interval=level.interval,
+        evidence=(
+            Evidence(text=f"{percent(level.now)} of a step", series=waits, since=level.onset, level=level.before),
+        ),
+        facts={"before": level.before, "now": level.now},
     )

@@ -29,39 +29,42 @@ https://arxiv.org/abs/2505.24298
 
 from __future__ import annotations
 
-import numpy as np
-
-from firstbreak.detectors.systems._shares import share
+from firstbreak.detectors.systems._shares import against_past, share
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
-from firstbreak.stats.onset import onset
-from firstbreak.stats.trend import trend
 from firstbreak.words import percent
 
 
 def detect(
     time_rollout: Series,
-    time_step: Series,
+    time_step: Series | None = None,
+    time_iteration: Series | None = None,
     *,
     growth: float = 0.2,
     most: float = 0.85,
     min_points: int = 12,
 ) -> Finding | NotMeasured | None:
-    shares = share(time_rollout, time_step)
+    whole = time_step if time_step is not None else time_iteration
+    if whole is None:
+        return NotMeasured("the time of a step is not logged")
+    shares = share(time_rollout, whole)
     if len(shares) < min_points:
         return NotMeasured(f"{len(shares)} steps with both times are too few (needs {min_points})")
-    before, now = float(np.median(shares.head(0.5).values)), float(np.median(shares.tail(0.25).values))
-    grown = now - before >= growth and now > 0.5 and trend(shares).rising
-    if not grown and now < most:
+    level = against_past(shares, growth)
+    if not level.grown and level.now < most:
         return None
-    began = onset(shares, direction=1, kinds=("level", "ramp")) if grown else None
-    how = f"grew from {percent(before)} to {percent(now)} of a step" if grown else f"takes {percent(now)} of a step"
+    how = f"grew from {percent(level.before)} to" if level.grown else "takes"
     return Finding(
-        message=f"making the data {how}; compare the longest with the mean completion, then look at the engine's speed",
-        severity=Severity.WARNING if grown else Severity.NOTICE,
+        message=(
+            f"making the data {how} {percent(level.now)} of a step; compare the longest with the mean completion, then look "
+            "at the engine's speed"
+        ),
+        severity=Severity.WARNING if level.grown else Severity.NOTICE,
         confidence=Confidence.MEDIUM,
         metric="time.rollout",
-        onset=began.step if began else None,
-        interval=began.interval if began else None,
-        evidence=(Evidence(text=how, series=shares, since=began.step if began else None, level=before),),
-        facts={"before": before, "now": now},
+        onset=level.onset,
+        interval=level.interval,
+        evidence=(
+            Evidence(text=f"{percent(level.now)} of a step", series=shares, since=level.onset, level=level.before),
+        ),
+        facts={"before": level.before, "now": level.now},
     )

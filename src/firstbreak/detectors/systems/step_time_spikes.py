@@ -37,18 +37,19 @@ PLANNED = {"save_interval": "saving", "eval_interval": "evaluating"}
 
 
 def detect(
-    time_step: Series,
     config: Config,
+    time_step: Series | None = None,
+    time_iteration: Series | None = None,
     *,
     cost: float = 0.05,
     heavy: float = 0.25,
     few: int = 3,
     min_points: int = 20,
 ) -> Finding | Expected | NotMeasured | None:
-    times = time_step.finite
-    times = times.between(times.steps[1]) if len(times) > 1 else times  # the first step compiles
-    if len(times) < min_points:
-        return NotMeasured(f"{len(times)} step times are too few (needs {min_points})")
+    clock = time_step if time_step is not None else time_iteration
+    if clock is None or len(clock.finite) < min_points:
+        return NotMeasured(f"the time of a step is not logged for {min_points} steps")
+    times = clock.finite.between(clock.finite.steps[1])  # the first step compiles
     slow = spikes(times)
     up = slow.sizes > 0
     usual = running_median(times.values, 9)
@@ -69,11 +70,11 @@ def detect(
         ),
         severity=Severity.WARNING if lost >= heavy else Severity.NOTICE,
         confidence=Confidence.HIGH if slow.every else Confidence.MEDIUM,
-        metric="time.step",
+        metric=clock.name,
         onset=first,
         interval=(first, first),
         evidence=(
-            Evidence(text=f"{int(up.sum())} slow steps", series=time_step, since=first, level=float(np.median(usual))),
+            Evidence(text=f"{int(up.sum())} slow steps", series=clock, since=first, level=float(np.median(usual))),
         ),
         facts={"lost": lost, "every": slow.every},
     )

@@ -47,6 +47,7 @@ def detect(
     throughput_sps_instant: Series | None = None,
     throughput_gen_tok_s: Series | None = None,
     throughput_train_tok_s: Series | None = None,
+    time_elapsed: Series | None = None,
     throughput_sps: Series | None = None,
     throughput_fps: Series | None = None,
     *,
@@ -61,8 +62,9 @@ def detect(
         throughput_gen_tok_s,
         throughput_train_tok_s,
     )
-    averaged = [_of_each_stretch(s.finite) for s in (throughput_sps, throughput_fps) if s is not None]
-    speeds = [s.finite for s in instant if s is not None] + averaged
+    clocks = [s.finite for s in (time_elapsed,) if s is not None]
+    clocks += [_clock(s.finite) for s in (throughput_sps, throughput_fps) if s is not None]
+    speeds = [*(s.finite for s in instant if s is not None), *map(_speed, clocks)]
     speed = next((s for s in speeds if len(s) >= min_points), None)
     if speed is None:
         return NotMeasured(f"no speed is logged for {min_points} steps")
@@ -90,14 +92,21 @@ def detect(
     )
 
 
-def _of_each_stretch(average: Series) -> Series:
-    """The speed of each stretch, from an average since the start: the time so far is the steps over that average.
-
-    The first stretch is left out: it holds compilation, and the random acting of off-policy methods.
-    """
+def _clock(average: Series) -> Series:
+    """The time so far at each point: the steps over their speed since the start."""
     usable = (average.values > 0) & (average.steps > 0)
-    steps, times = average.steps[usable], average.steps[usable] / average.values[usable]
-    edges = np.unique(np.linspace(0, len(steps) - 1, STRETCHES + 1).astype(int)) if len(steps) else np.zeros(0, int)
-    length, duration = np.diff(steps[edges]), np.diff(times[edges])
-    keep = (duration > 0) & (length > 0)
-    return replace(average, steps=steps[edges[:-1]][keep], values=length[keep] / duration[keep])
+    steps = average.steps[usable]
+    return replace(average, steps=steps, values=steps / average.values[usable])
+
+
+def _speed(clock: Series) -> Series:
+    """The speed in each of `STRETCHES` equal stretches of the log, in steps per second.
+
+    What comes before the first point is left out: compilation, and the random acting of off-policy methods.
+    """
+    edges = np.unique(np.linspace(0, max(len(clock) - 1, 0), STRETCHES + 1).astype(int))[: len(clock)]
+    length, duration = np.diff(clock.steps[edges]), np.diff(clock.values[edges])
+    usable = (length > 0) & (duration > 0)  # a restart sets the clock back
+    return replace(
+        clock, name="throughput.sps", steps=clock.steps[edges[:-1]][usable], values=length[usable] / duration[usable]
+    )

@@ -1,0 +1,58 @@
+"""preference-labels-swapped: the rejected answers win."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from firstbreak.model import Severity, Status
+from tests.detectors.look import found, look, silent
+from tests.make import noise, run
+
+ID = "preference-labels-swapped"
+N = 80
+RISE = 1 - np.exp(-np.arange(N) / 20)
+RIGHT = 0.5 + 0.4 * RISE + noise(N, 0.05)
+WRONG = 0.5 - 0.35 * RISE + noise(N, 0.05)
+
+
+def test_a_loss_with_its_sign_reversed_stops_the_run() -> None:
+    finding = found(ID, run({"pref.reward.accuracy": WRONG, "pref.reward.margin": -2 * RISE}, algorithm="dpo"))
+    assert finding.severity is Severity.CRITICAL
+    assert finding.metric == "pref.reward.accuracy"
+
+
+def test_swapped_training_labels_show_on_held_out_pairs() -> None:
+    curves = {
+        "pref.reward.accuracy": RIGHT,
+        "pref.reward.margin": 2 * RISE,
+        "eval.pref.reward.accuracy": WRONG,
+        "eval.pref.reward.margin": -2 * RISE,
+    }
+    assert found(ID, run(curves, algorithm="dpo")).metric == "eval.pref.reward.accuracy"
+
+
+def test_learning_is_healthy() -> None:
+    assert silent(ID, run({"pref.reward.accuracy": RIGHT, "pref.reward.margin": 2 * RISE}, algorithm="dpo"))
+
+
+def test_ties_before_the_first_update_are_not_a_preference() -> None:
+    early = np.where(np.arange(N) < 5, 0.0, RIGHT)
+    assert silent(ID, run({"pref.reward.accuracy": early, "pref.reward.margin": 2 * RISE}, algorithm="dpo"))
+
+
+def test_a_coin_is_not_swapped() -> None:
+    curves = {"pref.reward.accuracy": 0.5 + noise(N, 0.05), "pref.reward.margin": noise(N, 0.01)}
+    assert silent(ID, run(curves, algorithm="dpo"))
+
+
+def test_a_low_accuracy_with_a_growing_margin_is_not_it() -> None:
+    assert silent(ID, run({"pref.reward.accuracy": WRONG, "pref.reward.margin": RISE}, algorithm="dpo"))
+
+
+def test_only_pairs_have_labels() -> None:
+    assert look(ID, run({"reward.mean": RIGHT}, algorithm="grpo")).status is Status.NOT_APPLICABLE
+
+
+def test_a_few_pairs_say_nothing() -> None:
+    for values in ([0.0], [0.0, 0.1], [np.nan] * 20):
+        assert look(ID, run({"pref.reward.accuracy": values}, algorithm="dpo")).status is Status.NOT_MEASURED

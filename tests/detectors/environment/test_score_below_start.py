@@ -1,0 +1,45 @@
+"""score-below-start: the policy only gets worse."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from firstbreak.model import Severity, Status
+from tests.detectors.look import found, look, silent
+from tests.make import learning, noise, run
+
+ID = "score-below-start"
+N = 120
+
+
+def test_a_reward_with_its_sign_reversed_is_found() -> None:
+    finding = found(ID, run({"reward.mean": -learning(N, 20, 180)}))
+    assert finding.severity is Severity.CRITICAL
+    assert finding.onset is not None
+    assert finding.onset < N / 3
+
+
+def test_the_size_of_the_score_does_not_matter() -> None:
+    for scale in (1e-6, 1.0, 1e6):
+        assert found(ID, run({"reward.mean": -learning(N) * scale})).severity is Severity.CRITICAL
+
+
+@pytest.mark.parametrize(
+    "score",
+    [
+        learning(N),
+        5 + noise(N),
+        np.where(np.arange(N) < 60, learning(N), 0.2) + noise(N, 0.02),  # rose, then fell: another finding
+        -200 + learning(N, 0, 300),
+        np.concatenate([np.linspace(0, -0.3, 20), np.linspace(-0.3, 1, N - 20)]) + noise(N, 0.02),  # a dip at the start
+    ],
+    ids=["learns", "flat", "collapsed", "negative", "dips"],
+)
+def test_other_shapes_are_not_it(score: np.ndarray) -> None:
+    assert silent(ID, run({"reward.mean": score}))
+
+
+@pytest.mark.parametrize("n", [1, 2, 8])
+def test_a_few_points_say_nothing(n: int) -> None:
+    assert look(ID, run({"reward.mean": -np.arange(float(n))})).status is Status.NOT_MEASURED

@@ -1,0 +1,54 @@
+"""evaluation-noise: an evaluation that cannot show the gain."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from firstbreak.model import Severity, Status
+from tests.detectors.look import found, look, silent
+from tests.make import learning, noise, run
+
+ID = "evaluation-noise"
+
+
+def test_scatter_as_large_as_the_gain_is_found() -> None:
+    made = run({"eval.reward": 50 + noise(30, 60, seed=3), "reward.mean": learning(300, 0, 40, sd=0.02)})
+    finding = found(ID, made)
+    assert finding.severity is Severity.WARNING
+    assert "times as many episodes" in finding.message
+
+
+def test_an_accuracy_is_judged_on_its_own_scale() -> None:
+    made = run({"eval.accuracy": 0.4 + noise(20, 0.2, seed=1), "reward.mean": learning(300, -3, 3)})
+    assert found(ID, made).facts["gain"] == pytest.approx(0.1)
+
+
+def test_with_few_evaluations_it_is_a_notice() -> None:
+    made = run({"eval.reward": 50 + noise(8, 60, seed=1), "reward.mean": learning(300, 0, 40, sd=0.02)})
+    assert found(ID, made).severity is Severity.NOTICE
+
+
+def test_an_evaluation_that_follows_the_gain_is_healthy() -> None:
+    assert silent(ID, run({"eval.reward": learning(30, 0, 40, sd=0.2), "reward.mean": learning(300, 0, 40)}))
+
+
+def test_an_evaluation_that_is_truly_flat_is_another_finding() -> None:
+    assert silent(ID, run({"eval.reward": 50 + noise(30, 0.5), "reward.mean": learning(300, 0, 40, sd=0.02)}))
+
+
+def test_where_training_gains_nothing_there_is_nothing_to_show() -> None:
+    assert silent(ID, run({"eval.reward": 50 + noise(30, 60), "reward.mean": noise(300)}))
+
+
+def test_a_constant_evaluation_has_no_noise() -> None:
+    assert silent(ID, run({"eval.reward": [21.0] * 30, "reward.mean": learning(300)}))
+
+
+def test_without_a_training_reward_the_gain_is_unknown() -> None:
+    assert look(ID, run({"eval.reward": 50 + noise(30, 60, seed=3)})).status is Status.NOT_MEASURED
+
+
+@pytest.mark.parametrize("values", [[1.0], [1.0, 2.0], [np.nan] * 10])
+def test_a_few_evaluations_say_nothing(values: list[float]) -> None:
+    assert look(ID, run({"eval.reward": values, "reward.mean": learning(300)})).status is Status.NOT_MEASURED

@@ -1,0 +1,54 @@
+"""evaluation-protocol-shift: the evaluation jumps alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from firstbreak.model import Severity, Status
+from tests.detectors.look import found, look, silent
+from tests.make import learning, noise, run
+
+ID = "evaluation-protocol-shift"
+N = 60
+JUMP = np.where(np.arange(N) < 30, 0.40, 0.55) + noise(N, 0.015)
+STILL = 0.5 + noise(N, 0.02, seed=5)
+
+
+def test_a_longer_limit_at_evaluation_is_found() -> None:
+    lengths = np.where(np.arange(N) < 30, 500.0, 900.0) + noise(N, 15, seed=2)
+    finding = found(ID, run({"eval.accuracy": JUMP, "reward.mean": STILL, "eval.length.mean": lengths}))
+    assert finding.severity is Severity.WARNING
+    assert "eval.length" in finding.message
+    assert finding.interval is not None
+    assert finding.interval[0] <= 31 <= finding.interval[1]
+
+
+def test_a_jump_alone_is_a_notice() -> None:
+    assert found(ID, run({"eval.accuracy": JUMP, "reward.mean": STILL})).severity is Severity.NOTICE
+
+
+def test_a_jump_that_training_shares_is_skill() -> None:
+    both = np.where(np.arange(N) < 30, 0.3, 0.6) + noise(N, 0.02, seed=5)
+    assert silent(ID, run({"eval.accuracy": JUMP, "reward.mean": both}))
+
+
+def test_a_jump_while_training_rises_is_skill() -> None:
+    assert silent(ID, run({"eval.accuracy": JUMP, "reward.mean": np.linspace(0, 1, N) + noise(N, 0.02)}))
+
+
+def test_a_smooth_rise_is_healthy() -> None:
+    assert silent(ID, run({"eval.accuracy": learning(N), "reward.mean": STILL}))
+
+
+def test_noise_is_healthy() -> None:
+    assert silent(ID, run({"eval.accuracy": STILL, "reward.mean": STILL}))
+
+
+def test_without_a_training_reward_the_jump_may_be_skill() -> None:
+    assert look(ID, run({"eval.accuracy": JUMP})).status is Status.NOT_MEASURED
+
+
+@pytest.mark.parametrize("n", [1, 2, 8])
+def test_a_few_evaluations_say_nothing(n: int) -> None:
+    assert look(ID, run({"eval.accuracy": JUMP[:n], "reward.mean": STILL})).status is Status.NOT_MEASURED

@@ -1,0 +1,33 @@
+"""score-missing: a log without a score."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from firstbreak.model import Confidence, Severity
+from tests.detectors.look import found, silent
+from tests.make import noise, run, series
+
+ID = "score-missing"
+
+
+def test_losses_are_not_a_score() -> None:
+    finding = found(ID, run({"loss.total": noise(100), "lr": [1e-6] * 100}))
+    assert finding.severity is Severity.WARNING
+    assert finding.confidence is Confidence.HIGH
+    assert "2 recorded curves" in finding.message
+
+
+def test_names_that_look_like_a_score_are_shown() -> None:
+    finding = found(ID, run({"loss.total": noise(9)}, unknown={"my/task_reward": series("my/task_reward", noise(9))}))
+    assert "my/task_reward" in finding.message
+    assert finding.confidence is Confidence.MEDIUM
+
+
+def test_a_score_without_a_number_is_none() -> None:
+    assert found(ID, run({"reward.mean": [np.nan] * 10})).severity is Severity.WARNING
+
+
+def test_one_score_is_enough_to_be_there() -> None:
+    assert silent(ID, run({"reward.mean": [0.3]}))
+    assert silent(ID, run({"eval.accuracy": [0.3]}))

@@ -1,0 +1,49 @@
+"""importance-weight-off: a mean ratio that is not 1."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from firstbreak.model import Severity, Status
+from tests.detectors.look import found, look, silent
+from tests.make import noise, run
+
+ID = "importance-weight-off"
+RATIO = "policy.ratio.mean"
+ONE_STEP = {"updates_per_batch": 1}
+
+
+def test_with_one_step_per_batch_a_percent_is_too_much() -> None:
+    values = 1.02 + noise(50, 0.002)
+    finding = found(ID, run({RATIO: values}, config=ONE_STEP))
+    assert finding.severity is Severity.WARNING
+    assert "exactly 1" in finding.message
+    assert silent(ID, run({RATIO: values}, config={"updates_per_batch": 16}))
+
+
+def test_a_drastic_ratio_stops_the_run() -> None:
+    finding = found(ID, run({RATIO: np.where(np.arange(60) < 20, 1.0, 2.0) + noise(60, 0.02)}))
+    assert finding.severity is Severity.CRITICAL
+    assert finding.onset == 21
+
+
+@pytest.mark.parametrize("level", [0.85, 1.2])
+def test_both_sides_of_1_count(level: float) -> None:
+    assert found(ID, run({RATIO: level + noise(50, 0.01)})).severity is Severity.WARNING
+
+
+def test_a_ratio_about_1_is_healthy() -> None:
+    assert silent(ID, run({RATIO: 1 + noise(50, 0.01)}))
+    assert silent(ID, run({RATIO: [1.0] * 20}, config=ONE_STEP))
+
+
+def test_a_first_step_without_warm_up_is_forgiven() -> None:
+    values = 1 + noise(50, 0.005)
+    values[0] = 1.9
+    assert silent(ID, run({RATIO: values}))
+
+
+@pytest.mark.parametrize("values", [[2.0], [2.0, 2.0], [np.nan] * 9])
+def test_a_few_points_say_nothing(values: list[float]) -> None:
+    assert look(ID, run({RATIO: values})).status is Status.NOT_MEASURED

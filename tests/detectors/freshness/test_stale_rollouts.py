@@ -1,0 +1,63 @@
+"""stale-rollouts: data older than the policy can bear."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from firstbreak.model import Severity, Status
+from tests.detectors.look import found, look, silent
+from tests.make import noise, run
+
+ID = "stale-rollouts"
+N = 100
+AGE = "staleness.mean"
+SETTLED = 2 * (1 - np.exp(-np.arange(N) / 5)) + noise(N, 0.1)
+
+
+def test_generation_that_falls_behind_is_found() -> None:
+    age = SETTLED + np.maximum(0, np.arange(N) - 50) * 0.2
+    finding = found(ID, run({AGE: age}, algorithm="grpo"))
+    assert finding.severity is Severity.WARNING
+    assert "still grows" in finding.message
+    assert finding.onset is not None
+    assert 40 <= finding.onset <= 65
+
+
+def test_data_beyond_the_limit_are_found() -> None:
+    curves = {AGE: SETTLED, "staleness.max": 9 + noise(N, 0.2)}
+    finding = found(ID, run(curves, algorithm="grpo", config={"max_staleness": 4}))
+    assert "the limit is 4" in finding.message
+
+
+def test_working_at_the_limit_is_healthy() -> None:
+    curves = {AGE: SETTLED, "staleness.max": np.full(N, 4.0)}
+    assert silent(ID, run(curves, algorithm="grpo", config={"max_staleness": 4}))
+
+
+def test_filling_the_queue_is_healthy() -> None:
+    assert silent(ID, run({AGE: SETTLED}, algorithm="grpo"))
+
+
+def test_many_dropped_samples_are_found() -> None:
+    made = np.arange(N) * 64.0
+    curves = {AGE: SETTLED, "staleness.generated": made, "staleness.dropped": 0.4 * made}
+    assert "40 %" in found(ID, run(curves, algorithm="grpo")).message
+    curves["staleness.dropped"] = 0.02 * made
+    assert silent(ID, run(curves, algorithm="grpo"))
+
+
+def test_an_age_above_the_usual_without_a_known_limit_is_a_notice() -> None:
+    assert found(ID, run({AGE: SETTLED + 12}, algorithm="grpo")).severity is Severity.NOTICE
+    assert silent(ID, run({AGE: SETTLED + 12}, algorithm="grpo", config={"max_staleness": 16}))
+
+
+def test_synchronous_training_has_no_age() -> None:
+    made = run({"reward.mean": noise(N)}, algorithm="grpo", config={"max_staleness": 0})
+    assert look(ID, made).status is Status.NOT_APPLICABLE
+    assert look(ID, run({"reward.mean": noise(N)}, algorithm="grpo")).status is Status.NOT_MEASURED
+
+
+@pytest.mark.parametrize("values", [[9.0], [9.0, 20.0], [np.nan] * 30])
+def test_a_few_points_say_nothing(values: list[float]) -> None:
+    assert look(ID, run({AGE: values}, algorithm="grpo")).status is Status.NOT_MEASURED

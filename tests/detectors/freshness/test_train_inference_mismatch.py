@@ -1,0 +1,78 @@
+"""train-inference-mismatch: two engines that disagree about the same tokens."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from firstbreak.model import Confidence, Run, Severity, Status
+from tests.detectors.look import found, look, silent
+from tests.make import learning, noise, run
+
+ID = "train-inference-mismatch"
+N = 60
+
+
+def grpo(**curves: Any) -> Run:
+    flat = {"reward.mean": 0.3 + noise(N, 0.05)}
+    return run(flat | {name.replace("__", "."): values for name, values in curves.items()}, algorithm="grpo")
+
+
+def level(value: float, perfect: float = 0.0) -> np.ndarray:
+    return perfect + np.abs(value * (1 + noise(N, 0.1)))
+
+
+@pytest.mark.parametrize(
+    ("signal", "fine", "wrong", "broken"),
+    [
+        ("rollout_train.kl", 0.0008, 0.03, 0.3),
+        ("rollout_train.logp_absdiff.mean", 0.02, 0.2, 0.9),
+        ("rollout_train.prob_absdiff.mean", 0.003, 0.02, 0.1),
+        ("rollout_train.js", 0.0005, 0.01, 0.1),
+    ],
+)
+def test_each_distance_has_its_levels(signal: str, fine: float, wrong: float, broken: float) -> None:
+    name = signal.replace(".", "__")
+    assert silent(ID, grpo(**{name: level(fine)}))
+    assert found(ID, grpo(**{name: level(wrong)})).severity is Severity.WARNING
+    assert found(ID, grpo(**{name: level(broken)})).severity is Severity.CRITICAL
+
+
+def test_a_multiplicative_error_is_perfect_at_1() -> None:
+    assert silent(ID, grpo(rollout_train__mult_prob_error=level(0.01, perfect=1)))
+    assert found(ID, grpo(rollout_train__mult_prob_error=level(0.2, perfect=1))).severity is Severity.WARNING
+
+
+def test_different_inputs_to_the_two_engines_stop_the_run() -> None:
+    finding = found(ID, grpo(rollout_train__prob_pearson=0.13 + noise(N, 0.02), rollout_train__kl=level(0.5)))
+    assert finding.severity is Severity.CRITICAL
+    assert finding.confidence is Confidence.HIGH
+
+
+def test_a_low_correlation_beside_a_fine_divergence_is_doubted() -> None:
+    finding = found(ID, grpo(rollout_train__prob_pearson=0.8 + noise(N, 0.02), rollout_train__kl=level(0.0005)))
+    assert finding.severity is Severity.NOTICE
+    assert "temperature" in finding.message
+
+
+def test_a_mismatch_under_which_the_score_rises_is_a_price() -> None:
+    made = run({"reward.mean": learning(N), "rollout_train.kl": level(0.03)}, algorithm="grpo")
+    assert found(ID, made).severity is Severity.NOTICE
+
+
+def test_a_signed_estimator_may_be_negative() -> None:
+    assert silent(ID, grpo(rollout_train__kl=noise(N, 0.002)))
+    assert found(ID, grpo(rollout_train__kl=-0.05 + noise(N, 0.002))).metric == "rollout_train.kl"
+
+
+def test_one_process_has_no_second_engine() -> None:
+    for algorithm in ("ppo", "dqn", "dpo"):
+        assert look(ID, run({"reward.mean": noise(N)}, algorithm=algorithm)).status is Status.NOT_APPLICABLE
+
+
+def test_text_without_a_measured_distance_is_not_measured() -> None:
+    assert look(ID, grpo()).status is Status.NOT_MEASURED
+    for values in ([0.5], [0.5, 0.5], [np.nan] * 10):
+        assert look(ID, run({"rollout_train.kl": values}, algorithm="grpo")).status is Status.NOT_MEASURED

@@ -1,0 +1,27 @@
+"""Ask one detector about one run, through the engine, as a diagnosis does."""
+
+from __future__ import annotations
+
+from firstbreak.engine.check import check
+from firstbreak.model import Finding, Outcome, Run, Status
+
+
+def look(detector: str, run: Run) -> Outcome:
+    """What the detector says."""
+    (outcome,) = check(run, only=[detector])
+    return outcome
+
+
+def found(detector: str, run: Run) -> Finding:
+    """What the detector found; fails where it found nothing, or crashed."""
+    outcome = look(detector, run)
+    assert outcome.status is Status.FOUND, outcome
+    assert outcome.finding is not None
+    return outcome.finding
+
+
+def silent(detector: str, run: Run) -> bool:
+    """The detector looked, and saw nothing wrong."""
+    outcome = look(detector, run)
+    assert outcome.status is Status.OK, outcome
+    return True

@@ -1,0 +1,76 @@
+"""grad-norm-explosion: a norm beyond its own past."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from firstbreak.model import Confidence, Severity, Status
+from tests.detectors.look import found, look, silent
+from tests.make import learning, noise, run
+
+ID = "grad-norm-explosion"
+N = 200
+NORM = "grad.norm"
+CALM = np.exp(noise(N, 0.3))
+FLAT = 0.3 + noise(N, 0.05)
+FALL = np.where(np.arange(N) < 120, learning(N), 0.1) + noise(N, 0.03)
+
+
+def test_growth_while_the_score_falls_stops_the_run() -> None:
+    finding = found(ID, run({NORM: CALM * np.where(np.arange(N) < 110, 1, 400), "reward.mean": FALL}))
+    assert finding.severity is Severity.CRITICAL
+    assert finding.onset == pytest.approx(111, abs=5)
+
+
+def test_growth_without_a_rising_score_is_a_warning() -> None:
+    finding = found(ID, run({NORM: CALM * np.where(np.arange(N) < 110, 1, 30), "reward.mean": FLAT}))
+    assert finding.severity is Severity.WARNING
+
+
+def test_slow_growth_has_an_onset_too() -> None:
+    finding = found(ID, run({NORM: CALM * np.geomspace(1, 1000, N), "reward.mean": FLAT}))
+    assert finding.interval is not None
+    assert finding.onset is not None
+    assert 1 < finding.onset < N
+
+
+def test_growth_is_measured_against_the_past_whatever_the_scale() -> None:
+    for scale in (1e-6, 1.0, 1e6):
+        assert found(ID, run({NORM: scale * CALM * np.where(np.arange(N) < 110, 1, 30), "reward.mean": FLAT}))
+
+
+def test_without_a_score_the_confidence_is_low() -> None:
+    assert found(ID, run({NORM: CALM * np.where(np.arange(N) < 110, 1, 30)})).confidence is Confidence.LOW
+
+
+def test_growth_while_the_score_rises_is_expected() -> None:
+    assert look(ID, run({NORM: CALM * np.geomspace(1, 60, N), "reward.mean": learning(N)})).expected
+
+
+@pytest.mark.parametrize(
+    "norm",
+    [
+        CALM,
+        CALM * np.linspace(1.5, 5, N),  # sharpens
+        CALM * np.geomspace(1, 0.2, N),  # decays
+        np.where(np.arange(N) < 10, 500.0, CALM),  # the first updates
+        np.where(np.arange(N) == 120, 300.0, CALM),  # one spike
+        np.full(N, 40.0),  # logged behind the clip
+    ],
+    ids=["calm", "sharpens", "decays", "begins-large", "one-spike", "clipped"],
+)
+def test_healthy_norms(norm: np.ndarray) -> None:
+    assert silent(ID, run({NORM: norm, "reward.mean": FLAT}))
+
+
+def test_a_heavy_tail_is_a_notice_with_the_clip_that_catches_it() -> None:
+    norm = np.where(np.arange(N) % 15 == 14, 50.0, 1.0) * CALM
+    finding = found(ID, run({NORM: norm, "reward.mean": learning(N)}, config={"grad_clip": 0.5}))
+    assert finding.severity is Severity.NOTICE
+    assert "clipped at 0.5" in finding.message
+
+
+@pytest.mark.parametrize("values", [[1.0], [1.0, 1e9], [np.nan] * 50, [0.0] * 50])
+def test_a_few_norms_say_nothing(values: list[float]) -> None:
+    assert look(ID, run({NORM: values})).status is Status.NOT_MEASURED

@@ -1,0 +1,50 @@
+"""gradient-vanished: nothing left to learn from."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from firstbreak.model import Confidence, Severity, Status
+from tests.detectors.look import found, look, silent
+from tests.make import learning, noise, run
+
+ID = "gradient-vanished"
+N = 100
+NORM = "grad.norm"
+CALM = np.exp(noise(N, 0.3))
+FLAT = 0.2 + noise(N, 0.03)
+
+
+def test_a_gradient_of_exactly_0_is_found_where_it_began() -> None:
+    finding = found(ID, run({NORM: np.where(np.arange(N) < 50, CALM, 0.0), "reward.mean": FLAT}))
+    assert finding.severity is Severity.WARNING
+    assert finding.confidence is Confidence.HIGH
+    assert finding.onset == 51
+
+
+def test_silent_groups_are_named_as_the_reason() -> None:
+    curves = {NORM: [0.0] * N, "reward.mean": FLAT, "reward.zero_std_frac": [1.0] * N}
+    finding = found(ID, run(curves, algorithm="grpo"))
+    assert "equal rewards" in finding.message
+    assert finding.facts["silent_groups"]
+
+
+def test_a_gradient_that_fades_is_found() -> None:
+    for scale in (1e-6, 1.0, 1e6):
+        assert found(ID, run({NORM: scale * CALM * np.geomspace(1, 1e-6, N), "reward.mean": FLAT}))
+
+
+def test_a_solved_task_has_no_gradient() -> None:
+    accuracy = np.minimum(1.0, np.linspace(0.2, 1.8, N))
+    assert look(ID, run({NORM: np.where(np.arange(N) < 60, CALM, 0.0), "eval.accuracy": accuracy})).expected
+
+
+@pytest.mark.parametrize("norm", [CALM, CALM * np.geomspace(1, 0.01, N), np.where(np.arange(N) % 4 == 0, 0.0, CALM)])
+def test_healthy_norms(norm: np.ndarray) -> None:
+    assert silent(ID, run({NORM: norm, "reward.mean": learning(N)}))
+
+
+@pytest.mark.parametrize("values", [[0.0], [0.0, 0.0], [np.nan] * 50])
+def test_a_few_norms_say_nothing(values: list[float]) -> None:
+    assert look(ID, run({NORM: values})).status is Status.NOT_MEASURED

@@ -1,0 +1,43 @@
+"""logprob-extremes: tokens that nobody would have sampled."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from firstbreak.model import Severity, Status
+from tests.detectors.look import found, look, silent
+from tests.make import noise, run
+
+ID = "logprob-extremes"
+N = 60
+TEXT = {"length.mean": 200 + noise(N, 10)}
+
+
+def test_a_token_that_was_never_sampled_is_found() -> None:
+    least = np.where(np.arange(N) < 20, -13.0, -45.0) + noise(N)
+    finding = found(ID, run(TEXT | {"policy.logp.min": least}))
+    assert finding.severity is Severity.WARNING
+    assert finding.onset == 21
+
+
+def test_a_mean_below_chance_is_found() -> None:
+    assert "random choice" in found(ID, run(TEXT | {"policy.logp.mean": -11 + noise(N, 0.2)})).message
+
+
+def test_rare_tokens_of_a_large_batch_are_healthy() -> None:
+    assert silent(ID, run(TEXT | {"policy.logp.min": -15 + noise(N, 2), "policy.logp.mean": -0.5 + noise(N, 0.1)}))
+
+
+def test_one_odd_batch_is_healthy() -> None:
+    assert silent(ID, run(TEXT | {"policy.logp.min": np.where(np.arange(N) == 40, -60.0, -14.0)}))
+
+
+def test_densities_of_continuous_actions_are_not_judged() -> None:
+    made = run({"policy.logp.mean": -40 + noise(N), "episode.length": [200.0] * N}, algorithm="sac")
+    assert look(ID, made).status is Status.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize("values", [[], [-90.0], [-90.0, -90.0], [np.nan] * 20])
+def test_a_few_points_say_nothing(values: list[float]) -> None:
+    assert look(ID, run(TEXT | {"policy.logp.min": values})).status is Status.NOT_MEASURED

@@ -1,0 +1,90 @@
+"""non-finite-values: NaN and infinities of an update."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from firstbreak.model import Severity, Status
+from tests.detectors.look import found, look, silent
+from tests.make import noise, run
+
+ID = "non-finite-values"
+N = 100
+NAN, INF = math.nan, math.inf
+
+
+def broken(at: list[int] | slice, value: float = NAN) -> np.ndarray:
+    values = 1 + noise(N, 0.1)
+    values[at] = value
+    return values
+
+
+@pytest.mark.parametrize("value", [NAN, INF, -INF])
+def test_a_loss_that_stays_non_finite_stops_the_run(value: float) -> None:
+    finding = found(ID, run({"loss.total": broken(slice(70, None), value)}))
+    assert finding.severity is Severity.CRITICAL
+    assert finding.onset == 71
+    assert finding.interval == (70, 71)
+
+
+def test_the_first_curve_to_break_is_named() -> None:
+    curves = {"loss.total": broken(slice(72, None)), "grad.norm": broken(slice(70, None), INF)}
+    finding = found(ID, run(curves))
+    assert finding.metric == "grad.norm"
+    assert "loss.total" in finding.message
+
+
+def test_one_bad_batch_that_recovers_is_a_warning() -> None:
+    finding = found(ID, run({"grad.norm": broken([40])}))
+    assert finding.severity is Severity.WARNING
+    assert finding.onset == 41
+    assert "1 of 100" in finding.message
+
+
+def test_a_lasting_break_counts_more_than_an_earlier_accident() -> None:
+    values = broken(slice(90, None))
+    values[10] = NAN
+    finding = found(ID, run({"policy.loss": values}))
+    assert finding.severity is Severity.CRITICAL
+    assert finding.onset == 91
+
+
+def test_a_loss_that_was_never_a_number_stops_the_run() -> None:
+    assert found(ID, run({"loss.total": [NAN] * 20})).severity is Severity.CRITICAL
+
+
+def test_finite_numbers_are_healthy() -> None:
+    assert silent(ID, run({"loss.total": 1 + noise(N), "grad.norm": np.abs(noise(N))}))
+
+
+@pytest.mark.parametrize(
+    "curves",
+    [
+        {"loss.total": broken(slice(0, 30))},  # not there before the first update
+        {"grad.norm": [NAN] * N, "loss.total": 1 + noise(N)},  # the trainer does not compute it
+        {"value.explained_variance": broken([5, 50, 90]), "loss.total": 1 + noise(N)},  # undefined for equal returns
+        {"reward.mean": broken([0, 1, 2, 30]), "loss.total": 1 + noise(N)},  # no episode has ended
+        {"length.terminated_mean": broken(slice(20, None)), "loss.total": 1 + noise(N)},  # none ended by itself
+        {"loss.total": np.where(np.arange(N) % 10 == 9, NAN, 1.0)},  # rows of evaluations
+        {"loss.total": np.where(np.arange(N) % 5 == 0, 1.0, NAN)},  # logged every fifth row
+    ],
+    ids=["leading", "undefined", "explained-variance", "episodes", "terminated", "padding", "sparse"],
+)
+def test_what_is_undefined_is_no_break(curves: dict[str, object]) -> None:
+    assert silent(ID, run(curves))
+
+
+def test_the_last_row_alone_may_be_a_summary() -> None:
+    assert found(ID, run({"loss.total": broken([N - 1])})).severity is Severity.WARNING
+
+
+@pytest.mark.parametrize("values", [[1.0], [1.0, 2.0], [NAN], [NAN, NAN]])
+def test_short_curves_are_looked_at(values: list[float]) -> None:
+    assert silent(ID, run({"loss.total": values}))
+
+
+def test_without_an_update_there_is_nothing_to_look_at() -> None:
+    assert look(ID, run({"reward.mean": [NAN] * 9})).status is Status.NOT_MEASURED

@@ -1,0 +1,55 @@
+"""memory-creep: on the way to a wall."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from firstbreak.model import Severity, Status
+from tests.detectors.look import found, look, silent
+from tests.make import noise, run
+
+ID = "memory-creep"
+N = 200
+CREEP = 50 + 0.12 * np.arange(N) + noise(N, 0.3)
+
+
+def test_a_leak_is_found_with_the_wall_it_runs_into() -> None:
+    finding = found(ID, run({"memory.gpu_reserved": CREEP}))
+    assert finding.severity is Severity.WARNING
+    assert "80 GB" in finding.message
+    assert finding.facts["steps_left"] == pytest.approx((80 - CREEP[-1]) / 0.12, rel=0.35)
+
+
+def test_a_wall_far_away_is_a_notice() -> None:
+    assert found(ID, run({"memory.gpu": 49 + 0.03 * np.arange(N) + noise(N, 0.05)})).severity is Severity.NOTICE
+
+
+def test_host_memory_has_no_known_wall() -> None:
+    finding = found(ID, run({"memory.cpu": CREEP}))
+    assert finding.severity is Severity.NOTICE
+    assert finding.facts["steps_left"] is None
+
+
+def test_a_replay_buffer_that_fills_is_expected() -> None:
+    assert look(ID, run({"memory.cpu": CREEP, "replay.size": 1000.0 * np.arange(N)})).expected
+
+
+@pytest.mark.parametrize(
+    "memory",
+    [
+        np.full(N, 70.0),
+        70 + noise(N, 1),
+        30 + 40 * (1 - np.exp(-np.arange(N) / 10)),
+        np.maximum.accumulate(60 + noise(N, 2)),  # a peak since the start
+        CREEP[::-1],
+    ],
+    ids=["constant", "noisy", "warm-up", "peak", "shrinks"],
+)
+def test_healthy_memory(memory: np.ndarray) -> None:
+    assert silent(ID, run({"memory.gpu_reserved": memory}))
+
+
+@pytest.mark.parametrize("values", [[], [9.0], [9.0, 99.0], [np.nan] * 50])
+def test_a_few_readings_say_nothing(values: list[float]) -> None:
+    assert look(ID, run({"memory.gpu": values})).status is Status.NOT_MEASURED

@@ -1,0 +1,41 @@
+"""phase-imbalance: a trainer that waits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from firstbreak.model import Severity, Status
+from tests.detectors.look import found, look, silent
+from tests.make import noise, run
+
+ID = "phase-imbalance"
+N = 80
+
+
+def test_a_wait_that_grows_is_found() -> None:
+    wait = np.where(np.arange(N) < 45, 2.0, 40.0) + np.abs(noise(N))
+    finding = found(ID, run({"time.wait_batch": wait, "time.step": wait + 40}))
+    assert finding.severity is Severity.WARNING
+    assert finding.onset == pytest.approx(46, abs=3)
+
+
+def test_a_steady_long_wait_is_a_notice() -> None:
+    assert found(ID, run({"time.wait_frac": 0.7 + noise(N, 0.02)})).severity is Severity.NOTICE
+
+
+def test_a_short_wait_is_the_price_of_fresh_data() -> None:
+    assert silent(ID, run({"time.wait_frac": 0.2 + noise(N, 0.05)}))
+
+
+def test_a_wait_that_falls_is_healthy() -> None:
+    assert silent(ID, run({"time.wait_frac": np.linspace(0.6, 0.1, N)}))
+
+
+def test_a_wait_without_the_step_is_no_share() -> None:
+    assert look(ID, run({"time.wait_batch": [9.0] * N})).status is Status.NOT_MEASURED
+
+
+@pytest.mark.parametrize("values", [[], [0.9], [0.9, 0.9], [np.nan] * 50])
+def test_a_few_waits_say_nothing(values: list[float]) -> None:
+    assert look(ID, run({"time.wait_frac": values})).status is Status.NOT_MEASURED

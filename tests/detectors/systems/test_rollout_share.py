@@ -1,0 +1,49 @@
+"""rollout-share: making the data takes over."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from firstbreak.model import Run, Severity, Status
+from tests.detectors.look import found, look, silent
+from tests.make import noise, run
+
+ID = "rollout-share"
+N = 80
+
+
+def timed(rollout: np.ndarray, rest: float = 40.0, whole: str = "time.step") -> Run:
+    seconds = rollout * np.exp(noise(N, 0.05))
+    return run({"time.rollout": seconds, whole: seconds + rest + noise(N, 0.5, seed=1)})
+
+
+def test_a_share_that_grows_is_found() -> None:
+    finding = found(ID, timed(np.where(np.arange(N) < 45, 30.0, 120.0)))
+    assert finding.severity is Severity.WARNING
+    assert finding.onset == pytest.approx(46, abs=4)
+
+
+def test_a_rollout_that_is_nearly_all_of_a_step_is_a_notice() -> None:
+    assert found(ID, timed(np.full(N, 600.0))).severity is Severity.NOTICE
+
+
+def test_generation_is_slow_by_nature() -> None:
+    assert silent(ID, timed(np.full(N, 100.0)))
+
+
+def test_a_share_that_falls_is_healthy() -> None:
+    assert silent(ID, timed(np.linspace(100, 20, N)))
+
+
+def test_an_iteration_is_a_step_of_the_outer_loop() -> None:
+    assert found(ID, timed(np.full(N, 600.0), whole="time.iteration"))
+
+
+def test_both_times_are_needed() -> None:
+    assert look(ID, run({"time.rollout": [9.0] * N})).status is Status.NOT_MEASURED
+
+
+@pytest.mark.parametrize("values", [[9.0], [9.0, 9.0], [np.nan] * 50, [0.0] * 50])
+def test_a_few_points_say_nothing(values: list[float]) -> None:
+    assert look(ID, run({"time.rollout": values, "time.step": values})).status is Status.NOT_MEASURED

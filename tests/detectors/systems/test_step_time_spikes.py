@@ -1,0 +1,62 @@
+"""step-time-spikes: steps that take many times as long."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from firstbreak.model import Severity, Status
+from tests.detectors.look import found, look, silent
+from tests.make import noise, run
+
+ID = "step-time-spikes"
+N = 200
+CALM = 10 * np.exp(noise(N, 0.05))
+EVERY_25 = np.arange(1, N + 1) % 25 == 0
+
+
+def test_a_background_job_shows_its_period() -> None:
+    finding = found(ID, run({"time.step": np.where(EVERY_25, 60.0, CALM)}))
+    assert finding.severity is Severity.NOTICE
+    assert finding.facts["every"] == 25
+    assert "every 25 steps" in finding.message
+
+
+def test_a_job_that_costs_much_of_the_time_is_a_warning() -> None:
+    assert found(ID, run({"time.step": np.where(EVERY_25, 200.0, CALM)})).severity is Severity.WARNING
+
+
+def test_stragglers_have_no_period() -> None:
+    times = CALM.copy()
+    times[[17, 31, 68, 99, 154, 161]] = 90.0
+    assert "slowest worker" in found(ID, run({"time.step": times})).message
+
+
+@pytest.mark.parametrize(("option", "job"), [("save_interval", "saving"), ("eval_interval", "evaluating")])
+def test_a_planned_job_is_expected(option: str, job: str) -> None:
+    outcome = look(ID, run({"time.step": np.where(EVERY_25, 60.0, CALM)}, config={option: 25}))
+    assert outcome.expected
+    assert job in outcome.note
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        CALM,
+        np.where(np.arange(N) == 0, 300.0, CALM),  # compiles
+        np.where(np.arange(N) < 100, CALM, 3 * CALM),  # slower for good: another finding
+        np.where(EVERY_25, 1.3 * CALM, CALM),  # costs nothing
+    ],
+    ids=["calm", "first", "shift", "small"],
+)
+def test_healthy_times(times: np.ndarray) -> None:
+    assert silent(ID, run({"time.step": times}))
+
+
+def test_an_iteration_is_a_step_of_the_outer_loop() -> None:
+    assert found(ID, run({"time.iteration": np.where(EVERY_25, 60.0, CALM)})).metric == "time.iteration"
+
+
+@pytest.mark.parametrize("values", [[], [9.0], [9.0, 99.0], [np.nan] * 50])
+def test_a_few_points_say_nothing(values: list[float]) -> None:
+    assert look(ID, run({"time.step": values})).status is Status.NOT_MEASURED

@@ -1,0 +1,77 @@
+"""throughput-drop: slower for good."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from firstbreak.model import Run, Severity, Status
+from tests.detectors.look import found, look, silent
+from tests.make import noise, run
+
+ID = "throughput-drop"
+N = 200
+WOBBLE = np.exp(noise(N, 0.05))
+
+
+def halved(fraction: float = 0.4, at: int = 120) -> np.ndarray:
+    return 1000 * WOBBLE * np.where(np.arange(N) < at, 1.0, fraction)
+
+
+def averaged(speed: np.ndarray, name: str = "throughput.fps") -> Run:
+    """What a trainer logs that divides all steps by all seconds since the start."""
+    steps = np.cumsum(np.full(N, 2048.0))
+    made = run({name: np.floor(steps / np.cumsum(2048 / speed))})
+    made.series[name].steps[:] = steps
+    return made
+
+
+def test_a_lasting_drop_is_found_where_it_began() -> None:
+    finding = found(ID, run({"throughput.tok_s": halved()}))
+    assert finding.severity is Severity.WARNING
+    assert finding.onset == pytest.approx(121, abs=3)
+
+
+def test_a_smaller_drop_is_a_notice() -> None:
+    assert found(ID, run({"throughput.tok_s": halved(0.6)})).severity is Severity.NOTICE
+
+
+def test_an_average_since_the_start_hides_most_of_the_drop() -> None:
+    made = averaged(halved(0.25))
+    average = made.series["throughput.fps"].values
+    assert average[-1] > 0.4 * average[0]
+    assert found(ID, made).facts["lost"] == pytest.approx(0.75, abs=0.05)
+
+
+def test_the_clock_alone_tells_the_speed() -> None:
+    assert found(ID, run({"time.elapsed": np.cumsum(1 / halved(0.3))})).severity is Severity.WARNING
+    assert silent(ID, run({"time.elapsed": np.cumsum(1 / WOBBLE)}))
+
+
+@pytest.mark.parametrize(
+    "speed",
+    [
+        1000 * WOBBLE,
+        1000 * WOBBLE * np.linspace(1, 2, N),
+        1000 * WOBBLE * np.where((np.arange(N) > 80) & (np.arange(N) < 110), 0.3, 1.0),
+        1000 * WOBBLE * np.linspace(1, 0.8, N),
+    ],
+    ids=["steady", "faster", "recovered", "slightly-longer"],
+)
+def test_healthy_speeds(speed: np.ndarray) -> None:
+    assert silent(ID, run({"throughput.tok_s": speed}))
+
+
+def test_random_acting_before_the_first_update_is_no_drop() -> None:
+    assert silent(ID, averaged(1000 * WOBBLE * np.where(np.arange(N) < 8, 20.0, 1.0)))
+
+
+def test_a_restart_sets_the_clock_back() -> None:
+    clock = np.arange(N, dtype=float)
+    assert silent(ID, run({"time.elapsed": np.where(clock < 100, clock, clock - 95)}))
+
+
+@pytest.mark.parametrize("values", [[], [9.0], [9.0, 1.0], [np.nan] * 50])
+def test_a_few_points_say_nothing(values: list[float]) -> None:
+    for name in ("throughput.tok_s", "time.elapsed", "throughput.fps"):
+        assert look(ID, run({name: values})).status is Status.NOT_MEASURED
