@@ -29,7 +29,8 @@ _WRAPPED = re.compile(
         (?(list)\]) (?(call)(?:,[^()]*)?\))""",
     re.VERBOSE,
 )
-_BOOLEANS = {"true": 1.0, "false": 0.0}
+_CLOSING = (")", "]", "'", '"')
+_BOOLEANS = {"True": 1.0, "true": 1.0, "TRUE": 1.0, "False": 0.0, "false": 0.0, "FALSE": 0.0}
 
 
 def parse(text: str) -> Any:
@@ -59,14 +60,11 @@ def number(text: str) -> float | None:
         return float(text)
     except ValueError:
         pass
-    match = _WRAPPED.fullmatch(text.strip())
-    if match is None:
-        return None
-    inner = match["number"]
-    try:
-        return float(inner)
-    except ValueError:
-        return _BOOLEANS.get(inner.lower())
+    text = text.strip()
+    if not text.endswith(_CLOSING):
+        return _BOOLEANS.get(text)
+    match = _WRAPPED.fullmatch(text)
+    return number(match["number"]) if match else None
 
 
 class _Parser:

@@ -15,6 +15,7 @@ import io
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -213,29 +214,36 @@ class _Table:
         self.line += len(matrix)
 
     def _add_cells(self, rows: list[list[str]]) -> None:
-        for name, cells in zip(self.layout.names, zip(*rows, strict=False), strict=False):
-            present = [i for i, cell in enumerate(cells) if cell not in _ABSENT]
-            try:
-                values = np.array([float(cells[i]) for i in present])
-            except ValueError:
-                for i in present:
-                    self._add_cell(name, self.rows + i, cells[i])
+        for name, column in zip(self.layout.names, zip(*rows, strict=False), strict=False):
+            cells, index = column, np.arange(self.rows, self.rows + len(column), dtype=float)
+            if "" in cells:
+                present = [cell != "" for cell in cells]
+                cells, index = tuple(compress(cells, present)), index[present]
+            values = _column(cells)
+            if values is None:
+                self._add_mixed(name, index, cells)
             else:
-                if present:
-                    self.columns.extend(name, np.array(present, dtype=float) + self.rows, values)
+                self.columns.extend(name, index, values)
 
-    def _add_cell(self, name: str, row: int, cell: str) -> None:
-        value = number(cell)
-        if value is not None:
-            self.columns.add(name, row, value)
-        elif cell.startswith("{"):
-            self._add_dict(name, row, cell)
-        elif cell.startswith(("[", "(")):
+    def _add_mixed(self, name: str, index: np.ndarray, cells: tuple[str, ...]) -> None:
+        """Adds cells that are not all numbers. Equal cells are the rule (names, flags), and are looked at once."""
+        numbers = {cell: number(cell) for cell in set(cells)}
+        values = [numbers[cell] for cell in cells]
+        found = [value is not None for value in values]
+        self.columns.extend(name, index[found], np.array(list(compress(values, found)), dtype=float))
+        others = {cell for cell, value in numbers.items() if value is None} - _ABSENT
+        dicts = {cell for cell in others if cell.startswith("{")}
+        lists = {cell for cell in others if cell.startswith(("[", "("))}
+        for text in others - dicts - lists:
+            self.columns.add_text(name, text)
+        if lists:
             self.columns.not_numbers.add(name)
-        else:
-            self.columns.add_text(name, cell)
+        if dicts:
+            for row, cell in zip(index, cells, strict=True):
+                if cell in dicts:
+                    self._add_dict(name, row, cell)
 
-    def _add_dict(self, name: str, row: int, cell: str) -> None:
+    def _add_dict(self, name: str, row: float, cell: str) -> None:
         text, value = self.parsed.get(name, ("", None))
         if text != cell:
             try:
@@ -319,6 +327,20 @@ def _numbers(block: bytes, width: int, separator: str) -> tuple[np.ndarray, np.n
     except (ValueError, TypeError):
         return None
     return values, empty.reshape(-1, width) if empty.any() else None
+
+
+def _column(cells: tuple[str, ...]) -> np.ndarray | None:
+    """The numbers of one column; None if there is anything else."""
+    try:
+        values = np.array(orjson.loads(f"[{','.join(cells)}]"), dtype=float)
+        if values.shape == (len(cells),) and not np.isnan(values).any():
+            return values
+    except (ValueError, TypeError):
+        pass
+    try:
+        return np.array([float(cell) for cell in cells])
+    except ValueError:
+        return None
 
 
 def _json_array(cells: bytes) -> list[float | None]:
