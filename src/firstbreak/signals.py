@@ -18,6 +18,7 @@ on the same weights: numerics) and `behave.kl` (proximal to behaviour policy: st
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -434,6 +435,7 @@ _SYSTEMS: tuple[_Row, ...] = (
     ("time.eval", "down", "s", "evaluating"),
     ("time.save", "down", "s", "saving checkpoints"),
     ("time.elapsed", None, "s", "since the start of training"),
+    ("time.unix", None, "s", "wall clock, seconds since 1970"),
     ("time.wait_frac", "down", "fraction", "share of the step that the trainer waits"),
     ("time.idle.<worker>", "down", "fraction", "share of time that a worker is idle"),
     ("time.<phase>", "down", "s", "another phase of the step"),
@@ -625,6 +627,23 @@ def all_names() -> tuple[str, ...]:
     means = [*SIGNALS, *(f"{divergence}.{estimator}" for divergence in DIVERGENCES for estimator in ESTIMATORS)]
     spreads = [f"{mean.removesuffix('.mean')}.{s}" for mean in means for s in STATISTICS if s != "mean"]
     return tuple(dict.fromkeys([*means, *spreads, *map(evaluation, means), *map(evaluation, spreads)]))
+
+
+def glossary() -> str:
+    """The vocabulary as a page of Markdown, in the order of the loop."""
+    lines = ["# Signals", "", inspect.cleandoc(__doc__ or ""), ""]
+    for link, rows in _LINKS:
+        lines += [
+            f"## {link.value}",
+            "",
+            f"{link.question[0].upper()}{link.question[1:]}",
+            "",
+            "| signal | unit | better | meaning |",
+            "|---|---|---|---|",
+        ]
+        lines += [f"| `{name}` | {unit} | {better or ''} | {meaning} |" for name, better, unit, meaning in rows]
+        lines.append("")
+    return "\n".join(lines)
 
 
 class _ByParameter(Mapping[str, Signal]):

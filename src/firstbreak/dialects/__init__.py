@@ -43,7 +43,7 @@ from types import ModuleType
 from typing import Any
 
 from firstbreak.dialects._table import Name, Table
-from firstbreak.signals import evaluation, lookup
+from firstbreak.signals import STATISTICS, evaluation, lookup
 
 __all__ = [
     "Name",
@@ -54,6 +54,7 @@ __all__ = [
     "dialects",
     "how_to_log",
     "not_converted",
+    "spellings",
     "trainer_name",
     "translate",
     "understand",
@@ -244,14 +245,43 @@ def algorithm(dialect: ModuleType, names: Collection[str], config: Mapping[str, 
 
 
 def how_to_log(trainer: str | None, signal: str) -> str:
-    """The trainer's own option that makes it log a signal; "" where none is known."""
-    if trainer is None or trainer not in dialects():
-        trainer = "generic"
-    log: Mapping[str, str] = getattr(dialects()[trainer], "LOG", {})
+    """The trainer's own option that makes it log a signal, else the name under which it writes it; "" where neither is known."""
+    module = dialects().get(trainer or "generic")
+    if module is None:
+        return ""
+    log: Mapping[str, str] = getattr(module, "LOG", {})
     found = lookup(signal)
-    stem = re.sub(r"\.(k[123]|mean|min|max|std|p\d+)$", "", signal.partition("@")[0])
+    stem = _STATISTIC.sub("", signal.partition("@")[0])
     candidates = (signal, found.family if found else "", f"{stem}.mean", stem)
-    return next((log[c] for c in candidates if c in log), "")
+    if how := next((log[c] for c in candidates if c in log), ""):
+        return how
+    names = _written(_short(module)).get(_key(signal), ()) if trainer else ()
+    return f"{module.TITLE} writes it as `{names[0]}`, where it is switched on" if names else ""
+
+
+def spellings(signal: str) -> dict[str, tuple[str, ...]]:
+    """What each trainer calls a signal: dialect -> raw names, slices behind the whole."""
+    called = {dialect: _written(dialect).get(_key(signal), ()) for dialect in dialects()}
+    return {dialect: names for dialect, names in called.items() if names}
+
+
+@cache
+def _written(dialect: str) -> dict[str, tuple[str, ...]]:
+    """Signal (a family by its name with `<x>`) -> the raw names that carry it."""
+    carried: defaultdict[str, list[tuple[bool, str]]] = defaultdict(list)
+    for raw, meaning in dialects()[dialect].NAMES.items():
+        whole, sliced, _ = (meaning if isinstance(meaning, str) else meaning.signal).partition("@")
+        for statistic in STATISTICS if "<stat>" in whole else ("",):
+            carried[_key(whole.replace("<stat>", statistic))].append((bool(sliced), raw))
+    return {signal: tuple(raw for _, raw in sorted(names, key=lambda n: n[0])) for signal, names in carried.items()}
+
+
+def _key(signal: str) -> str:
+    found = lookup(signal)
+    return (found.family or found.name) if found else signal
+
+
+_STATISTIC = re.compile(rf"\.(k[123]|{'|'.join(STATISTICS)})$")
 
 
 def _short(dialect: ModuleType) -> str:

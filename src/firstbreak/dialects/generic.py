@@ -120,7 +120,8 @@ _GROUPS: Mapping[str, str] = {
     "throughput.fps": "fps frames_per_second",
     "throughput.tok_s": "tokens_per_second tokens_per_sec tok_s tps throughput",
     "time.step": "step_time time_per_step iteration_time iter_time seconds_per_step",
-    "time.elapsed": "time_elapsed elapsed elapsed_time wall_time walltime time_total_s total_time",
+    "time.elapsed": "time_elapsed elapsed elapsed_time runtime wall_time walltime time_total_s total_time",
+    "time.unix": "timestamp",
     "memory.gpu": "gpu_memory gpu_mem gpu_memory_gb memory_allocated_gb",
     "memory.gpu_reserved": "memory_reserved_gb gpu_memory_reserved",
     "tokens.total": "num_tokens total_tokens tokens",
@@ -153,7 +154,10 @@ NAMES: dict[str, str | Name] = {
 
 # A negative entropy hides behind this name in some trainers, and a positive one in others.
 _SIGN_UNKNOWN = "minus the entropy in one trainer, plus the entropy in another, times a coefficient in a third"
-NOT_CONVERTED = {"entropy_loss": _SIGN_UNKNOWN, "ent_loss": _SIGN_UNKNOWN, "loss_entropy": _SIGN_UNKNOWN}
+NOT_CONVERTED = {
+    **{"entropy_loss": _SIGN_UNKNOWN, "ent_loss": _SIGN_UNKNOWN, "loss_entropy": _SIGN_UNKNOWN},
+    "max_grad_norm": "the limit of the gradient norm rather than a measurement",
+}
 
 
 def _set(words: str) -> frozenset[str]:
@@ -203,7 +207,9 @@ def ambiguous(raw: str) -> bool:
 
 
 def _meaning(words: list[str]) -> Name | None:
-    """The entry of these words, or a statistic of one: `reward_mean`, `max_grad_norm`."""
+    """The entry of these words, or a statistic of one: `reward_mean`, `max_advantage`."""
+    if "_".join(words) in NOT_CONVERTED:
+        return None
     if found := NAMES.get("_".join(words)):
         return Name(found) if isinstance(found, str) else found
     for statistic, rest in ((words[-1], words[:-1]), (words[0], words[1:])):

@@ -151,6 +151,7 @@ NAMES: dict[str, str | Name] = {
     # time and throughput
     "time_this_iter_s": "time.iteration",
     "time_total_s": "time.elapsed",
+    "timestamp": "time.unix",
     "episode_duration_sec_mean": "time.episode",
     "num_env_steps_sampled_lifetime_throughput/throughput_since_last_reduce": "throughput.sps",
     "timers/training_iteration": "time.step",
@@ -179,7 +180,6 @@ NAMES: dict[str, str | Name] = {
 }
 
 NOT_CONVERTED = {
-    "timestamp": "wall-clock time of the row",
     "pid": "process number",
     "done": "whether the run has ended",
     "num_metric_batches_dropped": "batches left out of the row's metrics",

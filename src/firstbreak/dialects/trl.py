@@ -197,9 +197,9 @@ NAMES: dict[str, str | Name] = {
     "training_tok/s": "throughput.train_tok_s",
     "generation_tok_per_s": "throughput.gen_tok_s",
     "buffer_qsize": "staleness.buffer_size",
-    "samples_per_second": "throughput.samples_per_s",
-    "steps_per_second": "throughput.steps_per_s",
-    "runtime": "time.eval",
+    **{f"eval{sep}runtime": "time.eval" for sep in "_/"},
+    **{f"eval{sep}samples_per_second": "throughput.eval_samples" for sep in "_/"},
+    **{f"eval{sep}steps_per_second": "throughput.eval_steps" for sep in "_/"},
 }
 
 NOT_CONVERTED = {
@@ -353,18 +353,19 @@ LOG = {
 
 
 def context(names: Set[str]) -> dict[str, str | Name]:
-    """KTO and the asynchronous GRPO trainer give meanings of their own to words that the others use."""
+    """Words to which some trainers give a meaning of their own, told by what they log beside them."""
     bare = {_bare(name) for name in names}
-    if "rewards/chosen" in bare and "objective/scores" not in bare:
-        return {
-            "kl": Name("kl.ref_baseline", note="clamped log ratio on mismatched pairs, not a divergence of samples")
-        }
-    if bare & {"weight_sync_time_s", "wait_scoring_ms", "buffer_qsize"}:
-        return {
-            "kl": Name("kl.old", note="against the policy that generated, not the reference"),
-            "reward_std": Name("reward.group_std", note="within groups, mean over rows"),
-        }
-    return {}
+    special: dict[str, str | Name] = {}
+    if "reward_std" in bare:  # no reward model in training: an accuracy that a reward function logs
+        special["accuracy"] = "reward.accuracy"
+    if "rewards/chosen" in bare and "objective/scores" not in bare:  # KTO
+        special["kl"] = Name(
+            "kl.ref_baseline", note="clamped log ratio on mismatched pairs, not a divergence of samples"
+        )
+    if bare & {"weight_sync_time_s", "wait_scoring_ms", "buffer_qsize"}:  # asynchronous GRPO
+        special["kl"] = Name("kl.old", note="against the policy that generated, not the reference")
+        special["reward_std"] = Name("reward.group_std", note="within groups, mean over rows")
+    return special
 
 
 def _bare(name: str) -> str:
