@@ -88,6 +88,8 @@ def test_integers_beyond_float_are_infinite():
         math.inf,
         -math.inf,
     ]
+    enveloped = read(jsonl, '{"step": 1' + "0" * 400 + ', "data": {"x": 1}}\n', "a.jsonl")
+    assert points(enveloped, "x") == [(math.inf, 1)]
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ class Columns:
         if isinstance(value, str) and value in _SPELLED_OUT:
             value = float(value)
         if isinstance(value, (int, float)):
-            self.add(name, _as_float(index), _as_float(value))
+            self.add(name, as_float(index), as_float(value))
         elif isinstance(value, str):
             self.add_text(name, value)
         elif value is not None:
@@ -140,8 +140,9 @@ def leaves(tree: Mapping[Any, Any], joint: str, limit: int = 100_000) -> Iterato
             stack.pop()
 
 
-def _as_float(value: int | float) -> float:
+def as_float(value: int | float) -> float:
+    """The float nearest to a number; an integer beyond 1e308 is infinite."""
     try:
         return float(value)
-    except OverflowError:  # an int beyond 1e308
+    except OverflowError:
         return float("inf") if value > 0 else float("-inf")

@@ -14,7 +14,7 @@ import numpy as np
 import orjson
 
 from firstbreak.readers import Recording, Unreadable
-from firstbreak.readers._columns import Columns
+from firstbreak.readers._columns import Columns, as_float
 from firstbreak.readers._json import loads
 from firstbreak.readers._tail import MAX_LINE, Lines, open_file, still_holds
 
@@ -101,7 +101,7 @@ class _Log:
             records = [record for record in records if _is_envelope(record)]
         index = np.arange(self.rows, self.rows + len(records), dtype=float)
         if self.enveloped:
-            index = np.array([record["step"] for record in records], dtype=float)
+            index = np.array([as_float(record["step"]) for record in records])
             records = [record["data"] for record in records]
         self.columns.add_records(records, index)
         self.rows += len(records)

@@ -16,7 +16,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from firstbreak.readers._columns import leaves
+from firstbreak.readers._columns import as_float, leaves
 from firstbreak.readers._literal import number, parse
 from firstbreak.readers.console._reading import NOTHING, Kind, Reading
 
@@ -107,11 +107,12 @@ def _step_in(before: str) -> float | None:
 
 
 def _numbers(record: Mapping[str, Any]) -> dict[str, float]:
+    nested = any(isinstance(value, Mapping) for value in record.values())
     values = {}
-    for name, leaf in leaves(record, "/"):
+    for name, leaf in leaves(record, "/") if nested else record.items():
         value = number(leaf) if isinstance(leaf, str) else leaf
         if isinstance(value, list) and len(value) == 1:
             value = value[0]
         if isinstance(value, (int, float)):
-            values[name] = float(value)
+            values[str(name)] = as_float(value)
     return values
