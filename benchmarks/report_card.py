@@ -25,7 +25,14 @@ RESULT = ROOT / "benchmarks" / "results" / "report_card.json"
 FIRM = frozenset({Action.STOP, Action.ROLLBACK})
 
 #: where the two readings differ, and why firstbreak keeps its own
-ARGUMENTS: dict[str, str] = {}
+ARGUMENTS: dict[str, str] = {
+    "c07-two-generations": "the excerpt holds probabilities of a calculation, not what a trainer logs; without a score or a "
+    "share of silent groups, firstbreak says that nothing was recorded that could be judged.",
+    "c08-phantom-advantage": "five values of four different experiments at two steps stand under one name; firstbreak "
+    "cannot tell the arms apart, and five points are no curve. With the arms in files of their own it can.",
+    "c22-critic-return-scale": "two values of the critic loss (4 and 7) are no trend, and no score was recorded; firstbreak "
+    "says so.",
+}
 
 
 @dataclass(frozen=True)

@@ -65,7 +65,10 @@ def test_imports_point_from_later_to_earlier_layers(path: Path) -> None:
             assert layer[parts[1]] <= layer[here], f"{here} imports {name}"
 
 
-@pytest.mark.parametrize("path", [p for p in modules() if place(p) not in ("lab", "demo")], ids=lambda p: str(p.relative_to(SOURCE)))
+LIGHT = [p for p in modules() if place(p) not in ("lab", "demo")]
+
+
+@pytest.mark.parametrize("path", LIGHT, ids=lambda p: str(p.relative_to(SOURCE)))
 def test_nothing_heavy_is_imported_at_the_top_of_a_module(path: Path) -> None:
     assert not {name.partition(".")[0] for name in imports(path, top_level_only=True)} & HEAVY
 

@@ -74,6 +74,29 @@ def eval_score(
     return next((s for s in candidates if len(s) >= MIN_EVALUATIONS), candidates[0] if candidates else None)
 
 
+def members(run: Run) -> dict[str, Series] | None:
+    """The curves of several agents, seeds or environments that one log holds side by side, by member.
+
+    Log one curve per member.
+    """
+    for signal in ("eval.reward", "reward.mean", "reward.episode"):
+        parts = {k.partition("@")[2]: s.finite for k, s in run.series.items() if k.startswith(signal + "@")}
+        parts = {name: s for name, s in parts.items() if len(s)}
+        if len(parts) > 1:
+            return parts
+    return None
+
+
+def _mean_of(curves: Mapping[str, Series]) -> Series:
+    """The mean over members, on the steps of the longest one that all others cover."""
+    longest = max(curves.values(), key=len)
+    start, end = max(s.steps[0] for s in curves.values()), min(s.steps[-1] for s in curves.values())
+    steps = longest.between(start, end).steps
+    values = np.mean([np.interp(steps, s.steps, s.values) for s in curves.values()], axis=0)
+    name = longest.name.partition("@")[0]
+    return replace(longest, name=name, steps=steps, values=values, note=f"mean over {len(curves)} members")
+
+
 def score(
     eval_score: Series | None = None,
     success_rate: Series | None = None,
@@ -83,6 +106,7 @@ def score(
     reward_accuracy: Series | None = None,
     pref_reward_accuracy: Series | None = None,
     pref_reward_margin: Series | None = None,
+    members: dict[str, Series] | None = None,
 ) -> Series | None:
     """The one curve that says whether training works: the evaluation, where it is measured often enough, else the reward.
 
@@ -92,18 +116,17 @@ def score(
         return eval_score
     rewards = (reward_mean, success_rate, reward_rollout_mean, reward_episode, reward_accuracy)
     training = (*rewards, pref_reward_accuracy, pref_reward_margin)
-    few = [s.finite for s in (*training, eval_score) if s is not None and len(s.finite)]
+    together = _mean_of(members) if members else None
+    few = [s.finite for s in (*training, together, eval_score) if s is not None and len(s.finite)]
     return next((s for s in few if len(s) >= MIN_EVALUATIONS), few[0] if few else None)
 
 
-def trajectory(
-    score: Series,
-    eval_reward_std: Series | None = None,
-    eval_reward_count: Series | None = None,
-) -> Trajectory:
-    """The shape of the score: rising, plateau, flat, peaked, ...
+def score_error(
+    score: Series, eval_reward_std: Series | None = None, eval_reward_count: Series | None = None
+) -> Series | None:
+    """The standard error of each point of the score: the spread over its episodes by the root of their number.
 
-    Log an evaluation score, or at least the mean training reward.
+    Record every episode of an evaluation, as Stable-Baselines3's EvalCallback does.
     """
     spread, episodes = eval_reward_std, eval_reward_count
     if (
@@ -112,8 +135,16 @@ def trajectory(
         or episodes is None
         or not len(spread) == len(episodes) == len(score)
     ):
-        return shape_of(score)
-    return shape_of(score, sd=spread.values / np.sqrt(np.maximum(episodes.values, 1)))
+        return None
+    return replace(spread, name="eval.reward.error", values=spread.values / np.sqrt(np.maximum(episodes.values, 1)))
+
+
+def trajectory(score: Series, score_error: Series | None = None) -> Trajectory:
+    """The shape of the score: rising, plateau, flat, peaked, ...
+
+    Log an evaluation score, or at least the mean training reward.
+    """
+    return shape_of(score, sd=None if score_error is None else score_error.values)
 
 
 def truth(eval_score: Series | None = None, reward_component_mean: dict[str, Series] | None = None) -> Series | None:
@@ -275,7 +306,9 @@ DERIVED = _table(
         f.__name__: f
         for f in (
             eval_score,
+            members,
             score,
+            score_error,
             trajectory,
             truth,
             answer_parts,

@@ -24,6 +24,7 @@ from firstbreak.model import (
     Verdict,
 )
 from firstbreak.stats.ceiling import outlook
+from firstbreak.stats.shape import Trajectory
 from firstbreak.words import number
 
 WORTH_NAMING = 0.1  #: a cause less probable than this is not named in a summary
@@ -73,7 +74,7 @@ def judge(
         summary=_summary(inputs, outcomes, ranked, first_break, sure=action in (Action.STOP, Action.ROLLBACK)),
         upside=upside(inputs),
         risk=risk(inputs, outcomes),
-        do_first=_do_first(action, inputs.run, ranked, first_break, best),
+        do_first=_do_first(action, inputs.get("trajectory"), ranked, first_break, best),
     )
 
 
@@ -86,7 +87,8 @@ def _action(
     if sure:
         fell = shape is not None and shape.lost and best is not None and best.step < _last(inputs.get("score"))
         return Action.ROLLBACK if fell else Action.STOP
-    if first_break is not None or shape is None or any(f.severity is Severity.CRITICAL for f in found):
+    doubtful = any(f.severity is not Severity.NOTICE and f.confidence is not Confidence.LOW for f in found)
+    if first_break is not None or shape is None or doubtful or any(f.severity is Severity.CRITICAL for f in found):
         return Action.WATCH
     return Action.CONTINUE
 
@@ -112,7 +114,9 @@ def _summary(
             return f"Cannot tell yet: {len(inputs.get('score'))} scores are too few to see a shape."
         how = "sits at its ceiling" if inputs.get("solved") else _SHAPES[shape.kind]
         unseen = f" Cannot tell about {_join(blind)}: not measured." if blind else ""
-        return f"Nothing is broken in what was recorded: the score {how}.{unseen}"
+        doubt = sum(o.finding is not None and o.finding.severity is not Severity.NOTICE for o in outcomes)
+        but = f" {doubt} warning{'s' * (doubt > 1)} to look at." if doubt else ""
+        return f"Nothing is broken in what was recorded: the score {how}.{but}{unseen}"
     where = f"{first_break.link.value} or earlier" if first_break.or_earlier else first_break.link.value
     when = f" at step {number(first_break.step)}" if first_break.step is not None else ""
     broken = f"{'The loop broke first at' if sure else 'Look first at'} {where}{when}"
@@ -196,7 +200,7 @@ def risk(inputs: Inputs, outcomes: Sequence[Outcome]) -> str:
 
 def _do_first(
     action: Action,
-    run: Run,
+    shape: Trajectory | None,
     ranked: Sequence[RankedCause],
     first_break: FirstBreak | None,
     best: BestCheckpoint | None,
@@ -214,9 +218,9 @@ def _do_first(
         steps.append(f"Tell the two causes apart first: {top.experiment.text}")
     elif top is not None and top.fix:
         steps.append(top.fix[0])
-    elif first_break is None:
+    elif shape is None:
         steps.append("Log a score: a held-out evaluation, or at least the mean training reward.")
-    return " ".join(steps) or "Look at the findings, in order."
+    return " ".join(steps) or "Look at the warnings, in order; nothing calls for a stop."
 
 
 def _blind_links(outcomes: Sequence[Outcome]) -> list[str]:

@@ -33,7 +33,7 @@ FINDINGS = {
     "value-loss-growing": 0.35,
     "value-explosion": 0.3,
     "evaluation-noise": 0.2,
-    "population-split": 0.6,
+    "members-apart": 0.6,
 }
 EXPERIMENT = Experiment(
     overrides={"learning_rate": "/10"},

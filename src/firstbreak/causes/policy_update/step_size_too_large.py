@@ -35,6 +35,7 @@ FINDINGS = {
     "entropy-collapse": 0.3,
     "score-lost": 0.8,
     "score-oscillates": 0.3,
+    "members-apart": 0.4,
 }
 EXPERIMENT = Experiment(
     overrides={"learning_rate": "/10"},

@@ -30,7 +30,7 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
-from firstbreak.stats.direction import departure, rises
+from firstbreak.stats.direction import departure, fall_from_best, rises
 from firstbreak.stats.shape import Trajectory
 from firstbreak.words import number
 
@@ -54,17 +54,17 @@ def detect(
     evidence = (Evidence(text="divergence to the reference", series=kl_ref), Evidence(text="score", series=score))
     ratio = f"{number(late / early)} times" if early > 0 else "from zero"
     if trajectory.lost:
-        since = trajectory.best_step
+        since, interval = fall_from_best(points)
         return Finding(
             message=(
                 f"divergence grew {ratio} to {number(late)} while the score fell from {number(trajectory.best)} to "
-                f"{number(trajectory.end)}: stop, and go back to step {number(since)}"
+                f"{number(trajectory.end)}: stop, and go back to step {number(trajectory.best_step)}"
             ),
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
             metric="kl.ref",
             onset=since,
-            interval=None if since is None else (since, float(points.steps[-1])),
+            interval=interval,
             evidence=evidence,
             facts={"cell": "rising/declining"},
         )

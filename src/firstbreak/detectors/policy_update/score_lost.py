@@ -28,8 +28,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from firstbreak.model import Confidence, Evidence, Finding, Interval, Series, Severity
-from firstbreak.stats.direction import departure
+from firstbreak.model import Confidence, Evidence, Finding, Series, Severity
+from firstbreak.stats.direction import fall_from_best
 from firstbreak.stats.shape import Trajectory
 from firstbreak.words import number, percent
 
@@ -38,7 +38,7 @@ def detect(score: Series, trajectory: Trajectory, *, grave: float = 0.4, few: in
     if not trajectory.lost:
         return None
     lost = trajectory.drop_fraction
-    since, interval = _since(score, trajectory)
+    since, interval = fall_from_best(score)
     how_much = percent(lost) + " of its gain" if np.isfinite(lost) and lost <= 1 else "all of its gain and more"
     grave_loss = lost >= grave
     return Finding(
@@ -54,12 +54,3 @@ def detect(score: Series, trajectory: Trajectory, *, grave: float = 0.4, few: in
         evidence=(Evidence(text="score", series=score, since=since, level=trajectory.best),),
         facts={"lost": lost, "kind": trajectory.kind},
     )
-
-
-def _since(score: Series, shape: Trajectory) -> tuple[float, Interval]:
-    """The start of the fall: it lies between the best level and the end."""
-    fall = departure(score.between(shape.best_step), direction=-1)
-    if fall is None:
-        return shape.best_step, (shape.best_step, float(score.steps[-1]))
-    step, (_, latest) = fall
-    return step, (shape.best_step, max(step, latest))

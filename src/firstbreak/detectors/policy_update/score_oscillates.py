@@ -1,12 +1,12 @@
 """The score swings between good and bad and does not settle.
 
 ## What it looks for
-An evaluation that rises and falls again several times by a large part of its range, or whose late values still spread
-over most of it.
+How far neighbouring evaluations of the second half lie apart, beyond what the spread of their own episodes explains,
+against everything that was gained: above `swing` of the gain the policy itself swings. Where the spread of the episodes is
+not recorded, the measurement may swing as well, and more is asked for.
 
 ## Why it matters
-The policy forgets and learns again. Which checkpoint one gets is luck, and a comparison with another run says
-nothing.
+The policy forgets and learns again. Which checkpoint one gets is luck, and a comparison with another run says nothing.
 
 ## When it is a false alarm
 Evaluations of one or two episodes on a task with random starts. Self-play, where the opponent changes.
@@ -17,8 +17,7 @@ Evaluations of one or two episodes on a task with random starts. Self-play, wher
 - Keep the best checkpoint by evaluation, never the last.
 
 ## Smallest experiment
-Evaluate three neighbouring checkpoints with fifty episodes each: if they agree, the measurement swings, not the
-policy.
+Evaluate three neighbouring checkpoints with fifty episodes each: if they agree, the measurement swings, not the policy.
 
 ## References
 https://arxiv.org/abs/1709.06560
@@ -30,34 +29,44 @@ import numpy as np
 
 from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
 from firstbreak.stats.shape import Trajectory
-from firstbreak.words import number
+from firstbreak.words import number, percent
+
+UNKNOWN_SPREAD = 1.6  #: how much more is asked for where the evaluations may be noisy themselves
 
 
 def detect(
-    score: Series, trajectory: Trajectory, solved: bool | None = None, *, wide: float = 0.5, min_points: int = 16
+    score: Series,
+    trajectory: Trajectory,
+    solved: bool | None = None,
+    score_error: Series | None = None,
+    *,
+    swing: float = 0.25,
+    grave: float = 0.5,
+    min_points: int = 16,
 ) -> Finding | NotApplicable | NotMeasured | None:
     if not score.name.startswith("eval."):
         return NotApplicable("a training reward swings with its batches; only an evaluation shows a policy that swings")
     if len(score) < min_points:
         return NotMeasured(f"{len(score)} scores are too few to see swings (needs {min_points})")
     late = score.tail(0.5)
-    spread = float(np.quantile(late.values, 0.9) - np.quantile(late.values, 0.1))
-    full = float(np.ptp(score.values))
-    swings = trajectory.kind == "oscillating"
-    unsettled = full > 0 and spread > wide * full and trajectory.kind in ("plateau", "peaked", "declining", "collapsed")
-    if solved or not (swings or unsettled):
+    error = 0.0 if score_error is None else float(np.median(score_error.tail(0.5).values))
+    between = float(np.std(np.diff(late.values))) / np.sqrt(2)
+    own = float(np.sqrt(max(0.0, between**2 - error**2)))
+    share = own / trajectory.gain if trajectory.gain > 0 else 0.0
+    asked = swing if score_error is not None else swing * UNKNOWN_SPREAD
+    if solved or trajectory.kind == "flat" or (trajectory.kind != "oscillating" and share < asked):
         return None
     return Finding(
         message=(
             f"over the second half {score.name} lies between {number(float(late.values.min()))} and "
-            f"{number(float(late.values.max()))}, {number(spread / full)} of everything it ever spanned: it does not settle; "
-            "evaluate on more episodes, then lower the learning rate"
+            f"{number(float(late.values.max()))}: neighbouring evaluations differ by {percent(share)} of all that was gained, "
+            "beyond the noise of their episodes; keep the best checkpoint, and lower the learning rate"
         ),
-        severity=Severity.CRITICAL if swings else Severity.WARNING,
-        confidence=Confidence.MEDIUM,
+        severity=Severity.CRITICAL if share >= grave or trajectory.kind == "oscillating" else Severity.WARNING,
+        confidence=Confidence.HIGH if score_error is not None else Confidence.MEDIUM,
         metric=score.name,
-        onset=float(trajectory.best_step),
-        interval=(float(score.steps[0]), float(late.steps[0])),
-        evidence=(Evidence(text="score", series=score, since=float(trajectory.best_step)),),
-        facts={"spread": spread / full},
+        onset=trajectory.best_step,
+        interval=(float(score.steps[0]), max(trajectory.best_step, float(late.steps[0]))),
+        evidence=(Evidence(text="score", series=score, since=trajectory.best_step),),
+        facts={"share": share},
     )

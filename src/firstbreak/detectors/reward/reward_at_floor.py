@@ -9,7 +9,8 @@ A policy gradient needs differences. If 99 % of the trajectories get the floor, 
 lucky ones are too rare to be followed.
 
 ## When it is a false alarm
-The first part of a hard task. A score whose floor is its normal level because the range is stretched by one outlier.
+The first part of a hard task. A score whose floor is its normal level because the range is stretched by one outlier. A
+constant positive score may as well be the ceiling, and is left alone.
 
 ## Fix
 - Easier starts or prompts, a curriculum, partial credit on the way to the goal.
@@ -53,6 +54,8 @@ def detect(
         return _finding(rate, f"success rate is {percent(late)} over the second half of the run", 1 - late)
     second_half = score.tail(0.5)
     low, high = float(score.values.min()), float(score.values.max())
+    if low == high > 0:
+        return NotMeasured(f"the score is {number(low)} throughout: floor and ceiling look the same")
     share = float(np.mean(second_half.values <= low + 0.05 * (high - low)))
     if share < most:
         return None

@@ -11,7 +11,7 @@ so this finding never stands alone: it is the outcome that the others have to ex
 
 ## When it is a false alarm
 Late starters: a hard exploration problem can be flat for a third of the run and then rise. A score that starts at its
-ceiling has nowhere to go.
+ceiling has nowhere to go. An evaluation that begins after the learning: the training reward then rises before it.
 
 ## Fix
 - Look at the other findings first: a flat score is a symptom.
@@ -30,12 +30,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Series, Severity
+from firstbreak.stats.direction import rises
 from firstbreak.stats.shape import Trajectory
 from firstbreak.stats.trend import trend
 from firstbreak.words import number
-
-Z_95 = 1.96
 
 
 def detect(
@@ -43,18 +42,24 @@ def detect(
     trajectory: Trajectory,
     solved: bool | None = None,
     reward_mean: Series | None = None,
+    reward_episode: Series | None = None,
     *,
     resolvable: float = 0.5,
     min_points: int = 20,
-) -> Finding | NotMeasured | None:
+) -> Finding | Expected | NotMeasured | None:
     if len(score) < min_points:
         return NotMeasured(f"{len(score)} scores are too few to call a curve flat (needs {min_points})")
     if trajectory.kind != "flat" or solved:
         return None
+    training = [s.finite for s in (reward_mean, reward_episode) if s is not None and s.name != score.name]
+    if any(rises(s) for s in training):
+        return Expected(
+            f"{score.name} is flat because it begins after the learning: the training reward rises before it"
+        )
     line = trend(score)
     most = max(abs(v) for v in line.interval) * float(np.ptp(score.steps))
     hidden = most / line.noise if line.noise > 0 else 0.0
-    sure = hidden < resolvable and _also_flat(reward_mean)
+    sure = line.noise > 0 and hidden < resolvable
     could = f"a rise of up to {number(most)} could hide in the noise" if hidden else "it is constant"
     return Finding(
         message=(
@@ -69,8 +74,3 @@ def detect(
         evidence=(Evidence(text="score", series=score, level=trajectory.start),),
         facts={"hidden": hidden},
     )
-
-
-def _also_flat(reward: Series | None) -> bool:
-    """The training reward, where it is a second and finer curve, does not rise either."""
-    return reward is None or len(reward.finite) < 4 or not trend(reward).rising

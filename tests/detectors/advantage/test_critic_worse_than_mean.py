@@ -1,0 +1,35 @@
+"""critic-worse-than-mean."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from firstbreak.model import Severity, Status
+from tests.detectors.look import found, look, silent
+from tests.make import learning, noise, run
+
+ID = "critic-worse-than-mean"
+
+
+def test_a_critic_below_zero_with_a_flat_score() -> None:
+    finding = found(ID, run({"value.explained_variance": -0.5 + noise(80, 0.1), "reward.mean": noise(80, 1, 1)}))
+    assert finding.severity is Severity.WARNING
+    assert finding.confidence == "high"
+
+
+def test_at_the_reward_ceiling_any_value_is_expected() -> None:
+    capped = np.minimum(500, learning(80, 20, 900, sd=0))
+    assert look(ID, run({"value.explained_variance": [-30.0] * 80, "reward.mean": capped})).expected
+
+
+def test_a_good_critic_is_healthy() -> None:
+    assert silent(ID, run({"value.explained_variance": learning(80, 0, 0.9), "reward.mean": learning(80)}))
+
+
+def test_a_bad_start_is_healthy() -> None:
+    curve = np.concatenate([np.full(20, -1.0), np.full(80, 0.8)])
+    assert silent(ID, run({"value.explained_variance": curve, "reward.mean": learning(100)}))
+
+
+def test_few_values_say_nothing() -> None:
+    assert look(ID, run({"value.explained_variance": [-1.0] * 4})).status is Status.NOT_MEASURED

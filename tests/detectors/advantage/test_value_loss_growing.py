@@ -1,0 +1,33 @@
+"""value-loss-growing."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from firstbreak.model import Severity, Status
+from tests.detectors.look import found, look, silent
+from tests.make import learning, noise, run
+
+ID = "value-loss-growing"
+GROWING = np.exp(np.linspace(0, 4, 120)) * (1 + noise(120, 0.05))
+
+
+def test_a_loss_that_runs_away_from_a_flat_score() -> None:
+    assert found(ID, run({"value.loss": GROWING, "reward.mean": noise(120)})).severity is Severity.WARNING
+
+
+def test_a_loss_that_grows_with_the_returns_is_healthy() -> None:
+    assert silent(ID, run({"value.loss": GROWING, "reward.mean": learning(120)}))
+
+
+def test_a_loss_at_the_maximum_return_is_healthy() -> None:
+    capped = np.minimum(200, learning(120, 20, 400, sd=0))
+    assert silent(ID, run({"value.loss": GROWING, "reward.mean": capped}))
+
+
+def test_a_loss_that_falls_is_healthy() -> None:
+    assert silent(ID, run({"value.loss": GROWING[::-1], "reward.mean": noise(120)}))
+
+
+def test_few_values_say_nothing() -> None:
+    assert look(ID, run({"value.loss": [1.0, 100.0]})).status is Status.NOT_MEASURED

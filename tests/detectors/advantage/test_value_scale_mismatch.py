@@ -1,0 +1,26 @@
+"""value-scale-mismatch."""
+
+from __future__ import annotations
+
+from firstbreak.model import Severity, Status
+from tests.detectors.look import found, look, silent
+from tests.make import noise, run
+
+ID = "value-scale-mismatch"
+RETURNS = 100 + noise(60, 5)
+
+
+def test_values_near_zero_under_large_returns() -> None:
+    assert found(ID, run({"value.mean": noise(60, 0.1, 1), "returns.mean": RETURNS})).severity is Severity.WARNING
+
+
+def test_values_that_follow_are_healthy() -> None:
+    assert silent(ID, run({"value.mean": RETURNS + noise(60, 5, 1), "returns.mean": RETURNS}))
+
+
+def test_returns_around_zero_say_nothing_wrong() -> None:
+    assert silent(ID, run({"value.mean": noise(60, 1, 1), "returns.mean": noise(60)}))
+
+
+def test_few_values_say_nothing() -> None:
+    assert look(ID, run({"value.mean": [0.0], "returns.mean": [10.0]})).status is Status.NOT_MEASURED

@@ -1,0 +1,39 @@
+"""zero-variance-groups: silent groups."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from firstbreak.model import Severity, Status
+from tests.detectors.look import found, look, silent
+from tests.make import learning, noise, run
+
+ID = "zero-variance-groups"
+
+
+def test_groups_that_fall_silent_are_found_where_they_do() -> None:
+    share = np.concatenate([np.full(50, 0.2), np.full(100, 0.95)]) + noise(150, 0.02)
+    finding = found(ID, run({"reward.zero_std_frac": share, "reward.mean": noise(150, 0.1, 1)}))
+    assert finding.severity is Severity.CRITICAL
+    assert 45 <= finding.onset <= 55
+
+
+def test_a_solved_task_makes_it_expected() -> None:
+    made = run({"reward.zero_std_frac": learning(150), "reward.accuracy": np.minimum(1, 1.5 * learning(150))})
+    assert look(ID, made).expected
+
+
+def test_a_third_of_silent_groups_is_healthy() -> None:
+    assert silent(ID, run({"reward.zero_std_frac": 0.33 + noise(100, 0.1), "reward.mean": learning(100)}))
+
+
+def test_a_spread_of_exactly_zero_counts_as_silent() -> None:
+    assert found(ID, run({"reward.group_std": [0.0] * 40, "reward.mean": noise(40)})).severity is Severity.CRITICAL
+
+
+def test_one_reported_value_is_said_with_low_confidence() -> None:
+    assert found(ID, run({"reward.zero_std_frac": [1.0], "reward.mean": [3.0]})).confidence == "low"
+
+
+def test_without_groups_it_is_not_measured() -> None:
+    assert look(ID, run({"reward.mean": noise(40)})).status is Status.NOT_MEASURED

@@ -1,0 +1,41 @@
+"""entropy-collapse: certain before the task is solved."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from firstbreak.model import Severity, Status
+from tests.detectors.look import found, look, silent
+from tests.make import learning, noise, run
+
+ID = "entropy-collapse"
+FALLEN = np.concatenate([np.full(30, 1.4), np.linspace(1.4, 0.001, 20), np.full(100, 0.001)]) + np.abs(noise(150, 1e-4))
+
+
+def test_a_collapse_with_a_flat_score_is_critical() -> None:
+    finding = found(ID, run({"policy.entropy": FALLEN, "reward.mean": noise(150)}))
+    assert finding.severity is Severity.CRITICAL
+    assert 30 <= finding.onset <= 52
+
+
+def test_dead_from_the_beginning_is_critical() -> None:
+    assert found(ID, run({"policy.entropy": [0.0] * 150, "reward.mean": [-21.0] * 150})).severity is Severity.CRITICAL
+
+
+def test_a_solved_task_makes_it_expected() -> None:
+    assert look(ID, run({"policy.entropy": FALLEN, "reward.accuracy": np.minimum(1, 1.5 * learning(150))})).expected
+
+
+def test_a_fall_while_the_score_rises_is_learning() -> None:
+    assert silent(
+        ID,
+        run({"policy.entropy": np.linspace(1.4, 0.1, 150), "reward.mean": np.linspace(0, 1, 150) + noise(150, 0.05)}),
+    )
+
+
+def test_differential_entropy_may_be_negative() -> None:
+    assert silent(ID, run({"policy.entropy": np.linspace(3, -2, 150), "reward.mean": noise(150)}))
+
+
+def test_few_values_say_nothing() -> None:
+    assert look(ID, run({"policy.entropy": [1.0, 0.0]})).status is Status.NOT_MEASURED

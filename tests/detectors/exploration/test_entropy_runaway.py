@@ -1,0 +1,29 @@
+"""entropy-runaway: more random and worse."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from firstbreak.model import Severity, Status
+from tests.detectors.look import found, look, silent
+from tests.make import learning, noise, run
+
+ID = "entropy-runaway"
+GROWING = np.linspace(1, 4, 120) + noise(120, 0.05)
+FALLING = np.concatenate([learning(60), np.full(60, 0.1)]) + noise(120, 0.03)
+
+
+def test_entropy_that_grows_while_the_score_falls_is_critical() -> None:
+    assert found(ID, run({"policy.entropy": GROWING, "reward.mean": FALLING})).severity is Severity.CRITICAL
+
+
+def test_a_late_starter_that_begins_to_explore_is_healthy() -> None:
+    assert silent(ID, run({"policy.entropy": GROWING, "reward.mean": learning(120)}))
+
+
+def test_the_spread_of_the_actions_counts_too() -> None:
+    assert found(ID, run({"action.std": GROWING, "reward.mean": FALLING})).metric == "action.std"
+
+
+def test_without_either_it_is_not_measured() -> None:
+    assert look(ID, run({"reward.mean": FALLING})).status is Status.NOT_MEASURED

@@ -1,0 +1,44 @@
+"""outputs-alike: one strategy left."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from firstbreak.model import Severity, Status
+from tests.detectors.look import found, look, silent
+from tests.make import noise, run
+
+ID = "outputs-alike"
+
+
+def test_few_distinct_outputs() -> None:
+    distinct = np.concatenate([np.full(40, 0.9), np.full(60, 0.03)]) + np.abs(noise(100, 0.005))
+    finding = found(ID, run({"diversity.distinct": distinct, "reward.mean": noise(100)}))
+    assert finding.severity is Severity.WARNING
+    assert 38 <= finding.onset <= 44
+
+
+def test_many_distinct_outputs_are_healthy() -> None:
+    assert silent(ID, run({"diversity.distinct": [0.9] * 100, "reward.mean": noise(100)}))
+
+
+def test_lengths_that_become_equal() -> None:
+    low = np.concatenate([np.full(50, 10.0), np.full(50, 32.0)])
+    made = run({"length.min": low, "length.max": [32.0] * 100, "reward.mean": noise(100)})
+    assert found(ID, made).onset == 51
+
+
+def test_lengths_that_are_equal_because_all_are_cut_are_another_finding() -> None:
+    made = run(
+        {
+            "length.min": [32.0] * 100,
+            "length.max": [32.0] * 100,
+            "length.clipped_ratio": [1.0] * 100,
+            "reward.mean": noise(100),
+        }
+    )
+    assert silent(ID, made)
+
+
+def test_without_either_it_is_not_measured() -> None:
+    assert look(ID, run({"reward.mean": noise(50)})).status is Status.NOT_MEASURED

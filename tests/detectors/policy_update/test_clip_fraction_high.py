@@ -1,0 +1,35 @@
+"""clip-fraction-high: the brake is always on."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from firstbreak.model import Severity, Status
+from tests.detectors.look import found, look, silent
+from tests.make import learning, noise, run
+
+ID = "clip-fraction-high"
+
+
+def test_half_of_the_batch_clipped_and_nothing_learned() -> None:
+    finding = found(ID, run({"policy.clip_fraction": 0.5 + noise(80, 0.03), "reward.mean": noise(80, 1, 1)}))
+    assert finding.severity is Severity.CRITICAL
+
+
+def test_half_of_the_batch_clipped_and_a_rising_score_is_aggressive() -> None:
+    assert (
+        found(ID, run({"policy.clip_fraction": [0.5] * 80, "reward.mean": learning(80)})).severity is Severity.WARNING
+    )
+
+
+def test_a_tenth_is_healthy() -> None:
+    assert silent(ID, run({"policy.clip_fraction": 0.1 + np.abs(noise(80, 0.02)), "reward.mean": learning(80)}))
+
+
+def test_zero_with_one_update_per_batch_is_expected() -> None:
+    made = run({"policy.clip_fraction": [0.0] * 80, "reward.mean": learning(80)}, config={"updates_per_batch": 1})
+    assert look(ID, made).expected
+
+
+def test_few_values_say_nothing() -> None:
+    assert look(ID, run({"policy.clip_fraction": [0.9]})).status is Status.NOT_MEASURED

@@ -1,0 +1,47 @@
+"""kl-reward: the five cells of the matrix."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from firstbreak.model import Severity, Status
+from tests.detectors.look import found, look, silent
+from tests.make import learning, noise, run
+
+ID = "kl-reward"
+KL_UP = np.linspace(0.01, 0.6, 200) * (1 + noise(200, 0.1))
+KL_STILL = 0.1 + np.abs(noise(200, 0.01))
+FLAT = noise(200, 0.1, 1)
+FALLING = np.concatenate([learning(100), np.linspace(1, 0.2, 100)]) + noise(200, 0.03, 2)
+
+
+def test_rising_and_rising_is_learning() -> None:
+    assert silent(ID, run({"kl.ref": KL_UP, "reward.mean": np.linspace(0, 1, 200) + noise(200, 0.05, 3)}))
+
+
+def test_rising_and_flat_has_run_its_course() -> None:
+    finding = found(ID, run({"kl.ref": KL_UP, "reward.mean": FLAT}))
+    assert finding.severity is Severity.WARNING
+    assert finding.facts["cell"] == "rising/flat"
+
+
+def test_rising_and_declining_is_destructive() -> None:
+    finding = found(ID, run({"kl.ref": KL_UP, "reward.mean": FALLING}))
+    assert finding.severity is Severity.CRITICAL
+    assert 80 <= finding.onset <= 130
+
+
+def test_still_and_rising_is_ideal() -> None:
+    assert silent(ID, run({"kl.ref": KL_STILL, "reward.mean": learning()}))
+
+
+def test_still_and_flat_is_convergence() -> None:
+    assert silent(ID, run({"kl.ref": KL_STILL, "reward.mean": FLAT}))
+
+
+def test_a_divergence_of_nothing_is_no_distance() -> None:
+    assert silent(ID, run({"kl.ref": KL_UP / 1000, "reward.mean": FLAT}))
+
+
+def test_few_points_say_nothing() -> None:
+    assert look(ID, run({"kl.ref": [0, 1], "reward.mean": [1, 0]})).status is Status.NOT_MEASURED

@@ -1,0 +1,39 @@
+"""kl-spike: thrown, and back again."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from firstbreak.model import Severity, Status
+from tests.detectors.look import found, look, silent
+from tests.make import noise, run
+
+ID = "kl-spike"
+
+
+def test_a_spike_that_comes_back_is_a_notice() -> None:
+    kl = 0.05 + np.abs(noise(100, 0.005))
+    kl[40] = 2.5
+    finding = found(ID, run({"kl.ref": kl}))
+    assert finding.severity is Severity.NOTICE
+    assert finding.onset == 41
+
+
+def test_one_at_the_very_end_has_not_come_back_yet() -> None:
+    kl = 0.05 + np.abs(noise(100, 0.005))
+    kl[-1] = 2.5
+    assert silent(ID, run({"kl.ref": kl}))
+
+
+def test_a_slow_rise_is_no_spike() -> None:
+    assert silent(ID, run({"kl.ref": np.linspace(0, 0.5, 100) + noise(100, 0.01)}))
+
+
+def test_without_a_divergence_it_is_not_measured() -> None:
+    assert look(ID, run({"reward.mean": noise(60)})).status is Status.NOT_MEASURED
+
+
+def test_it_is_worth_a_line_and_no_more() -> None:
+    kl = 0.05 + np.abs(noise(100, 0.005))
+    kl[[10, 30, 50]] = 3.0
+    assert found(ID, run({"kl.ref": kl})).severity is not Severity.WARNING

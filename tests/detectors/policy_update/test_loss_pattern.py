@@ -1,0 +1,49 @@
+"""loss-pattern: no direction, a turn, a jump."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from firstbreak.model import Severity, Status
+from tests.detectors.look import found, look, silent
+from tests.make import learning, noise, run
+
+ID = "loss-pattern"
+FALLING = np.concatenate([learning(60), np.full(60, 0.1)]) + noise(120, 0.03)
+
+
+def test_a_grpo_loss_of_zero_is_expected() -> None:
+    outcome = look(ID, run({"loss.total": noise(50, 0.001), "reward.mean": learning(50)}, algorithm="grpo"))
+    assert outcome.expected
+    assert "by construction" in outcome.note
+
+
+def test_even_one_grpo_loss_of_zero_is_expected() -> None:
+    assert look(ID, run({"loss.total": [0.0], "reward.mean": [1.0]}, algorithm="grpo")).expected
+
+
+def test_a_loss_that_turns_while_the_score_falls_is_a_warning() -> None:
+    loss = np.concatenate([np.full(60, 0.5), np.full(60, -0.5)]) + noise(120, 0.1, 1)
+    finding = found(ID, run({"policy.loss": loss, "reward.mean": FALLING}))
+    assert finding.severity is Severity.WARNING
+    assert 55 <= finding.onset <= 66
+
+
+def test_a_loss_that_jumps_while_the_score_falls_is_a_warning() -> None:
+    loss = np.concatenate([np.full(60, -0.02), np.full(60, -0.4)]) * (1 + noise(120, 0.2, 1))
+    assert found(ID, run({"policy.loss": loss, "reward.mean": FALLING})).severity is Severity.WARNING
+
+
+def test_oscillation_round_zero_with_a_flat_score_is_a_notice() -> None:
+    assert (
+        found(ID, run({"policy.loss": noise(120, 1, 3), "reward.mean": noise(120, 1, 4)})).severity is Severity.NOTICE
+    )
+
+
+def test_a_turn_under_a_rising_score_is_healthy() -> None:
+    loss = np.concatenate([np.full(60, 0.5), np.full(60, -0.5)]) + noise(120, 0.1, 1)
+    assert silent(ID, run({"policy.loss": loss, "reward.mean": learning(120)}))
+
+
+def test_without_a_loss_it_is_not_measured() -> None:
+    assert look(ID, run({"reward.mean": learning(60)})).status is Status.NOT_MEASURED

@@ -1,0 +1,41 @@
+"""score-lost: it was better before."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from firstbreak.model import Severity
+from tests.detectors.look import found, silent
+from tests.make import learning, noise, run
+
+ID = "score-lost"
+
+
+def test_a_collapse_names_the_best_step() -> None:
+    curve = np.concatenate([learning(100), np.full(100, 0.1)]) + noise(200, 0.03)
+    finding = found(ID, run({"eval.reward": curve}))
+    assert finding.severity is Severity.CRITICAL
+    assert finding.interval is not None
+    assert finding.interval[0] <= 101 <= finding.interval[1] + 5
+    assert "go back" in finding.message
+
+
+def test_a_small_loss_is_a_warning() -> None:
+    curve = np.concatenate([learning(100, sd=0.01), np.full(100, 0.75)]) + noise(200, 0.01)
+    assert found(ID, run({"eval.reward": curve})).severity is Severity.WARNING
+
+
+def test_a_dip_that_recovers_is_healthy() -> None:
+    curve = learning(200)
+    curve[120:130] = 0.3
+    assert silent(ID, run({"eval.reward": curve}))
+
+
+def test_one_bad_last_evaluation_is_healthy() -> None:
+    curve = learning(60, sd=0.02)
+    curve[-1] = 0.5
+    assert silent(ID, run({"eval.reward": curve}))
+
+
+def test_a_plateau_is_healthy() -> None:
+    assert silent(ID, run({"eval.reward": learning(200)}))

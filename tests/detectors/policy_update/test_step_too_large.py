@@ -1,0 +1,45 @@
+"""step-too-large: the policy moves too far at once."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from firstbreak.model import Severity, Status
+from tests.detectors.look import found, look, silent
+from tests.make import learning, noise, run
+
+ID = "step-too-large"
+FALLING = np.concatenate([learning(60), np.full(60, 0.1)]) + noise(120, 0.03)
+
+
+def test_a_jump_in_the_divergence_with_a_falling_score_is_critical() -> None:
+    kl = np.concatenate([np.full(60, 0.01), np.full(60, 0.5)]) * (1 + noise(120, 0.1, 1))
+    finding = found(ID, run({"kl.old": kl, "reward.mean": FALLING}))
+    assert finding.severity is Severity.CRITICAL
+    assert 55 <= finding.onset <= 66
+
+
+def test_large_steps_that_pay_are_only_a_warning() -> None:
+    assert (
+        found(ID, run({"kl.old": 0.3 + noise(120, 0.02, 1), "reward.mean": learning(120)})).severity is Severity.WARNING
+    )
+
+
+def test_the_target_is_the_measure_where_there_is_one() -> None:
+    made = {"kl.old": 0.05 + noise(120, 0.002), "reward.mean": learning(120)}
+    assert "times its target of 0.01" in found(ID, run(made, config={"target_kl": 0.01})).message
+    assert silent(ID, run(made))
+
+
+def test_small_steps_are_healthy() -> None:
+    assert silent(ID, run({"kl.old": 0.01 + np.abs(noise(120, 0.002)), "reward.mean": learning(120)}))
+
+
+def test_a_spike_that_recovers_is_healthy() -> None:
+    kl = 0.01 + np.abs(noise(120, 0.002))
+    kl[60] = 0.5
+    assert silent(ID, run({"kl.old": kl, "reward.mean": learning(120)}))
+
+
+def test_few_values_say_nothing() -> None:
+    assert look(ID, run({"kl.old": [0.5, 0.5]})).status is Status.NOT_MEASURED

@@ -1,0 +1,42 @@
+"""reward-flat: the outcome that the others have to explain."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from firstbreak.model import Severity, Status
+from tests.detectors.look import found, look, silent
+from tests.make import learning, noise, run
+
+ID = "reward-flat"
+
+
+def test_a_long_flat_score_is_critical() -> None:
+    finding = found(ID, run({"reward.mean": noise(600)}))
+    assert finding.severity is Severity.CRITICAL
+    assert "could hide in the noise" in finding.message
+
+
+def test_a_short_flat_score_is_a_warning_with_what_could_hide() -> None:
+    finding = found(ID, run({"reward.mean": noise(60)}))
+    assert finding.severity is Severity.WARNING
+    assert finding.facts["hidden"] > 0.5
+
+
+def test_a_score_that_rises_is_healthy() -> None:
+    assert silent(ID, run({"reward.mean": learning()}))
+
+
+def test_a_late_starter_is_healthy() -> None:
+    late = np.concatenate([np.zeros(100), np.linspace(0, 1, 100)]) + noise(200, 0.05)
+    assert silent(ID, run({"reward.mean": late}))
+
+
+def test_an_evaluation_that_begins_after_the_learning_is_expected() -> None:
+    outcome = look(ID, run({"eval.reward": [500.0] * 30, "reward.mean": learning(200, 20, 480)}))
+    assert outcome.expected
+    assert "begins after the learning" in outcome.note
+
+
+def test_few_scores_say_nothing() -> None:
+    assert look(ID, run({"reward.mean": noise(8)})).status is Status.NOT_MEASURED

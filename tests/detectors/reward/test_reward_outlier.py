@@ -1,0 +1,28 @@
+"""reward-outlier: one sample makes the update."""
+
+from __future__ import annotations
+
+from firstbreak.model import Severity, Status
+from tests.detectors.look import found, look, silent
+from tests.make import noise, run
+
+ID = "reward-outlier"
+MEAN = noise(100, 0.1)
+
+
+def test_extreme_rewards_that_come_again_and_again() -> None:
+    top = 1 + noise(100, 0.1, 1)
+    top[[20, 50, 80]] = 500.0
+    finding = found(ID, run({"reward.mean": MEAN, "reward.max": top}))
+    assert finding.onset == 21
+    assert finding.severity is Severity.WARNING
+
+
+def test_ordinary_extremes_are_healthy() -> None:
+    assert silent(
+        ID, run({"reward.mean": MEAN, "reward.max": 1 + noise(100, 0.1, 1), "reward.min": -1 + noise(100, 0.1, 2)})
+    )
+
+
+def test_without_extremes_it_is_not_measured() -> None:
+    assert look(ID, run({"reward.mean": MEAN})).status is Status.NOT_MEASURED

@@ -1,0 +1,43 @@
+"""reward-proxy-only: the cheap part rises, the part that counts does not."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from firstbreak.model import Severity, Status
+from tests.detectors.look import found, look, silent
+from tests.make import learning, noise, run
+
+ID = "reward-proxy-only"
+RISING = learning(100, 0, 3)
+
+
+def parts(answer: object, form: object = RISING) -> object:
+    total = np.asarray(answer) + np.asarray(form)
+    return run(
+        {"reward.mean": total, "reward.component.format.mean": form, "reward.component.check_answer.mean": answer}
+    )
+
+
+def test_an_answer_part_that_never_moves_is_critical() -> None:
+    finding = found(ID, parts([-2.0] * 100))
+    assert finding.severity is Severity.CRITICAL
+    assert "format" in finding.message
+    assert "check_answer -2" in finding.message
+
+
+def test_an_answer_part_that_only_wobbles_is_a_warning() -> None:
+    assert found(ID, parts(0.1 + noise(100, 0.05))).severity is Severity.WARNING
+
+
+def test_an_answer_part_that_rises_too_is_healthy() -> None:
+    assert silent(ID, parts(learning(100)))
+
+
+def test_an_answer_part_at_its_ceiling_is_healthy() -> None:
+    assert silent(ID, parts(np.ones(100)))
+
+
+def test_without_an_answer_part_it_cannot_be_told() -> None:
+    made = run({"reward.mean": RISING, "reward.component.format.mean": RISING, "reward.component.style.mean": RISING})
+    assert look(ID, made).status is Status.NOT_MEASURED

@@ -1,0 +1,41 @@
+"""reward-up-evaluation-down: the two eyes part."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from firstbreak.model import Severity, Status
+from tests.detectors.look import found, look, silent
+from tests.make import learning, noise, run
+
+ID = "reward-up-evaluation-down"
+UP = learning(150)
+
+
+def test_an_evaluation_that_falls_under_a_rising_reward_is_critical() -> None:
+    fall = np.concatenate([np.linspace(0.3, 0.6, 50), np.linspace(0.6, 0.1, 100)]) + noise(150, 0.02, 1)
+    finding = found(ID, run({"reward.mean": UP, "eval.accuracy": fall}))
+    assert finding.severity is Severity.CRITICAL
+    assert 40 <= finding.onset <= 90
+
+
+def test_an_evaluation_that_stands_still_is_a_warning() -> None:
+    finding = found(ID, run({"reward.mean": UP, "eval.accuracy": 0.3 + noise(150, 0.02, 1)}))
+    assert finding.severity is Severity.WARNING
+
+
+def test_both_rising_is_healthy() -> None:
+    assert silent(ID, run({"reward.mean": UP, "eval.accuracy": learning(150, seed=1)}))
+
+
+def test_both_falling_is_another_finding() -> None:
+    assert silent(ID, run({"reward.mean": -UP, "eval.accuracy": -learning(150, seed=1)}))
+
+
+def test_the_same_curve_under_two_names_cannot_part() -> None:
+    assert look(ID, run({"reward.mean": UP, "eval.reward": UP})).status is Status.NOT_APPLICABLE
+
+
+def test_few_evaluations_say_nothing() -> None:
+    made = run({"reward.mean": UP})
+    assert look(ID, made).status is Status.NOT_MEASURED

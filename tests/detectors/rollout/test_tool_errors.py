@@ -1,0 +1,30 @@
+"""tool-errors: calls that fail."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from firstbreak.model import Severity, Status
+from tests.detectors.look import found, look, silent
+from tests.make import learning, noise, run
+
+ID = "tool-errors"
+
+
+def test_half_of_the_calls_fail_and_nothing_is_learned() -> None:
+    finding = found(ID, run({"tool.error_frac": 0.5 + noise(60, 0.02), "reward.mean": noise(60, 0.1, 1)}))
+    assert finding.severity is Severity.CRITICAL
+    assert "of the tool calls fail" in finding.message
+
+
+def test_errors_that_the_policy_unlearns_are_healthy() -> None:
+    assert silent(ID, run({"tool.error_frac": np.linspace(0.5, 0.02, 60), "reward.mean": learning(60)}))
+
+
+def test_a_share_that_jumps_is_found_where_it_jumps() -> None:
+    share = np.concatenate([np.full(40, 0.03), np.full(40, 0.3)]) + np.abs(noise(80, 0.01))
+    assert 36 <= found(ID, run({"tool.error_frac": share, "reward.mean": learning(80)})).onset <= 45
+
+
+def test_without_tools_it_is_not_measured() -> None:
+    assert look(ID, run({"reward.mean": noise(60)})).status is Status.NOT_MEASURED
