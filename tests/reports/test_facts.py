@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
@@ -112,6 +113,46 @@ def test_a_long_ledger_still_adds_up() -> None:
     assert ledger.rows[-1][1] == "22 smaller ones"
     assert round(sum(weight for weight, _ in ledger.rows), 2) == ledger.total
     assert ledger.total == pytest.approx(sum(weight.weight for weight in weights), abs=0.15)
+
+
+def test_sections_come_in_the_order_in_which_a_reader_needs_them() -> None:
+    assert [section.value for section in story.sections(fixtures.hostile())] == [
+        "verdict",
+        "do_first",
+        "loop",
+        "first_break",
+        "outlook",
+        "findings",
+        "causes",
+        "remedy",
+        "expected",
+        "blind",
+        "damage",
+        "read",
+    ]
+
+
+@pytest.mark.parametrize("report", sorted(REPORTS))
+def test_a_break_below_a_blind_link_may_lie_earlier(report: str) -> None:
+    assert squeeze("rollout, or earlier") in squeeze(REPORTS[report](fixtures.grpo_truncation()))
+    assert squeeze("or earlier") not in squeeze(REPORTS[report](fixtures.sb3_collapse()))
+
+
+@pytest.mark.parametrize("report", sorted(REPORTS))
+def test_findings_that_are_not_shown_are_counted(report: str) -> None:
+    said = squeeze("2 findings below the asked tolerance not shown")
+    assert said in squeeze(REPORTS[report](fixtures.grpo_truncation()))
+
+
+def test_a_link_does_not_repeat_what_a_finding_says() -> None:
+    dx = fixtures.grpo_truncation()
+    message = dx.findings[0].finding.message if dx.findings[0].finding else ""
+    assert len(story.link_reasons(dx)) == 3
+    repeated = dict(dx.links) | {Link.ROLLOUT: dataclasses.replace(dx.links[Link.ROLLOUT], why=message)}
+    assert [link for link, _, _ in story.link_reasons(dataclasses.replace(dx, links=repeated))] == [
+        Link.REWARD,
+        Link.ADVANTAGE,
+    ]
 
 
 def test_a_healthy_report_is_short_and_makes_no_case() -> None:

@@ -84,5 +84,12 @@ def test_addresses_are_not_links(text: str) -> None:
     assert read(markdown.prose(text)) == text
 
 
+@pytest.mark.parametrize("text", ["# a", "- a", "+ a", "1. a", "23) a", "> a", "=", "---", "***", "~~~", "    a"])
+def test_no_text_starts_a_block(text: str) -> None:
+    for parsed in (tokens(markdown.prose(text)), tokens(f"- {markdown.prose(text)}")[2:]):
+        assert parsed[0].type == "paragraph_open"
+    assert read(markdown.prose(text)) == text.strip()
+
+
 def test_names_with_underscores_stay_readable() -> None:
     assert markdown.prose("set max_completion_length") == "set max_completion_length"
