@@ -8,7 +8,8 @@ from typing import Literal
 import numpy as np
 
 from firstbreak.model import Interval, Series
-from firstbreak.stats.noise import autocorrelation, effective_size, noise_scale, spread
+from firstbreak.stats.noise import SD_PER_MAD, autocorrelation, effective_size, noise_scale, spread
+from firstbreak.stats.normal import quantile, z_to_t
 from firstbreak.stats.points import points, rescale
 from firstbreak.stats.smooth import running_median
 from firstbreak.stats.trend import trend
@@ -17,10 +18,13 @@ Kind = Literal["rising", "plateau", "flat", "declining", "peaked", "collapsed", 
 Phase = Literal["accelerating", "steady", "slowing", "plateau", "none"]
 
 MIN_POINTS = 4
-WINDOWS = 24
+FEW = 9  # levels below which nothing can be said of their wander, and a spike not be told from a change
+WINDOWS = 24  # levels at most; a curve of fewer points is its own levels
 IMMATERIAL = 0.15  # of the gain: a smaller loss since the best is a wobble of the plateau
 COLLAPSE = 0.7  # of the gain: a larger loss leaves little of what was learned
 STILL_RISING = 0.07  # of the gain, won in the last third: less is a plateau
+SWING = 0.4  # of the range: a smaller move is no swing
+SWINGS = 4  # up, down, up, down: one dip that recovers makes three
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,21 +37,21 @@ class Trajectory:
     best: float  #: highest level
     best_step: float  #: middle of that window: where the checkpoint is
     end: float  #: level of the last window
-    end_step: float
+    end_step: float  #: last step
     noise: float  #: sd of one point about the slow curve
-    level_noise: float  #: standard error of a level, wander included
+    level_noise: float  #: standard error of a level, its wander from window to window included
     gain: float  #: best - start
-    gain_sigma: float  #: gain in standard errors
+    gain_sigma: float  #: gain in standard errors of a difference of levels
     drop: float  #: best - end
-    drop_sigma: float  #: drop in standard errors; the best is picked from many levels, so 2 is nothing and 4 is much
-    drop_interval: Interval  #: 95 % of the drop, the picking of the best allowed for; (-inf, inf) if too short
-    recent: float  #: change over the last third, fitted
+    drop_sigma: float  #: the same of the drop; the best is picked from many levels, so 2 is nothing and 4 is much
+    drop_interval: Interval  #: 95 %, the picking of the best allowed for; infinite if too short
+    recent: float  #: change over the last third
     n: int  #: finite points
 
     @property
     def drop_fraction(self) -> float:
         """Drop as a fraction of the gain: 0 nothing lost, 1 back at the start, more: below; infinite without gain."""
-        if self.drop <= 0:
+        if not self.drop > 0:
             return 0.0
         return self.drop / self.gain if self.gain > 0 else float("inf")
 
@@ -69,147 +73,159 @@ def trajectory(curve: Series | np.ndarray, sd: np.ndarray | None = None) -> Traj
     value of the curve; with few points it says more about the noise than the points do.
     """
     steps, values = points(curve)
-    n = len(values)
-    if n < MIN_POINTS:
-        return _too_short(n)
+    if len(values) < MIN_POINTS:
+        return _too_short(len(values))
     z, centre, scale = rescale(values)
     calm = _without_spikes(z)
-    level, at = _levels(calm, steps)
-    point_noise = _known_noise(curve, sd, scale) if sd is not None else noise_scale(z)
-    error = _level_error(calm, level, point_noise, trust=sd is not None)
-    k = len(level)
-    best = int(np.argmax(level))
-    gain, drop = float(level[best] - level[0]), float(level[best] - level[-1])
-    luck = float(np.sqrt(2 * np.log(k)))  # the best of k equal levels lies about this many errors too high
+    level, middle = _levels(calm)
+    sampling = _sampling_error(calm, level, None if sd is None else _known_error(curve, sd, scale))
+    error = max(sampling, _wander(level))
     sigma = error * np.sqrt(2.0)
-    tail = max(4, round(n / 3))
-    recent = trend(calm[-tail:])
-    kind = _kind(level, gain, drop, sigma, luck, recent.change if recent.rising else 0.0, trend(calm, 0.99).direction)
+    best = int(np.argmax(level))
+    gain, drop = level[best] - level[0], level[best] - level[-1]
+    recent, doubt = _recent_change(level, error)
+    luck = quantile(1 - 0.5 / len(level))  # the best of k equal levels lies about so many errors too high
+    sure = luck + (z_to_t(3.0, max(1.0, (len(level) - 1) / 2)) if len(level) < FEW else 3.0)
+    if _swings(level, max(sure * sampling, SWING * float(np.ptp(level)))) >= SWINGS:
+        kind: Kind = "oscillating"
+    else:
+        kind = _kind(calm, level, middle, sure * error)
+    below = best < 2 * len(level) // 3 and drop > IMMATERIAL * gain  # climbing back is not rising
+    enough = max(STILL_RISING * gain, min(2 * doubt, gain / 6))  # where noise hides it: half of a steady rise, gain / 3
+    if kind == "rising" and (below or recent < enough):
+        kind = "plateau"
     return Trajectory(
         kind=kind,
         phase=_phase(kind, level, sigma),
-        start=centre + scale * float(level[0]),
-        best=centre + scale * float(level[best]),
-        best_step=float(at[best]),
-        end=centre + scale * float(level[-1]),
+        start=float(centre + scale * level[0]),
+        best=float(centre + scale * level[best]),
+        best_step=float(steps[middle[best]]),
+        end=float(centre + scale * level[-1]),
         end_step=float(steps[-1]),
-        noise=point_noise * scale,
+        noise=noise_scale(z) * scale,
         level_noise=error * scale,
-        gain=gain * scale,
-        gain_sigma=_ratio(gain, sigma),
-        drop=drop * scale,
-        drop_sigma=_ratio(drop, sigma),
-        drop_interval=((drop - (1.96 + luck) * sigma) * scale, (drop + 1.96 * sigma) * scale),
-        recent=recent.change * scale,
-        n=n,
+        gain=float(gain) * scale,
+        gain_sigma=float(gain / sigma),
+        drop=float(drop) * scale,
+        drop_sigma=float(drop / sigma),
+        drop_interval=(float(drop - luck * error - 1.96 * sigma) * scale, float(drop + 1.96 * sigma) * scale),
+        recent=recent * scale,
+        n=len(values),
     )
 
 
 def _too_short(n: int) -> Trajectory:
-    nan = float("nan")
+    nan, endless = float("nan"), (-float("inf"), float("inf"))
     return Trajectory(
+        **dict.fromkeys(("start", "best", "best_step", "end", "end_step", "noise", "level_noise"), nan),
+        **dict.fromkeys(("gain", "gain_sigma", "drop", "drop_sigma", "recent"), nan),
         kind="too_short",
         phase="none",
-        start=nan,
-        best=nan,
-        best_step=nan,
-        end=nan,
-        end_step=nan,
-        noise=nan,
-        level_noise=nan,
-        gain=nan,
-        gain_sigma=0.0,
-        drop=nan,
-        drop_sigma=0.0,
-        drop_interval=(-np.inf, np.inf),
-        recent=nan,
+        drop_interval=endless,
         n=n,
     )
 
 
-def _kind(
-    level: np.ndarray, gain: float, drop: float, sigma: float, luck: float, recent: float, direction: int
-) -> Kind:
-    """The decision, on levels: did it rise, did it fall and stay down, does it still rise?"""
-    sure = (luck + 1.5) * sigma
-    rose = gain > sure or (direction > 0 and gain > 0)
-    fell = drop > sure or (direction < 0 and drop > 0)
-    if _swings(level, max(sure, 0.4 * float(np.ptp(level)))) >= 4:
-        return "oscillating"
-    if fell and rose and drop > IMMATERIAL * gain:
+def _kind(calm: np.ndarray, level: np.ndarray, middle: np.ndarray, sure: float) -> Kind:
+    """Did it rise, did it fall and stay down? ("rising" stands for "rose and did not fall".)
+
+    A move counts where it exceeds `sure`, or where a straight line says so: over the whole curve for the gain, from the
+    best on for the loss.
+    """
+    best = int(np.argmax(level))
+    end = level[-1]
+    if len(level) == len(calm) and level[best] - end < 3 * sure:
+        end = max(level[-2:])  # a single bad last evaluation is no fall, unless it is a huge one
+    gain, drop = level[best] - level[0], level[best] - end
+    slope = trend(calm, 0.99).direction
+    rose = gain > sure or (slope > 0 and gain > 0)
+    fell = drop > sure or (drop > sure / 2 and trend(calm[middle[best] :], 0.99).falling)
+    if rose and fell and drop > IMMATERIAL * gain:
         return "collapsed" if drop > COLLAPSE * gain else "peaked"
-    if fell and not rose:
-        return "declining"
-    if not rose:
-        return "flat"
-    return "rising" if recent > STILL_RISING * gain else "plateau"
+    if rose:
+        return "rising"
+    return "declining" if fell or slope < 0 else "flat"
 
 
 def _phase(kind: Kind, level: np.ndarray, sigma: float) -> Phase:
-    """How the last third's improvement compares with that of the two before."""
-    if kind == "plateau":
-        return "plateau"
+    """The last third's improvement beside the larger one of the two thirds before."""
     if kind != "rising":
-        return "none"
-    third = np.array_split(np.arange(len(level)), 3)
-    mark = [level[0], *(level[t].mean() for t in third[:-1]), level[-1]]
-    early, middle, late = np.diff([mark[0], (mark[1] + mark[2]) / 2, level[third[1][-1]], mark[-1]])
+        return "plateau" if kind == "plateau" else "none"
+    mark = [part.mean() for part in np.array_split(level, 4)]
+    early, middle, late = np.diff(mark)
     usual = max(early, middle, 0.0)
     if late > 1.5 * usual + sigma:
         return "accelerating"
-    return "slowing" if late < 0.5 * usual else "steady"
+    return "slowing" if late < 0.6 * usual else "steady"
 
 
 def _without_spikes(z: np.ndarray) -> np.ndarray:
-    """Points far from the median of their neighbours pulled in, so that one of them moves no level."""
-    if len(z) < 9:
+    """Isolated points far from the median of their neighbours replaced by it (Hampel's filter).
+
+    What happens in more than 2 % of the points is no spike: a rare success counts in the mean. The first two points stay,
+    for a run may leave its start at once and never return.
+    """
+    n = len(z)
+    if n < FEW:
         return z
     middle = running_median(z, 5)
-    limit = 4 * max(spread(z - middle), float(np.quantile(np.abs(z - middle), 0.95)) / 1.96)
-    return np.asarray(middle + np.clip(z - middle, -limit, limit))
+    away = np.abs(z - middle)
+    frequent = np.sort(away)[min(n - 3, int(0.98 * n))]
+    limit = 4 * max(spread(z - middle), float(frequent) / 2)
+    return np.where((away > limit) & (np.arange(n) > 1), middle, z)
 
 
-def _levels(z: np.ndarray, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Means of consecutive windows of at least 3 points (of single points below 9) and the step in their middle."""
+def _levels(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Means of consecutive windows (single points of a short curve) and the index in the middle of each."""
     n = len(z)
-    windows = n if n < 9 else min(WINDOWS, n // 3)
-    edges = np.linspace(0, n, windows + 1).astype(int)
+    width = 1 if n < WINDOWS else max(3, -(-n // WINDOWS))
+    edges = np.linspace(0, n, n // width + 1).astype(int)
     mean = np.add.reduceat(z, edges[:-1]) / np.diff(edges)
-    return np.asarray(mean), steps[(edges[:-1] + edges[1:] - 1) // 2]
+    return np.asarray(mean), (edges[:-1] + edges[1:] - 1) // 2
 
 
-def _level_error(z: np.ndarray, level: np.ndarray, noise: float, trust: bool) -> float:
-    """Standard error of a level: of the mean of its points, or what the levels wander by, whichever is larger."""
-    width = len(z) / len(level)
-    rho = autocorrelation(z - np.repeat(level, np.diff(np.linspace(0, len(z), len(level) + 1).astype(int))))
-    sampling = noise / float(np.sqrt(effective_size(max(1, round(width)), max(rho, 0.0))))
-    wander = 0.0 if trust or len(level) < 6 else spread(np.diff(level, 2)) / float(np.sqrt(6.0))
-    return float(max(sampling, wander, 1e-9))
+def _sampling_error(z: np.ndarray, level: np.ndarray, known: float | None) -> float:
+    """Standard error of a level as a mean of noisy, correlated points."""
+    sizes = np.diff(np.linspace(0, len(z), len(level) + 1).astype(int))
+    rho, step = 0.0, np.diff(z)
+    if len(level) < len(z):
+        rho = float(np.clip(autocorrelation(z - np.repeat(level, sizes), fitted=len(level)), 0.0, 0.9))
+        point = float(np.std(step)) / np.sqrt(2 * (1 - rho))
+    else:  # few points: the median, for one of their steps may be all that was learned
+        point = SD_PER_MAD * float(np.median(np.abs(step))) / np.sqrt(2.0)
+    point = point if known is None else known
+    return float(max(point / np.sqrt(effective_size(int(sizes.min()), rho)), 1e-9))
 
 
-def _known_noise(curve: Series | np.ndarray, sd: np.ndarray, scale: float) -> float:
-    values = curve.values if isinstance(curve, Series) else np.asarray(curve, float)
+def _wander(level: np.ndarray) -> float:
+    """sd of the levels about a smooth curve: what a score moves by from window to window without a lasting reason."""
+    return spread(np.diff(level, 2)) / float(np.sqrt(6.0)) if len(level) >= FEW else 0.0
+
+
+def _known_error(curve: Series | np.ndarray, sd: np.ndarray, scale: float) -> float:
+    """Root mean square of the known standard errors of the finite points, on the scale of the rescaled curve."""
+    values = np.asarray(curve.values if isinstance(curve, Series) else curve, float)
     known = np.asarray(sd, float)[np.isfinite(values)] / scale
     known = known[np.isfinite(known)]
     return float(np.sqrt(np.mean(known**2))) if len(known) else 0.0
 
 
+def _recent_change(level: np.ndarray, error: float) -> tuple[float, float]:
+    """Least-squares change over the last third of the levels (the last 3 where there are few), and its standard error."""
+    tail = level[-max(3, len(level) // 3) :]
+    x = np.arange(len(tail)) - (len(tail) - 1) / 2
+    span, power = len(tail) - 1, float(x @ x)
+    return float(x @ tail) / power * span, error * span / power**0.5
+
+
 def _swings(level: np.ndarray, size: float) -> int:
-    """Number of alternating moves of at least `size` (a zigzag)."""
-    low = high = float(level[0])
-    count, going = 0, 0
+    """Number of alternating moves of at least `size`, each from the extreme since the move before."""
+    low = high = level[0]
+    count = going = 0
     for value in level[1:]:
-        low, high = min(low, float(value)), max(high, float(value))
-        if going <= 0 and value - low >= size:
-            count, going, high = count + 1, 1, float(value)
-        elif going >= 0 and high - value >= size:
-            count, going, low = count + 1, -1, float(value)
-        if going > 0:
-            low = high
-        elif going < 0:
-            high = low
+        low, high = min(low, value), max(high, value)
+        if going != 1 and value - low >= size:
+            count, going, high = count + 1, 1, value
+        elif going != -1 and high - value >= size:
+            count, going, low = count + 1, -1, value
     return count
-
-
-def _ratio(value: float, error: float) -> float:
-    return value / error if error > 0 else 0.0
