@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # The CPU build of torch is installed first, so that nothing that depends on torch fetches another one.
 TORCH ?= torch==2.13.0
 
-.PHONY: demo test lint setup setup-test golden report-card coverage help
+.PHONY: demo test lint setup setup-test golden report-card coverage bench-readers fuzz help
 
 help:            ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -47,3 +47,9 @@ $(VENV)/.bench: $(VENV)/.test
 
 coverage: $(VENV)/.bench     ## share of each trainer's logged names that are understood
 	$(BIN)/python -m benchmarks.coverage
+
+bench-readers: $(VENV)/.bench ## reading speed beside the fastest libraries
+	$(BIN)/python -m benchmarks.readers
+
+fuzz: $(VENV)/.test          ## 1.2 million mutated files against the readers
+	$(BIN)/python -m tests.fuzz.run --executions 100000

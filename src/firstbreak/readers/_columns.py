@@ -45,8 +45,10 @@ class Columns:
 
     def add_records(self, records: Sequence[Mapping[str, Any]], index: np.ndarray) -> None:
         """Adds whole records, a column at a time; `index` has shape (len(records),)."""
-        for name in dict.fromkeys(name for keys in dict.fromkeys(map(tuple, records)) for name in keys):
-            self.add_column(name, [record.get(name) for record in records], index)
+        names = tuple(dict.fromkeys(name for keys in dict.fromkeys(map(tuple, records)) for name in keys))
+        rows = [tuple(r.values()) if tuple(r) == names else tuple(map(r.get, names)) for r in records]
+        for name, column in zip(names, zip(*rows, strict=True), strict=True):
+            self.add_column(name, column, index)
 
     def add_column(self, name: str, column: Sequence[Any], index: np.ndarray) -> None:
         """Adds one name's cells, whatever they hold; None is absent."""
@@ -57,8 +59,10 @@ class Columns:
             except OverflowError:  # an integer beyond 1e308
                 pass
             else:
-                present = slice(None) if _NONE not in types else np.array([value is not None for value in column])
-                self.extend(name, index[present], values[present])
+                if _NONE in types:
+                    present = np.array([value is not None for value in column])
+                    index, values = index[present], values[present]
+                self.extend(name, index, values)
                 return
         for at, value in zip(index, column, strict=True):
             self.add_object(name, at, value)
