@@ -8,6 +8,7 @@ import numpy as np
 
 from firstbreak.model import Interval, Series
 from firstbreak.stats.onset import first_sustained, onset
+from firstbreak.stats.trend import trend
 
 EARLY, LATE = 0.2, 0.25  #: parts of the run that are compared
 
@@ -25,15 +26,17 @@ class Growth:
         """Late over early level."""
         return self.late / self.early
 
-    def since(self) -> tuple[float, Interval]:
-        """The step from which it grows, and where that step lies.
+    def since(self) -> tuple[float, Interval] | None:
+        """The step from which it grows, and where that step lies; None where noise may be all there is.
 
-        A break in the logarithm, where a factor is a step. Growth that is as smooth as a healthy curve has none: then it
-        is the step half-way up, some time after the early level was measured.
+        A break in the logarithm, where a factor is a step. Growth that is as smooth as a healthy curve has none, but a
+        trend: then it is the step half-way up, some time after the early level was measured.
         """
         logarithm = replace(self.curve, values=np.log(self.curve.values))
         if began := onset(logarithm, direction=1, kinds=("level", "ramp")):
             return began.step, began.interval
+        if not trend(logarithm).rising:
+            return None
         half_way = float(np.sqrt(self.early * self.late))
         step = first_sustained(self.curve, lambda values: values >= half_way) or float(self.curve.steps[-1])
         return step, (min(step, float(self.curve.head(EARLY).steps[-1])), step)

@@ -43,3 +43,10 @@ def test_other_shapes_are_not_it(score: np.ndarray) -> None:
 @pytest.mark.parametrize("n", [1, 2, 8])
 def test_a_few_points_say_nothing(n: int) -> None:
     assert look(ID, run({"reward.mean": -np.arange(float(n))})).status is Status.NOT_MEASURED
+
+
+def test_a_first_evaluation_that_comes_late_is_not_the_start() -> None:
+    trained = np.where(np.arange(N) < 60, learning(N, 20, 290), 10) + noise(N, 3)
+    evaluated = np.where(np.arange(20) < 6, 290.0, 10.0) + noise(20, 3)
+    assert found(ID, run({"eval.reward": evaluated}))
+    assert silent(ID, run({"eval.reward": evaluated, "reward.mean": trained}))

@@ -47,3 +47,9 @@ def test_a_first_step_without_warm_up_is_forgiven() -> None:
 @pytest.mark.parametrize("values", [[2.0], [2.0, 2.0], [np.nan] * 9])
 def test_a_few_points_say_nothing(values: list[float]) -> None:
     assert look(ID, run({RATIO: values})).status is Status.NOT_MEASURED
+
+
+def test_a_trainer_that_sums_over_the_updates_is_understood() -> None:
+    ratios = 4 + noise(50, 0.02)
+    assert silent(ID, run({RATIO: ratios}, trainer="nemo_rl", config={"updates_per_batch": 4}))
+    assert found(ID, run({RATIO: ratios}, trainer="verl", config={"updates_per_batch": 4}))

@@ -39,3 +39,8 @@ def test_a_wait_without_the_step_is_no_share() -> None:
 @pytest.mark.parametrize("values", [[], [0.9], [0.9, 0.9], [np.nan] * 50])
 def test_a_few_waits_say_nothing(values: list[float]) -> None:
     assert look(ID, run({"time.wait_frac": values})).status is Status.NOT_MEASURED
+
+
+def test_a_wait_counted_since_the_start_is_no_share() -> None:
+    curves = {"time.wait_batch": 5.0 * np.arange(N), "time.step": [100.0] * N}
+    assert look(ID, run(curves)).status is Status.NOT_MEASURED

@@ -47,3 +47,8 @@ def test_both_times_are_needed() -> None:
 @pytest.mark.parametrize("values", [[9.0], [9.0, 9.0], [np.nan] * 50, [0.0] * 50])
 def test_a_few_points_say_nothing(values: list[float]) -> None:
     assert look(ID, run({"time.rollout": values, "time.step": values})).status is Status.NOT_MEASURED
+
+
+def test_a_rollout_that_overlaps_the_step_has_no_share() -> None:
+    curves = {"time.rollout": 150 + noise(N), "time.step": [100.0] * N}
+    assert look(ID, run(curves)).status is Status.NOT_MEASURED

@@ -1,4 +1,4 @@
-"""The first preference loss is not ln 2, where every logistic preference loss starts.
+"""The first preference loss is not ln 2, where it has to start.
 
 ## What it looks for
 The first logged loss of DPO with its logistic loss, against ln 2 = 0.6931. Before the first update the policy is its

@@ -1,4 +1,4 @@
-"""Prompts are cut at the prompt limit, so the policy answers questions it cannot read.
+"""Prompts are cut at the limit: the policy answers questions it cannot read.
 
 ## What it looks for
 The share of prompts that reach the prompt limit, on average over the second half of the run.

@@ -1,7 +1,8 @@
 """The policy only ever gets worse than it was at the start.
 
 ## What it looks for
-A score that falls from its first level, beyond noise and for good, and was never above it.
+A score that falls from its first level, beyond noise and for good, and was never above it. The first evaluation may
+come when much has been learned already, so a training reward that rose at first speaks against it.
 
 ## Why it matters
 A policy that does not learn stays at its first level. To get below it, the optimiser has to work, and in the wrong
@@ -32,19 +33,21 @@ from __future__ import annotations
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
 from firstbreak.stats.onset import onset
 from firstbreak.stats.shape import Trajectory
+from firstbreak.stats.shape import trajectory as shape_of
 from firstbreak.words import number
 
 
 def detect(
     score: Series,
     trajectory: Trajectory,
+    reward_mean: Series | None = None,
     *,
     min_points: int = 12,
     sure: float = 6.0,
 ) -> Finding | NotMeasured | None:
     if trajectory.n < min_points:
         return NotMeasured(f"{trajectory.n} scores are too few to see a decline (needs {min_points})")
-    if trajectory.kind != "declining":
+    if trajectory.kind != "declining" or (reward_mean is not None and shape_of(reward_mean).learned):
         return None
     began = onset(score, direction=-1, kinds=("level", "ramp"))
     first, last = float(score.steps[0]), trajectory.end_step

@@ -50,7 +50,7 @@ def detect(
     if len(eval_score) < min_points:
         return NotMeasured(f"{len(eval_score)} evaluations are too few to tell their noise (needs {min_points})")
     line = trend(eval_score)
-    if solved or not line.flat or shape_of(eval_score).kind != "flat" or line.noise == 0:
+    if solved or not line.flat or line.noise == 0 or shape_of(eval_score).learned:
         return None
     if reward_mean is None:
         return NotMeasured("no training reward is logged, so nothing says what gain the evaluation should show")

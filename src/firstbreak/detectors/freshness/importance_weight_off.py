@@ -34,15 +34,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured, Run, Series, Severity
 from firstbreak.stats.onset import first_sustained
 from firstbreak.words import number
 
 EXACT = 5e-3  #: rounding and nondeterministic kernels, with one step per batch
 CLOSE = 0.05  #: heavy tails of healthy updates, with several
+SUMMED = frozenset({"nemo_rl"})  #: trainers that log the sum over the updates of a step
 
 
 def detect(
+    run: Run,
     policy_ratio_mean: Series,
     config: Config,
     *,
@@ -52,9 +54,12 @@ def detect(
     ratios = policy_ratio_mean.finite
     if len(ratios) < min_points:
         return NotMeasured(f"{len(ratios)} ratios are too few (needs {min_points})")
-    single = config.number("updates_per_batch") == 1
+    updates = config.number("updates_per_batch")
+    single = updates == 1
     allowed = EXACT if single else CLOSE
     late = float(np.median(ratios.tail(0.5).values))
+    if run.trainer in SUMMED and updates and abs(late / updates - 1) <= allowed:
+        return None
     if abs(late - 1) <= allowed:
         return None
     onset = first_sustained(ratios, lambda values: np.abs(values - 1) > allowed)

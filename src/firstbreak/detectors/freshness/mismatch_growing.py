@@ -71,7 +71,9 @@ def detect(
     if not seen:
         return None
     worst, reading = max(seen, key=lambda pair: pair[0].times)
-    since, interval = worst.since()
+    if (began := worst.since()) is None:
+        return None
+    since, interval = began
     return Finding(
         message=(
             f"the distance between engine and trainer ({reading.series.name}) grew {number(worst.times)} times; compare a "

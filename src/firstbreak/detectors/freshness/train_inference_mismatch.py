@@ -1,4 +1,4 @@
-"""The inference engine and the trainer disagree about the probability of the same tokens.
+"""Inference engine and trainer disagree about the probability of a token.
 
 ## What it looks for
 The distance between the engine that generates and the trainer that updates, on the same tokens: divergence,
@@ -27,7 +27,7 @@ Then repeat with the engine in eager mode and full precision.
 
 ## References
 https://verl.readthedocs.io/en/latest/faq/faq.html
-https://verl.readthedocs.io/en/latest/algo/rollout_corr.html
+https://github.com/verl-project/verl/blob/main/docs/algo/rollout_corr.md
 https://arxiv.org/abs/2510.26788
 https://arxiv.org/abs/2510.11370
 """

@@ -59,12 +59,14 @@ def detect(
     return _heavy(norms.curve.tail(1 - WARM_UP), heavy, config)
 
 
-def _grown(norms: Growth, trajectory: Trajectory | None, ruin: float) -> Finding | Expected:
+def _grown(norms: Growth, trajectory: Trajectory | None, ruin: float) -> Finding | Expected | None:
     times = number(norms.times)
     if trajectory is not None and trajectory.learned and not trajectory.lost:
         return Expected(f"the gradient norm grew {times} times while the score rose: policy and returns sharpen")
+    if (began := norms.since()) is None:
+        return None
+    since, interval = began
     lost = trajectory is not None and trajectory.lost
-    since, interval = norms.since()
     return Finding(
         message=(
             f"the gradient norm grew {times} times, from {number(norms.early)} to {number(norms.late)}, and the score "

@@ -1,4 +1,4 @@
-"""The critic's loss or its values grow by orders of magnitude without a return to show for it.
+"""The critic's loss or values grow by orders of magnitude, the return does not.
 
 ## What it looks for
 The value loss and the size of the predicted values over the last quarter against their first fifth, on a logarithmic
@@ -67,7 +67,9 @@ def detect(
         return Expected(f"{name} grew {times} times with the returns: the score rose or is at its ceiling")
     if trajectory is not None and trajectory.kind == "flat" and trajectory.noise == 0:
         return NotMeasured(f"{name} grew, and a score that is always the same cannot say whether it should")
-    since, interval = worst.since()
+    if (began := worst.since()) is None:
+        return None
+    since, interval = began
     judged = trajectory is not None and trajectory.kind != "too_short"
     return Finding(
         message=(

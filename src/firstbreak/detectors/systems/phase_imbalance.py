@@ -51,6 +51,8 @@ def detect(
     if len(waits) < min_points:
         return NotMeasured(f"{len(waits)} waits are too few (needs {min_points})")
     level = against_past(waits, growth)
+    if level.now > 1:
+        return NotMeasured("the wait is longer than the step: it is counted over several steps or processes")
     if not level.grown and level.now < most:
         return None
     how = f"grew from {percent(level.before)} to" if level.grown else "is"

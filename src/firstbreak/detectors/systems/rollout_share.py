@@ -50,6 +50,8 @@ def detect(
     if len(shares) < min_points:
         return NotMeasured(f"{len(shares)} steps with both times are too few (needs {min_points})")
     level = against_past(shares, growth)
+    if level.now > 1:
+        return NotMeasured("the rollout takes longer than the step: the two overlap, or are counted differently")
     if not level.grown and level.now < most:
         return None
     how = f"grew from {percent(level.before)} to" if level.grown else "takes"

@@ -39,6 +39,7 @@ from firstbreak.stats.onset import onset
 from firstbreak.words import number, percent
 
 STRETCHES = 40
+NOTHING = 1e-9  #: seconds, or steps per second
 
 
 def detect(
@@ -94,7 +95,7 @@ def detect(
 
 def _clock(average: Series) -> Series:
     """The time so far at each point: the steps over their speed since the start."""
-    usable = (average.values > 0) & (average.steps > 0)
+    usable = (average.values > NOTHING) & (average.steps > 0)
     steps = average.steps[usable]
     return replace(average, steps=steps, values=steps / average.values[usable])
 
@@ -106,7 +107,7 @@ def _speed(clock: Series) -> Series:
     """
     edges = np.unique(np.linspace(0, max(len(clock) - 1, 0), STRETCHES + 1).astype(int))[: len(clock)]
     length, duration = np.diff(clock.steps[edges]), np.diff(clock.values[edges])
-    usable = (length > 0) & (duration > 0)  # a restart sets the clock back
+    usable = (length > 0) & (duration > NOTHING)  # a restart sets the clock back
     return replace(
         clock, name="throughput.sps", steps=clock.steps[edges[:-1]][usable], values=length[usable] / duration[usable]
     )

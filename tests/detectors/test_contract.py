@@ -1,0 +1,189 @@
+"""What every detector keeps, so that nobody has to remember it."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from firstbreak.engine.check import check
+from firstbreak.engine.registry import Detector, detectors, sections
+from firstbreak.hyperparameters import HYPERPARAMETERS
+from firstbreak.model import Config, Outcome, Run, Series, Status
+from firstbreak.signals import BY_PARAMETER
+from tests.detectors.look import look
+
+HEADINGS = [
+    "What it looks for",
+    "Why it matters",
+    "When it is a false alarm",
+    "Fix",
+    "Smallest experiment",
+    "References",
+]
+ALGORITHMS = [None, "grpo", "ppo", "dqn", "dpo"]
+#: every recorded signal that any detector asks for, with a member in the place of a family's `<x>`
+ASKED = sorted(
+    {
+        re.sub(r"<\w+>", "part", BY_PARAMETER[name].name)
+        for d in detectors().values()
+        for name in (*d.needs, *d.uses)
+        if name in BY_PARAMETER and name != "config"
+    }
+)
+EVERY = pytest.mark.parametrize("detector", list(detectors().values()), ids=lambda d: d.id)
+
+
+def made_of(values: Any, algorithm: str | None = None, **config: Any) -> Run:
+    """A run in which every signal is the same curve."""
+    array = np.asarray(values, float)
+    steps = np.arange(1, len(array) + 1, dtype=float)
+    curves = {name: Series(name=name, steps=steps, values=array) for name in ASKED}
+    return Run(path="a-run", algorithm=algorithm, series=curves, config=Config(values=config))
+
+
+# --- the page ---------------------------------------------------------------------------------------------------------
+
+
+@EVERY
+def test_the_page_has_every_heading_in_order_and_none_is_empty(detector: Detector) -> None:
+    page = sections(detector.doc)
+    assert list(page) == ["", *HEADINGS]
+    assert all(page[heading] for heading in HEADINGS)
+
+
+@EVERY
+def test_the_title_is_one_short_sentence(detector: Detector) -> None:
+    assert len(detector.title) < 80
+    assert detector.title.endswith(".")
+    assert sections(detector.doc)[""] == detector.title
+
+
+@EVERY
+def test_the_fix_is_a_list(detector: Detector) -> None:
+    lines = sections(detector.doc)["Fix"].splitlines()
+    assert lines[0].startswith("- ")
+    assert all(line.startswith(("- ", "  ")) for line in lines)
+
+
+@EVERY
+def test_references_are_links_and_nothing_else(detector: Detector) -> None:
+    lines = sections(detector.doc)["References"].splitlines()
+    assert all(re.fullmatch(r"https?://\S+", line) for line in lines)
+
+
+@EVERY
+def test_options_in_the_page_are_canonical_hyperparameters(detector: Detector) -> None:
+    assert set(re.findall(r"\{(\w+)\}", detector.doc)) <= HYPERPARAMETERS.keys()
+
+
+# --- the signature ----------------------------------------------------------------------------------------------------
+
+
+@EVERY
+def test_the_id_is_the_file_name(detector: Detector) -> None:
+    assert re.fullmatch(r"[a-z]+(-[a-z]+)*", detector.id)
+    assert detector.detect.__module__.endswith(f"detectors.{detector.link.value}.{detector.id.replace('-', '_')}")
+
+
+@EVERY
+def test_every_threshold_has_a_default(detector: Detector) -> None:
+    assert all(isinstance(value, int | float | tuple) for value in detector.thresholds.values())
+
+
+@EVERY
+def test_it_has_a_test(detector: Detector) -> None:
+    file = Path(__file__).parent / detector.link.value / f"test_{detector.id.replace('-', '_')}.py"
+    assert file.exists()
+
+
+# --- the answers ------------------------------------------------------------------------------------------------------
+
+
+@EVERY
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_an_empty_run_is_not_accused(detector: Detector, algorithm: str | None) -> None:
+    outcome = look(detector.id, Run(path="empty", algorithm=algorithm))
+    if detector.id == "score-missing":  # that nothing was recorded is what it says
+        assert outcome.status is Status.FOUND
+    else:
+        assert outcome.status in (Status.NOT_MEASURED, Status.NOT_APPLICABLE, Status.OK), outcome
+        assert outcome.note or outcome.status is Status.OK
+
+
+ODD = {
+    "no-point": [],
+    "one-point": [1.0],
+    "two-points": [1.0, 2.0],
+    "zeros": [0.0] * 60,
+    "ones": [1.0] * 60,
+    "nan": [math.nan] * 60,
+    "infinite": [math.inf] * 60,
+    "half-nan": [1.0, math.nan] * 30,
+    "huge": [1e300, -1e300] * 30,
+    "tiny": [5e-324, 1e-310] * 30,
+    "one-nan": [*np.linspace(0, 1, 59), math.nan],
+    "rising": list(np.linspace(0, 1, 60)),
+    "falling": list(np.linspace(1, -1, 60)),
+    "jump": [0.0] * 30 + [1e6] * 30,
+}
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("values", ODD.values(), ids=ODD)
+def test_odd_curves_crash_nothing(values: list[float], algorithm: str | None) -> None:
+    assert_well_formed(check(made_of(values, algorithm, updates_per_batch=1, max_staleness=2)))
+
+
+def assert_well_formed(outcomes: list[Outcome]) -> None:
+    crashed = [f"{o.detector}: {o.note}" for o in outcomes if o.status is Status.CRASHED]
+    assert not crashed
+    for outcome in outcomes:
+        finding = outcome.finding
+        if finding is None:
+            assert outcome.status is not Status.FOUND
+            continue
+        assert finding.message
+        assert finding.interval is None or finding.interval[0] <= finding.interval[1], outcome.detector
+        if finding.onset is not None and finding.interval is not None:
+            assert finding.interval[0] <= finding.onset <= finding.interval[1], outcome.detector
+
+
+values = st.floats(allow_nan=True, allow_infinity=True, width=64)
+ordinary = st.floats(-10, 10)
+lengths = st.integers(0, 60)
+
+
+@st.composite
+def curves(draw: st.DrawFn, name: str) -> Series:
+    n = draw(lengths)
+    steps = np.sort(draw(arrays.arrays(float, n, elements=st.floats(0, 1e6))))
+    return Series(
+        name=name, steps=steps, values=draw(arrays.arrays(float, n, elements=draw(st.sampled_from([values, ordinary]))))
+    )
+
+
+@st.composite
+def runs(draw: st.DrawFn) -> Run:
+    names = draw(st.lists(st.sampled_from(ASKED), unique=True, max_size=12))
+    options = st.one_of(st.none(), st.booleans(), st.integers(-1, 4096), st.floats(), st.text(max_size=5))
+    config = draw(st.dictionaries(st.sampled_from(sorted(HYPERPARAMETERS)), options, max_size=8))
+    return Run(
+        path="a-run",
+        algorithm=draw(st.sampled_from(ALGORITHMS)),
+        series={name: draw(curves(name)) for name in names},
+        config=Config(values=config),
+    )
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(runs())
+def test_no_recording_crashes_a_detector(run: Run) -> None:
+    assert_well_formed(check(run))
