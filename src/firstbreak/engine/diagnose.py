@@ -103,7 +103,7 @@ def _is_blind(link: Link, outcomes: Sequence[Outcome]) -> bool:
 def best_checkpoint(run: Run, inputs: Inputs) -> BestCheckpoint | None:
     """Where the score was best (smoothed, so that one lucky evaluation does not win), and the nearest saved model."""
     score, shape = inputs.get("score"), inputs.get("trajectory")
-    if score is None or shape is None or shape.best_step is None:
+    if score is None or shape is None or not np.isfinite(shape.best_step):
         return None
     near = min(run.checkpoints, key=lambda c: abs(c.step - shape.best_step), default=None)
     return BestCheckpoint(

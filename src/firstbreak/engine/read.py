@@ -197,10 +197,12 @@ def _relative(path: Path, base: Path) -> str:
 
 
 def _merge_config(recordings: Iterable[tuple[Path, Recording]]) -> dict[str, Any]:
+    """Options of all files, the first that says something wins: None and -1 are "not set" in every trainer's dump."""
     merged: dict[str, Any] = {}
     for _, recording in recordings:
         for key, value in recording.config.items():
-            merged.setdefault(key, value)
+            if merged.get(key) in (None, -1):
+                merged[key] = value
     return merged
 
 

@@ -31,7 +31,7 @@ def test_a_training_reward_swings_with_its_batches() -> None:
 
 
 def test_without_the_spread_of_the_episodes_more_is_asked_for() -> None:
-    wobbling = learning(80, 0, 100) + noise(80, 30, 5)
+    wobbling = learning(80, 0, 100) + noise(80, 45, 5)
     known = {"eval.reward.std": [10.0] * 80, "eval.reward.count": [10.0] * 80}
     assert found(ID, run({"eval.reward": wobbling, **known})).severity is Severity.WARNING
     assert silent(ID, run({"eval.reward": wobbling}))
