@@ -153,11 +153,11 @@ def train(settings: Settings, out: Path) -> float:
 
 
 def true_score(model: Any, settings: Settings, episodes: int = 20) -> float:
-    """Mean return of the greedy policy in the environment itself, without a wrapper of the training or evaluation."""
+    """Mean return of the greedy policy in the environment that the evaluation sees, over more episodes."""
     from stable_baselines3.common.env_util import make_vec_env
     from stable_baselines3.common.evaluation import evaluate_policy
 
-    env = make_vec_env(settings.env, 1, seed=settings.seed + 20_000)
+    env = make_vec_env(_wrapped(settings.env, settings.eval_wrappers), 1, seed=settings.seed + 20_000)
     returns, _ = evaluate_policy(model, env, n_eval_episodes=episodes)
     env.close()
     return float(returns)  # type: ignore[arg-type]
@@ -177,15 +177,35 @@ def _wrapped(env_id: str, wrappers: list[Callable[[Any], Any]]) -> Callable[[], 
     return make
 
 
-def tamper(settings: Settings, onset: int, **changes: Callable[[Any], Any]) -> None:
-    """Change what the training environments return or are told, from environment step `onset` on (see `Tampered`)."""
+def tamper(
+    settings: Settings, onset: int, changes: Callable[[], dict[str, Callable[[Any], Any]]], *, evaluation: bool = False
+) -> None:
+    """Change what the training environments do, from environment step `onset` on; `changes` is called once for each.
+
+    With `evaluation`, the same happens to the environments of the evaluation, from the same moment on. See `Tampered`
+    for what can be changed.
+    """
+    clock = {"steps": 0}
+
+    def started() -> bool:
+        return clock["steps"] >= onset
+
+    def tick() -> None:
+        clock["steps"] += 1
 
     def wrap(env: Any) -> Any:
         from firstbreak.lab.classic.wrappers import Tampered
 
-        return Tampered(env, onset // settings.n_envs, **changes)
+        return Tampered(env, started, tick, **changes())
+
+    def wrap_evaluation(env: Any) -> Any:
+        from firstbreak.lab.classic.wrappers import Tampered
+
+        return Tampered(env, started, lambda: None, **changes())
 
     settings.wrappers.append(wrap)
+    if evaluation:
+        settings.eval_wrappers.append(wrap_evaluation)
 
 
 def schedule(value: Any) -> Callable[[float], float]:

@@ -16,32 +16,41 @@ def unchanged(value: Any) -> Any:
 
 
 class Tampered(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """An environment whose actions, observations or rewards are changed from its step `onset` on."""
+    """An environment that changes once `started()` is true.
+
+    `world` is called with the bare environment before each step, `action` with what the agent chose; `observation`,
+    `reward` and `end` (a pair: terminated, truncated) with what the environment returned.
+    """
 
     def __init__(
         self,
         env: gymnasium.Env[Any, Any],
-        onset: int = 0,
+        started: Callable[[], bool],
+        tick: Callable[[], None],
         *,
+        world: Change = unchanged,
         action: Change = unchanged,
         observation: Change = unchanged,
         reward: Change = unchanged,
+        end: Change = unchanged,
     ) -> None:
         super().__init__(env)
-        self.onset, self.taken = onset, 0
-        self._changes = {"action": action, "observation": observation, "reward": reward}
+        self.started, self.tick = started, tick
+        self.changes = {"world": world, "action": action, "observation": observation, "reward": reward, "end": end}
 
-    def _change(self, what: str, value: Any) -> Any:
-        return self._changes[what](value) if self.taken >= self.onset else value
+    def _changed(self, what: str, value: Any) -> Any:
+        return self.changes[what](value) if self.started() else value
 
     def reset(self, **options: Any) -> tuple[Any, dict[str, Any]]:
         """Start an episode."""
         observation, info = self.env.reset(**options)
-        return self._change("observation", observation), info
+        return self._changed("observation", observation), info
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
-        """Take one step, tampered with from the onset on."""
-        observation, reward, terminated, truncated, info = self.env.step(self._change("action", action))
-        observation, reward = self._change("observation", observation), self._change("reward", reward)
-        self.taken += 1
+        """Take one step."""
+        self._changed("world", self.env.unwrapped)
+        observation, reward, *end, info = self.env.step(self._changed("action", action))
+        terminated, truncated = self._changed("end", tuple(end))
+        observation, reward = self._changed("observation", observation), self._changed("reward", reward)
+        self.tick()
         return observation, reward, terminated, truncated, info

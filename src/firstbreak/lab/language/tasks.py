@@ -23,6 +23,7 @@ class Problem:
 
     prompt: str
     answer: str
+    min_filler: int = 0  #: dots that must stand before the answer: work that has to be shown
 
 
 @dataclass(frozen=True)
@@ -65,8 +66,9 @@ def answer_of(completion: str) -> str:
 
 
 def accuracy(problem: Problem, completion: str) -> float:
-    """1 for filler followed by exactly the right answer, else 0."""
-    return float(answer_of(completion) == problem.answer)
+    """1 for enough filler followed by exactly the right answer, else 0."""
+    answer = answer_of(completion)
+    return float(answer == problem.answer and len(completion) - len(answer) >= problem.min_filler)
 
 
 def well_formed(problem: Problem, completion: str) -> float:
@@ -102,14 +104,14 @@ def reverse(n: int = 5, max_filler: int = 0) -> Task:
     return Task("reverse", make, max_filler)
 
 
-def add(max_filler: int = 4) -> Task:
+def add(max_filler: int = 4, min_filler: int = 0) -> Task:
     """Add two numbers of two digits, the last digit first: `58+67=` -> `521`."""
 
     def make(rng: random.Random) -> Problem:
         a, b = rng.randint(10, 99), rng.randint(10, 99)
-        return Problem(f"{a}+{b}=", f"{a + b:03d}"[::-1])
+        return Problem(f"{a}+{b}=", f"{a + b:03d}"[::-1], min_filler)
 
-    return Task("add", make, max_filler)
+    return Task(f"add{min_filler or ''}", make, max_filler)
 
 
 def tag(n: int = 4) -> Task:

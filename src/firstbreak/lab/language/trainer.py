@@ -199,24 +199,24 @@ class Trainer:
     def _log_rollout(self, batch: Batch) -> None:
         s, log = self.settings, self.log
         mask, lengths = batch.mask, batch.mask.sum(1)
-        correct = torch.tensor([bool(accuracy(p, c)) for p, c in zip(batch.problems, batch.completions, strict=True)])
         grouped = batch.rewards.view(-1, s.n_samples)
         log.scalar("rollout/reward", torch.cat(self.workers.finished_rewards).mean())
         log.scalar("filter.prompts", self.workers.finished_groups)
         log.stat("ppo_actor/task_reward", batch.rewards)
         for name, values in batch.components.items():
             log.scalar(f"reward.component.{name}.mean", values.mean())
-        log.scalar("reward.accuracy", share(correct))
         log.scalar("reward.group_std", grouped.std(1).mean())
         log.scalar("reward.zero_std_frac", share(grouped.amax(1) == grouped.amin(1)))
         log.stat("ppo_actor/seq_len", lengths + batch.prompt_length)
         log.scalar("length.mean", lengths.float().mean())
         log.scalar("ppo_actor/no_eos_ratios/avg", share(lengths == s.max_new_tokens))
-        if correct.any() and not correct.all():
-            log.scalar("length.correct.mean", lengths[correct].float().mean())
-            log.scalar("length.incorrect.mean", lengths[~correct].float().mean())
-        distinct = [len(set(batch.completions[i : i + s.n_samples])) for i in range(0, len(correct), s.n_samples)]
-        log.scalar("diversity.unique", sum(distinct) / len(correct))
+        rewarded = batch.rewards > 0
+        if rewarded.any() and not rewarded.all():
+            log.scalar("ppo_actor/correct_seq_len/avg", (lengths[rewarded] + batch.prompt_length).float().mean())
+            log.scalar("ppo_actor/incorrect_seq_len/avg", (lengths[~rewarded] + batch.prompt_length).float().mean())
+        texts = batch.completions
+        distinct = [len(set(texts[i : i + s.n_samples])) for i in range(0, len(texts), s.n_samples)]
+        log.scalar("diversity.unique", sum(distinct) / len(texts))
         staleness = self.version - batch.versions[mask]
         log.scalar("ppo_actor/update/version_stats/sample_staleness_theta_avg", staleness.float().mean())
         log.scalar("ppo_actor/update/version_stats/sample_staleness_theta_max", staleness.max())

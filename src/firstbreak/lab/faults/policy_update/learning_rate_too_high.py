@@ -9,21 +9,44 @@ from __future__ import annotations
 
 from typing import Any
 
-from firstbreak.lab import classic
+from firstbreak.lab import classic, language, trl
 
-CAUSE = "learning_rate_too_high"
-ONSET = 0.45  #: of the run
-SEVERITIES = {"classic/ppo-cartpole": (10.0, 30.0, 100.0, 300.0)}  #: the rate is multiplied by this
+CAUSE = "step-size-too-large"
+ONSET = 0.45
+SEVERITIES = {
+    "classic/ppo-cartpole": (10.0, 30.0, 100.0, 300.0),
+    "classic/dqn-cartpole": (10.0, 100.0),
+    "language/grpo-sort": (3.0, 10.0, 30.0),
+    "language/ppo-sort": (3.0, 10.0, 30.0),
+    "trl/grpo-sort": (10.0, 30.0),
+}  #: the rate is multiplied by this
 
 
 def inject(settings: Any, severity: float, onset: int) -> None:
-    """Multiply the learning rate by `severity` from step `onset` on."""
+    """Multiply the learning rate by `severity`."""
     match settings:
         case classic.Settings():
-            options = settings.hyperparameters
-            planned, settings.recorded["learning_rate"] = (
-                classic.schedule(options["learning_rate"]),
-                options["learning_rate"],
+            planned = settings.hyperparameters["learning_rate"]
+            settings.recorded["learning_rate"] = planned
+            rate, last_healthy = classic.schedule(planned), 1 - onset / settings.steps
+            settings.hyperparameters["learning_rate"] = lambda left: (
+                rate(left) * (severity if left <= last_healthy else 1.0)
             )
-            last_healthy = 1 - onset / settings.total_timesteps
-            options["learning_rate"] = lambda left: planned(left) * (severity if left <= last_healthy else 1.0)
+        case language.Settings():
+            settings.change(onset, lr=settings.lr * severity)
+        case trl.Settings():
+
+            def operate(trainer: Any) -> None:
+                from transformers import TrainerCallback
+
+                class Jump(TrainerCallback):  # type: ignore[misc]
+                    def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+                        if state.global_step + 1 == onset:
+                            scheduler = trainer.lr_scheduler
+                            scheduler.base_lrs = [severity * rate for rate in scheduler.base_lrs]
+                            for group in trainer.optimizer.param_groups:
+                                group["lr"] *= severity
+
+                trainer.add_callback(Jump())
+
+            settings.surgery.append(operate)

@@ -22,4 +22,4 @@ SEVERITIES = {
 
 def inject(settings: Any, severity: float, onset: int) -> None:
     """Multiply every reward by `severity`."""
-    classic.tamper(settings, onset, reward=lambda reward: severity * reward)
+    classic.tamper(settings, onset, lambda: {"reward": lambda reward: severity * reward})

@@ -31,7 +31,7 @@ def inject(settings: Any, severity: float, onset: int) -> None:
 
     match settings:
         case classic.Settings():
-            classic.tamper(settings, onset, reward=lambda reward: sign() * reward)
+            classic.tamper(settings, onset, lambda: {"reward": lambda reward: sign() * reward})
         case language.Settings():
 
             def operate(trainer: Any) -> None:

@@ -1,0 +1,42 @@
+"""Training sees a sliver of the problems: no shuffling, a filter too strict, the head of a data set.
+
+Chain: training reward rises fast to its maximum -> groups become equal -> the held-out score stalls or falls.
+Healthy look-alike: an easy task, where the held-out score rises as well.
+Source: the debugging guide's data checks; volcengine/verl issues on data order.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from firstbreak.lab import language
+from firstbreak.lab.language.tasks import Problem
+
+CAUSE = "prompts-too-narrow"
+ONSET = 0.0
+SEVERITIES = {
+    "language/grpo-sort": (4, 3, 2),
+    "language/grpo-reverse": (4, 3, 2),
+}  #: different digits that occur in the training problems
+
+
+def inject(settings: Any, severity: float, onset: int) -> None:
+    """Draw only problems that are written with the first `severity` digits."""
+    allowed = set("0123456789"[: int(severity)])
+
+    def operate(trainer: Any) -> None:
+        drawn = trainer.workers.draw
+        make = settings.task.make
+
+        def narrow(rng: random.Random, n: int) -> list[Problem]:
+            problems: list[Problem] = []
+            while len(problems) < n:
+                problem = make(rng)
+                if set(problem.answer) <= allowed:
+                    problems.append(problem)
+            return problems
+
+        trainer.workers.draw = language.from_step(trainer, onset, drawn, narrow)
+
+    settings.surgery.append(operate)

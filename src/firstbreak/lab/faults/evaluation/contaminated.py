@@ -1,0 +1,37 @@
+"""The evaluation's problems are among the training's.
+
+Chain: the score follows the training reward without a gap -> on fresh problems it would be lower.
+Healthy look-alike: good generalisation: then fresh problems score the same.
+Source: arXiv:2507.10532; arXiv:2509.21882.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from firstbreak.lab import language
+from firstbreak.lab.language.tasks import Problem
+
+CAUSE = "evaluation-contaminated"
+ONSET = 0.0
+SEVERITIES = {
+    "language/grpo-sort": (0.3, 1.0),
+    "language/grpo-add": (0.3, 1.0),
+}  #: share of the training prompts that come from the evaluation
+
+
+def inject(settings: Any, severity: float, onset: int) -> None:
+    """Replace a random share `severity` of the training problems by some of the evaluation's."""
+
+    def operate(trainer: Any) -> None:
+        clean = trainer.workers.draw
+
+        def leaked(rng: random.Random, n: int) -> list[Problem]:
+            leak = trainer.eval_problems[:32]
+            return [rng.choice(leak) if rng.random() < severity else problem for problem in clean(rng, n)]
+
+        trainer.workers.draw = language.from_step(trainer, onset, clean, leaked)
+
+    settings.eval_problems = 32
+    settings.surgery.append(operate)

@@ -1,0 +1,38 @@
+"""Weights are kept in so few bits that small updates are lost when they are stored.
+
+Chain: gradients are ordinary -> the stored weights change little or in coarse jumps -> the policy drifts at random
+among the values that can be represented -> reward stalls or erodes.
+Healthy look-alike: a learning rate that is too low: then nothing jumps.
+Source: arXiv:2510.26788; AReaL's note on Adam in bfloat16.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from firstbreak.lab import language
+
+CAUSE = "updates-rounded-away"
+ONSET = 0.2
+SEVERITIES = {"language/grpo-sort": (7, 5, 3), "language/grpo-add": (7, 5, 3)}  #: bits of the mantissa; bfloat16 has 7
+
+
+def inject(settings: Any, severity: float, onset: int) -> None:
+    """Round the policy's weights to `severity` bits of mantissa after every step."""
+
+    def operate(trainer: Any) -> None:
+        import torch
+
+        exact = trainer.sync_weights
+
+        def rounded(policy: Any, version: int) -> None:
+            with torch.no_grad():
+                for tensor in policy.parameters():
+                    mantissa, exponent = torch.frexp(tensor)
+                    scale = 2.0 ** (severity + 1)
+                    tensor.copy_(torch.ldexp((mantissa * scale).round() / scale, exponent))
+            exact(policy, version)
+
+        trainer.sync_weights = language.from_step(trainer, onset, exact, rounded)
+
+    settings.surgery.append(operate)
