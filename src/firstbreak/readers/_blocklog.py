@@ -60,6 +60,19 @@ class BlockLog:
             start, at = start + _BLOCK, 0
         self.unfinished = size - self.offset
 
+    def damage(self) -> list[str]:
+        """What was lost, in the words of Recording.damage."""
+        if not self.bad:
+            return []
+        places = ", ".join(map(str, self.bad[:5])) + (", ..." if len(self.bad) > 5 else "")
+        return [f"byte {places}: left out {len(self.bad)} damaged records; copy the file again from its machine"]
+
+    def notes(self) -> list[str]:
+        """What is not whole yet, in the words of Recording.notes."""
+        if not self.unfinished:
+            return []
+        return [f"the last {self.unfinished} bytes are an unfinished record (still being written, or cut off)"]
+
 
 def _end(block: bytes, at: int) -> int:
     """Where the chunk at `at` says that it ends."""

@@ -62,6 +62,11 @@ def submessages(data: bytes, span: slice, number: int) -> Iterator[slice]:
     return (value for n, value in fields(data, span.start, span.stop) if n == number and isinstance(value, slice))
 
 
+def first_int(data: bytes, span: slice, number: int = 1) -> int:
+    """The first integer field `number` of the message in `span`; zero is left out on the wire."""
+    return next((v for n, v in fields(data, span.start, span.stop) if n == number and isinstance(v, int)), 0)
+
+
 def text(data: bytes, span: slice) -> str:
     """A string field; bytes that are not UTF-8 become U+FFFD."""
     return data[span].decode("utf-8", "replace")

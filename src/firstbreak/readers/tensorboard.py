@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import orjson
 
 from firstbreak.readers import Curve, Recording, Unreadable
-from firstbreak.readers._columns import leaves
 from firstbreak.readers._crc32c import crc32c
-from firstbreak.readers._literal import parse
+from firstbreak.readers._json import loads
+from firstbreak.readers._options import flat
+from firstbreak.readers._options import value as option
 from firstbreak.readers._protobuf import Malformed, fields, signed, submessages, text, varint
 from firstbreak.readers._tail import Cursor, fingerprint, open_file, still_holds
 from firstbreak.readers._tfrecord import Batch, Records, every
@@ -197,11 +197,11 @@ def _hparams(data: bytes, span: slice) -> Iterator[tuple[str, Any]]:
         for entry in submessages(data, session, 1):
             name = "".join(text(data, key) for key in submessages(data, entry, 1))
             for value in submessages(data, entry, 2):
-                for kind, option in fields(data, value.start, value.stop):
-                    if isinstance(option, int):
-                        yield name, bool(option) if kind == 4 else None
+                for kind, content in fields(data, value.start, value.stop):
+                    if isinstance(content, int):
+                        yield name, bool(content) if kind == 4 else None
                     elif kind in (2, 3):
-                        yield name, _decode(data[option], "<f8") if kind == 2 else text(data, option)
+                        yield name, _decode(data[content], "<f8") if kind == 2 else text(data, content)
 
 
 def _packed(data: bytes, span: slice) -> Iterator[int]:
@@ -467,16 +467,15 @@ def _where(curve: Curve, keep: np.ndarray) -> Curve:
 
 def _config_in_text(tag: str, content: str) -> Mapping[str, Any]:
     """The options in a text: a JSON object (transformers) or a markdown table of names and values (CleanRL)."""
-    options = _json_options(content) if content.lstrip().startswith("{") else _table_options(content)
-    return {name if tag in _CONFIG_TAGS else f"{tag}.{name}": value for name, value in options}
+    options = _json_options(content) if content.lstrip().startswith("{") else dict(_table_options(content))
+    return {name if tag in _CONFIG_TAGS else f"{tag}.{name}": value for name, value in options.items()}
 
 
-def _json_options(content: str) -> Iterator[tuple[str, Any]]:
+def _json_options(content: str) -> dict[str, Any]:
     try:
-        tree = orjson.loads(content)
+        return flat(loads(content))
     except ValueError:
-        return iter(())
-    return leaves(tree, ".")
+        return {}
 
 
 def _table_options(content: str) -> Iterator[tuple[str, Any]]:
@@ -486,12 +485,4 @@ def _table_options(content: str) -> Iterator[tuple[str, Any]]:
     for row in rows[2:]:
         name, _, value = row.removeprefix("|").partition("|")
         if name.strip():
-            yield name.strip(), _plain_value(value.strip().removesuffix("|").strip())
-
-
-def _plain_value(written: str) -> Any:
-    """What `str()` of a Python value was; a string stays one."""
-    try:
-        return parse(written)
-    except ValueError:
-        return written
+            yield name.strip(), option(value.strip().removesuffix("|").strip())

@@ -17,7 +17,8 @@ from firstbreak.readers import Curve, Recording, Unreadable
 from firstbreak.readers._blocklog import FILE_HEADER, BlockLog
 from firstbreak.readers._columns import Columns, leaves
 from firstbreak.readers._json import loads
-from firstbreak.readers._protobuf import Malformed, fields, submessages, text
+from firstbreak.readers._options import flat
+from firstbreak.readers._protobuf import Malformed, fields, first_int, submessages, text
 from firstbreak.readers._tail import Cursor, fingerprint, open_file, still_holds
 
 DESCRIPTION = "Weights & Biases run file (run-<id>.wandb, offline or synced)"
@@ -53,8 +54,8 @@ def read(path: Path, resume: Any = None) -> Recording:
         curves=with_times(curves, "_timestamp"),
         config={**run.columns.constants(), **run.config},
         order=run.start_time,
-        damage=_damage(log, run),
-        notes=[*run.columns.notes(), *_notes(log, run)],
+        damage=[*log.damage(), *run.damage()],
+        notes=[*log.notes(), *run.notes()],
         resume=position,
         replaces=resume is not None and cursor is None,
     )
@@ -71,27 +72,6 @@ def with_times(curves: dict[str, Curve], clock: str) -> dict[str, Curve]:
     return curves
 
 
-def _damage(log: BlockLog, run: _Run) -> list[str]:
-    damage = []
-    if log.bad:
-        places = ", ".join(map(str, log.bad[:5])) + (", ..." if len(log.bad) > 5 else "")
-        damage.append(f"byte {places}: left out {len(log.bad)} damaged records; copy the file again from its machine")
-    if run.malformed:
-        damage.append(f"left out {run.malformed} values or records that are no wandb records; upgrade firstbreak")
-    return damage
-
-
-def _notes(log: BlockLog, run: _Run) -> list[str]:
-    notes = []
-    if log.unfinished:
-        notes.append(f"the last {log.unfinished} bytes are an unfinished record (still being written, or cut off)")
-    if run.exit_code is None:
-        notes.append("no exit record: the run is still going on, or was killed")
-    elif run.exit_code:
-        notes.append(f"the run ended with exit code {run.exit_code}")
-    return notes
-
-
 class _Run:
     """Records in, columns and config out."""
 
@@ -100,8 +80,8 @@ class _Run:
         self.columns = Columns()
         self.config: dict[str, Any] = {}
         self.start_time = 0.0
-        self.exit_code: int | None = None
-        self.malformed = 0
+        self._exit_code: int | None = None
+        self._malformed = 0
         self._cells: dict[str, _Cells] = {}
         self._heads: dict[bytes, _Cells] = {}  #: by an item's bytes before its value
         self._steps = self._cells_of("_step")
@@ -120,15 +100,28 @@ class _Run:
                 elif number == _RUN:
                     self._take_run(record, value)
                 elif number == _EXIT:
-                    self.exit_code = _first_int(record, value)
+                    self._exit_code = first_int(record, value)
         except Malformed:
-            self.malformed += 1
+            self._malformed += 1
+
+    def damage(self) -> list[str]:
+        """What was no wandb record."""
+        return [f"left out {self._malformed} records or options that wandb does not write"] if self._malformed else []
+
+    def notes(self) -> list[str]:
+        """What was left out because it is no number, and how the run ended."""
+        notes = self.columns.notes()
+        if self._exit_code is None:
+            notes.append("no exit record: the run is still going on, or was killed")
+        elif self._exit_code:
+            notes.append(f"the run ended with exit code {self._exit_code}")
+        return notes
 
     def _take_run(self, data: bytes, span: slice) -> None:
         for config in submessages(data, span, 4):
             self._take_config(data, config)
         for timestamp in submessages(data, span, 17):
-            self.start_time = float(_first_int(data, timestamp))
+            self.start_time = float(first_int(data, timestamp))
 
     def _take_config(self, data: bytes, span: slice) -> None:
         for item in submessages(data, span, 1):
@@ -136,12 +129,12 @@ class _Run:
             try:
                 option = loads(value)
             except ValueError:
-                self.malformed += 1
+                self._malformed += 1
                 continue
             if not isinstance(option, dict):
                 self.config[name] = option
             elif name != "_wandb":  # its own bookkeeping
-                self.config.update((f"{name}.{key}", leaf) for key, leaf in leaves(option, "."))
+                self.config.update(flat({name: option}))
 
     def _take_row(self, data: bytes, span: slice) -> None:
         row = self.rows
@@ -152,7 +145,7 @@ class _Run:
             if number == 1:
                 self._take_item(data, value, row)
             elif number == 2 and row not in self._steps.rows[-1:]:
-                self._steps.add(row, b"%d" % _first_int(data, value))
+                self._steps.add(row, b"%d" % first_int(data, value))
         if self.rows - self._flushed_at == _FLUSH_ROWS:
             self.flush()
 
@@ -193,13 +186,11 @@ class _Run:
             self.columns.add_column(name, values, rows)
             return
         for row, value in zip(rows, values, strict=True):
-            if not isinstance(value, dict):
-                self.columns.add_object(name, row, value)
-            elif "_type" in value:
-                self.columns.not_numbers.add(name)
-            else:  # written by a client that did not flatten it
+            if isinstance(value, dict) and "_type" not in value:  # written by a client that did not flatten it
                 for key, leaf in leaves(value, "."):
                     self.columns.add_object(f"{name}.{key}", row, leaf)
+            else:
+                self.columns.add_object(name, row, value)
 
 
 class _Cells:
@@ -229,11 +220,6 @@ def _value(written: bytes) -> Any:
         return loads(written)
     except ValueError:
         return None
-
-
-def _first_int(data: bytes, span: slice) -> int:
-    """Field 1 of a message that holds one number (or that begins with seconds); zero is left out on the wire."""
-    return next((v for n, v in fields(data, span.start, span.stop) if n == 1 and isinstance(v, int)), 0)
 
 
 def _item(data: bytes, span: slice) -> tuple[str, bytes]:

@@ -1,0 +1,116 @@
+"""SQLite databases that loggers write: opened read-only while the writer lives, one run chosen out of several."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+from firstbreak.readers import Unreadable
+
+MAGIC = b"SQLite format 3\0"
+_TIMEOUT = 10.0  # seconds to wait for a writer that holds the lock
+_MAX_CELL = 1 << 26  # bytes; a larger value is an attack or a blob, never a row of metrics
+_LISTED = 8
+
+
+def split(path: Path) -> tuple[Path, str | None]:
+    """`runs.db#name` as the file and the name of one of its runs; None where no run is named."""
+    if path.exists() or "#" not in path.name:
+        return path, None
+    file, _, run = str(path).partition("#")
+    return Path(file), run
+
+
+@contextmanager
+def database(path: Path, *tables: str) -> Iterator[sqlite3.Connection]:
+    """A read-only connection to a database with these tables. Whatever SQLite objects to becomes Unreadable."""
+    if not path.is_file():
+        raise Unreadable(path, "is no file", "check the path")
+    with tempfile.TemporaryDirectory(prefix="firstbreak-") as scratch:
+        try:
+            with closing(_connect(path, Path(scratch))) as connection:
+                for table in tables:
+                    if not columns(connection, table):
+                        raise Unreadable(path, f"has no table {table!r}", "give a tracking database")
+                yield connection
+        except sqlite3.Error as error:
+            locked = "locked" in str(error) or "busy" in str(error)
+            remedy = "try again when its writer is done" if locked else "copy it again, together with its -wal file"
+            raise Unreadable(path, f"is a database that cannot be read ({error})", remedy) from None
+
+
+def _connect(path: Path, scratch: Path) -> sqlite3.Connection:
+    """Opens the file where it lies; where its folder cannot be written to, which a WAL needs, opens a copy."""
+    try:
+        return _opened(path)
+    except sqlite3.OperationalError:
+        wal = path.with_name(path.name + "-wal")
+        if not wal.exists():
+            raise
+        for part in (path, wal):
+            shutil.copy(part, scratch / part.name)
+        return _opened(scratch / path.name)
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=_TIMEOUT)
+    connection.text_factory = lambda data: data.decode("utf-8", "replace")
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MAX_CELL)
+    connection.execute("PRAGMA trusted_schema = OFF")
+    connection.execute("SELECT name FROM sqlite_master LIMIT 1")  # the first statement that touches the file
+    return connection
+
+
+def batches(rows: sqlite3.Cursor, size: int, damage: list[str]) -> Iterator[list[Any]]:
+    """The rows, `size` at a time, up to where the database is damaged."""
+    try:
+        while batch := rows.fetchmany(size):
+            yield batch
+    except sqlite3.DatabaseError as error:
+        damage.append(
+            f"the database is damaged, rows behind that place are lost ({error}); copy it again with its -wal"
+        )
+
+
+def has_tables(path: Path, head: bytes, *tables: str) -> bool:
+    """Whether the file is a database with these tables. Never raises."""
+    if not head.startswith(MAGIC):
+        return False
+    try:
+        with database(path, *tables):
+            return True
+    except Unreadable:
+        return False
+
+
+def columns(connection: sqlite3.Connection, table: str) -> set[str]:
+    """The columns of a table; none where it does not exist, or is a view, which could compute anything."""
+    found = connection.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (table,)).fetchone()
+    if found is None:
+        return set()
+    return {name for (name,) in connection.execute("SELECT name FROM pragma_table_info(?)", (table,))}
+
+
+def labels(runs: dict[str, str]) -> dict[str, str]:
+    """What to call each run, by its id, given its name: the name, or the id where several runs share the name."""
+    count = Counter(runs.values())
+    return {key: name if name and count[name] == 1 else key for key, name in runs.items()}
+
+
+def choose(path: Path, wanted: str | None, runs: dict[str, str]) -> str:
+    """The id of the run that is wanted by id or name, or of the only one. `runs` maps ids to names."""
+    matches = [key for key, name in runs.items() if wanted is None or wanted in (key, name)]
+    if len(matches) == 1:
+        return matches[0]
+    problem = f"holds {len(runs)} runs" if wanted is None or matches else f"holds no run {wanted!r}"
+    called = labels(runs)
+    names = [called[key] for key in (matches or runs)]
+    more = f", ... ({len(names) - _LISTED} more)" if len(names) > _LISTED else ""
+    listed = ", ".join(f"{path.name}#{name}" for name in names[:_LISTED]) + more
+    raise Unreadable(path, problem, f"choose one of {listed}" if names else "give another file")

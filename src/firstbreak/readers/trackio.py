@@ -1,0 +1,154 @@
+"""Trackio projects: one SQLite database per project, one row of JSON per `trackio.log`.
+
+A project holds several runs; `project.db#run` is one of them.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+
+from firstbreak.readers import Curve, Recording
+from firstbreak.readers._columns import Columns
+from firstbreak.readers._json import loads
+from firstbreak.readers._options import flat
+from firstbreak.readers._sqlite import batches, choose, columns, database, has_tables, labels, split
+
+DESCRIPTION = "Trackio project database (<project>.db)"
+
+_TABLES = ("metrics", "configs")
+_BATCH = 4096  # rows that are parsed together
+_NUMBERS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}  #: as trackio writes them
+
+
+@dataclass(frozen=True)
+class _Position:
+    run: str
+    row_id: int
+    rows: int
+
+
+def sniff(path: Path, head: bytes) -> bool:
+    """A database with trackio's tables."""
+    return has_tables(path, head, *_TABLES) and not has_tables(path, head, "experiments")
+
+
+def runs(path: Path) -> list[str]:
+    """The runs of the project, as `read(Path("project.db#run"))` takes them."""
+    with database(split(path)[0], *_TABLES) as db:
+        return list(labels(_runs(db)).values())
+
+
+def read(path: Path, resume: Any = None) -> Recording:
+    """One run. The step that it was logged with is the column `step`."""
+    file, wanted = split(path)
+    with database(file, *_TABLES) as db:
+        run = choose(file, wanted, _runs(db))
+        key = _key(db)
+        newest = db.execute(f"SELECT max(id) FROM metrics WHERE {key} = ?", (run,)).fetchone()[0] or 0
+        goes_on = isinstance(resume, _Position) and resume.run == run and resume.row_id <= newest
+        position = resume if goes_on else _Position(run, 0, 0)
+        query = f"SELECT id, step, timestamp, metrics FROM metrics WHERE {key} = ? AND id > ? ORDER BY id"
+        table = _Table(position)
+        for batch in batches(db.execute(query, (run, position.row_id)), _BATCH, table.damage):
+            table.add(batch)
+        config, created = _config(db, key, run)
+    return Recording(
+        format="trackio",
+        curves=table.curves(),
+        config={**table.columns.constants(), **config},
+        order=_unix_seconds(created),
+        damage=table.damage,
+        notes=table.columns.notes(),
+        resume=table.position,
+        replaces=resume is not None and not goes_on,
+    )
+
+
+def _key(db: sqlite3.Connection) -> str:
+    """The column that tells runs apart; before run ids there were only names."""
+    return "run_id" if "run_id" in columns(db, "metrics") else "run_name"
+
+
+def _runs(db: sqlite3.Connection) -> dict[str, str]:
+    key = _key(db)
+    return dict(db.execute(f"SELECT {key}, run_name FROM metrics GROUP BY {key} ORDER BY min(id)"))
+
+
+def _config(db: sqlite3.Connection, key: str, run: str) -> tuple[dict[str, Any], str]:
+    """The options and the creation time; names with an underscore in front are trackio's own."""
+    row = db.execute(f"SELECT config, created_at FROM configs WHERE {key} = ?", (run,)).fetchone()
+    if row is None:
+        return {}, ""
+    options = {name: value for name, value in _object(row[0]).items() if not name.startswith("_")}
+    return flat(options), str(row[1])
+
+
+class _Table:
+    """Rows in, columns out."""
+
+    def __init__(self, position: _Position) -> None:
+        self.position = position
+        self.columns = Columns()
+        self._first_row = position.rows
+        self._times: list[float] = []
+        self.damage: list[str] = []
+
+    def add(self, batch: list[tuple[int, float, str, Any]]) -> None:
+        """Adds rows of (id, step, timestamp, JSON)."""
+        ids, steps, stamps, cells = zip(*batch, strict=True)
+        rows = self.position.rows
+        records = [{"step": step, **record} for step, record in zip(steps, self._parsed(cells), strict=True)]
+        self.columns.add_records(records, np.arange(rows, rows + len(records), dtype=float))
+        self._times += map(_unix_seconds, stamps)
+        self.position = _Position(self.position.run, ids[-1], rows + len(records))
+
+    def _parsed(self, cells: tuple[Any, ...]) -> list[dict[str, Any]]:
+        joined = b",".join(cell if isinstance(cell, bytes) else str(cell).encode() for cell in cells)
+        try:
+            records: list[dict[str, Any]] = orjson.loads(b"[%b]" % joined)
+        except orjson.JSONDecodeError:
+            records = []
+        if len(records) != len(cells) or not all(type(record) is dict for record in records):
+            records = [_object(cell) for cell in cells]
+            if broken := sum(not record for record in records):
+                self.damage.append(
+                    f"left out {broken} rows of table metrics that hold no JSON object; upgrade firstbreak"
+                )
+        if b'NaN"' not in joined and b'Infinity"' not in joined:
+            return records
+        return [
+            {name: _NUMBERS.get(value, value) if type(value) is str else value for name, value in record.items()}
+            for record in records
+        ]
+
+    def curves(self) -> dict[str, Curve]:
+        """The curves, each with the wall times of its rows."""
+        curves = self.columns.curves()
+        times = np.array(self._times)
+        for curve in curves.values():
+            curve.times = times[curve.index.astype(int) - self._first_row]
+        return curves
+
+
+def _object(cell: Any) -> dict[str, Any]:
+    try:
+        value = loads(cell)
+    except (ValueError, TypeError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+@lru_cache(maxsize=64)  # trackio writes in batches that share a time
+def _unix_seconds(iso_8601: str) -> float:
+    try:
+        return datetime.fromisoformat(iso_8601).timestamp()
+    except (ValueError, TypeError, OverflowError, OSError):
+        return 0.0
