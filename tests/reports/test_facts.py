@@ -176,6 +176,21 @@ def test_a_blind_report_says_so_and_how_to_see() -> None:
     assert "log the reward's mean and spread for each step" in text
 
 
+def test_what_to_log_stands_before_what_is_merely_missing() -> None:
+    dx = fixtures.cannot_tell()
+    notes = (
+        "no rewards",
+        "reward is not logged: set x",
+        "reward is not logged: set x; neither is y",
+        "no z at all",
+        "no w at all",
+    )
+    outcomes = tuple(fixtures.unseen(f"d{i}", Link.REWARD, note) for i, note in enumerate(notes))
+    facts = {fact.label: fact.text for fact in story.blind_links(dataclasses.replace(dx, outcomes=outcomes))}
+    assert facts["reward"] == "reward is not logged: set x; no rewards; and 2 more"
+    assert facts["advantage"] == "none of its signals is in the log"
+
+
 def test_an_onset_on_another_axis_is_not_marked() -> None:
     """Step 193 of the trainer is no place on a curve that counts episodes."""
     dx = fixtures.grpo_truncation()

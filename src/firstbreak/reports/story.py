@@ -36,7 +36,7 @@ from firstbreak.words import number, percent
 
 MOST_CAUSES = 5  # listed; the rest shares one line
 MOST_WEIGHTS = 8  # of one cause; the smaller ones share a row
-MOST_REMEDIES = 3  # of one link that was not measured
+MOST_REMEDIES = 2  # of one link that was not measured
 MOST_NAMES = 12  # of any list that the log may make long
 
 
@@ -284,7 +284,7 @@ def caption(exhibit: Exhibit) -> str:
     if series is None:
         return exhibit.text
     name = f"{series.name} (logged as {series.raw})" if series.raw not in ("", series.name) else series.name
-    said = f"{name}: {exhibit.text}" if exhibit.text else name
+    said = name if exhibit.text in ("", series.name) else f"{name}: {exhibit.text}"
     if exhibit.level is not None:
         said += f"; level {number(exhibit.level)}"
     gaps = len(series) - len(series.finite)
@@ -327,9 +327,9 @@ def finding_facts(dx: Diagnosis, outcome: Outcome) -> tuple[str, ...]:
 
 
 def causes(dx: Diagnosis) -> tuple[RankedCause, ...]:
-    """The causes worth a line: the first, and every other one that is not negligible."""
-    ranked = sorted(dx.causes, key=lambda cause: -cause.probability)
-    return tuple(c for i, c in enumerate(ranked[:MOST_CAUSES]) if i == 0 or c.probability >= 0.02)
+    """The causes worth a line: the first, and every rival with a chance of at least one in twenty."""
+    ranked = sorted(dx.causes, key=lambda cause: -cause.probability)[:MOST_CAUSES]
+    return tuple(c for i, c in enumerate(ranked) if i == 0 or c.probability >= 0.05)
 
 
 def other_causes(dx: Diagnosis) -> str:
@@ -398,9 +398,13 @@ def _unseen(dx: Diagnosis) -> list[Link]:
 
 
 def _lacking(dx: Diagnosis, link: Link) -> list[str]:
-    """What the checks of a link lacked, which says how to log it; where no check says so, why it was not measured."""
-    said = (o.note for o in dx.outcomes if o.link is link and o.status is Status.NOT_MEASURED and o.note)
-    return first(list(dict.fromkeys(said)) or [dx.links[link].why], MOST_REMEDIES)
+    """What the checks of a link lacked, those first that say how to log it; else why the link was not measured."""
+    said = {o.note for o in dx.outcomes if o.link is link and o.status is Status.NOT_MEASURED and o.note}
+    notes: list[str] = []
+    for note in sorted(said, key=lambda note: (": " not in note, len(note), note)):
+        if not any(shorter in note for shorter in notes):
+            notes.append(note)
+    return first(notes or [dx.links[link].why], MOST_REMEDIES)
 
 
 def blind_checks(dx: Diagnosis) -> str:
