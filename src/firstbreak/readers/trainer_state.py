@@ -16,6 +16,7 @@ from firstbreak.readers._tail import read_whole
 
 DESCRIPTION = "trainer_state.json of the Hugging Face Trainer (TRL, LLaMA-Factory, axolotl)"
 PRIORITY = 10
+_PROGRESS = ("global_step", "epoch")  # of the state; everything else at the top is a setting
 MAX_BYTES = 1 << 28
 
 
@@ -46,7 +47,7 @@ def read(path: Path, resume: Any = None) -> Recording:
         format="trainer_state",
         curves=columns.curves(),
         indexed_by="step",
-        config={k: v for k, v in state.items() if isinstance(v, (int, float, str)) and k != "global_step"},
+        config={k: v for k, v in state.items() if isinstance(v, (int, float, str)) and k not in _PROGRESS},
         order=float(step) if isinstance(step, (int, float)) else 0.0,  # later checkpoints hold the longer history
         damage=damage,
         notes=notes + columns.notes(),

@@ -1,8 +1,8 @@
 """What a trainer prints: the last resort, when nothing else was logged.
 
 Each file of this package is one grammar: it looks at one line and says what it found (`Reading`). The first grammar
-that claims a line wins. Where most numbers come with a step, the steps are the index and a line without one belongs to
-the step before it; otherwise the rows are numbered.
+that claims a line wins. Where most numbers come with a step whose meaning is known, the steps are the index and a line
+without one belongs to the step before it; otherwise the rows are numbered, and a counter is a column like any other.
 
 Colours are taken off, a carriage return ends a line, and whatever no grammar knows is passed over.
 """
@@ -36,7 +36,6 @@ _MAX_UTF16 = 1 << 28
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])")
 _RAY = re.compile(r"\(\w[\w.<>]* pid=\d+(?:, ip=[\d.]+)?\) ?|\[(?:default\d+|rank ?\d+)\]: ?")
 _LOG_NAME = re.compile(r"log|stdout|stderr|console|nohup|terminal|train", re.IGNORECASE)
-_WORST_RANK = 99
 
 
 def sniff(path: Path, head: bytes) -> bool:
@@ -95,7 +94,6 @@ class Console:
         self._open: set[str] = set()  #: names in the open block
         self._block = False
         self._step: float | None = None
-        self._rank = _WORST_RANK  #: of the step counter in use
         self._counts: Counter[bool] = Counter()  #: numbers with and without a step
         self._points: dict[str, list[tuple[int, float | None, float]]] = {}
         self._weak: dict[str, list[tuple[int, float | None, float]]] = {}
@@ -115,8 +113,8 @@ class Console:
         self._config.update(reading.config)
         if reading.kind is Kind.BREAK:
             self._block = False
-        if reading.step is not None and reading.rank <= self._rank:
-            self._step, self._rank = reading.step, reading.rank
+        if reading.step is not None:
+            self._step = reading.step
         if not reading.values:
             return
         if reading.kind is Kind.ROW or not self._block or not self._open.isdisjoint(reading.values):

@@ -29,7 +29,6 @@ class Reading:
     step: float | None = None
     kind: Kind = Kind.ROW
     config: Mapping[str, Any] = field(default_factory=dict)
-    rank: int = 0  #: how good a step counter `step` is: a worse one is ignored once a better one was seen
     weak: bool = False  #: a number without a step: a metric only if its name comes again
 
 

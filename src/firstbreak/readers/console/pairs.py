@@ -1,9 +1,11 @@
 """Everything else that prints names and numbers.
 
-global_step=1234, episodic_return=[21.]            CleanRL
-INFO - Epoch 1/3, Step 10, Loss: 0.0012            hand-written loops
-episode: 12 | reward = 31.0 | eps = 0.05
-SPS: 812
+    global_step=1234, episodic_return=[21.]            CleanRL
+    INFO - Epoch 1/3, Step 10, Loss: 0.0012            hand-written loops
+    episode: 12 | reward = 31.0 | eps = 0.05
+    SPS: 812
+
+The counters of a line (global_step, epoch, episode, ...) become columns like the rest, in lower case.
 """
 
 from __future__ import annotations
@@ -14,21 +16,9 @@ from firstbreak.readers.console._reading import VALUE, Kind, Reading, scaled
 
 _COUNTER = re.compile(
     r"""\b(?P<name> (?:(?:global|total|train)[_ ])?
-        (?P<unit>step|timestep|frame|iteration|iter|update|episode|ep|epoch) s? )\b [ :=#]* \[? (?P<count>\d+)""",
+        (?:(?:step|timestep|frame|iteration|iter|update|episode|epoch)s?|ep) )\b [ :=#]* \[? (?P<count>\d+) (?!\d|\.\d)""",
     re.VERBOSE | re.IGNORECASE,
 )
-#: The finer counter is the better step; one of the whole run ("global step") beats all.
-_RANKS = {
-    "step": 1,
-    "timestep": 1,
-    "frame": 1,
-    "iteration": 2,
-    "iter": 2,
-    "update": 2,
-    "episode": 3,
-    "ep": 3,
-    "epoch": 4,
-}
 _ASSIGNED = re.compile(rf"[:=] ?{VALUE}(?=[\s,;|)\]}}]|\.?$)")
 _NAME = re.compile(r"(?<![\w./@-])[A-Za-z_][\w/@%+-]*(?: [A-Za-z_(][\w/@%()+-]*){0,3} ?$")
 _NAME_LENGTH = 80
@@ -37,24 +27,23 @@ _MAX_LINE = 10_000  # longer lines are dumps of tensors or text, not a handful o
 
 
 def read(line: str) -> Reading | None:
-    """A whole row: with its step, if the line has a counter; a weak one without."""
+    """A whole row: with its counters, if the line has any; a weak one without."""
     if (":" not in line and "=" not in line) or len(line) > _MAX_LINE:
         return None
     values = _pairs(line)
     if not values:
         return None
-    counters = sorted(_COUNTER.finditer(line), key=_rank)
+    counters = {_counter_name(found): float(found["count"]) for found in _COUNTER.finditer(line)}
     if not counters:
         return _weak(line, values)
-    steps = {found["name"]: float(found["count"]) for found in counters}
-    if values.keys() <= steps.keys():
-        return None
-    best = counters[0]
-    return Reading({**steps, **values}, steps[best["name"]], rank=_rank(best))
+    others = {name: value for name, value in values.items() if not _COUNTER.fullmatch(f"{name} 0")}
+    return Reading({**counters, **others}) if others else None
 
 
-def _rank(counter: re.Match[str]) -> int:
-    return 0 if counter["name"][:5].lower() in ("globa", "total", "train") else _RANKS[counter["unit"].lower()]
+def _counter_name(found: re.Match[str]) -> str:
+    """One name for all spellings: "Global step" is global_step, "Ep" is episode."""
+    name = found["name"].lower().replace(" ", "_")
+    return "episode" if name == "ep" else name
 
 
 def _pairs(line: str) -> dict[str, float]:

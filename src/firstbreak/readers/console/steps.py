@@ -1,8 +1,10 @@
 """Lines that only say which step the lines after them belong to.
 
-... StatsLogger INFO: Epoch 1/10 Step 3/100 Train step 3/1000 done.    AReaL, before its table
-========================= Step 12/1000 =========================      NeMo-RL, before its results
-Step 12:      ─── Step 12 ───                                          SkyRL, titles of tables (tinker)
+    ... StatsLogger INFO: Epoch 1/10 Step 3/100 Train step 3/1000 done.    AReaL, before its table
+    ========================= Step 12/1000 =========================      NeMo-RL, before its results
+    Step 12:      ─── Step 12 ───                                          SkyRL, titles of tables (tinker)
+
+Where a line counts several things, the steps of the whole run count.
 """
 
 from __future__ import annotations

@@ -1,11 +1,13 @@
 """Tables drawn with lines: a name and its value side by side, once or several times in a row.
 
-| rollout/           |      |     Stable-Baselines3: a section, then its indented names
-|    ep_rew_mean     | 21.3 |
-│ loss/avg │ 1.0e-02 │ kl/avg │ 2.0e-03 │                 AReaL
-│ reward/mean │ 0.123456 │                                tinker
-│ objective │ verifiable_reward: 0.41 | kl2_avg: 0.00 │   open-instruct: a prefix, then its pairs
-| Step | Loss |  and  | 10 | 0.5 |                        a header, then rows of numbers
+    | rollout/           |      |     Stable-Baselines3: a section, then its indented names
+    |    ep_rew_mean     | 21.3 |
+    │ loss/avg │ 1.0e-02 │ kl/avg │ 2.0e-03 │                 AReaL
+    │ reward/mean │ 0.123456 │                                tinker
+    │ objective │ verifiable_reward: 0.41 | kl2_avg: 0.00 │   open-instruct: a prefix, then its pairs
+    | Step | Loss |  and  | 10 | 0.5 |                        a header, then rows of numbers
+
+The lower border of a table ends its row.
 """
 
 from __future__ import annotations
