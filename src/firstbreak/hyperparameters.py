@@ -6,6 +6,7 @@ nothing (`DEFAULTS`), and what takes more than renaming (`refine`).
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -120,7 +121,9 @@ HYPERPARAMETERS: Mapping[str, Hyperparameter] = MappingProxyType({row[0]: Hyperp
 _COUNTS = frozenset(
     name for name, _, unit in _ROWS if unit in ("count", "steps", "samples", "tokens", "environment steps")
 )
-_NUMBER = re.compile(r"[+-]?(\d[\d_]*\.?\d*|\.\d+)([eE][+-]?\d+)?")
+LARGEST_COUNT = 10**30  #: a larger "count" is damage
+_NUMBER = re.compile(r"[+-]?(\d+(_\d+)*\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_WHOLE = re.compile(r"[+-]?\d{1,30}", re.ASCII)
 _SCHEDULED = re.compile(r"(?:lin|linear|const|constant)_(.+)", re.IGNORECASE)
 _WORDS: Mapping[str, Any] = {"true": True, "false": False, "none": None, "null": None, "": None, "~": None}
 
@@ -138,20 +141,26 @@ def canonical_config(raw: Mapping[str, Any], dialect: ModuleType, names: Collect
     keys: dict[str, str] = {}
     for option, name in options.items():
         key = by_end.get(_bare(option))
-        if key is not None and name not in values and flat[key] is not None:
-            values[name], keys[name] = flat[key], key
+        value = None if key is None else _typed(name, flat[key])
+        if key is not None and value is not None and name not in values:
+            values[name], keys[name] = value, key
         keys.setdefault(name, option)
     defaults = _defaults(dialect, set(names), flat)
     defaulted = frozenset(defaults.keys() - values.keys())
     values |= {name: defaults[name] for name in defaulted}
     refine = getattr(dialect, "refine", None)
     values |= refine(values, set(names), flat) if refine else {}
-    values = {name: _whole(name, value) for name, value in values.items() if value is not None}
+    values = {name: typed for name, value in values.items() if (typed := _typed(name, value)) is not None}
     return Config(values=_with_products(values), raw=dict(raw), defaulted=defaulted & values.keys(), keys=keys)
 
 
 def plain(value: Any) -> Any:
-    """A recorded value as plain data: `"2.5e-4"` -> 0.00025, `"lin_3e-4"` -> 0.0003 (the start), `"False"` -> False."""
+    """A recorded value as plain data: `"2.5e-4"` -> 0.00025, `"lin_3e-4"` -> 0.0003 (the start), `"False"` -> False.
+
+    What is not finite is no setting: None.
+    """
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
     if not isinstance(value, str):
         return value
     text = value.strip().strip("'\"")
@@ -159,7 +168,9 @@ def plain(value: Any) -> Any:
         return _WORDS[text.lower()]
     scheduled = _SCHEDULED.fullmatch(text)
     number = scheduled[1] if scheduled else text
-    return float(number) if _NUMBER.fullmatch(number) else value
+    if _WHOLE.fullmatch(number):
+        return int(number)
+    return plain(float(number)) if _NUMBER.fullmatch(number) else value
 
 
 def _flatten(raw: Mapping[str, Any], before: str = "") -> list[tuple[str, Any]]:
@@ -199,9 +210,13 @@ def _defaults(dialect: ModuleType, names: Collection[str], flat: Mapping[str, An
     return {**table.get("", {}), **table.get(algorithm, {}), **(older(names, flat) if older else {})}
 
 
-def _whole(name: str, value: Any) -> Any:
-    """Counts as integers: a YAML file says `n_timesteps: !!float 1e6`."""
-    return int(value) if name in _COUNTS and isinstance(value, float) and value.is_integer() else value
+def _typed(name: str, value: Any) -> Any:
+    """A count as an integer (a YAML file says `n_timesteps: !!float 1e6`), None where it is none ("auto")."""
+    if name not in _COUNTS:
+        return value
+    if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) > LARGEST_COUNT:
+        return None
+    return int(value) if float(value).is_integer() else value
 
 
 def _with_products(values: dict[str, Any]) -> dict[str, Any]:

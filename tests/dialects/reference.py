@@ -70,6 +70,7 @@ RENAMED = {
     "pref.dpo-eval": "eval.custom.<x>",
     "custom": "custom.<x>",
     "samples.env_share.<env>": "samples.share",
+    "tool.error.<type>": "tool.errors.<x>",
     "tool.invalid_rate": "tool.invalid_frac",
     "tool.malformed_think_rate": "tool.malformed_think_frac",
     "tool.runtime": "tool.runtime.mean",
@@ -128,7 +129,7 @@ SPELLED_OUT = {
     ("nemo_rl", "ray/node.1.gpu.1.util"): "gpu.util",  # utilisation, not memory
     ("prime_rl", "scheduler/async_level"): "staleness.async_level",
     ("prime_rl", "scheduler/cancelled_rollouts"): "staleness.cancelled",
-    ("prime_rl", "scheduler/inflight_rollouts"): "staleness.in_flight_count",
+    ("prime_rl", "scheduler/inflight_rollouts"): "staleness.in_flight_rollouts",
     ("prime_rl", "curriculum/x/admission_rate"): "filter.admitted_frac",
     ("slime", "train/critic-grad_norm"): "value.grad_norm",
     ("slime", "train/critic-lr-pg_1"): "value.lr",

@@ -219,17 +219,26 @@ def axes(dialect: ModuleType) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*getattr(dialect, "AXIS", ()), *dialects()["generic"].AXIS)))
 
 
-_AXIS_KINDS = (
-    ("env_steps", re.compile(r"time_?steps?|env|interact|frames|agent_steps|actor_steps|num_steps|global_step$", re.I)),
+_KINDS = {
+    "progress.env_steps": "env_steps",
+    "progress.iterations": "iteration",
+    "progress.episodes": "episode",
+    "progress.epoch": "epoch",
+}
+_LOOKS_LIKE = (
+    ("env_steps", re.compile(r"time_?steps?|env|interact|frames|agent_steps|actor_steps|num_steps", re.I)),
     ("iteration", re.compile(r"iter|rollout", re.I)),
     ("episode", re.compile(r"episode", re.I)),
     ("epoch", re.compile(r"epoch", re.I)),
 )
 
 
-def axis_kind(axis: str) -> str:
+def axis_kind(axis: str, dialect: ModuleType | None = None) -> str:
     """What one unit of a step axis is: "env_steps", "iteration", "episode", "epoch" or "step"."""
-    return next((kind for kind, pattern in _AXIS_KINDS if pattern.search(axis)), "step")
+    meaning = translate(axis, dialect) if dialect else None
+    if meaning and meaning.signal in _KINDS:
+        return _KINDS[meaning.signal]
+    return next((kind for kind, pattern in _LOOKS_LIKE if pattern.search(axis)), "step")
 
 
 def trainer_name(dialect: ModuleType) -> str | None:
@@ -289,5 +298,5 @@ def _short(dialect: ModuleType) -> str:
 
 
 def _clean(name: str) -> str:
-    """`rewards / f / mean` of a notebook's table is `rewards/f/mean`."""
-    return re.sub(r"\s*/\s*", "/", name.strip())
+    """`rewards / f / mean` of a notebook's table is `rewards/f/mean`; `pg_loss@sum` of ROLL's console is `pg_loss`."""
+    return re.sub(r"@(?:mean|max|min|p50|p99|std|sum)$", "", re.sub(r"\s*/\s*", "/", name.strip()))

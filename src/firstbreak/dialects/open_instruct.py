@@ -220,7 +220,7 @@ LOG = {
     "reward.group_std": "set --save_traces: group rewards are read from the rollouts",
 }
 
-_ESTIMATORS = {0: "k1", 1: "k2", 2: "k3", 3: "ratio weighted"}
+_ESTIMATORS = ("k1", "k2", "k3", "ratio weighted")
 
 
 def algorithm(names: Set[str], config: Mapping[str, Any]) -> str | None:
@@ -232,7 +232,7 @@ def refine(values: Mapping[str, Any], names: Set[str], config: Mapping[str, Any]
     """The estimator is an index; a step's batch is prompts times completions; length is given in episodes."""
     prompts, group = values.get("batch_size"), values.get("group_size")
     refined: dict[str, Any] = {}
-    if (index := values.get("kl_estimator")) in _ESTIMATORS:
+    if isinstance(index := values.get("kl_estimator"), int) and 0 <= index < len(_ESTIMATORS):
         refined["kl_estimator"] = _ESTIMATORS[index]
     if prompts and group:
         refined["batch_size"] = prompts * group

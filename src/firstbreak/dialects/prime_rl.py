@@ -107,7 +107,7 @@ NAMES: dict[str, str | Name] = {
     "has_error/mean": "tool.error_frac",
     "error/mean": "tool.error_frac",
     "errored_rollouts/<env>": "tool.error_frac@<env>",
-    "error/<type>": "tool.error.<type>",
+    "error/<type>": "tool.errors.<type>",
     "cancelled/mean": "tool.cancelled_frac",
     "is_trainable/mean": "filter.trainable_frac",
     "is_admitted/mean": "filter.admitted_frac",
@@ -148,7 +148,7 @@ NAMES: dict[str, str | Name] = {
     "batch/async_level": "staleness.async_level",
     "scheduler/async_level": "staleness.async_level",
     "scheduler/cancelled_rollouts": "staleness.cancelled",
-    "scheduler/inflight_rollouts": "staleness.in_flight_count",
+    "scheduler/inflight_rollouts": "staleness.in_flight_rollouts",
     # progress, time, throughput
     "progress/total_tokens": "tokens.total",
     "progress/<count>": "tokens.<count>",

@@ -50,7 +50,6 @@ MARKS = frozenset(
 CONFIG_MARKS = frozenset({"num_return_sequences_in_group", "pg_clip", "async_generation_ratio", "init_kl_coef"})
 
 PREFIXES = {"<domain>/": "@<domain>"}
-SUFFIX = r"@(mean|max|min|p50|p99|std|sum)"
 
 AXIS = ("step", "system/global_step", "global_step", "_step")
 

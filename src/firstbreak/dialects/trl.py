@@ -402,7 +402,7 @@ def refine(values: Mapping[str, Any], names: Set[str], config: Mapping[str, Any]
     if (steps := values.get("total_steps")) is not None and steps <= 0:
         refined["total_steps"] = None  # -1: num_train_epochs decides
     per_generation, accumulation = config.get("steps_per_generation"), values.get("grad_accumulation")
-    if per_generation and accumulation:
+    if isinstance(per_generation, int | float) and accumulation:
         refined["minibatches"] = max(1, round(per_generation / accumulation))
     return refined
 

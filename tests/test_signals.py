@@ -1,0 +1,182 @@
+"""The vocabulary: what a name means, how detectors ask for it, what may stand in for it."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from firstbreak import signals
+from firstbreak.model import Link
+
+ASKED_FOR = """
+reward.mean reward.std reward.min reward.max reward.group_std reward.zero_std_frac reward.solve_all_frac
+reward.solve_none_frac reward.component.<func>.mean reward.component.<func>.std reward.shaped.mean
+reward.kl_penalty reward.rollout.mean success_rate eval.reward eval.accuracy eval.success_rate
+eval.episode_length eval.length.mean eval.loss episode.length length.mean length.max length.min
+length.clipped_ratio length.terminated_mean length.prompt.mean length.prompt.clipped_ratio kl.ref kl.old kl.coef
+policy.loss policy.entropy policy.clip_fraction policy.clip_fraction.low policy.clip_fraction.high
+policy.ratio.mean policy.ratio.max policy.ratio.min value.loss value.explained_variance value.mean
+value.target.mean value.clip_fraction returns.mean advantage.mean advantage.std advantage.max td_error alpha
+epsilon action.std grad.norm value.grad_norm lr loss.total pref.reward.chosen pref.reward.rejected
+pref.reward.margin pref.reward.accuracy pref.logp.chosen pref.logp.rejected staleness.mean staleness.max
+staleness.dropped rollout_train.kl rollout_train.kl.k1 rollout_train.kl.k3 rollout_train.logp_absdiff.mean
+rollout_train.prob_absdiff.mean rollout_train.prob_pearson rollout_train.ratio.mean rollout_train.ess
+rollout_train.ratio_cap_frac behave.kl behave.ratio.mean behave.ratio.max behave.ratio_cap_frac optim.update_ok
+optim.loss_scale time.step time.rollout time.train time.update_weights time.wait_batch time.reward
+throughput.sps throughput.tok_s memory.gpu memory.gpu_reserved memory.cpu turns.mean tool.call_freq
+tool.error_frac tool.failure_freq tokens.step progress.step
+"""
+
+
+@pytest.mark.parametrize("name", ASKED_FOR.split())
+def test_a_signal_that_detectors_ask_for_is_known_under_its_parameter(name: str) -> None:
+    signal = signals.lookup(re.sub(r"<\w+>", "anything", name))
+    assert signal is not None
+    assert signal.meaning
+    assert signals.BY_PARAMETER[signals.parameter(name)].name == name
+
+
+def test_parameters_are_unique() -> None:
+    taken: dict[str, str] = {}
+    for name in signals.all_names():
+        parameter = signals.parameter(name)
+        assert taken.setdefault(parameter, name) == name
+        assert parameter.isidentifier()
+    assert len(taken) == len(signals.BY_PARAMETER)
+
+
+def test_every_link_has_signals() -> None:
+    assert {signal.link for signal in signals.SIGNALS.values()} == set(Link)
+
+
+@pytest.mark.parametrize("name", sorted(signals.SIGNALS))
+def test_an_entry_is_complete_and_canonical(name: str) -> None:
+    entry = signals.SIGNALS[name]
+    assert entry.better in (None, "up", "down")
+    assert entry.meaning[0].islower() or entry.meaning.startswith(("GPU", "KTO", "KL", "1 -", "Jensen"))
+    assert not entry.meaning.endswith(".")
+    assert signals.lookup(name) == entry
+    assert (entry.unit == "fraction") <= (entry.meaning != "")
+
+
+def test_a_mean_has_one_spelling() -> None:
+    for spelling, canonical in (
+        ("kl.ref.mean", "kl.ref"),
+        ("policy.entropy.mean", "policy.entropy"),
+        ("reward.mean", "reward.mean"),
+        ("behave.kl.k1.mean", "behave.kl.k1"),
+        ("time.save.mean", "time.save"),
+        ("eval.reward.mean", "eval.reward"),
+        ("eval.turns.mean", "eval.turns.mean"),
+    ):
+        found = signals.lookup(spelling)
+        assert found is not None
+        assert found.name == canonical
+
+
+def test_a_statistic_belongs_to_its_signal() -> None:
+    largest = signals.lookup("length.max")
+    assert largest is not None
+    assert largest.link is Link.ROLLOUT
+    assert largest.unit == "tokens"
+    assert largest.meaning.startswith("largest of: tokens of a completion")
+    spread = signals.lookup("reward.std")
+    assert spread is not None
+    assert spread.better is None  # more reward is better, more spread is not
+
+
+def test_an_estimator_is_named_only_for_divergences() -> None:
+    found = signals.lookup("rollout_train.kl.k3")
+    assert found is not None
+    assert found.estimator == "k3"
+    assert found.link is Link.FRESHNESS
+    assert signals.lookup("policy.loss.k3") is None
+
+
+def test_the_four_divergences_stay_apart() -> None:
+    four = ("kl.ref", "kl.old", "rollout_train.kl", "behave.kl")
+    meanings = {signals.SIGNALS[name].meaning for name in four}
+    assert len(meanings) == 4
+    for name in four:
+        others = set(four) - {name}
+        assert not others & set(signals.stand_ins(name))
+    assert len({signals.parameter(name) for name in four}) == 4
+
+
+def test_a_member_of_a_family_knows_its_family() -> None:
+    found = signals.lookup("reward.component.format_reward.std")
+    assert found is not None
+    assert (found.family, found.member) == ("reward.component.<func>.std", "format_reward")
+    assert signals.parameter("reward.component.format_reward.std") == "reward_component_std"
+    assert signals.parameter("reward.component.<func>.mean") == "reward_component_mean"
+
+
+def test_a_slice_has_the_meaning_and_the_parameter_of_the_whole() -> None:
+    part = signals.lookup("eval.accuracy@openai/gsm8k")
+    whole = signals.lookup("eval.accuracy")
+    assert part is not None
+    assert whole is not None
+    assert part.name == "eval.accuracy@openai/gsm8k"
+    assert part.meaning == whole.meaning
+    assert signals.parameter("eval.accuracy@openai/gsm8k") == "eval_accuracy"
+
+
+@pytest.mark.parametrize(
+    ("trained", "held_out"),
+    [
+        ("reward.mean", "eval.reward"),
+        ("reward.std", "eval.reward.std"),
+        ("reward.accuracy", "eval.accuracy"),
+        ("loss.total", "eval.loss"),
+        ("episode.length", "eval.episode_length"),
+        ("episode.length.max", "eval.episode_length.max"),
+        ("length.mean", "eval.length.mean"),
+        ("success_rate", "eval.success_rate"),
+        ("reward.component.format.mean", "eval.reward.component.format.mean"),
+        ("reward.mean@math", "eval.reward@math"),
+        ("eval.reward", "eval.reward"),
+    ],
+)
+def test_the_same_number_on_held_out_data(trained: str, held_out: str) -> None:
+    assert signals.evaluation(trained) == held_out
+    found = signals.lookup(held_out)
+    assert found is not None
+    assert found.link is Link.EVALUATION
+
+
+@pytest.mark.parametrize(
+    "name", ["", "reward", "rewards.mean", "kl", "kl.", "foo.max", "eval.", "eval.foo", "@x", "mean", "."]
+)
+def test_what_is_not_in_the_vocabulary_is_not_invented(name: str) -> None:
+    assert signals.lookup(name) is None
+
+
+@given(st.text(max_size=40))
+def test_any_text_can_be_looked_up(name: str) -> None:
+    found = signals.lookup(name)
+    assert found is None or signals.lookup(found.name) == found
+
+
+@given(st.sampled_from(sorted(signals.all_names())))
+def test_the_canonical_spelling_is_a_fixed_point(name: str) -> None:
+    found = signals.lookup(name)
+    assert found is not None
+    assert found.name == name
+
+
+def test_stand_ins_are_signals_of_their_own() -> None:
+    assert signals.stand_ins("kl.old") == ("kl.old.k3", "kl.old.k2", "kl.old.k1")
+    assert signals.stand_ins("reward.mean")[0] == "reward.episode"
+    for name in signals.SIGNALS:
+        for other in signals.stand_ins(name):
+            assert signals.lookup(other)
+            assert other != name
+
+
+def test_the_glossary_has_every_entry() -> None:
+    page = signals.glossary()
+    assert all(f"| `{name}` |" in page for name in signals.SIGNALS)
+    assert [f"## {link.value}" in page for link in Link] == [True] * len(Link)
