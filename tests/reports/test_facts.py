@@ -225,7 +225,8 @@ def test_a_time_is_as_precise_as_it_is_known(onset: float | None, interval: Inte
 
 
 @pytest.mark.parametrize(
-    ("hours", "said"), [(4.25, "4.25 hours"), (0.62, "37.2 minutes"), (0.0065, "23.4 seconds"), (0.0, "0 seconds")]
+    ("hours", "said"),
+    [(4.25, "4.25 hours"), (0.62, "37.2 minutes"), (0.0065, "23.4 seconds"), (1.0, "1 hour"), (0.0, "0 seconds")],
 )
 def test_time_is_told_in_the_unit_that_fits(hours: float, said: str) -> None:
     assert story.duration(hours) == said

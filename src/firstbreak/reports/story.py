@@ -225,11 +225,10 @@ def _cost(cost: Cost | None, axis: str) -> str:
 
 
 def duration(hours: float) -> str:
-    """'23 seconds', '41 minutes', '4.2 hours'."""
-    for unit, length in (("hour", 1.0), ("minute", 1 / 60)):
-        if hours >= length:
-            return f"{hours / length:.3g} {unit}s"
-    return f"{hours * 3600:.3g} seconds"
+    """'23 seconds', '1 minute', '4.2 hours'."""
+    unit, length = ("hour", 1.0) if hours >= 1 else ("minute", 1 / 60) if hours >= 1 / 60 else ("second", 1 / 3600)
+    amount = f"{hours / length:.3g}"
+    return f"{amount} {unit if amount == '1' else unit + 's'}"
 
 
 def count_steps(steps: float, axis: str) -> str:
@@ -303,7 +302,7 @@ def domain(dx: Diagnosis, series: Series) -> Interval:
 
 
 def in_words(series: Series) -> str:
-    """A curve for who cannot see it: start, end, extremes, gaps."""
+    """A curve for who cannot see it: start, end, extremes."""
     finite = series.finite
     if not len(finite):
         return "no value is finite"
