@@ -9,9 +9,11 @@ import numpy as np
 from firstbreak.model import Interval, Series
 from firstbreak.stats.noise import autocorrelation, effective_size
 from firstbreak.stats.points import block_means, points, rescale
+from firstbreak.stats.smooth import without_spikes
 
 MIN_POINTS = 8
 BLOCKS = 200
+SPEEDS = np.geomspace(0.02, 20, 60)  # time constants, in spans of the curve: from a jump to a straight line
 CHI2_95 = 3.84
 
 
@@ -19,32 +21,29 @@ CHI2_95 = 3.84
 class Outlook:
     """A saturating law in every version that the points allow; a forecast is the best one and the range of all.
 
-    The laws a + b g(x) approach an asymptote exponentially (1 - exp(-x / tau)) or as a power (x / (x + tau)), the
-    latter the shape of RL compute scaling (ScaleRL, arXiv:2510.13786) seen from the middle on.
+    The laws a + b g(x) approach an asymptote exponentially, g = 1 - exp(-x / tau), or as a power, g = x / (x + tau), the
+    upper half of the sigmoid that RL on language models follows (ScaleRL, arXiv:2510.13786). Arrays are (2, k): the law
+    by the time constant. Levels are on the scale of the rescaled curve.
     """
 
-    last: float  #: last step
     span: float  #: last step - first step
     centre: float
     scale: float
-    law: np.ndarray  #: (k,) 0 exponential, 1 power
-    tau: np.ndarray  #: (k,) in units of the span
-    a: np.ndarray  #: (k,) level at the first step
-    b: np.ndarray  #: (k,) asymptote - a
-    b_error: np.ndarray  #: (k,) standard error of b
-    weight: np.ndarray  #: (k,) likelihood, best = 1
+    start: np.ndarray  #: a
+    rise: np.ndarray  #: b: asymptote - a
+    rise_error: np.ndarray  #: standard error of b
+    middle: np.ndarray  #: mean g of the points: there the level is known best
+    likelihood: np.ndarray  #: of each version, 1 for the best
 
     def at(self, ahead: float) -> tuple[float, Interval]:
         """Expected level `ahead` steps after the last one, and its 95 % range."""
-        x = 1 + max(0.0, ahead) / self.span if np.isfinite(ahead) else np.inf
-        grown = _grown(x, self.law, self.tau)
-        middle = self.a + self.b * grown
-        reach = 1.96 * self.b_error * grown
-        allowed = self.weight >= np.exp(-CHI2_95 / 2)
-        best = int(np.argmax(self.weight))
-        low, high = float((middle - reach)[allowed].min()), float((middle + reach)[allowed].max())
-        level, low, high = (self.centre + self.scale * v for v in (float(middle[best]), low, high))
-        return level, (low, high)
+        grown = self._grown(ahead)
+        return self._forecast(self.start + self.rise * grown, grown - self.middle, self.centre)
+
+    def gain(self, ahead: float) -> tuple[float, Interval]:
+        """Realistic upside: expected further change over the next `ahead` steps, and its 95 % range."""
+        grown = self._grown(ahead) - self._grown(0.0)
+        return self._forecast(self.rise * grown, grown, 0.0)
 
     @property
     def asymptote(self) -> tuple[float, Interval]:
@@ -53,78 +52,74 @@ class Outlook:
 
     @property
     def share(self) -> float:
-        """Share of the way from the first level to the asymptote that is done, by the best law."""
-        best = int(np.argmax(self.weight))
-        return float(_grown(1.0, self.law, self.tau)[best])
+        """Share of the way from the first level to the asymptote that is done, by the best version."""
+        return float(self._grown(0.0).flat[np.argmax(self.likelihood)])
 
-    def gain(self, ahead: float) -> tuple[float, Interval]:
-        """Realistic upside: expected further change over the next `ahead` steps, and its 95 % range."""
-        now, _ = self.at(0.0)
-        then, (low, high) = self.at(ahead)
-        return then - now, (low - now, high - now)
+    def _grown(self, ahead: float) -> np.ndarray:
+        return _grown(np.array([1 + max(0.0, ahead) / self.span]))[..., 0]
+
+    def _forecast(self, value: np.ndarray, lever: np.ndarray, centre: float) -> tuple[float, Interval]:
+        allowed = self.likelihood >= np.exp(-CHI2_95 / 2)
+        allowed[:, 1:] |= allowed[:, :-1].copy()  # the true time constant may lie between two of the grid
+        allowed[:, :-1] |= allowed[:, 1:].copy()
+        reach = 1.96 * self.rise_error * np.abs(lever)
+        ends = (value.flat[np.argmax(self.likelihood)], (value - reach)[allowed].min(), (value + reach)[allowed].max())
+        best, low, high = (centre + self.scale * float(v) for v in ends)
+        return best, (low, high)
 
 
 def outlook(curve: Series | np.ndarray) -> Outlook | None:
-    """Fit the saturating laws; None below 8 points or for a constant."""
+    """Fit the saturating laws; None below 8 points or for a constant. Meant for a curve that neither peaked nor jumped."""
     steps, values = points(curve)
     z, centre, scale = rescale(values)
     if len(z) < MIN_POINTS or not z.any() or steps[0] == steps[-1]:
         return None
     span = float(steps[-1] - steps[0])
-    y, _ = block_means(z, BLOCKS)
+    y, _ = block_means(without_spikes(z), BLOCKS)
     x, _ = block_means((steps - steps[0]) / span, BLOCKS)
-    tau = np.tile(np.geomspace(0.02, 20, 40), 2)
-    law = np.repeat([0, 1], 40)
-    g = np.array([_grown(x, np.array(kind), np.array(t)) for kind, t in zip(law, tau, strict=True)])
-    g_mean = g.mean(axis=1, keepdims=True)
-    power = np.maximum(np.sum((g - g_mean) ** 2, axis=1), 1e-300)
-    b = ((g - g_mean) @ y) / power
-    a = y.mean() - b * g_mean[:, 0]
-    rss = np.maximum(np.sum((y - a[:, None] - b[:, None] * g) ** 2, axis=1), 1e-300)
-    best = int(np.argmin(rss))
-    rho = max(0.0, autocorrelation(y - a[best] - b[best] * g[best], fitted=3))
-    n_eff = max(4.0, effective_size(len(y), rho))
-    variance = rss[best] / len(y)
-    weight = np.exp(-(rss - rss[best]) / variance / 2 * n_eff / len(y))
-    error = np.sqrt(variance * len(y) / n_eff / power)
+    g = _grown(x)
+    middle = g.mean(axis=-1)
+    g = g - middle[..., None]
+    power = np.maximum(np.sum(g**2, axis=-1), 1e-24)
+    rise = g @ y / power
+    rss = np.maximum(np.sum((y - y.mean()) ** 2) - rise**2 * power, 1e-24)
+    best = np.unravel_index(np.argmin(rss), rss.shape)
+    rho = max(0.0, autocorrelation(y - y.mean() - rise[best] * g[best], fitted=3))
+    share = max(4.0, effective_size(len(y), rho)) / len(y)  # of the points that count as independent
+    variance = rss[best] / (len(y) - 3)
     return Outlook(
-        last=float(steps[-1]),
         span=span,
         centre=centre,
         scale=scale,
-        law=law,
-        tau=tau,
-        a=a,
-        b=b,
-        b_error=error,
-        weight=weight,
+        start=y.mean() - rise * middle,
+        rise=rise,
+        rise_error=np.sqrt(variance / share / power),
+        middle=middle,
+        likelihood=np.exp(-(rss - rss[best]) * share / variance / 2),
     )
 
 
 def arrival(curve: Series | np.ndarray, wall: float, horizon: float = 10.0) -> Interval | None:
     """Steps from now until the curve meets `wall`: (earliest, latest), latest infinite where it may never arrive.
 
-    None where it does not head there within `horizon` times the observed span, or cannot be measured. (0, 0): now.
+    None where it is not expected there within `horizon` times the observed span, or nothing can be said. (0, ...): it may
+    be there now.
     """
     view = outlook(curve)
     if view is None:
         return None
-    now, _ = view.at(0.0)
-    side = np.sign(wall - now)
-    if side == 0:
-        return (0.0, 0.0)
-    ahead = np.concatenate([[0.0], np.geomspace(1e-3, horizon, 200)]) * view.span
-    reached = [(view.at(float(d))[1]) for d in ahead]
-    near = np.array([(high if side > 0 else low) for low, high in reached])
-    far = np.array([(low if side > 0 else high) for low, high in reached])
-    early, late = np.flatnonzero(side * (near - wall) >= 0), np.flatnonzero(side * (far - wall) >= 0)
-    if not len(early):
+    ahead = np.concatenate([[0.0], np.geomspace(1e-3, horizon, 120)]) * view.span
+    forecasts = [view.at(float(step)) for step in ahead]
+    up = wall >= forecasts[0][0]
+    expected = np.array([level for level, _ in forecasts])
+    first, last = np.array([span if up else span[::-1] for _, span in forecasts]).T[::-1]
+    there = [np.flatnonzero(level >= wall if up else level <= wall) for level in (first, expected, last)]
+    if not len(there[1]):
         return None
-    return (float(ahead[early[0]]), float(ahead[late[0]]) if len(late) else float("inf"))
+    return float(ahead[there[0][0]]), float(ahead[there[2][0]]) if len(there[2]) else float("inf")
 
 
-def _grown(x: np.ndarray | float, law: np.ndarray, tau: np.ndarray) -> np.ndarray:
-    """Share of the way to the asymptote at x, in [0, 1]."""
-    with np.errstate(invalid="ignore"):
-        power = np.where(np.isinf(x), 1.0, x / (x + tau))
-    return np.where(law == 0, -np.expm1(-x / tau), power)
+def _grown(x: np.ndarray) -> np.ndarray:
+    """Share of the way to the asymptote at x (n,), for both laws and every time constant: (2, k, n)."""
+    tau = SPEEDS[:, None]
+    return np.stack([-np.expm1(-x / tau), 1 / (1 + tau / np.maximum(x, 1e-12))])

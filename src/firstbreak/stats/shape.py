@@ -11,14 +11,14 @@ from firstbreak.model import Interval, Series
 from firstbreak.stats.noise import SD_PER_MAD, autocorrelation, effective_size, noise_scale, spread
 from firstbreak.stats.normal import quantile, z_to_t
 from firstbreak.stats.points import points, rescale
-from firstbreak.stats.smooth import running_median
+from firstbreak.stats.smooth import without_spikes
 from firstbreak.stats.trend import trend
 
 Kind = Literal["rising", "plateau", "flat", "declining", "peaked", "collapsed", "oscillating", "too_short"]
 Phase = Literal["accelerating", "steady", "slowing", "plateau", "none"]
 
 MIN_POINTS = 4
-FEW = 9  # levels below which nothing can be said of their wander, and a spike not be told from a change
+FEW = 9  # levels below which nothing can be said of their wander
 WINDOWS = 24  # levels at most; a curve of fewer points is its own levels
 IMMATERIAL = 0.15  # of the gain: a smaller loss since the best is a wobble of the plateau
 COLLAPSE = 0.7  # of the gain: a larger loss leaves little of what was learned
@@ -76,7 +76,7 @@ def trajectory(curve: Series | np.ndarray, sd: np.ndarray | None = None) -> Traj
     if len(values) < MIN_POINTS:
         return _too_short(len(values))
     z, centre, scale = rescale(values)
-    calm = _without_spikes(z)
+    calm = without_spikes(z)
     level, middle = _levels(calm)
     sampling = _sampling_error(calm, level, None if sd is None else _known_error(curve, sd, scale))
     error = max(sampling, _wander(level))
@@ -157,22 +157,6 @@ def _phase(kind: Kind, level: np.ndarray, sigma: float) -> Phase:
     if late > 1.5 * usual + sigma:
         return "accelerating"
     return "slowing" if late < 0.6 * usual else "steady"
-
-
-def _without_spikes(z: np.ndarray) -> np.ndarray:
-    """Isolated points far from the median of their neighbours replaced by it (Hampel's filter).
-
-    What happens in more than 2 % of the points is no spike: a rare success counts in the mean. The first two points stay,
-    for a run may leave its start at once and never return.
-    """
-    n = len(z)
-    if n < FEW:
-        return z
-    middle = running_median(z, 5)
-    away = np.abs(z - middle)
-    frequent = np.sort(away)[min(n - 3, int(0.98 * n))]
-    limit = 4 * max(spread(z - middle), float(frequent) / 2)
-    return np.where((away > limit) & (np.arange(n) > 1), middle, z)
 
 
 def _levels(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -61,8 +61,8 @@ def trend(curve: Series | np.ndarray, level: float = 0.95) -> Trend:
     """Robust straight line with an interval that holds under autocorrelation. O(n log n).
 
     Theil-Sen gives residuals; those beyond 3 sd are pulled in (Huber's pseudo-values); generalised least squares with
-    the AR(1) of the residuals gives slope and interval. Where the AR(1) coefficient cannot be told from 1 it is taken
-    as 1 (Perron & Yabu 2009), so a random walk is not a trend.
+    the AR(1) of the residuals gives slope and interval. The AR(1) coefficient is taken a standard error larger than
+    estimated, and as 1 where it cannot be told from 1 (Perron & Yabu 2009): a random walk is not a trend.
     """
     steps, values = points(curve)
     n = len(values)
@@ -114,16 +114,15 @@ def _nothing(n: int, start: float, interval: Interval, level: float) -> Trend:
 def _line_under_ar1(x: np.ndarray, y: np.ndarray) -> tuple[float, float, float, float]:
     """Slope, intercept, standard error of the slope, and the AR(1) coefficient that was used."""
     design = np.column_stack([np.ones_like(x), x])
-    rho = max(0.0, autocorrelation(y - design @ np.linalg.lstsq(design, y, rcond=None)[0], fitted=2))
-    if rho > 1 - 1 / np.sqrt(len(y)):
-        rho = 1.0
-    white_x, white_y = quasi_difference(design, rho), quasi_difference(y, rho)
-    (_, slope), *_ = np.linalg.lstsq(white_x, white_y, rcond=None)
-    intercept = float(np.mean(y - slope * x))
-    misfit = white_y - white_x @ np.array([0.0 if rho == 1.0 else intercept, slope])
-    column = white_x[:, 1] - white_x[:, 0] * (white_x[:, 1] @ white_x[:, 0]) / max(
-        white_x[:, 0] @ white_x[:, 0], 1e-300
-    )
-    leverage = float(column @ column)
-    error = float(np.sqrt((misfit @ misfit) / (len(y) - 2) / leverage)) if leverage > 0 else np.inf
-    return float(slope), intercept, error, rho
+    rho = autocorrelation(y - design @ np.linalg.lstsq(design, y, rcond=None)[0], fitted=2)
+    rho += np.sqrt(max(0.0, 1 - rho**2) / len(y))
+    rho = 1.0 if rho > 1 - 1 / np.sqrt(len(y)) else max(0.0, rho)
+    white = quasi_difference(np.column_stack([design, y]), rho)
+    if rho < 1:  # at 1 the constant is gone: the slope is the mean difference
+        one = white[:, 0] / np.linalg.norm(white[:, 0])
+        white -= np.outer(one, one @ white)
+    _, run, rise = white.T
+    power = float(run @ run)
+    slope = float(run @ rise) / power
+    error = float(np.linalg.norm(rise - slope * run)) / float(np.sqrt((len(y) - 2) * power))
+    return slope, float(np.mean(y - slope * x)), error, float(rho)
