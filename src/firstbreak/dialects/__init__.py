@@ -135,19 +135,20 @@ def translate(name: str, dialect: ModuleType) -> Name | None:
 @lru_cache(maxsize=65536)
 def _translate(name: str, dialect: str) -> Name | None:
     raw = _clean(name)
+    if _refusal(raw, dialect):
+        return None
     own = _own(raw, dialect)
-    if own is not None or dialect == "generic" or _refusal(raw, dialect):
+    if own is not None or dialect == "generic":
         return own
     generic = dialects()["generic"]
-    return None if generic.ambiguous(raw) else generic.translate(raw)
+    plain: Name | None = generic.translate(raw)
+    return None if plain is None or generic.ambiguous(raw) else plain
 
 
 def _own(raw: str, dialect: str) -> Name | None:
     """What a cleaned name means to the trainer itself."""
     if dialect == "generic":
         return dialects()["generic"].translate(raw)  # type: ignore[no-any-return]
-    if _refusal(raw, dialect):
-        return None
     return _behind_prefix(raw, dialect, _names(dialect))
 
 
@@ -208,10 +209,15 @@ def not_converted(name: str, dialect: ModuleType) -> str | None:
 
 
 def _refusal(raw: str, dialect: str) -> str | None:
-    reasons: Mapping[str, str] = getattr(dialects()[dialect], "NOT_CONVERTED", {})
-    if not reasons:
-        return None
-    return next((reasons[s] for s in (raw, *(short for short, _ in _unprefixed(raw, dialect))) if s in reasons), None)
+    reasons = _reasons(dialect)
+    if not reasons or raw in reasons:
+        return reasons.get(raw)
+    return next((reasons[short] for short, _ in _unprefixed(raw, dialect) if short in reasons), None)
+
+
+@cache
+def _reasons(dialect: str) -> Mapping[str, str]:
+    return getattr(dialects()[dialect], "NOT_CONVERTED", {})
 
 
 def axes(dialect: ModuleType) -> tuple[str, ...]:
@@ -297,6 +303,10 @@ def _short(dialect: ModuleType) -> str:
     return dialect.__name__.rpartition(".")[2]
 
 
+_BESIDE_SLASH = re.compile(r"\s*/\s*")
+_REDUCTION = re.compile(r"@(?:mean|max|min|p50|p99|std|sum)$")
+
+
 def _clean(name: str) -> str:
     """`rewards / f / mean` of a notebook's table is `rewards/f/mean`; `pg_loss@sum` of ROLL's console is `pg_loss`."""
-    return re.sub(r"@(?:mean|max|min|p50|p99|std|sum)$", "", re.sub(r"\s*/\s*", "/", name.strip()))
+    return _REDUCTION.sub("", _BESIDE_SLASH.sub("/", name.strip()))

@@ -221,9 +221,13 @@ def _meaning(words: list[str]) -> Name | None:
     return None
 
 
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
+_SEPARATOR = re.compile(r"[\W_]+")
+
+
 def _words(raw: str) -> list[str]:
-    split = re.sub(r"(?<=[a-z])(?=[A-Z][a-z])", " ", raw)  # `meanReward` is `mean reward`
-    return [word for word in re.split(r"[\W_]+", split.lower()) if word]
+    """`meanReward`, `Mean Reward` and `mean/reward` are the same words."""
+    return [word for word in _SEPARATOR.split(_CAMEL.sub(" ", raw).lower()) if word]
 
 
 CONFIG = {
