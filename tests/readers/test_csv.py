@@ -89,6 +89,20 @@ def test_a_file_cut_inside_a_quoted_cell_loses_that_row_only():
     assert "left for the next read" in recording.notes[0]
 
 
+def test_a_stray_quote_costs_one_row_and_not_the_file():
+    rows = [f"{i},{i / 2}" for i in range(300)]
+    rows[7] = '7,"3.5'
+    recording = read(csv, "step,loss\n" + "\n".join(rows) + "\n", "a.csv")
+    assert values(recording, "step") == list(range(300))
+    assert points(recording, "loss")[6:8] == [(6, 3.0), (8, 4.0)]
+
+
+def test_words_for_nothing_are_absent():
+    text = "step,loss,kl\n1,null,None\n2,0.5,NA\n"
+    assert points(read(csv, text, "a.csv"), "loss") == [(1, 0.5)]
+    assert points(read(csv, "step,loss\n1,null\n2,0.5\n", "a.csv"), "loss") == [(1, 0.5)]
+
+
 def test_a_half_written_last_row_is_left_for_later():
     recording = read(csv, "step,loss\n1,0.5\n2,0.2", "a.csv")
     assert values(recording, "loss") == [0.5]

@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import orjson
 
 from firstbreak.readers import Curve, Recording, Unreadable
+from firstbreak.readers._cells import column, matrix
 from firstbreak.readers._columns import Columns
 from firstbreak.readers._literal import number, parse
 from firstbreak.readers._tail import MAX_LINE, Lines, open_file, still_holds
@@ -31,9 +31,9 @@ DESCRIPTION = "tables with a header: SB3 and RLlib progress.csv, Spinning Up pro
 SUFFIXES = {".csv", ".tsv"}
 MAX_COLUMNS = 50_000
 MAX_HEADER = 1 << 22  # bytes
+MAX_RECORD_LINES = 100
 
 _SEPARATORS = (",", "\t", ";")
-_LINES_TO_COMMAS = bytes.maketrans(b"\n", b",")
 _ABSENT = frozenset({"", "None", "null", "NULL", "NA", "N/A", "<NA>"})
 _STEP_NAMES = frozenset(
     {"step", "steps", "_step", "global_step", "iteration", "iter", "epoch", "timestep", "timesteps"}
@@ -131,11 +131,13 @@ def _distinct(names: list[str]) -> Iterator[str]:
 
 
 def _whole_records(lines: Lines) -> Iterator[bytes]:
-    """Blocks that end between two records: a quoted cell may hold newlines."""
+    """Blocks that end between two records: a quoted cell may hold newlines, but not many."""
     rest = b""
     for block in lines.blocks():
         block = rest + block
-        end = _end_of_records(block) if b'"' in block and len(block) < MAX_LINE else len(block)
+        end = _end_of_records(block) if b'"' in block else len(block)
+        if block.count(b"\n", end) > MAX_RECORD_LINES:  # a stray quote, which must not swallow the rest of the file
+            end = len(block)
         if end:
             yield block[:end]
         rest = block[end:]
@@ -183,9 +185,9 @@ class _Table:
 
     def _add_rows(self, block: bytes) -> None:
         if self.layout.long is None:
-            matrix = _numbers(block, len(self.layout.names), self.layout.separator)
-            if matrix is not None:
-                self._add_matrix(*matrix)
+            found = matrix(block, len(self.layout.names), self.layout.separator)
+            if found is not None:
+                self._add_matrix(*found)
                 return
         rows = _rows(block.decode("utf-8", "replace"), self.layout.separator)
         width = len(self.layout.names)
@@ -202,24 +204,24 @@ class _Table:
             self._add_cells(whole)
         self.rows += len(whole)
 
-    def _add_matrix(self, matrix: np.ndarray, absent: np.ndarray | None) -> None:
-        index = np.arange(self.rows, self.rows + len(matrix), dtype=float)
-        for column, name in enumerate(self.layout.names):
-            if absent is not None and absent[:, column].any():
-                keep = ~absent[:, column]
-                self.columns.extend(name, index[keep], matrix[keep, column])
+    def _add_matrix(self, values: np.ndarray, absent: np.ndarray | None) -> None:
+        index = np.arange(self.rows, self.rows + len(values), dtype=float)
+        for i, name in enumerate(self.layout.names):
+            if absent is not None and absent[:, i].any():
+                keep = ~absent[:, i]
+                self.columns.extend(name, index[keep], values[keep, i])
             else:
-                self.columns.extend(name, index, matrix[:, column])
-        self.rows += len(matrix)
-        self.line += len(matrix)
+                self.columns.extend(name, index, values[:, i])
+        self.rows += len(values)
+        self.line += len(values)
 
     def _add_cells(self, rows: list[list[str]]) -> None:
-        for name, column in zip(self.layout.names, zip(*rows, strict=False), strict=False):
-            cells, index = column, np.arange(self.rows, self.rows + len(column), dtype=float)
+        for name, cells in zip(self.layout.names, zip(*rows, strict=False), strict=False):
+            index = np.arange(self.rows, self.rows + len(cells), dtype=float)
             if "" in cells:
                 present = [cell != "" for cell in cells]
                 cells, index = tuple(compress(cells, present)), index[present]
-            values = _column(cells)
+            values = column(cells)
             if values is None:
                 self._add_mixed(name, index, cells)
             else:
@@ -293,8 +295,8 @@ class _Table:
 
 
 def _rows(text: str, separator: str) -> list[list[str]]:
-    """The cells of every line. Where a stray quote swallows too much, quotes are read as plain characters."""
-    if '"' in text:
+    """The cells of every line. Where a quote is never closed, quotes are read as plain characters."""
+    if '"' in text and text.count('"') % 2 == 0:
         try:
             return [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator) if row]
         except csv.Error:
@@ -302,61 +304,10 @@ def _rows(text: str, separator: str) -> list[list[str]]:
     return [line.split(separator) for line in text.split("\n") if line]
 
 
-def _numbers(block: bytes, width: int, separator: str) -> tuple[np.ndarray, np.ndarray | None] | None:
-    """A block of plain numbers as (rows, width) floats and the mask of its empty cells; None if it holds anything else.
-
-    The block becomes one JSON array, which orjson reads several times faster than Python reads cells. JSON's grammar of
-    numbers is narrower than CSV's, so whatever it refuses goes the slow way.
-    """
-    if separator != ",":
-        block = block.replace(b",", b"\x00").replace(separator.encode(), b",")
-    raw = np.frombuffer(block, dtype=np.uint8)
-    ends = np.flatnonzero((raw == 44) | (raw == 10))  # "," and newline
-    if not len(ends) or len(ends) % width:
-        return None
-    marks = raw[ends].reshape(-1, width)
-    if (marks[:, -1] != 10).any() or (marks[:, :-1] != 44).any():
-        return None
-    empty = np.diff(ends, prepend=-1) == 1
-    cells = block.translate(_LINES_TO_COMMAS)[:-1]
-    if empty.any():
-        places = ends[empty].tolist()
-        cells = b"null".join(cells[i:j] for i, j in zip([0, *places], [*places, len(cells)], strict=True))
-    try:
-        values = np.array(_json_array(cells), dtype=float).reshape(-1, width)
-    except (ValueError, TypeError):
-        return None
-    return values, empty.reshape(-1, width) if empty.any() else None
-
-
-def _column(cells: tuple[str, ...]) -> np.ndarray | None:
-    """The numbers of one column; None if there is anything else."""
-    try:
-        values = np.array(orjson.loads(f"[{','.join(cells)}]"), dtype=float)
-        if values.shape == (len(cells),) and not np.isnan(values).any():
-            return values
-    except (ValueError, TypeError):
-        pass
-    try:
-        return np.array([float(cell) for cell in cells])
-    except ValueError:
-        return None
-
-
-def _json_array(cells: bytes) -> list[float | None]:
-    """The cells as numbers, None for null and nan. Raises ValueError where there is anything else."""
-    try:
-        return orjson.loads(b"[" + cells + b"]")  # type: ignore[no-any-return]
-    except orjson.JSONDecodeError:
-        if b"nan" not in cells:
-            raise
-        return orjson.loads(b"[" + cells.replace(b"nan", b"null") + b"]")  # type: ignore[no-any-return]
-
-
-def on_steps(steps: Curve, column: Curve) -> Curve:
+def on_steps(steps: Curve, curve: Curve) -> Curve:
     """A column of a table indexed by the step column instead of the row; rows that lack either are left out."""
-    has_value, has_step = np.isin(steps.index, column.index), np.isin(column.index, steps.index)
-    return Curve(index=steps.values[has_value], values=column.values[has_step])
+    has_value, has_step = np.isin(steps.index, curve.index), np.isin(curve.index, steps.index)
+    return Curve(index=steps.values[has_value], values=curve.values[has_step])
 
 
 # --- exports of web pages --------------------------------------------------------------------------------------------
