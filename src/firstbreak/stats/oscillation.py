@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from firstbreak.model import Series
+from firstbreak.stats.breaks import CALMING
 from firstbreak.stats.noise import autocorrelation, effective_size
 from firstbreak.stats.normal import t_to_z, two_sided
 from firstbreak.stats.onset import Onset, level_shift
-from firstbreak.stats.points import points, rescale
+from firstbreak.stats.points import points
 
 MIN_POINTS = 8
+SIDE = 4  # points of either sign that make a reversal
+ZERO = 1e-11  # of the largest magnitude: rounding
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,8 +30,9 @@ class Oscillation:
 
     @property
     def directionless(self) -> bool:
-        """Updates point nowhere: the mean cannot be told from 0 and is small beside the swings."""
-        return self.p > 0.05 and abs(self.mean) < 0.5 * self.sd
+        """The mean cannot be told from 0, or is there and lost in the swings (signs split 60 to 40 or closer)."""
+        small = abs(self.mean) < (0.5 if self.p > 0.05 else 0.25) * self.sd
+        return small and self.sd > 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,58 +47,40 @@ class SignReversal:
 def oscillation(curve: Series | np.ndarray) -> Oscillation | None:
     """Mean against swings; None below 8 points."""
     _, values = points(curve)
-    n = len(values)
-    if n < MIN_POINTS:
+    if len(values) < MIN_POINTS:
         return None
-    top = float(np.max(np.abs(values)))
-    if top == 0:
-        return Oscillation(mean=0.0, sd=0.0, sign_changes=0.0, positive=0.0, p=1.0)
-    z = values / top
-    mean, sd = float(z.mean()), float(z.std(ddof=1))
-    n_eff = effective_size(n, max(0.0, autocorrelation(z - mean)))
-    error = sd / np.sqrt(n_eff)
-    signs = np.sign(z[z != 0])
+    z, top = _unit(values)
+    signs = np.sign(z[np.abs(z) > ZERO])
     return Oscillation(
-        mean=mean * top,
-        sd=sd * top,
+        mean=float(z.mean()) * top,
+        sd=float(z.std(ddof=1)) * top,
         sign_changes=float(np.mean(signs[1:] != signs[:-1])) if len(signs) > 1 else 0.0,
-        positive=float(np.mean(z > 0)),
-        p=two_sided(t_to_z(mean / error, max(1.0, n_eff - 1))) if error > 0 else 0.0,
+        positive=float(np.mean(z > ZERO)),
+        p=_mean_is_zero(z),
     )
 
 
 def sign_reversal(curve: Series | np.ndarray, purity: float = 0.75) -> SignReversal | None:
-    """Where a quantity changed its sign for good: `purity` of the points on either side agree, both means not 0."""
+    """Where a quantity changed its sign for good: `purity` of the points on either side agree, both means not 0.
+
+    The place is where the shares of positive points before and after differ most (a CUSUM of signs, Page 1955).
+    """
     steps, values = points(curve)
     n = len(values)
-    if n < MIN_POINTS or not np.any(values):
+    if n < 2 * SIDE:
         return None
-    up = np.concatenate([[0.0], np.cumsum(np.sign(values))])
-    at = np.arange(4, n - 3)
-    contrast = up[at] / at - (up[-1] - up[at]) / (n - at)
-    balance = np.sqrt(at * (n - at)) / n
-    split = int(at[np.argmax(np.abs(contrast) * balance)])
-    before, after = values[:split], values[split:]
-    sign = np.sign(np.median(before))
-    if sign == 0 or np.sign(np.median(after)) != -sign:
+    z, top = _unit(values)
+    sign = np.where(np.abs(z) > ZERO, np.sign(z), 0.0)
+    total = np.cumsum(sign)
+    at = np.arange(SIDE, n - SIDE + 1)
+    excess = np.abs(total[at - 1] - at / n * total[-1]) / np.sqrt(at * (n - at))
+    split = int(at[np.argmax(excess)])
+    old, new = (float(np.sign(np.median(side))) for side in (sign[:split], sign[split:]))
+    agree = min(np.mean(sign[:split] == old), np.mean(sign[split:] == new))
+    if old * new != -1 or agree < purity or max(_mean_is_zero(z[:split]), _mean_is_zero(z[split:])) > 0.05:
         return None
-    if np.mean(np.sign(before) == sign) < purity or np.mean(np.sign(after) == -sign) < purity:
-        return None
-    halves = (oscillation_p(before), oscillation_p(after))
-    if max(halves) > 0.05:
-        return None
-    return SignReversal(step=float(steps[split]), before=float(before.mean()), after=float(after.mean()))
-
-
-def oscillation_p(values: np.ndarray) -> float:
-    """Two-sided probability of so large a mean of AR(1) noise about 0."""
-    top = float(np.max(np.abs(values), initial=0.0))
-    if top == 0 or len(values) < 3:
-        return 1.0
-    z = values / top
-    n_eff = effective_size(len(z), max(0.0, autocorrelation(z - z.mean())))
-    error = float(z.std(ddof=1)) / np.sqrt(n_eff)
-    return two_sided(t_to_z(float(z.mean()) / error, max(1.0, n_eff - 1))) if error > 0 else 0.0
+    before, after = float(z[:split].mean()), float(z[split:].mean())
+    return SignReversal(step=float(steps[split]), before=before * top, after=after * top)
 
 
 def magnitude_jump(curve: Series | np.ndarray, factor: float = 2.0) -> Onset | None:
@@ -104,12 +90,28 @@ def magnitude_jump(curve: Series | np.ndarray, factor: float = 2.0) -> Onset | N
     """
     steps, values = points(curve)
     size = np.abs(values)
-    if not rescale(size)[0].any():
+    if not size.any():
         return None
-    positive = size > 0
-    log = np.log(np.maximum(size, size[positive].min()))
-    shift = level_shift(Series(name="", steps=steps, values=log))
-    if shift is None or abs(shift.after - shift.before) < np.log(factor):
+    log = np.log(np.maximum(size, size[size > 0].min()))
+    shift = level_shift(Series(name="", steps=steps, values=log), families=CALMING)
+    if shift is None:
         return None
-    old, new = np.median(size[steps < shift.step]), np.median(size[steps >= shift.step])
-    return Onset(**{**shift.__dict__, "before": float(old), "after": float(new)})
+    old, new = (float(np.median(side)) for side in (size[steps < shift.step], size[steps >= shift.step]))
+    if max(old, new) < factor * min(old, new):
+        return None
+    return replace(shift, before=old, after=new)
+
+
+def _unit(values: np.ndarray) -> tuple[np.ndarray, float]:
+    """Values over their largest magnitude, and that magnitude."""
+    top = float(np.max(np.abs(values)))
+    return (values / top, top) if top > 0 else (np.zeros(len(values)), 1.0)
+
+
+def _mean_is_zero(z: np.ndarray) -> float:
+    """Two-sided probability of so large a mean if the true one were 0."""
+    mean, sd = float(z.mean()), float(z.std(ddof=1))
+    if sd <= ZERO:
+        return float(abs(mean) <= ZERO)
+    n_eff = effective_size(len(z), max(0.0, autocorrelation(z - mean)))
+    return two_sided(t_to_z(mean / sd * n_eff**0.5, max(1.0, n_eff - 1)))

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from firstbreak.model import Series
-from firstbreak.stats.noise import spread
+from firstbreak.stats.noise import SD_PER_MAD
 from firstbreak.stats.points import points, rescale
 from firstbreak.stats.smooth import running_median
 
 MIN_POINTS = 8
+MOST = 0.2  # of the points: more of them are no spikes but the noise of the curve
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -20,7 +21,7 @@ class Spikes:
 
     steps: np.ndarray  #: (k,) where
     values: np.ndarray  #: (k,) as logged
-    sizes: np.ndarray  #: (k,) signed distance from the local median, in sd of the noise
+    sizes: np.ndarray  #: (k,) signed distance from the local median, in sd of the noise; infinite on a constant
     every: float | None  #: in steps: the period, where the spikes come regularly
 
     def __len__(self) -> int:
@@ -47,18 +48,17 @@ class Tail:
 
 
 def spikes(curve: Series | np.ndarray, size: float = 6.0, width: int = 9) -> Spikes:
-    """Points more than `size` noise sd off the median of `width` neighbours. A lasting shift moves that median."""
+    """Points more than `size` noise sd off the median of `width` neighbours. A lasting shift moves that median.
+
+    The last points of a curve may be the first ones of a shift: a spike has come back only when points follow it.
+    """
     steps, values = points(curve)
     z, _, _ = rescale(values)
-    none = np.zeros(0)
-    if len(z) < MIN_POINTS or not z.any():
-        return Spikes(steps=none, values=none, sizes=none, every=None)
     distance = z - running_median(z, width)
-    noise = _local_noise(distance)
-    out = np.flatnonzero(np.abs(distance) > size * noise)
-    return Spikes(
-        steps=steps[out], values=values[out], sizes=distance[out] / max(noise, 1e-12), every=period(steps[out])
-    )
+    noise = _noise(np.abs(distance))
+    out = np.flatnonzero(np.abs(distance) > size * noise) if len(z) >= MIN_POINTS else np.arange(0)
+    sizes = distance[out] / noise if noise > 0 else np.copysign(np.inf, distance[out])
+    return Spikes(steps=steps[out], values=values[out], sizes=sizes, every=period(steps[out]))
 
 
 def tail(curve: Series | np.ndarray) -> Tail | None:
@@ -66,28 +66,24 @@ def tail(curve: Series | np.ndarray) -> Tail | None:
     _, values = points(curve)
     if not len(values):
         return None
-    middle, high = np.quantile(np.abs(values), [0.5, 0.95])
-    return Tail(median=float(middle), p95=float(high), maximum=float(np.max(np.abs(values))))
+    middle, high, top = np.quantile(np.abs(values), [0.5, 0.95, 1.0])
+    return Tail(median=float(middle), p95=float(high), maximum=float(top))
 
 
 def period(steps: np.ndarray, tolerance: float = 0.15) -> float | None:
-    """The spacing of at least 4 events that come regularly (single misses allowed), or None."""
-    if len(steps) < 4:
-        return None
-    gaps = np.diff(np.sort(steps))
-    gaps = gaps[gaps > 0]
+    """The spacing of at least 4 events of which 80 % come regularly (misses allowed), or None."""
+    gaps = np.diff(np.unique(steps))
     if len(gaps) < 3:
         return None
     unit = float(np.median(gaps))
-    off = np.abs(gaps / unit - np.round(gaps / unit))
-    regular = np.mean((off <= tolerance) & (gaps >= unit * (1 - tolerance)))
-    return unit if regular >= 0.8 else None
+    times = np.round(gaps / unit)
+    regular = (times >= 1) & (np.abs(gaps / unit - times) <= tolerance)
+    return unit if np.mean(regular) >= 0.8 else None
 
 
-def _local_noise(distance: np.ndarray) -> float:
-    """sd of the points about their local median. Where most sit exactly on it, the middle of those that do not."""
-    noise = spread(distance) if np.median(np.abs(distance)) > 0 else 0.0
-    if noise > 0:
-        return noise
-    off = np.abs(distance[distance != 0])
-    return float(np.median(off)) / 6 if len(off) else 1.0
+def _noise(away: np.ndarray) -> float:
+    """sd of the points about the local median. Where most sit on it: of the rest, unless they are rare; then 0."""
+    if not len(away):
+        return 0.0
+    middle, most = np.quantile(away, [0.5, 1 - MOST])
+    return float(SD_PER_MAD * middle) if middle > 0 else float(most)
