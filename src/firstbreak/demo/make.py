@@ -26,7 +26,8 @@ def main(arguments: Sequence[str]) -> None:
     settings = Settings()
     if "--healthy" not in arguments:
         settings.rewards.append(thoroughness)
-    print(train(settings, Path(folders[0]) if folders else RUN))
+    folder = Path(folders[0]) if folders else RUN
+    print(f"{folder}: {train(settings, folder).true:.0%} of the final answers are right")
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from firstbreak.lab.bases import BASES
+from firstbreak.lab.memory import peak_gigabytes
 from firstbreak.lab.plants import catalogue
 
 
@@ -25,7 +26,10 @@ class Label:
     onset: int | None  #: first affected step, in steps of the run's log
     steps: int
     score: float  #: true score of the final policy: accuracy or return, measured apart from the log
+    reported: float  #: the run's own last evaluation
+    seconds: float  #: wall clock
     cpu_seconds: float
+    peak_gb: float  #: most memory that the process has held
 
 
 def run(name: str, *, out: Path, seed: int = 0, severity: float | None = None, base: str | None = None) -> Path:
@@ -48,7 +52,7 @@ def run(name: str, *, out: Path, seed: int = 0, severity: float | None = None, b
     plant.inject(settings, severity, onset)
 
     train = importlib.import_module(f"firstbreak.lab.{base.partition('/')[0]}.trainer").train
-    start = time.process_time()
+    wall, cpu = time.perf_counter(), time.process_time()
     score = train(settings, out / "run")
     label = Label(
         plant=name,
@@ -59,8 +63,11 @@ def run(name: str, *, out: Path, seed: int = 0, severity: float | None = None, b
         cause=plant.cause,
         onset=None if plant.healthy else onset,
         steps=settings.steps,
-        score=score,
-        cpu_seconds=round(time.process_time() - start, 2),
+        score=round(score.true, 4),
+        reported=round(score.reported, 4),
+        seconds=round(time.perf_counter() - wall, 2),
+        cpu_seconds=round(time.process_time() - cpu, 2),
+        peak_gb=round(peak_gigabytes(), 3),
     )
     (out / "label.json").write_text(json.dumps(asdict(label), indent=1) + "\n")
     return out / "run"

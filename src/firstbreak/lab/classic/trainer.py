@@ -13,6 +13,8 @@ from typing import Any
 
 import yaml
 
+from firstbreak.lab.score import Score
+
 
 @dataclass(kw_only=True)
 class Settings:
@@ -109,8 +111,8 @@ def sac() -> Settings:
     )
 
 
-def train(settings: Settings, out: Path) -> float:
-    """Train into the folder `out`; the true return of the final policy, measured apart from everything logged.
+def train(settings: Settings, out: Path) -> Score:
+    """Train into the folder `out`.
 
     Leaves what a user would have: progress.csv, TensorBoard events, monitor files, evaluations.npz, config.yml.
     """
@@ -149,7 +151,7 @@ def train(settings: Settings, out: Path) -> float:
     model.logger.close()
     training.close()
     held_out.close()
-    return true_score(model, settings)
+    return Score(true_score(model, settings), float(evaluation.last_mean_reward))
 
 
 def true_score(model: Any, settings: Settings, episodes: int = 20) -> float:

@@ -7,7 +7,6 @@ or an option in the settings; whatever is not replaced is the healthy code.
 from __future__ import annotations
 
 import copy
-import resource
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,12 +21,14 @@ from firstbreak.lab.language.rollout import Batch, Engine, RolloutWorkers, score
 from firstbreak.lab.language.settings import Settings
 from firstbreak.lab.language.tasks import Problem, accuracy
 from firstbreak.lab.language.warmup import warmed_up
+from firstbreak.lab.memory import resident_gigabytes
+from firstbreak.lab.score import Score
 
 AMPLE = 24  #: tokens, more than any right answer with its filler needs
 
 
-def train(settings: Settings, out: Path) -> float:
-    """Train into the folder `out`; the true score of the final policy, measured apart from everything logged."""
+def train(settings: Settings, out: Path) -> Score:
+    """Train into the folder `out`."""
     torch.set_num_threads(1)
     torch.manual_seed(settings.seed)
     journal = Journal(out, settings.config())
@@ -37,7 +38,7 @@ def train(settings: Settings, out: Path) -> float:
     for _ in range(settings.total_train_steps):
         trainer.train_step()
     journal.close()
-    return true_score(trainer.policy, settings)
+    return Score(true_score(trainer.policy, settings), trainer.reported)
 
 
 def true_score(policy: Transformer, settings: Settings, n: int = 512) -> float:
@@ -61,6 +62,7 @@ class Trainer:
     def __init__(self, settings: Settings, journal: Journal) -> None:
         self.settings, self.log = settings, journal
         self.version = 0  #: of the policy: the number of training steps that it has behind it
+        self.reported = 0.0  #: the last evaluation
 
         self.policy = warmed_up(settings.task, settings.warmup_accuracy, settings.seed)
         self.reference = copy.deepcopy(self.policy).requires_grad_(False)
@@ -109,7 +111,7 @@ class Trainer:
         if self.version % s.eval_every == 0:
             with log.time("eval"):
                 self._evaluate()
-        log.scalar("memory.cpu", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20)
+        log.scalar("memory.cpu", resident_gigabytes())
         log.write(self.version)
 
     # From a batch to an update -------------------------------------------------------------------------------------
@@ -190,9 +192,14 @@ class Trainer:
     def _evaluate(self) -> None:
         s, policy = self.settings, self.evaluated_policy()
         generator = torch.Generator().manual_seed(s.seed)
-        for name, temperature in (("eval-rollout/reward", s.eval_temperature), ("eval.accuracy@greedy", 0.0)):
+
+        def score(temperature: float) -> float:
             completions = _complete(policy, self.eval_problems, s.max_new_tokens, temperature, generator)
-            self.log.scalar(name, sum(map(accuracy, self.eval_problems, completions)) / len(completions))
+            return sum(map(accuracy, self.eval_problems, completions)) / len(completions)
+
+        self.reported = score(s.eval_temperature)
+        self.log.scalar("eval-rollout/reward", self.reported)
+        self.log.scalar("eval.accuracy@greedy", score(0.0))
 
     # What is written down --------------------------------------------------------------------------------------------
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from firstbreak.lab.language import tasks
+from firstbreak.lab.score import Score
 
 # A fault or a healthy variant is one more reward function, or one more option, in these two fields.
 RewardFunction = Callable[..., list[float]]
@@ -62,8 +63,8 @@ def grpo() -> Settings:
     return Settings()
 
 
-def train(settings: Settings, out: Path) -> float:
-    """Train into the folder `out`; the true accuracy of the final policy.
+def train(settings: Settings, out: Path) -> Score:
+    """Train into the folder `out`.
 
     Leaves what a user of TRL would have: the trainer's state, its arguments, some completions.
     """
@@ -119,7 +120,8 @@ def train(settings: Settings, out: Path) -> float:
         trainer.state.save_to_json(str(out / "trainer_state.json"))
         _write_arguments(arguments, out / "training_args.json")
         _write_completions(Path(scratch) / "completions", settings, out / "completions.jsonl")
-        return true_score(trainer.model, tokenizer, settings)
+        reported = [row["eval_rewards/accuracy/mean"] for row in trainer.state.log_history if "eval_reward" in row]
+        return Score(true_score(trainer.model, tokenizer, settings), reported[-1])
 
 
 def true_score(model: Any, tokenizer: Any, settings: Settings, n: int = 256) -> float:

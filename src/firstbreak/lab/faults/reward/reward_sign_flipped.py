@@ -13,7 +13,7 @@ from typing import Any
 
 from firstbreak.lab import classic, language
 
-CAUSE = "reward-or-action-reversed"
+CAUSE = "reward-sign-wrong"
 ONSET = 0.3
 SEVERITIES = {
     "language/grpo-sort": (0.55, 0.7, 1.0),

@@ -15,10 +15,10 @@ from firstbreak.lab import language, trl
 CAUSE = "length-limit-too-short"
 ONSET = 0.3
 SEVERITIES = {
-    "language/grpo-add": (5, 3, 2),
+    "language/grpo-add": (4, 3, 2),
     "language/grpo-sort": (6, 5, 4),
     "trl/grpo-sort": (5, 4, 3),
-}  #: tokens; the shortest right answer and its end take 4, 6 and 5
+}  #: tokens; a right answer without its end takes 3, 5 and 4
 
 
 def inject(settings: Any, severity: float, onset: int) -> None:
