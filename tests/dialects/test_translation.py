@@ -192,6 +192,17 @@ def test_a_part_that_stands_alone_is_the_whole() -> None:
     }
 
 
+def test_a_part_called_all_is_the_whole() -> None:
+    names = [
+        "train/agg/all/solver/solved_none",
+        "train/math/all/solver/solved_none",
+        "train/code/all/solver/solved_none",
+    ]
+    found = dialects.understand(names, dialect("prime_rl"))
+    assert found[names[0]].signal == "reward.solve_none_frac"
+    assert found[names[1]].signal == "reward.solve_none_frac@math all"
+
+
 def test_the_unclamped_value_loss_is_preferred_where_both_are_logged() -> None:
     both = dialects.understand(["vf_loss", "vf_loss_unclipped"], dialect("rllib"))
     assert both["vf_loss_unclipped"].signal == "value.loss"

@@ -185,8 +185,8 @@ def understand(names: Collection[str], dialect: ModuleType) -> dict[str, Name]:
     """Every raw name that is understood, in the order given, with its meaning among all the others:
 
     - where a trainer uses one word for two things, the other names tell which (`context` of the dialect);
-    - a slice that stands alone stands for the whole: where only one data set is evaluated, `eval.accuracy@gsm8k` is
-      `eval.accuracy`.
+    - a slice that stands alone, or is called "all", stands for the whole: where only one data set is evaluated,
+      `eval.accuracy@gsm8k` is `eval.accuracy`.
     """
     cleaned = {name: _clean(name) for name in names}
     context = getattr(dialect, "context", None)
@@ -199,8 +199,15 @@ def understand(names: Collection[str], dialect: ModuleType) -> dict[str, Name]:
     parts: defaultdict[str, set[str]] = defaultdict(set)
     for meaning in found.values():
         parts[meaning.signal.partition("@")[0]].add(meaning.signal)
-    alone = {next(iter(signals)): whole for whole, signals in parts.items() if len(signals) == 1}
-    return {name: replace(n, signal=alone[n.signal]) if n.signal in alone else n for name, n in found.items()}
+    for_all = {_for_all(whole, signals): whole for whole, signals in parts.items()}
+    return {name: replace(n, signal=for_all.get(n.signal, n.signal)) for name, n in found.items()}
+
+
+def _for_all(whole: str, signals: Set[str]) -> str:
+    """Which of a signal's slices stands for the whole."""
+    if whole in signals or len(signals) > 1:
+        return whole if whole in signals else f"{whole}@all"
+    return next(iter(signals))
 
 
 def not_converted(name: str, dialect: ModuleType) -> str | None:

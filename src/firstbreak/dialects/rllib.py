@@ -181,6 +181,10 @@ NAMES: dict[str, str | Name] = {
 
 NOT_CONVERTED = {
     "pid": "process number",
+    **{
+        f"hist_stats/{what}": "a list in every row; its mean is logged beside it"
+        for what in ("episode_reward", "episode_lengths")
+    },
     "done": "whether the run has ended",
     "num_metric_batches_dropped": "batches left out of the row's metrics",
     "time_since_restore": "starts again at every restore; time_total_s does not",
@@ -258,6 +262,8 @@ def algorithm(names: Set[str], config: Mapping[str, Any]) -> str | None:
         return "ppo"
     if last & {"alpha_value", "target_entropy"} or "target_entropy" in config:
         return "sac"
+    if "policy_entropy" in last:
+        return "a2c"
     if config.get("vtrace"):
         return "impala"
     if last & {"qf_loss", "mean_q", "qf_mean"} or config.keys() & {"double_q", "dueling", "prioritized_replay"}:
