@@ -6,10 +6,10 @@ grammar of numbers is narrower than that of tables, so whatever it refuses goes 
 
 from __future__ import annotations
 
+from array import array
+
 import numpy as np
 import orjson
-
-_LINES_TO_COMMAS = bytes.maketrans(b"\n", b",")
 
 
 def matrix(block: bytes, width: int, separator: str) -> tuple[np.ndarray, np.ndarray | None] | None:
@@ -17,24 +17,25 @@ def matrix(block: bytes, width: int, separator: str) -> tuple[np.ndarray, np.nda
 
     None if there is anything but numbers, `nan` and empty cells, or a line with another number of cells.
     """
-    if b"null" in block:  # which would pass for an empty cell below
-        return None
     if separator != ",":
         block = block.replace(b",", b"\x00").replace(separator.encode(), b",")
-    raw = np.frombuffer(block, dtype=np.uint8)
-    ends = np.flatnonzero((raw == 44) | (raw == 10))  # "," and newline
+    cells = bytearray(b"[")
+    cells += block
+    raw = np.frombuffer(cells, dtype=np.uint8)
+    ends = np.flatnonzero((raw == ord(",")) | (raw == ord("\n")))
     if not len(ends) or len(ends) % width:
         return None
     marks = raw[ends].reshape(-1, width)
-    if (marks[:, -1] != 10).any() or (marks[:, :-1] != 44).any():
+    if (marks[:, -1] != ord("\n")).any() or (marks[:, :-1] != ord(",")).any():
         return None
-    empty = np.diff(ends, prepend=-1) == 1
-    cells = block.translate(_LINES_TO_COMMAS)[:-1]
+    raw[ends[width - 1 :: width]] = ord(",")
+    raw[-1] = ord("]")
+    empty = np.diff(ends, prepend=0) == 1
     if empty.any():
         places = ends[empty].tolist()
-        cells = b"null".join(cells[i:j] for i, j in zip([0, *places], [*places, len(cells)], strict=True))
+        cells = bytearray(b"0").join(cells[i:j] for i, j in zip([0, *places], [*places, len(cells)], strict=True))
     try:
-        values = np.array(_json_array(cells), dtype=float).reshape(-1, width)
+        values = _numbers(cells).reshape(-1, width)
     except (ValueError, TypeError):
         return None
     return values, empty.reshape(-1, width) if empty.any() else None
@@ -54,11 +55,11 @@ def column(cells: tuple[str, ...]) -> np.ndarray | None:
         return None
 
 
-def _json_array(cells: bytes) -> list[float | None]:
-    """The cells as numbers, None for null and nan. Raises ValueError where there is anything else."""
+def _numbers(cells: bytearray) -> np.ndarray:
+    """A JSON array of numbers and nan. Raises ValueError or TypeError where there is anything else."""
     try:
-        return orjson.loads(b"[" + cells + b"]")  # type: ignore[no-any-return]
+        return np.frombuffer(array("d", orjson.loads(cells)))
     except orjson.JSONDecodeError:
-        if b"nan" not in cells:
+        if b"nan" not in cells or b"null" in cells:
             raise
-        return orjson.loads(b"[" + cells.replace(b"nan", b"null") + b"]")  # type: ignore[no-any-return]
+        return np.array(orjson.loads(cells.replace(b"nan", b"null")), dtype=float)
