@@ -1,0 +1,237 @@
+"""Records of a sample dump -> samples. What each trainer dumps is one entry of SHAPES.
+
+Text is taken as it is; chats become text with the roles in front of the turns, except that a lone turn needs none.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from firstbreak.model import Sample
+
+Record = Mapping[str, Any]
+
+_STEP_IN_PATH = re.compile(r"(?:^|[_-])(?:step|iteration|version|completions)[_-]?0*(\d+)|^0*(\d+)$")
+_EVALUATION = re.compile(r"(?:^|[_\W])(?:evals?|val|valid|validation)(?:$|[_\W])")
+_MAX_DEPTH = 20
+
+
+def _itself(record: Record) -> Iterable[Record]:
+    return (record,)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The names that one trainer gives to the parts of a sample; a "." goes into an object, "" is not recorded."""
+
+    trainer: str
+    marks: frozenset[str]  #: a record with all of these has this shape
+    prompt: str = ""
+    completion: str = ""
+    reward: str = ""  #: "+": the sum of the components
+    advantage: str = ""
+    group: str = ""
+    step: str = "step"
+    rewards: str = ""  #: an object of reward components; "*": every number that has no other role
+    unfold: Callable[[Record], Iterable[Record]] = _itself  #: the samples in one record
+
+
+def _episode(record: Record) -> Iterator[Record]:
+    """prime-rl (verifiers): an episode with one trace per agent; a trace is a graph of messages, oldest first."""
+    run = record.get("run")
+    for trace in record.get("traces") or ():
+        if isinstance(trace, Mapping):
+            messages = [node.get("message") for node in trace.get("nodes") or () if isinstance(node, Mapping)]
+            prompt, completion = _split_chat(messages) if messages else (trace.get("prompt"), trace.get("completion"))
+            rewards = _weighted(trace.get("rewards"))
+            yield {
+                **{key: value for key, value in record.items() if key != "traces"},
+                **{key: value for key, value in trace.items() if key not in ("id", "task", "nodes", "calls")},
+                "step": run.get("step") if isinstance(run, Mapping) else None,
+                "prompt": prompt,
+                "completion": completion,
+                "rewards": rewards,
+                "reward": trace.get("reward", math.fsum(rewards.values()) if rewards else None),
+            }
+
+
+def _weighted(rewards: Any) -> dict[str, float]:
+    """{name: number} of {name: number | {score, weight} | null}."""
+    values = {}
+    for name, entry in rewards.items() if isinstance(rewards, Mapping) else ():
+        if isinstance(entry, Mapping):
+            score, weight = number(entry.get("score")), number(entry.get("weight", 1.0))
+            value = None if score is None or weight is None else score * weight
+        else:
+            value = number(entry)
+        if value is not None:
+            values[str(name)] = value
+    return values
+
+
+def _conversation(record: Record) -> Iterator[Record]:
+    """NeMo-RL: `content` is the whole conversation; every value is a batch of one."""
+    single = {key: value[0] if isinstance(value, list) and len(value) == 1 else value for key, value in record.items()}
+    content = single.get("content")
+    prompt, completion = _split_chat(content) if isinstance(content, list) else (None, content)
+    yield {**single, "prompt": prompt, "completion": completion}
+
+
+def _split_chat(messages: list[Any]) -> tuple[list[Any], list[Any]]:
+    """A conversation before and from its first assistant turn."""
+    roles = [message.get("role") if isinstance(message, Mapping) else None for message in messages]
+    first = roles.index("assistant") if "assistant" in roles else len(messages)
+    return messages[:first], messages[first:]
+
+
+#: The more marks, the earlier: a shape may be contained in another.
+SHAPES = tuple(
+    sorted(
+        (
+            Shape("areal", frozenset({"task_id", "prompt", "completion", "version_rle"}), "prompt", "completion", "reward",
+                  group="task_id", step="tail_version"),
+            Shape("verl", frozenset({"input", "output", "score", "step"}), "input", "output", "score", rewards="*"),
+            Shape("nemo_rl", frozenset({"content", "rewards", "idx"}), "prompt", "completion", "rewards", "advantages",
+                  unfold=_conversation),
+            Shape("prime_rl", frozenset({"traces", "env", "task"}), "prompt", "completion", "reward", "info.advantage",
+                  "group", rewards="rewards", unfold=_episode),
+            Shape("open_instruct", frozenset({"prompt_tokens", "response_tokens", "reward"}), reward="reward",
+                  advantage="advantage", group="prompt_idx"),
+            Shape("tinker", frozenset({"total_reward", "group_idx", "traj_idx", "steps"}), reward="total_reward",
+                  group="group_idx", step="iteration", rewards="trajectory_metrics"),
+            Shape("skyrl", frozenset({"input_prompt", "output_response", "score"}), "input_prompt", "output_response", "score"),
+            Shape("openrlhf", frozenset({"input", "output", "reward"}), "input", "output", "reward"),
+            Shape("trl", frozenset({"prompt", "completion", "advantage"}), "prompt", "completion", "+", "advantage",
+                  rewards="*"),
+            Shape("roll", frozenset({"prompt", "responses", "scores"}), "prompt", "responses", "scores", step="global_step"),
+            Shape("", frozenset({"prompt", "completion"}), "prompt", "completion", "reward", rewards="rewards"),
+            Shape("", frozenset({"prompt", "response"}), "prompt", "response", "reward", group="uid", rewards="rewards"),
+            Shape("", frozenset({"query", "response", "score"}), "query", "response", "score"),
+        ),
+        key=lambda shape: -len(shape.marks),
+    )
+)  # fmt: skip
+
+
+def shape_of(names: Iterable[str]) -> Shape | None:
+    """The shape of records with these names, None where they are no samples."""
+    present = set(names)
+    return next((shape for shape in SHAPES if shape.marks <= present), None)
+
+
+def samples_of(records: Iterable[Any], path: Path) -> Iterator[Sample]:
+    """The samples in the records of one dump; what is no sample is passed over."""
+    folder_step = step_in(path)
+    split = {"split": "eval"} if any(map(_EVALUATION.search, path.parts[-3:])) else {}
+    shape = None
+    for record in records:
+        if not isinstance(record, Mapping):
+            continue
+        if shape is None or not shape.marks <= record.keys():
+            shape = shape_of(record) or shape
+        for single in shape.unfold(record) if shape else ():
+            sample = _sample(single, shape)
+            yield replace(
+                sample, step=folder_step if sample.step is None else sample.step, meta={**split, **sample.meta}
+            )
+
+
+def step_in(path: Path) -> float | None:
+    """The step that the name of the dump, or of a folder above it, tells: `train_data_step12.jsonl`, `40.jsonl`."""
+    for part in (path.name.partition(".")[0], path.parent.name, path.parent.parent.name):
+        if match := _STEP_IN_PATH.search(part):
+            return float(match[1] or match[2])
+    return None
+
+
+def _sample(record: Record, shape: Shape) -> Sample:
+    roles = {shape.prompt, shape.completion, shape.reward, shape.advantage, shape.group, shape.step, shape.rewards}
+    if shape.rewards == "*":
+        rewards = {name: x for name, value in record.items() if (x := _plain_number(name, value, roles)) is not None}
+    else:
+        rewards = _weighted(record.get(shape.rewards))
+    reward = number(_at(record, shape.reward))
+    if shape.reward == "+" and rewards:
+        reward = math.fsum(rewards.values())
+    group = _at(record, shape.group)
+    return Sample(
+        step=number(_at(record, shape.step)),
+        prompt=as_text(_at(record, shape.prompt)),
+        completion=as_text(_at(record, shape.completion)),
+        reward=reward,
+        rewards=rewards,
+        advantage=_one_advantage(_at(record, shape.advantage)),
+        group=None if group is None else as_text(group),
+        meta={name: value for name, value in record.items() if name not in roles and name not in rewards},
+    )
+
+
+def _at(record: Any, path: str) -> Any:
+    for name in path.split("."):
+        record = record.get(name) if isinstance(record, Mapping) else None
+    return record
+
+
+def _plain_number(name: str, value: Any, roles: set[str]) -> float | None:
+    """A number that has no other role; columns with "__" in front are pandas' own."""
+    is_number = isinstance(value, (int, float)) and name not in roles and not name.startswith("__")
+    return number(value) if is_number else None
+
+
+def number(value: Any) -> float | None:
+    """A number, or the sum of numbers where a reward is given per token; None for anything else."""
+    if isinstance(value, (list, tuple)):
+        parts = [number(part) for part in value if not isinstance(part, (list, tuple))]
+        known = [part for part in parts if part is not None]
+        return sum(known) if known and len(known) == len(value) else None
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return None
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def _one_advantage(value: Any) -> float | None:
+    """The advantage of a sample; one given per token is the sample's where it is the same in all tokens that count."""
+    if not isinstance(value, list):
+        return number(value)
+    tokens = value[0] if len(value) == 1 and isinstance(value[0], list) else value
+    values = {number(token) for token in tokens}
+    values = values - {0.0} if values != {0.0} else values
+    return values.pop() if len(values) == 1 else None
+
+
+def as_text(value: Any, depth: int = 0) -> str:
+    """Text of a string, of a chat (a list of turns), of a turn's list of parts, or of anything else as JSON."""
+    if isinstance(value, str):
+        return value
+    if value is None or depth > _MAX_DEPTH:
+        return ""
+    if isinstance(value, Mapping):
+        return _turn_text(value, depth)
+    if isinstance(value, (list, tuple)):
+        turns = [turn for turn in value if isinstance(turn, Mapping) and "role" in turn]
+        if len(turns) > 1:
+            return "\n".join(f"{turn['role']}: {_turn_text(turn, depth)}" for turn in turns)
+        return "".join(as_text(part, depth + 1) for part in value)
+    return str(value)
+
+
+def _turn_text(turn: Mapping[str, Any], depth: int) -> str:
+    """The content of a turn or of one of its parts, with tool calls as JSON."""
+    if "role" in turn or "content" in turn:
+        calls = turn.get("tool_calls")
+        content = as_text(turn.get("content"), depth + 1)
+        return content + json.dumps(calls, default=str, ensure_ascii=False) if calls else content
+    if "text" in turn:
+        return as_text(turn["text"], depth + 1)
+    if "type" in turn:
+        return f"[{turn['type']}]"  # an image or another part that is no text
+    return json.dumps(turn, default=str, ensure_ascii=False)

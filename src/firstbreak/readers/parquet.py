@@ -1,0 +1,85 @@
+"""Parquet: completions that TRL logs, and tables of metrics (wandb's history artifact, Trackio's export).
+
+Needs pyarrow. A parquet file ends with its table of contents, so it cannot be read before its writer closes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from firstbreak.model import Sample
+from firstbreak.readers import Recording, Unreadable
+from firstbreak.readers._columns import Columns
+from firstbreak.readers._samples import samples_of, shape_of
+
+DESCRIPTION = "Parquet: TRL completions, wandb history, Trackio export (needs the parquet extra)"
+
+_MAGIC = b"PAR1"
+_BATCH = 1 << 14  # rows of numbers
+_SAMPLES = 64  # rows of text, which may be megabytes each
+
+
+def sniff(path: Path, head: bytes) -> bool:
+    """The format's mark; a file that ends in .parquet and is empty is not written yet."""
+    return head.startswith(_MAGIC) or (path.suffix == ".parquet" and not head)
+
+
+def read(path: Path, resume: Any = None) -> Recording:
+    """The columns of numbers, with the row as index; or, where the rows are completions, that there are samples."""
+    recording = Recording(format="parquet", resume=True, replaces=resume is not None)
+    with _opened(path) as file:
+        if shape_of(file.schema_arrow.names):
+            recording.has_samples = file.metadata.num_rows > 0
+            return recording
+        columns, row = Columns(), 0
+        for batch in file.iter_batches(_BATCH):
+            index = np.arange(row, row + len(batch), dtype=float)
+            for name, column in zip(batch.schema.names, batch.columns, strict=True):
+                _add(columns, name, column, index)
+            row += len(batch)
+    recording.curves, recording.config, recording.notes = columns.curves(), columns.constants(), columns.notes()
+    return recording
+
+
+def samples(path: Path) -> Iterator[Sample]:
+    """Every completion, a few rows in memory at a time."""
+    with _opened(path) as file:
+        rows = (row for batch in file.iter_batches(_SAMPLES) for row in batch.to_pylist())
+        yield from samples_of(rows, path)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    try:
+        import pyarrow as pa  # type: ignore[import-untyped]
+        import pyarrow.parquet as pq  # type: ignore[import-untyped]
+    except ImportError:
+        raise Unreadable(path, "is a parquet file", "install pyarrow: pip install 'firstbreak[parquet]'") from None
+    try:
+        with pq.ParquetFile(path) as file:
+            yield file
+    except (pa.ArrowException, OSError, ValueError, KeyError) as error:
+        reason = str(error).partition("\n")[0]
+        closed = (
+            "wait until its writer has closed it"
+            if "footer" in reason.lower() or "size is" in reason
+            else "copy it again"
+        )
+        raise Unreadable(path, f"is no whole parquet file ({reason})", closed) from None
+
+
+def _add(columns: Columns, name: str, column: Any, index: np.ndarray) -> None:
+    """Adds one column of a batch; numbers without a detour over Python objects."""
+    import pyarrow as pa
+
+    kind = column.type
+    if not (pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind)):
+        columns.add_column(name, column.to_pylist(), index)
+        return
+    present = ~column.is_null().to_numpy(zero_copy_only=False)
+    columns.extend(name, index[present], column.drop_null().to_numpy(zero_copy_only=False).astype(float))
