@@ -133,6 +133,7 @@ _ROLLOUT: tuple[_Row, ...] = (
     ("text.repetition_frac", "down", "fraction", "share of completions that repeat themselves"),
     ("sampling.kept_vocab", None, "tokens", "candidates that top-p leaves at a token"),
     ("samples.step", None, "count", "completions in a step's batch"),
+    ("samples.groups", None, "count", "prompts in a step's batch"),
     ("samples.used", None, "count", "completions that reached the loss"),
     ("samples.valid", None, "count", "completions left after masking"),
     ("samples.valid_frac", "up", "fraction", "share of completions left after masking"),
@@ -210,6 +211,7 @@ _REWARD: tuple[_Row, ...] = (
 
 _ADVANTAGE: tuple[_Row, ...] = (
     ("advantage.mean", None, "", "advantage that weights the policy loss"),
+    ("advantage.of_prompt_absmax", "down", "", "largest absolute mean advantage of one prompt's completions"),
     ("advantage.abs.mean", None, "", "size of the advantages"),
     ("advantage.raw.mean", None, "", "advantage before normalisation"),
     ("advantage.right.mean", None, "", "advantage of right answers"),
@@ -295,6 +297,8 @@ _POLICY_UPDATE: tuple[_Row, ...] = (
     ("pref.reward.margin", "up", "nats", "implicit reward: chosen minus rejected"),
     ("pref.reward.accuracy", "up", "fraction", "share of pairs whose chosen answer has the higher implicit reward"),
     ("pref.score_margin", "up", "reward", "external reward: chosen minus rejected"),
+    ("pref.log_odds", None, "nats", "log odds of the chosen over the rejected answer (ORPO)"),
+    ("pref.log_odds_ratio", "up", "nats", "log sigmoid of those log odds (ORPO)"),
     ("pref.logp.chosen", None, "nats per sequence", "log-probability of the chosen answer"),
     ("pref.logp.rejected", None, "nats per sequence", "log-probability of the rejected answer"),
     ("pref.logits.chosen", None, "", "mean logit on the chosen answer"),
