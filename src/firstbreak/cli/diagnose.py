@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from firstbreak.cli._output import on_a_terminal, show, write
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.engine.read import find_runs, read
 from firstbreak.model import Action, Diagnosis
@@ -52,29 +53,30 @@ def command(
         if several:
             click.echo(f"[{i}/{len(runs)}] {path}", err=True)
         diagnoses.append(diagnose(read(path, trainer=trainer), rate_per_hour=rate))
-    text = render(diagnoses, format_, plain=output is not None or not sys.stdout.isatty())
-    if output is None:
-        click.echo(text)
-    else:
-        output.write_text(text + "\n", encoding="utf-8")
+    report(diagnoses, format_, output)
     if any(dx.verdict.action in FAILS[fail_on] for dx in diagnoses):
         sys.exit(1)
 
 
-def render(diagnoses: Sequence[Diagnosis], format_: str, *, plain: bool) -> str:
-    """One report over all diagnoses; `plain` leaves colours out of the terminal form."""
-    if format_ == "json":
-        from firstbreak.reports import json
+def report(diagnoses: Sequence[Diagnosis], format_: str, output: Path | None = None) -> None:
+    """One report over all diagnoses, to stdout or into a file."""
+    match format_:
+        case "json":
+            from firstbreak.reports import json
 
-        return json.render(diagnoses[0]) if len(diagnoses) == 1 else json.render_all(diagnoses)
-    if format_ == "html":
-        from firstbreak.reports import html
+            write(json.render(diagnoses[0]) if len(diagnoses) == 1 else json.render_all(diagnoses), output)
+        case "html":
+            from firstbreak.reports import html
 
-        return html.render(diagnoses[0]) if len(diagnoses) == 1 else html.render_all(diagnoses)
-    if format_ == "markdown":
-        from firstbreak.reports import markdown
+            write(html.render(diagnoses[0]) if len(diagnoses) == 1 else html.render_all(diagnoses), output)
+        case "markdown":
+            from firstbreak.reports import markdown
 
-        return "\n\n".join(markdown.render(dx) for dx in diagnoses)
-    from firstbreak.reports import terminal
+            write("\n\n".join(markdown.render(dx) for dx in diagnoses), output)
+        case _:
+            from firstbreak.reports import terminal
 
-    return "\n\n".join(terminal.render(dx, color=not plain) for dx in diagnoses)
+            if output is None and on_a_terminal():
+                show([terminal.renderable(dx) for dx in diagnoses])
+            else:
+                write("\n\n".join(terminal.render(dx, color=False) for dx in diagnoses), output)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
+from firstbreak.cli._output import on_a_terminal, show, write
 from firstbreak.engine.read import find_runs, read
 
 
 @click.command("inspect")
 @click.argument("path")
 @click.option(
-    "--format", "format_", type=click.Choice(("terminal", "json")), default="terminal", help="How it is written."
+    "--format", "format_", type=click.Choice(("terminal", "json")), default="terminal", help="How to write it."
 )
 @click.option("--trainer", metavar="NAME", help="The trainer, where the automatic choice is wrong.")
 def command(path: str, format_: str, trainer: str | None) -> None:
@@ -21,6 +20,8 @@ def command(path: str, format_: str, trainer: str | None) -> None:
 
     runs = [read(run, trainer=trainer) for run in find_runs(path)]
     if format_ == "json":
-        click.echo(inspection.render_json(runs))
-        return
-    click.echo("\n\n".join(inspection.render(run, color=sys.stdout.isatty()) for run in runs))
+        write(inspection.render_json(runs))
+    elif on_a_terminal():
+        show([inspection.renderable(run) for run in runs])
+    else:
+        write("\n\n".join(inspection.render(run, color=False) for run in runs))

@@ -56,7 +56,10 @@ def read(path: str | os.PathLike[str], *, trainer: str | None = None) -> Run:
 
     config = _merge_config(recordings)
     names = {name for _, r in recordings for name in r.curves}
-    dialect = dialects.choose(names, config, trainer)
+    try:
+        dialect = dialects.choose(names, config, trainer)
+    except ValueError as error:
+        raise Unreadable(place, str(error), "leave the trainer out, or name one of these") from None
     notes = [f"{_relative(p, base)}: {note}" for p, r in recordings for note in r.notes]
     raw = list(_streams(recordings, dialect, base, notes))
     series, unknown, duplicates = _translate(raw, dialect)

@@ -25,7 +25,7 @@ from firstbreak.model import (
 )
 from firstbreak.stats.ceiling import outlook
 from firstbreak.stats.shape import Trajectory
-from firstbreak.words import number
+from firstbreak.words import number, percent
 
 WORTH_NAMING = 0.1  #: a cause less probable than this is not named in a summary
 CLOSE = 2.0  #: two causes whose odds differ by less than this factor cannot be told apart
@@ -123,9 +123,9 @@ def _summary(
     top, rival = leading(ranked, first_break)
     if top is None:
         return f"{broken}; the cause cannot be told from what was recorded."
-    text = f"{broken}. Most probable cause: {_lower(top.title)} ({top.probability:.0%})."
+    text = f"{broken}. Most probable cause there: {_lower(top.title)} ({percent(top.probability)})."
     if rival is not None:
-        text += f" Cannot be separated from: {_lower(rival.title)} ({rival.probability:.0%})."
+        text += f" Cannot be separated from: {_lower(rival.title)} ({percent(rival.probability)})."
     return text
 
 

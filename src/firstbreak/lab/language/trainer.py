@@ -15,11 +15,10 @@ from torch import Tensor
 
 from firstbreak.lab.language import objective
 from firstbreak.lab.language.journal import Journal, share
-from firstbreak.lab.language.model import Transformer, decode, encode, extend, log_probs
+from firstbreak.lab.language.model import Transformer, log_probs
 from firstbreak.lab.language.objective import PolicyLoss
-from firstbreak.lab.language.rollout import Batch, Engine, RolloutWorkers, scorer
+from firstbreak.lab.language.rollout import Batch, Engine, RolloutWorkers, complete, scorer
 from firstbreak.lab.language.settings import Settings
-from firstbreak.lab.language.tasks import Problem, accuracy
 from firstbreak.lab.language.warmup import warmed_up
 from firstbreak.lab.memory import resident_gigabytes
 from firstbreak.lab.score import Score
@@ -42,18 +41,10 @@ def train(settings: Settings, out: Path) -> Score:
 
 
 def true_score(policy: Transformer, settings: Settings, n: int = 512) -> float:
-    """Accuracy on held-out problems, sampled at temperature 1 with ample room: what no fault can touch."""
+    """Grade on held-out problems, sampled at temperature 1 with ample room: what no fault can touch."""
     problems = settings.task.held_out(n)
-    completions = _complete(policy, problems, AMPLE, 1.0, torch.Generator().manual_seed(1))
-    return sum(map(accuracy, problems, completions)) / n
-
-
-def _complete(
-    policy: Transformer, problems: list[Problem], n: int, temperature: float, generator: torch.Generator
-) -> list[str]:
-    prompts = encode([problem.prompt for problem in problems])
-    tokens = extend(policy, prompts, n, generator=generator, temperature=temperature)
-    return decode(tokens[:, prompts.shape[1] :])
+    completions = complete(policy, settings.task, problems, AMPLE, 1.0, torch.Generator().manual_seed(1))
+    return sum(map(settings.task.grade, problems, completions)) / n
 
 
 class Trainer:
@@ -194,8 +185,8 @@ class Trainer:
         generator = torch.Generator().manual_seed(s.seed)
 
         def score(temperature: float) -> float:
-            completions = _complete(policy, self.eval_problems, s.max_new_tokens, temperature, generator)
-            return sum(map(accuracy, self.eval_problems, completions)) / len(completions)
+            completions = complete(policy, s.task, self.eval_problems, s.max_new_tokens, temperature, generator)
+            return sum(map(s.task.grade, self.eval_problems, completions)) / len(completions)
 
         self.reported = score(s.eval_temperature)
         self.log.scalar("eval-rollout/reward", self.reported)
@@ -205,7 +196,7 @@ class Trainer:
 
     def _log_rollout(self, batch: Batch) -> None:
         s, log = self.settings, self.log
-        mask, lengths = batch.mask, batch.mask.sum(1)
+        mask, lengths = batch.mask, batch.lengths
         grouped = batch.rewards.view(-1, s.n_samples)
         log.scalar("rollout/reward", torch.cat(self.workers.finished_rewards).mean())
         log.scalar("filter.prompts", self.workers.finished_groups)
@@ -224,6 +215,12 @@ class Trainer:
         texts = batch.completions
         distinct = [len(set(texts[i : i + s.n_samples])) for i in range(0, len(texts), s.n_samples)]
         log.scalar("diversity.unique", sum(distinct) / len(texts))
+        if (environment := s.task.environment) is not None:
+            episodes = [
+                environment.statistics(problem, text) for problem, text in zip(batch.problems, texts, strict=True)
+            ]
+            for name in episodes[0]:
+                log.scalar(name, sum(episode[name] for episode in episodes) / len(episodes))
         staleness = self.version - batch.versions[mask]
         log.scalar("ppo_actor/update/version_stats/sample_staleness_theta_avg", staleness.float().mean())
         log.scalar("ppo_actor/update/version_stats/sample_staleness_theta_max", staleness.max())
@@ -255,7 +252,7 @@ class Trainer:
         # Within a group, advantages must cancel: what is left over says that baselines and prompts do not match.
         per_sequence = (advantages * mask).sum(1) / mask.sum(1).clamp(min=1)
         per_prompt = per_sequence.view(-1, self.settings.n_samples).mean(1)
-        log.scalar("custom.advantage_of_prompt_absmax", per_prompt.abs().max())
+        log.scalar("advantage.of_prompt_absmax", per_prompt.abs().max())
         log.scalar("tokens.train", mask.sum())
         log.scalar("tokens.generated", batch.mask.sum())
 

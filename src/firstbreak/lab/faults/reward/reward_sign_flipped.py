@@ -37,9 +37,12 @@ def inject(settings: Any, severity: float, onset: int) -> None:
             def operate(trainer: Any) -> None:
                 honest = trainer.workers.score
 
-                def flipped(problem: Any, completion: str) -> dict[str, float]:
-                    s = sign()
-                    return {name: s * value for name, value in honest(problem, completion).items()}
+                def flipped(problems: list[Any], completions: list[str]) -> dict[str, list[float]]:
+                    signs = [sign() for _ in problems]
+                    return {
+                        name: [s * value for s, value in zip(signs, values, strict=True)]
+                        for name, values in honest(problems, completions).items()
+                    }
 
                 trainer.workers.score = language.from_step(trainer, onset, honest, flipped)
 

@@ -1,4 +1,4 @@
-"""Reward sign, label or action mapping is reversed
+"""The reward has the wrong sign, or its labels are swapped
 
 ## What happens
 The policy learns, but away from the goal: it becomes reliably worse than it was before training, and more certain of
@@ -9,8 +9,7 @@ A score that dips below its start while the policy explores, and comes back.
 
 ## Fix
 - Check the sign of every reward component against ten samples scored by hand.
-- Check the order of actions, and of chosen and rejected.
-- Check the sign of the loss: maximise reward, minimise its negative.
+- Check the order of chosen and rejected, and the direction of costs.
 
 ## Smallest experiment
 Turn the sign of the reward for 20 updates: if the score now rises, the sign was the break.
@@ -25,9 +24,11 @@ from firstbreak.model import Experiment
 
 FINDINGS = {
     "score-below-start": 0.9,
-    "preference-labels-swapped": 0.4,
-    "entropy-collapse": 0.4,
-    "reward-flat": 0.1,
+    "reward-up-evaluation-down": 0.5,
+    "preference-labels-swapped": 0.3,
+    "entropy-collapse": 0.3,
+    "score-lost": 0.4,
+    "zero-variance-groups": 0.2,
 }
 EXPERIMENT = Experiment(
     overrides={},

@@ -1,0 +1,36 @@
+"""The advantages have the wrong sign
+
+## What happens
+Baseline minus return, or ascent on a loss: what was good is suppressed. The score falls below its start, while the
+reward itself is sound.
+
+## When it is healthy
+A dip at the start.
+
+## Fix
+- Check one group by hand: the best completion must have the largest advantage.
+- Check the sign of the loss.
+
+## Smallest experiment
+Overfit one prompt group: the probability of its best completion must rise.
+
+## References
+https://arxiv.org/abs/2005.12729
+"""
+
+from __future__ import annotations
+
+from firstbreak.model import Experiment
+
+PRIOR = 0.6
+FINDINGS = {
+    "score-below-start": 0.85,
+    "entropy-runaway": 0.3,
+    "score-lost": 0.5,
+    "reward-flat": 0.1,
+}
+EXPERIMENT = Experiment(
+    overrides={},
+    measure="reward.mean",
+    if_cause="the best completion becomes less probable",
+)

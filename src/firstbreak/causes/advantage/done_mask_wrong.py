@@ -1,0 +1,44 @@
+"""Advantages run over the ends of episodes
+
+## What happens
+The done mask is missing or shifted, so the value of the next episode is counted into this one. Values drift up
+towards r / (1 - gamma), and the advantages lose their meaning long before the return shows it.
+
+## When it is healthy
+Values near r / (1 - gamma) in a task that never ends.
+
+## Fix
+- Multiply the bootstrap value by 1 - terminated, at the right index.
+- Compare the returns of one short episode with a sum by hand.
+
+## Smallest experiment
+Compute advantages of a hand-made buffer with an end in the middle, and compare with pencil and paper.
+
+## References
+https://iclr-blog-track.github.io/2022/03/25/ppo-implementation-details/
+"""
+
+from __future__ import annotations
+
+from firstbreak.inputs import Inputs
+from firstbreak.model import Experiment
+
+PRIOR = 0.7
+FINDINGS = {
+    "value-loss-growing": 0.4,
+    "value-scale-mismatch": 0.4,
+    "critic-worse-than-mean": 0.35,
+    "entropy-stays-high": 0.3,
+    "score-lost": 0.6,
+    "value-explosion": 0.2,
+}
+EXPERIMENT = Experiment(
+    overrides={},
+    measure="value.mean",
+    if_cause="values grow beyond the returns",
+)
+
+
+def applies(inputs: Inputs) -> bool:
+    """Only policies that act in an environment."""
+    return not inputs.get("writes_text")

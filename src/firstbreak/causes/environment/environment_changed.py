@@ -1,0 +1,36 @@
+"""The environment changed in mid-run
+
+## What happens
+Another version of a simulator, a tool or an interface, or another data stage: from one step to the next the same
+behaviour earns something else, while nothing in the updates moved before.
+
+## When it is healthy
+A curriculum that is meant to become harder.
+
+## Fix
+- Compare versions and settings of the environment before and after the step.
+- Evaluate a checkpoint from before the step in today's environment.
+
+## Smallest experiment
+Evaluate the checkpoint from before the step twice, in the old and in the new environment.
+
+## References
+https://arxiv.org/abs/1709.06560
+"""
+
+from __future__ import annotations
+
+from firstbreak.model import Experiment
+
+PRIOR = 0.4
+FINDINGS = {
+    "score-lost": 0.75,
+    "value-loss-growing": 0.2,
+    "score-oscillates": 0.1,
+    "evaluation-protocol-shift": 0.2,
+}
+EXPERIMENT = Experiment(
+    overrides={},
+    measure="eval.reward",
+    if_cause="the old checkpoint scores less in the new environment",
+)

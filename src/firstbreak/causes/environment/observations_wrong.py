@@ -1,0 +1,43 @@
+"""The policy does not see the state it should
+
+## What happens
+Observations are late, incomplete, or on another scale than before: a buffer index, a wrapper, normalisation
+statistics lost on resume. What can be achieved through them is capped.
+
+## When it is healthy
+A hard task; partial observability that belongs to it.
+
+## Fix
+- Replay recorded transitions: the stored observation must be the one that the environment returned.
+- Save and load the normalisation statistics with the model.
+
+## Smallest experiment
+Fit the critic on one frozen rollout with the full state and with what the policy sees: the difference is what is missing.
+
+## References
+https://arxiv.org/abs/2101.00135
+"""
+
+from __future__ import annotations
+
+from firstbreak.inputs import Inputs
+from firstbreak.model import Experiment
+
+PRIOR = 0.5
+FINDINGS = {
+    "score-lost": 0.6,
+    "reward-flat": 0.4,
+    "critic-worse-than-mean": 0.3,
+    "entropy-stays-high": 0.2,
+    "step-too-large": 0.15,
+}
+EXPERIMENT = Experiment(
+    overrides={},
+    measure="value.explained_variance",
+    if_cause="it rises with the full state",
+)
+
+
+def applies(inputs: Inputs) -> bool:
+    """Only policies that act in an environment."""
+    return not inputs.get("writes_text")

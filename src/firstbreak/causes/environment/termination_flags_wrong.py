@@ -1,0 +1,43 @@
+"""Termination and truncation are confused
+
+## What happens
+Failures are reported as time limits or the other way round, so the value of the state after the end is counted where
+there is none, or left out where there is one.
+
+## When it is healthy
+Tasks without early ends, where both are the same.
+
+## Fix
+- Check the order of terminated and truncated, and what the wrapper returns for each.
+- Bootstrap from the last state only where the episode was cut.
+
+## Smallest experiment
+Print the flags of ten episodes that failed and ten that ran out of time.
+
+## References
+https://arxiv.org/abs/1712.00378
+"""
+
+from __future__ import annotations
+
+from firstbreak.inputs import Inputs
+from firstbreak.model import Experiment
+
+PRIOR = 0.4
+FINDINGS = {
+    "score-lost": 0.5,
+    "value-loss-growing": 0.4,
+    "value-scale-mismatch": 0.3,
+    "critic-worse-than-mean": 0.3,
+    "episode-length-degenerate": 0.2,
+}
+EXPERIMENT = Experiment(
+    overrides={},
+    measure="value.mean",
+    if_cause="values do not fall before a failure",
+)
+
+
+def applies(inputs: Inputs) -> bool:
+    """Only policies that act in an environment."""
+    return not inputs.get("writes_text")

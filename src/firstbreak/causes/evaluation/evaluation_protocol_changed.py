@@ -1,0 +1,33 @@
+"""The evaluation was changed in mid-run
+
+## What happens
+Temperature, length limit, prompts or episode cap of the evaluation differ from some step on. The curve is two curves,
+and the jump between them is no progress and no loss.
+
+## When it is healthy
+A jump that the training reward shows at the same step.
+
+## Fix
+- Fix and record the protocol; evaluate old checkpoints again under the new one.
+
+## Smallest experiment
+Evaluate the checkpoint from before the jump under today's protocol.
+
+## References
+https://arxiv.org/abs/1709.06009
+"""
+
+from __future__ import annotations
+
+from firstbreak.model import Experiment
+
+PRIOR = 0.6
+FINDINGS = {
+    "evaluation-protocol-shift": 0.85,
+    "score-lost": 0.4,
+}
+EXPERIMENT = Experiment(
+    overrides={},
+    measure="eval.reward",
+    if_cause="the old checkpoint jumps as well",
+)

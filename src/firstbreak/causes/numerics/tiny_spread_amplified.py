@@ -1,0 +1,44 @@
+"""Noise is divided by its own tiny spread
+
+## What happens
+Groups whose rewards differ only by a trace get advantages of full size, because the spread that divides them is as
+small. Most of the update then answers noise.
+
+## When it is healthy
+A real difference between completions, however small, that an evaluation confirms.
+
+## Fix
+- Do not divide by the group's spread ({scale_rewards}), or add a floor to it.
+- Gate groups on a real difference of the outcome.
+
+## Smallest experiment
+Round rewards to two digits for 20 updates.
+
+## References
+https://arxiv.org/abs/2503.20783
+https://github.com/verl-project/verl-recipe/pull/125
+"""
+
+from __future__ import annotations
+
+from firstbreak.inputs import Inputs
+from firstbreak.model import Experiment
+
+PRIOR = 0.4
+FINDINGS = {
+    "reward-flat": 0.3,
+    "score-lost": 0.4,
+    "reward-up-evaluation-down": 0.2,
+    "kl-reward": 0.2,
+    "grad-norm-explosion": 0.15,
+}
+EXPERIMENT = Experiment(
+    overrides={},
+    measure="grad.norm",
+    if_cause="it falls with rounded rewards",
+)
+
+
+def applies(inputs: Inputs) -> bool:
+    """Only groups of completions per prompt."""
+    return bool(inputs.get("family") == "group")

@@ -1,0 +1,41 @@
+"""The verdicts are unreliable
+
+## What happens
+The verifier or judge errs at random. The signal shrinks by the share of errors, advantages carry noise, and the score
+stays below what the model can do.
+
+## When it is healthy
+Sampling noise of small batches.
+
+## Fix
+- Grade the same completions twice and count the differences.
+- Majority over several verdicts; drop flaky tests.
+
+## Smallest experiment
+Grade 100 completions three times.
+
+## References
+https://arxiv.org/abs/2510.00915
+"""
+
+from __future__ import annotations
+
+from firstbreak.inputs import Inputs
+from firstbreak.model import Experiment
+
+PRIOR = 0.5
+FINDINGS = {
+    "reward-flat": 0.3,
+    "score-lost": 0.35,
+    "reward-up-evaluation-down": 0.1,
+}
+EXPERIMENT = Experiment(
+    overrides={},
+    measure="reward.mean",
+    if_cause="verdicts of one completion differ",
+)
+
+
+def applies(inputs: Inputs) -> bool:
+    """Only policies that write text."""
+    return bool(inputs.get("writes_text"))

@@ -1,0 +1,78 @@
+"""The ratio to the old policy is exactly 1 although a batch is used several times.
+
+## What it looks for
+Divergence to the old policy and clip fraction of exactly 0, or a mean ratio of exactly 1, over most of the run, with more
+than one update per batch configured.
+
+## Why it matters
+After the first update of a batch the policy has moved, so the ratio must have left 1. Where it has not, the old
+log-probabilities are computed again by the policy in training: the clip then bounds nothing, and each pass pushes as if
+it were the first.
+
+## When it is a false alarm
+One update per batch: the ratio is 1 by construction. A learning rate of 0.
+
+## Fix
+- Store the log-probabilities when sampling, before any update, and never compute them again within a batch.
+
+## Smallest experiment
+Two minibatches with a large {learning_rate}: the ratio of the second must differ from 1.
+
+## References
+https://arxiv.org/abs/1707.06347
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from firstbreak.model import Confidence, Config, Evidence, Expected, Finding, NotMeasured, Series, Severity
+from firstbreak.stats.onset import first_sustained
+from firstbreak.words import percent
+
+ROUNDING = 1e-7
+
+
+def detect(
+    config: Config,
+    policy_ratio_mean: Series | None = None,
+    policy_clip_fraction: Series | None = None,
+    kl_old: Series | None = None,
+    lr: Series | None = None,
+    *,
+    most: float = 0.6,
+    min_points: int = 8,
+) -> Finding | Expected | NotMeasured | None:
+    still = [
+        (curve, np.abs(curve.values - (1.0 if curve.name.startswith("policy.ratio") else 0.0)) <= ROUNDING)
+        for s in (policy_ratio_mean, kl_old)
+        if s is not None and len(curve := s.finite) >= min_points
+    ]
+    if not still:
+        return NotMeasured("neither the ratio nor the divergence to the old policy is logged often enough")
+    curve, exact = still[0]
+    share = float(np.mean(exact[len(exact) // 2 :]))
+    clipped = policy_clip_fraction is not None and bool(np.any(policy_clip_fraction.finite.tail(0.5).values > 0))
+    if share < most or clipped:
+        return None
+    updates = config.number("updates_per_batch")
+    if updates is not None and updates <= 1:
+        return Expected(f"{curve.raw or curve.name} does not move because each batch is used for one update")
+    if updates is None or "updates_per_batch" in config.defaulted:
+        return NotMeasured("how often a batch is used is not recorded, and with one update the ratio is 1 by right")
+    if lr is not None and not lr.finite.values.any():
+        return None
+    since = first_sustained(curve, lambda values: np.abs(values - (1.0 if "ratio" in curve.name else 0.0)) <= ROUNDING)
+    return Finding(
+        message=(
+            f"{curve.name} does not move in {percent(share)} of the updates although each batch is used {updates:g} times: "
+            "the old log-probabilities are computed again; store them when sampling"
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        metric=curve.name,
+        onset=since,
+        interval=None if since is None else (since, since),
+        evidence=(Evidence(text=curve.name, series=curve, since=since),),
+        facts={"share": share},
+    )

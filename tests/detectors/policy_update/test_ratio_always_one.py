@@ -1,0 +1,32 @@
+"""ratio-always-one: old log-probabilities that are not old."""
+
+from __future__ import annotations
+
+from firstbreak.model import Severity, Status
+from tests.detectors.look import found, look, silent
+from tests.make import noise, run
+
+ID = "ratio-always-one"
+STILL = {"policy.ratio.mean": [1.0] * 50, "policy.clip_fraction": [0.0] * 50}
+
+
+def test_four_updates_and_a_ratio_of_one() -> None:
+    finding = found(ID, run(STILL, config={"updates_per_batch": 4}))
+    assert finding.severity is Severity.WARNING
+    assert "used 4 times" in finding.message
+
+
+def test_one_update_makes_it_expected() -> None:
+    assert look(ID, run(STILL, config={"updates_per_batch": 1})).expected
+
+
+def test_without_the_number_of_updates_it_cannot_be_told() -> None:
+    assert look(ID, run(STILL)).status is Status.NOT_MEASURED
+
+
+def test_a_ratio_that_moves_is_healthy() -> None:
+    assert silent(ID, run({"policy.ratio.mean": 1 + noise(50, 0.01)}, config={"updates_per_batch": 4}))
+
+
+def test_a_divergence_of_exactly_zero_counts_too() -> None:
+    assert found(ID, run({"kl.old": [0.0] * 50}, config={"updates_per_batch": 4})).metric == "kl.old"

@@ -1,0 +1,119 @@
+"""The command line as a user types it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.make import learning
+
+DEMO = Path(__file__).parent.parent / "src" / "firstbreak" / "demo" / "run"
+
+
+def firstbreak(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the command in a process of its own."""
+    command = [sys.executable, "-c", "from firstbreak.cli import main; main()", *arguments]
+    env = {**os.environ, "PYTHONIOENCODING": "utf-8", **environment}
+    return subprocess.run(command, capture_output=True, text=True, env=env, encoding="utf-8")
+
+
+def healthy(folder: Path) -> Path:
+    rows = (
+        {"step": i, "reward": float(v), "frac_reward_zero_std": 0.2, "kl": 0.01} for i, v in enumerate(learning(100))
+    )
+    path = folder / "metrics.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_the_demo_names_the_planted_fault_and_its_step() -> None:
+    done = firstbreak("demo", "--format", "json")
+    assert done.returncode == 0
+    diagnosis = json.loads(done.stdout)
+    assert diagnosis["first_break"]["link"] == "reward"
+    low, high = diagnosis["first_break"]["interval"]
+    assert low <= 60 <= high
+    assert diagnosis["causes"][0]["id"] == "reward-pays-for-length"
+    assert diagnosis["verdict"]["action"] == "rollback"
+
+
+def test_a_broken_run_ends_with_1_and_a_healthy_one_with_0(tmp_path: Path) -> None:
+    assert firstbreak("diagnose", str(DEMO)).returncode == 1
+    assert firstbreak("diagnose", str(healthy(tmp_path))).returncode == 0
+    assert firstbreak("diagnose", str(DEMO), "--fail-on", "never").returncode == 0
+
+
+@pytest.mark.parametrize("format_", ["terminal", "json", "html", "markdown"])
+def test_every_format_can_be_written_to_a_file(tmp_path: Path, format_: str) -> None:
+    out = tmp_path / "report"
+    done = firstbreak("diagnose", str(DEMO), "--format", format_, "-o", str(out), "--fail-on", "never")
+    assert done.stdout == ""
+    assert "length" in out.read_text(encoding="utf-8")
+
+
+def test_several_runs_are_a_list_in_json_and_progress_goes_to_stderr(tmp_path: Path) -> None:
+    path = healthy(tmp_path)
+    done = firstbreak("diagnose", str(path), str(path), "--format", "json")
+    assert [d["schema"] for d in json.loads(done.stdout)] == ["firstbreak.diagnosis/1"] * 2
+    assert "[2/2]" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("diagnose", "no/such/run"), "no such file or folder"),
+        (("inspect", "no/such/run"), "no such file or folder"),
+        (("explain", "zero-varianc-groups"), "did you mean zero-variance-groups"),
+        (("diagnose", str(DEMO), "--trainer", "nobody"), "no trainer is called"),
+        (("diagnose",), "Missing argument"),
+        (("no-such-command",), "No such command"),
+    ],
+)
+def test_a_wrong_call_is_one_clear_line_and_2(arguments: tuple[str, ...], says: str) -> None:
+    done = firstbreak(*arguments)
+    assert done.returncode == 2
+    assert says in done.stderr
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+
+
+def test_control_characters_of_a_path_are_made_visible(tmp_path: Path) -> None:
+    done = firstbreak("diagnose", str(tmp_path / "a\x1b[2Jb"))
+    assert "\x1b" not in done.stderr
+    assert "x1b" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "name", ["reward", "truncation", "reward-pays-for-length", "kl.ref", "group_size", "trl", "csv", "readers"]
+)
+def test_everything_can_be_explained(name: str) -> None:
+    done = firstbreak("explain", name)
+    assert done.returncode == 0
+    assert len(done.stdout.splitlines()) >= 3
+
+
+def test_explain_without_a_name_lists_all() -> None:
+    text = firstbreak("explain").stdout
+    assert all(word in text for word in ("Detectors", "Causes", "Trainers", "Readers", "zero-variance-groups", "verl"))
+
+
+def test_inspect_says_what_each_metric_really_is() -> None:
+    text = firstbreak("inspect", str(DEMO)).stdout
+    assert "frac_reward_zero_std" in text
+    assert "reward.zero_std_frac" in text
+    json.loads(firstbreak("inspect", str(DEMO), "--format", "json").stdout)
+
+
+def test_an_ascii_locale_does_not_break_the_output() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "from firstbreak.cli import main; main()", "demo"],
+        capture_output=True,
+        env={**os.environ, "LC_ALL": "C", "PYTHONIOENCODING": "ascii"},
+    )
+    assert done.returncode == 0
+    assert "ROLL BACK" in done.stdout.decode("utf-8")
