@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-CAUSE = "groups-carry-no-signal"
+CAUSE = "samples-without-variety"
 ONSET = 0.0
 SEVERITIES = {
     "language/grpo-sort": (2, 4, 8),
