@@ -7,6 +7,7 @@ import math
 import pytest
 
 from firstbreak.readers import Unreadable, console
+from firstbreak.readers.console import Console
 from tests.readers.files import file_of, points, read, values
 
 
@@ -276,6 +277,28 @@ def test_resume_keeps_the_step_and_the_open_table():
     assert not second.replaces
     assert third.replaces
     assert points(third, "a") == [(1, 9)]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "9" * 50_000 + "%|",
+        "Step 1: loss=" + "9" * 9000 + "x",
+        "a=1," * 2400,
+        "x" * 9000 + "=(" * 400,
+        "step: " * 1500 + "=",
+        "Step 12 | " + "A " * 20_000,
+        "• " + "a" * 50_000,
+        "│" * 50_000,
+        "{'" * 20_000,
+        "(" * 50_000 + " pid=",
+    ],
+)
+def test_no_line_takes_more_than_linear_time(line: str):
+    """A quadratic pattern would hang for minutes here."""
+    console_ = Console()
+    console_.feed(line * 10 + "\nglobal_step=30, episodic_return=[21.]\n")
+    assert "episodic_return" in console_.recording().curves
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-#: A number as trainers print it: bare, quoted, in brackets, np.float64(0.5), tensor(0.5, device='cuda:0').
-BARE = r"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|inf\b|nan\b|Inf\b|NaN\b|Infinity\b)"
-VALUE = rf"(?:[A-Za-z_][\w.]*\()?\[?['\"]?(?P<value>{BARE})['\"]?\]?(?:,[^()]*\)|\))?(?P<unit>%|s\b)?"
+#: A number as trainers print it: bare, quoted, in brackets, np.float64(0.5), tensor(0.5, device='cuda:0'). Every part
+#: can match in one way only and arguments are short, so that no line takes more than linear time.
+BARE = r"[-+]?(?:\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|inf\b|nan\b|Inf\b|NaN\b|Infinity\b)"
+VALUE = rf"(?:[A-Za-z_][\w.]{{0,40}}\()?\[?['\"]?(?P<value>{BARE})['\"]?\]?(?:,[^()]{{0,80}}\)|\))?(?P<unit>%|s\b)?"
 
 
 class Kind(enum.Enum):

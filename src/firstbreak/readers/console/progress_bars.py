@@ -9,7 +9,7 @@ import re
 
 from firstbreak.readers.console._reading import NOTHING, VALUE, Reading, scaled
 
-_BAR = re.compile(r"(?P<label>[^%|]*?)\s*\d+%\|[^|]*\|\s*(?P<done>\d+)/\d+ \[(?P<rest>[^\n]*)\]")
+_BAR = re.compile(r"[^|]*\|\s*(?P<done>\d+)/\d+ \[(?P<rest>.*)\]")
 _PAIR = re.compile(rf"(?P<name>[A-Za-z_][\w/@.-]*)={VALUE}(?=[,\s\]]|$)")
 _COUNTERS = re.compile(r"\d+")
 
@@ -22,12 +22,13 @@ class ProgressBars:
 
     def read(self, line: str) -> Reading | None:
         """A whole row per update of the bar."""
-        if "%|" not in line or (bar := _BAR.search(line)) is None:
+        before, percent, after = line.partition("%|")
+        if not percent or (bar := _BAR.match(after)) is None:
             return None
         values = {found["name"]: scaled(found) for found in _PAIR.finditer(bar["rest"])}
         if not values:
             return NOTHING
-        label = _COUNTERS.sub("#", bar["label"])
+        label = _COUNTERS.sub("#", before)
         earlier, last = self.done.get(label, (0.0, 0.0))
         done = float(bar["done"])
         if done < last:
