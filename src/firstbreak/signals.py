@@ -235,6 +235,7 @@ _ADVANTAGE: tuple[_Row, ...] = (
     ("value.update_ok", "up", "fraction", "share of critic updates that were applied"),
     ("td_error", None, "reward", "absolute one-step error of the critic"),
     ("replay.size", None, "environment steps", "fill of the replay buffer"),
+    ("replay.<count>", None, "", "another number of the replay buffer"),
     ("replay.is_beta", None, "", "importance exponent of prioritised replay"),
 )
 
