@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import cast
 
 import torch
@@ -98,14 +99,22 @@ def extend(
     generator: torch.Generator,
     temperature: float = 1.0,
     top_p: float = 1.0,
+    respond: Callable[[Tensor], Tensor] | None = None,
 ) -> Tensor:
-    """Up to `n` more tokens for every row, padding after its end. `temperature` 0 takes the likeliest token."""
+    """Up to `n` more tokens for every row, padding after its end. `temperature` 0 takes the likeliest token.
+
+    `respond` maps the tokens so far to the one that an environment writes next in each row, or padding where it waits.
+    """
     cache: Cache = []
     ended = (tokens == EOS).any(1)
     fed = tokens
     for _ in range(n):
         logits = model(fed, cache)[:, -1]
-        fed = _choose(logits, temperature, top_p, generator).masked_fill(ended, PAD)[:, None]
+        fed = _choose(logits, temperature, top_p, generator)
+        if respond is not None:
+            answer = respond(tokens)
+            fed = torch.where(answer == PAD, fed, answer)
+        fed = fed.masked_fill(ended, PAD)[:, None]
         tokens = torch.cat([tokens, fed], dim=1)
         ended = ended | (fed[:, 0] == EOS)
         if ended.all():

@@ -21,9 +21,9 @@ from torch import Tensor
 
 from firstbreak.lab.language.model import EOS, PAD, Transformer, decode, encode, extend, log_probs
 from firstbreak.lab.language.settings import AcceptFunction, Settings
-from firstbreak.lab.language.tasks import Problem
+from firstbreak.lab.language.tasks import Problem, Task
 
-Score = Callable[[Problem, str], dict[str, float]]
+Score = Callable[[list[Problem], list[str]], dict[str, list[float]]]  #: reward component -> one number a completion
 
 
 @dataclass
@@ -37,6 +37,7 @@ class Batch:
     versions: Tensor  #: policy version that wrote each token
     rewards: Tensor  #: total reward of each sequence
     components: dict[str, Tensor]  #: reward component -> (sequences,), before its weight
+    observed: Tensor  #: True for tokens that an environment has written
     written: int = 0  #: completion positions that have been generated so far
 
     @property
@@ -45,9 +46,14 @@ class Batch:
         return decode(self.tokens[:, self.prompt_length :])
 
     @property
+    def lengths(self) -> Tensor:
+        """Tokens of each completion, the end-of-sequence token and an environment's answers included."""
+        return (self.tokens[:, self.prompt_length :] != PAD).sum(1)
+
+    @property
     def mask(self) -> Tensor:
-        """True for completion tokens, the end-of-sequence token included."""
-        return self.tokens[:, self.prompt_length :] != PAD
+        """True for the tokens that the policy has written, the end-of-sequence token included."""
+        return (self.tokens[:, self.prompt_length :] != PAD) & ~self.observed
 
     @property
     def finished(self) -> Tensor:
@@ -98,6 +104,7 @@ class Engine:
             generator=self.generator,
             temperature=settings.temperature,
             top_p=settings.top_p,
+            respond=responder(settings.task, batch.problems, batch.prompt_length),
         )
         batch.tokens[:, start : tokens.shape[1]] = tokens[:, start:]
         # One forward pass over the whole batch, just as the trainer does it: the cache's log-probabilities differ in
@@ -174,22 +181,50 @@ class RolloutWorkers:
             versions=nothing.long(),
             rewards=nothing[:, 0],
             components={},
+            observed=nothing.bool(),
         )
 
     def _grade(self, batch: Batch) -> None:
         """Score each completion; the reward is the weighted sum of its components."""
-        scores = [self.score(p, c) for p, c in zip(batch.problems, batch.completions, strict=True)]
-        batch.components = {name: torch.tensor([s[name] for s in scores]) for name in self.settings.rewards}
+        texts = batch.completions
+        if (environment := self.settings.task.environment) is not None:
+            for row, text in zip(batch.observed, texts, strict=True):
+                row[: len(text)] = torch.tensor(environment.observed(text))
+        batch.components = {name: torch.tensor(values) for name, values in self.score(batch.problems, texts).items()}
         batch.rewards = sum(
             (self.settings.reward_weights[name] * values for name, values in batch.components.items()),
-            torch.zeros(len(scores)),
+            torch.zeros(len(texts)),
         )
 
 
 def scorer(settings: Settings) -> Score:
-    """All reward functions of the settings, applied to one completion."""
+    """All reward functions of the settings, applied to every completion."""
 
-    def score(problem: Problem, completion: str) -> dict[str, float]:
-        return {name: function(problem, completion) for name, function in settings.rewards.items()}
+    def score(problems: list[Problem], completions: list[str]) -> dict[str, list[float]]:
+        return {name: list(map(function, problems, completions)) for name, function in settings.rewards.items()}
 
     return score
+
+
+def responder(task: Task, problems: list[Problem], prompt_length: int) -> Callable[[Tensor], Tensor] | None:
+    """The environment's part in writing a batch (see `extend`), where the task has one."""
+    environment = task.environment
+    if environment is None:
+        return None
+
+    def respond(tokens: Tensor) -> Tensor:
+        texts = decode(tokens[:, prompt_length:])
+        answers = [environment.respond(problem, text) for problem, text in zip(problems, texts, strict=True)]
+        return torch.tensor([encode([answer])[0, 0].item() if answer else PAD for answer in answers])
+
+    return respond
+
+
+def complete(
+    policy: Transformer, task: Task, problems: list[Problem], n: int, temperature: float, generator: torch.Generator
+) -> list[str]:
+    """One completion of every problem, by the code that also rolls out."""
+    prompts = encode([problem.prompt for problem in problems])
+    respond = responder(task, problems, prompts.shape[1])
+    tokens = extend(policy, prompts, n, generator=generator, temperature=temperature, respond=respond)
+    return decode(tokens[:, prompts.shape[1] :])

@@ -12,6 +12,7 @@ import random
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 FILLER = "."
 ALPHABET = "0123456789+=:.!?>abcdefghijklmnopqrstuvwxyz"
@@ -24,6 +25,26 @@ class Problem:
     prompt: str
     answer: str
     min_filler: int = 0  #: dots that must stand before the answer: work that has to be shown
+    hidden: str = ""  #: what an environment knows and the prompt does not say
+
+
+class Environment(Protocol):
+    """Something that answers while a completion is being written."""
+
+    def respond(self, problem: Problem, text: str) -> str:
+        """The one character with which it answers the text so far; empty where it waits."""
+
+    def observed(self, text: str) -> list[bool]:
+        """Which characters of a text the environment has written."""
+
+    def statistics(self, problem: Problem, text: str) -> dict[str, float]:
+        """What a log wants to know of an episode, by signal."""
+
+
+def accuracy(problem: Problem, completion: str) -> float:
+    """1 for enough filler followed by exactly the right answer, else 0."""
+    answer = answer_of(completion)
+    return float(answer == problem.answer and len(completion) - len(answer) >= problem.min_filler)
 
 
 @dataclass(frozen=True)
@@ -33,6 +54,8 @@ class Task:
     name: str
     make: Callable[[random.Random], Problem]
     max_filler: int = 0  #: demonstrations carry between 0 and this many dots before the answer
+    grade: Callable[[Problem, str], float] = accuracy  #: how good a completion truly is, from 0 to 1
+    environment: Environment | None = None
 
     def draw(self, rng: random.Random, n: int) -> list[Problem]:
         """`n` problems to learn from."""
@@ -63,12 +86,6 @@ def is_held_out(problem: Problem) -> bool:
 def answer_of(completion: str) -> str:
     """What is left of a completion when its filler is taken away."""
     return completion.lstrip(FILLER)
-
-
-def accuracy(problem: Problem, completion: str) -> float:
-    """1 for enough filler followed by exactly the right answer, else 0."""
-    answer = answer_of(completion)
-    return float(answer == problem.answer and len(completion) - len(answer) >= problem.min_filler)
 
 
 def well_formed(problem: Problem, completion: str) -> float:

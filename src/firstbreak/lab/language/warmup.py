@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from firstbreak.lab.language import tasks
-from firstbreak.lab.language.model import EOS, PAD, Transformer, decode, encode, extend
+from firstbreak.lab.language.model import EOS, PAD, Transformer, encode
+from firstbreak.lab.language.rollout import complete
 from firstbreak.lab.language.tasks import Problem, Task
 
 BATCH = 128
@@ -39,30 +39,33 @@ def warmed_up(task: Task, accuracy: float, seed: int) -> Transformer:
 def _teach(model: Transformer, task: Task, accuracy: float, rng: random.Random) -> None:
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
     for step in range(MAX_STEPS):
-        if step % 5 == 0 and _accuracy(model, task.draw(rng, BATCH)) >= accuracy:
+        if step % 5 == 0 and _accuracy(model, task, task.draw(rng, BATCH)) >= accuracy:
             return
-        prompts, completions = _demonstrations(task, task.draw(rng, BATCH), rng)
+        prompts, completions, taught = _demonstrations(task, task.draw(rng, BATCH), rng)
         logits = model(torch.cat([prompts, completions[:, :-1]], dim=1))[:, prompts.shape[1] - 1 :]
-        loss = F.cross_entropy(logits.flatten(0, 1), completions.flatten(), ignore_index=PAD)
+        loss = F.cross_entropy(logits.flatten(0, 1), taught.flatten(), ignore_index=PAD)
         optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
     raise RuntimeError(f"{task.name}: not right in {accuracy:.0%} of all cases after {MAX_STEPS} steps")
 
 
-def _demonstrations(task: Task, problems: list[Problem], rng: random.Random) -> tuple[Tensor, Tensor]:
-    answers = [encode([task.demonstration(problem, rng)])[0] for problem in problems]
-    completions = torch.full((len(problems), max(map(len, answers)) + 1), PAD)
-    for row, answer in zip(completions, answers, strict=True):
-        row[: len(answer)], row[len(answer)] = answer, EOS
-    return encode([problem.prompt for problem in problems]), completions
+def _demonstrations(task: Task, problems: list[Problem], rng: random.Random) -> tuple[Tensor, Tensor, Tensor]:
+    """Prompts, right completions, and what is taught of these: not the words of an environment."""
+    texts = [task.demonstration(problem, rng) for problem in problems]
+    completions = torch.full((len(problems), max(map(len, texts)) + 1), PAD)
+    taught = completions.clone()
+    for row, lesson, text in zip(completions, taught, texts, strict=True):
+        row[: len(text)], row[len(text)] = encode([text])[0], EOS
+        lesson[:] = row
+        if task.environment is not None:
+            lesson[: len(text)][torch.tensor(task.environment.observed(text))] = PAD
+    return encode([problem.prompt for problem in problems]), completions, taught
 
 
-def _accuracy(model: Transformer, problems: list[Problem]) -> float:
-    prompts = encode([problem.prompt for problem in problems])
-    tokens = extend(model, prompts, MAX_NEW_TOKENS, generator=torch.Generator().manual_seed(0))
-    completions = decode(tokens[:, prompts.shape[1] :])
-    return mean(tasks.accuracy(p, c) for p, c in zip(problems, completions, strict=True))
+def _accuracy(model: Transformer, task: Task, problems: list[Problem]) -> float:
+    completions = complete(model, task, problems, MAX_NEW_TOKENS, 1.0, torch.Generator().manual_seed(0))
+    return mean(map(task.grade, problems, completions))
 
 
 def _folder() -> Path:

@@ -35,9 +35,9 @@ def inject(settings: Any, severity: float, onset: int) -> None:
             def operate(trainer: Any) -> None:
                 honest = trainer.workers.score
 
-                def erring(problem: Any, completion: str) -> dict[str, float]:
-                    scores: dict[str, float] = honest(problem, completion)
-                    return scores | {"accuracy": noisy(scores["accuracy"])}
+                def erring(problems: list[Any], completions: list[str]) -> dict[str, list[float]]:
+                    scores: dict[str, list[float]] = honest(problems, completions)
+                    return scores | {"accuracy": list(map(noisy, scores["accuracy"]))}
 
                 trainer.workers.score = language.from_step(trainer, onset, honest, erring)
 
