@@ -52,4 +52,4 @@ bench-readers: $(VENV)/.bench ## reading speed beside the fastest libraries
 	$(BIN)/python -m benchmarks.readers
 
 fuzz: $(VENV)/.test          ## 1.2 million mutated files against the readers
-	$(BIN)/python -m tests.fuzz.run --executions 100000
+	$(BIN)/python -m tests.fuzz.run --executions 100000 --output benchmarks/results/fuzz.json

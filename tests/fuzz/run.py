@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType, ModuleType
 
+from benchmarks.machine import environment
 from firstbreak.engine.registry import readers
 from firstbreak.readers import Recording, Unreadable
 from tests.fuzz.mutate import mutate
@@ -182,7 +183,8 @@ def main() -> int:
     crashes = sum(sum(tally.crashes.values()) for tally in tallies)
     print(f"{'all':16s} {executions:9,d} executions {crashes:6,d} crashes")
     if options.output:
-        options.output.write_text(json.dumps(_summary(tallies, options.seed), indent=2) + "\n")
+        where = environment("make fuzz")
+        options.output.write_text(json.dumps({**where, **_summary(tallies, options.seed)}, indent=2) + "\n")
     return 1 if crashes else 0
 
 
