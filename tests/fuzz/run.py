@@ -26,6 +26,7 @@ from pathlib import Path
 from types import FrameType, ModuleType
 
 from benchmarks.machine import environment
+
 from firstbreak.engine.registry import readers
 from firstbreak.readers import Recording, Unreadable
 from tests.fuzz.mutate import mutate

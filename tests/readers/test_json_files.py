@@ -43,6 +43,11 @@ def test_the_longer_history_comes_last():
     assert early.order < late.order
 
 
+def test_a_step_beyond_float_does_no_harm():
+    text = '{"global_step": 1' + "0" * 400 + ', "log_history": [{"step": 1' + "0" * 400 + ', "loss": 1}]}'
+    assert points(read(trainer_state, text, "trainer_state.json"), "loss") == [(float("inf"), 1)]
+
+
 def test_a_cut_state_keeps_its_whole_entries():
     text = json.dumps(STATE)
     recording = read(trainer_state, text[: text.index('{"epoch": 1.0, "loss"') + 15], "trainer_state.json")

@@ -30,6 +30,11 @@ def test_nan_returns_are_kept():
     assert values(read(monitor, HEAD + "nan,10,0.5\n-inf,1,0.6\n", "monitor.csv"), "r") == ["nan", -math.inf]
 
 
+def test_a_start_beyond_float_does_no_harm():
+    recording = read(monitor, HEAD.replace("100.0", "1" + "0" * 400) + "1,10,0.5\n", "monitor.csv")
+    assert points(recording, "r") == [(10, 1)]
+
+
 def test_a_restart_in_one_file_begins_a_segment():
     appended = read(monitor, HEAD + "1,10,5.0\n2,10,0.5\n", "monitor.csv")
     assert appended.segment.tolist() == [0, 1]

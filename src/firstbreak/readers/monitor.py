@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from firstbreak.readers import Curve, Recording, Unreadable
-from firstbreak.readers._columns import Columns
+from firstbreak.readers._columns import Columns, as_float
 from firstbreak.readers._json import loads
 from firstbreak.readers._literal import number
 from firstbreak.readers._tail import Lines, open_file, still_holds
@@ -103,13 +103,13 @@ class _Episodes:
     def add(self, line: str) -> None:
         self.line += 1
         if line.startswith("#"):
-            self._start(line)
+            self._begin(line)
         elif not self.names or line.split(",") == self.names:
             self.names = line.split(",")
         elif line:
             self._add_row(line.split(","))
 
-    def _start(self, line: str) -> None:
+    def _begin(self, line: str) -> None:
         try:
             facts = loads(line[1:])
         except ValueError:
@@ -132,10 +132,14 @@ class _Episodes:
         self.total += row["l"]
         for name, value in row.items():
             self.columns.add(name, self.total, value)
-        start = self.facts.get("t_start")
-        self.times.append((start if isinstance(start, (int, float)) else 0.0) + row["t"])
+        self.times.append(self._start() + row["t"])
         self.steps.append(self.total)
         self.segments.append(self.segment)
+
+    def _start(self) -> float:
+        """When the environment was made, in unix seconds; 0 where the file does not say."""
+        start = self.facts.get("t_start")
+        return as_float(start) if isinstance(start, (int, float)) else 0.0
 
     def state(self) -> _State:
         facts = tuple(self.facts.items())
@@ -146,14 +150,13 @@ class _Episodes:
         for curve in curves.values():
             if len(curve.values) == len(self.times):
                 curve.times = np.array(self.times)
-        start = self.facts.get("t_start")
         recording = Recording(
             format="monitor",
             curves=curves,
             indexed_by="step",
             segment=np.array(self.segments) if self.segment else None,
             config={name: value for name, value in self.facts.items() if name != "t_start"},
-            order=float(start) if isinstance(start, (int, float)) else 0.0,
+            order=self._start(),
         )
         if self.broken:
             count = len(self.broken)

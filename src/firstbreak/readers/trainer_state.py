@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from firstbreak.readers import Recording, Unreadable
-from firstbreak.readers._columns import Columns
+from firstbreak.readers._columns import Columns, as_float
 from firstbreak.readers._json import loads, whole_elements
 from firstbreak.readers._tail import read_whole
 
@@ -48,7 +48,7 @@ def read(path: Path, resume: Any = None) -> Recording:
         curves=columns.curves(),
         indexed_by="step",
         config={k: v for k, v in state.items() if isinstance(v, (int, float, str)) and k not in _PROGRESS},
-        order=float(step) if isinstance(step, (int, float)) else 0.0,  # later checkpoints hold the longer history
+        order=as_float(step) if isinstance(step, (int, float)) else 0.0,  # later checkpoints hold the longer history
         damage=damage,
         notes=notes + columns.notes(),
         resume=True,
