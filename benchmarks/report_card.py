@@ -28,6 +28,8 @@ FIRM = frozenset({Action.STOP, Action.ROLLBACK})
 ARGUMENTS: dict[str, str] = {
     "c07-two-generations": "the excerpt holds probabilities of a calculation, not what a trainer logs; without a score or a "
     "share of silent groups, firstbreak says that nothing was recorded that could be judged.",
+    "uns-qwen35-vis": "both readings are there: most groups fall silent, and the completions that are cut at 1,024 tokens "
+    "grow to all of them. firstbreak puts the length limit first because it explains both; the reader was not sure either.",
     "c08-phantom-advantage": "five values of four different experiments at two steps stand under one name; firstbreak "
     "cannot tell the arms apart, and five points are no curve. With the arms in files of their own it can.",
     "c22-critic-return-scale": "two values of the critic loss (4 and 7) are no trend, and no score was recorded; firstbreak "
@@ -159,13 +161,17 @@ def page(table: list[Row]) -> str:
 def main() -> None:
     table = list(rows())
     RESULT.write_text(
-        json.dumps({**environment("make report-card"), "summary": summary(table), "rows": [asdict(r) for r in table]}, indent=1)
+        json.dumps(
+            {**environment("make report-card"), "summary": summary(table), "rows": [asdict(r) for r in table]}, indent=1
+        )
         + "\n"
     )
     PAGE.write_text(page(table))
     for r in table:
         mark = "  " if r.agrees else "x "
-        print(f"{mark}{r.id:34} {r.reader:8} {r.confidence:4} {r.reader_link:14} | {r.action:9} {r.link:14} {r.cause} {r.probability}")
+        print(
+            f"{mark}{r.id:34} {r.reader:8} {r.confidence:4} {r.reader_link:14} | {r.action:9} {r.link:14} {r.cause} {r.probability}"
+        )
     print(json.dumps(summary(table), indent=1))
 
 

@@ -351,8 +351,8 @@ class Inputs:
 def _signal(run: Run, name: str) -> Series | dict[str, Series] | None:
     signal = signals.BY_PARAMETER[name]
     if "<" not in signal.name:
-        series = run.series.get(signal.name)
-        return series if series is not None and len(series) else None
+        names = (signal.name, *signals.stand_ins(signal.name))
+        return next((s for name in names if (s := run.series.get(name)) is not None and len(s)), None)
     before, after = signal.name.split("<", 1)[0], signal.name.split(">", 1)[1]
     members = {
         key.removeprefix(before).removesuffix(after): series

@@ -42,8 +42,10 @@ RUNS: dict[str, tuple[str, str | None, set[str], str, str, float, float]] = {
     "rllib-pong-m1-1k": ("rllib", "ppo", PPO, "reward.mean", "env_steps", 4_800_000, -12.67),
     "rllib-pong-m2-1k": ("rllib", "ppo", PPO, "policy.entropy", "env_steps", 4_800_000, 0.0),
     "rllib-pong-m3-1k": ("rllib", "ppo", PPO, "policy.entropy", "env_steps", 4_800_000, 1.359),
+    "rllib-a2c-breakout": ("rllib", "a2c", ACTOR_CRITIC, "policy.entropy", "env_steps", 10_196_500, 288.7),
     "rllib-impala-breakout": ("rllib", "impala", ACTOR_CRITIC, "reward.mean", "env_steps", 23_164_000, 547.3),
     "rllib-pong-impala-32": ("rllib", "impala", ACTOR_CRITIC, "reward.mean", "env_steps", 6_038_500, 18.24),
+    "rllib-apex-breakout": ("rllib", "apex", RLLIB | {"epsilon.min"}, "reward.mean", "env_steps", 10_318_240, 113.5),
     "rllib-sac-hc-2020": ("rllib", None, RLLIB | {"eval.reward"}, "eval.reward", "env_steps", 587_000, 9414.0),
     "pp-bipedalwalker-v2-0": ("ppo_pytorch", "ppo", {"reward.mean"}, "reward.mean", "env_steps", 3_438_000, 266.6),
     "pp-cartpole-v1-0": ("ppo_pytorch", "ppo", {"reward.mean"}, "reward.mean", "env_steps", 100_000, 362.0),
@@ -74,6 +76,12 @@ def test_a_published_run_is_understood(name: str, runs: dict[str, Run]) -> None:
     curve = run.series[signal]
     assert (curve.axis, curve.steps[-1]) == (axis, last_step)
     assert curve.values[-1] == pytest.approx(last, rel=0.01, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_what_is_left_unknown_is_refused_with_a_reason(name: str, runs: dict[str, Run]) -> None:
+    dialect = dialects.dialects()[RUNS[name][0]]
+    assert not [raw for raw in runs[name].unknown if not dialects.not_converted(raw, dialect)]
 
 
 def hyperparameters(trainer: str, recorded: dict[str, Any]) -> dict[str, Any]:
@@ -132,12 +140,22 @@ def test_a_loss_without_a_policy_is_the_critics() -> None:
     assert (dqn["train/loss"].signal, ppo["train/loss"].signal) == ("value.loss", "loss.total")
 
 
+def test_a_schedule_of_rllib_begins_at_its_peak() -> None:
+    values = hyperparameters("rllib", {"lr": 1e-4, "lr_schedule": [[0, 7e-4], [20_000_000, 1e-12]], "vtrace": False})
+    assert (values["learning_rate"], values["lr_schedule"]) == (7e-4, "linear")
+
+
+def test_rllib_of_2018_counts_its_entropy_bonus_as_a_cost() -> None:
+    assert hyperparameters("rllib", {"entropy_coeff": -0.01, "vtrace": True})["entropy_coef"] == 0.01
+
+
 @pytest.mark.parametrize(
     ("names", "trainer"),
     [
         ({"value"}, "td3"),
         ({"value", "loss", "entropy"}, "generic"),
         ({"episode", "timestep", "reward"}, "ppo_pytorch"),
+        ({"episode", "timestep", "reward", "epsilon"}, "generic"),
     ],
 )
 def test_plain_words_choose_a_trainer_only_where_they_are_alone(names: set[str], trainer: str) -> None:

@@ -85,12 +85,8 @@ def _signal(name: str) -> str | None:
     signal = signals.lookup(name)
     if signal is None:
         return None
-    writers = [
-        f"  {trainer:14} {raw}"
-        for trainer, module in dialects.dialects().items()
-        for raw, meaning in module.NAMES.items()
-        if (meaning if isinstance(meaning, str) else meaning.signal) == name
-    ]
+    called = dialects.spellings(name)
+    writers = [f"  {trainer:14} {', '.join(raw[:4])}" for trainer, raw in called.items()]
     text = f"{name}: metric of the link {signal.link.value}\n\n{signal.meaning}\nUnit: {signal.unit}"
     text += f"\nBetter: {signal.better}" if signal.better else ""
     return text + ("\n\nWhat trainers call it\n" + "\n".join(writers) if writers else "")

@@ -10,7 +10,7 @@ A dialect is a module with
 and, where there is something to say,
 
     STRONG: tuple[frozenset[str], ...] names that choose the dialect where they occur together
-    ALONE: frozenset[str]              names that choose the dialect where nothing else is logged
+    ALONE: frozenset[str]              names that choose the dialect where exactly these are logged
     CONFIG_MARKS: frozenset[str]       options that hardly any other trainer has; they count like MARKS
     PREFIXES: dict[str, str]           what loggers put before names -> "" (nothing new), "eval" (held-out data) or "@part";
                                        the first that fits is taken off, then the first that fits the rest
@@ -97,7 +97,7 @@ def _score(dialect: str, names: Set[str], config: Mapping[str, Any]) -> int:
     exact, patterns = _marks(dialect)
     marks = {mark.signal for name in bare if (mark := patterns.get(name))} if patterns else set()
     together = [strong for strong in getattr(module, "STRONG", ()) if strong <= bare]
-    alone = names and names <= getattr(module, "ALONE", frozenset())
+    alone = names and names == getattr(module, "ALONE", frozenset())
     options = [option for option in getattr(module, "CONFIG_MARKS", ()) if option in config]
     return len(exact & bare) + len(marks) + len(options) + ENOUGH * (len(together) + bool(alone))
 

@@ -10,7 +10,7 @@ from firstbreak.dialects import Name
 TITLE = "PPO-PyTorch"
 
 MARKS: frozenset[str] = frozenset()
-STRONG = (frozenset({"episode", "timestep", "reward"}),)
+ALONE = frozenset({"episode", "timestep", "reward"})
 
 AXIS = ("timestep", "episode")
 

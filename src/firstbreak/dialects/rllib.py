@@ -209,6 +209,8 @@ NOT_CONVERTED = {
         for what in ("episode_reward", "episode_lengths")
     },
     "done": "whether the run has ended",
+    "trial_id": "a name",
+    "experiment_tag": "a name",
     "num_metric_batches_dropped": "batches left out of the row's metrics",
     "time_since_restore": "starts again at every restore; time_total_s does not",
     "timesteps_since_restore": "starts again at every restore",
@@ -279,16 +281,18 @@ LOG = {
 
 
 def algorithm(names: Set[str], config: Mapping[str, Any]) -> str | None:
-    """From what only one method logs or has as an option."""
+    """From what only one method logs or has as an option; A3C, A2C and IMPALA share theirs, and switch V-trace."""
     last = {name.rpartition("/")[2] for name in names}
+    if "policy_entropy" in last or config.get("vtrace") is False:
+        return "a3c" if config.get("sample_async") else "a2c"
     if last & {"curr_kl_coeff", "cur_kl_coeff"} or {"clip_param", "num_sgd_iter"} & config.keys():
-        return "ppo"
-    if last & {"alpha_value", "target_entropy"} or "target_entropy" in config:
-        return "sac"
-    if "policy_entropy" in last:
-        return "a2c"
+        return "appo" if config.get("vtrace") else "ppo"
     if config.get("vtrace"):
         return "impala"
+    if last & {"alpha_value", "target_entropy"} or "target_entropy" in config:
+        return "sac"
+    if {"num_target_updates", "num_weight_syncs"} <= last:
+        return "apex"  # actors that run ahead of the learner are what it adds to DQN
     if last & {"qf_loss", "mean_q", "qf_mean"} or config.keys() & {"double_q", "dueling", "prioritized_replay"}:
         return "dqn"
     return "sac" if "info/num_target_updates" in names and "initial_alpha" in config else None
@@ -303,4 +307,14 @@ def refine(values: Mapping[str, Any], names: Set[str], config: Mapping[str, Any]
         refined["n_envs"] = max(1, int(workers)) * int(each or 1)
     if isinstance(clip := values.get("reward_clip"), bool):
         refined["reward_clip"] = 1.0 if clip else None
+    if rates := _rates(config.get("lr_schedule")):
+        refined |= {"learning_rate": max(rates), "lr_schedule": "linear" if len(set(rates)) > 1 else "constant"}
+    if isinstance(bonus := values.get("entropy_coef"), int | float):
+        refined["entropy_coef"] = abs(bonus)
     return refined
+
+
+def _rates(schedule: Any) -> list[float]:
+    """The learning rates of `[[step, rate], ...]`, between which RLlib draws straight lines."""
+    points = [p for p in schedule if isinstance(p, list) and len(p) == 2] if isinstance(schedule, list) else []
+    return [float(rate) for _, rate in points if isinstance(rate, int | float)]

@@ -12,6 +12,7 @@ from firstbreak.engine.verdict import judge, link_verdicts
 from firstbreak.inputs import Inputs
 from firstbreak.model import (
     BestCheckpoint,
+    Confidence,
     Cost,
     Diagnosis,
     Finding,
@@ -58,7 +59,7 @@ def find_first_break(outcomes: Sequence[Outcome], ranked: Sequence[RankedCause])
     Onset order alone names the wrong link in most cascades, so the link comes from the causes' posterior; the step comes
     from the findings. None where a healthy run is the better explanation, or nothing worse than a notice was found.
     """
-    serious = [o for o in outcomes if o.finding is not None and o.finding.severity is not Severity.NOTICE]
+    serious = [o for o in outcomes if o.finding is not None and _serious(o.finding)]
     healthy = next((c.probability for c in ranked if c.id == HEALTHY), 0.0)
     if not serious or (healthy > 0.5 and not any(_critical(o) for o in serious)):
         return None
@@ -69,21 +70,18 @@ def find_first_break(outcomes: Sequence[Outcome], ranked: Sequence[RankedCause])
     link = max(by_link, key=lambda name: by_link[name]) if by_link else min(serious, key=lambda o: o.link.order).link
     top = next((c for c in ranked if c.link is link), None)
     explained = {w.finding for w in top.evidence if w.text == "seen"} if top else set()
-    shown = next(
-        (
-            c
-            for c in (
-                [o for o in serious if o.detector in explained and o.link is link],
-                [o for o in serious if o.detector in explained],
-                serious,
-            )
-            if c
-        ),
-        serious,
-    )
+    seen = [o for o in outcomes if o.finding is not None and o.finding.severity is not Severity.NOTICE]
+    here = [o for o in seen if o.detector in explained and o.link is link]
+    shown = here or [o for o in seen if o.detector in explained] or serious
     finding = min((o.finding for o in shown if o.finding is not None), key=_earliest)
     blind = any(_is_blind(upstream, outcomes) for upstream in Link if upstream.order < link.order)
     return FirstBreak(link=link, or_earlier=blind, metric=finding.metric, step=finding.onset, interval=finding.interval)
+
+
+def _serious(finding: Finding) -> bool:
+    """Worth a verdict: critical, or a warning that is more than a guess."""
+    guess = finding.severity is Severity.WARNING and finding.confidence is Confidence.LOW
+    return finding.severity is not Severity.NOTICE and not guess
 
 
 def _critical(outcome: Outcome) -> bool:

@@ -200,11 +200,11 @@ def _relative(path: Path, base: Path) -> str:
 
 
 def _merge_config(recordings: Iterable[tuple[Path, Recording]]) -> dict[str, Any]:
-    """Options of all files, the first that says something wins: None and -1 are "not set" in every trainer's dump."""
+    """Options of all files, the first that says something wins: None, -1 and "" are "not set" in every trainer's dump."""
     merged: dict[str, Any] = {}
     for _, recording in recordings:
         for key, value in recording.config.items():
-            if merged.get(key) in (None, -1):
+            if merged.get(key) in (None, -1, ""):
                 merged[key] = value
     return merged
 
@@ -284,7 +284,11 @@ def _on_axis(recording: Recording, dialect: ModuleType, notes: list[str]) -> Ite
         )  # a row without its own step belongs to the one before
         known = at >= 0
         yield Series(
-            name=name, raw=name, steps=steps[at[known]], values=curve.values[known], axis=dialects.axis_kind(axis)
+            name=name,
+            raw=name,
+            steps=steps[at[known]],
+            values=curve.values[known],
+            axis=dialects.axis_kind(axis, dialect),
         )
 
 

@@ -31,8 +31,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Series, Severity
-from firstbreak.stats.onset import first_sustained, onset
+from firstbreak.model import Confidence, Evidence, Expected, Finding, Interval, NotMeasured, Series, Severity
+from firstbreak.stats.onset import first_sustained
 from firstbreak.stats.shape import Trajectory
 from firstbreak.words import number
 
@@ -59,8 +59,7 @@ def detect(
     if solved:
         return Expected(f"entropy fell from {number(start)} to {number(late)} because the task is solved")
     floor = max(part * start, NEAR_ZERO)
-    since = first_sustained(entropy, lambda values: values < floor)
-    drop = onset(entropy, direction=-1)
+    since, interval = _fall(entropy, start, floor)
     improving = trajectory is not None and trajectory.kind in ("rising", "plateau")
     stuck = trajectory is not None and (trajectory.lost or trajectory.kind == "flat")
     if improving and not dead:
@@ -74,8 +73,19 @@ def detect(
         severity=Severity.CRITICAL if stuck else Severity.WARNING,
         confidence=Confidence.HIGH if dead and stuck else Confidence.MEDIUM,
         metric="policy.entropy",
-        onset=since if since is not None else drop.step if drop else None,
-        interval=drop.interval if drop else None if since is None else (float(entropy.steps[0]), since),
+        onset=since,
+        interval=interval,
         evidence=(Evidence(text="entropy", series=policy_entropy, since=since, level=floor),),
         facts={"start": start, "late": late},
     )
+
+
+def _fall(entropy: Series, start: float, floor: float) -> tuple[float, Interval]:
+    """When the entropy fell below half of its start; it lies between three quarters of it and the floor."""
+    first = float(entropy.steps[0])
+    above, half, bottom = (
+        first_sustained(entropy, lambda values, limit=limit: values < limit)
+        for limit in (0.75 * start, 0.5 * start, floor)
+    )
+    step = first if half is None else half
+    return step, (min(step, first if above is None else above), max(step, step if bottom is None else bottom))

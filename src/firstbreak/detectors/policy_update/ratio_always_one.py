@@ -1,4 +1,4 @@
-"""The ratio to the old policy is exactly 1 although a batch is used several times.
+"""The ratio to the old policy is exactly 1 though a batch is used several times.
 
 ## What it looks for
 Divergence to the old policy and clip fraction of exactly 0, or a mean ratio of exactly 1, over most of the run, with more

@@ -9,7 +9,8 @@ If the model was better earlier, going on is actively harmful: the best version 
 leads away from it.
 
 ## When it is a false alarm
-A dip that recovers. An evaluation of few episodes. A curriculum or a harder stage that begins at that step.
+A dip that recovers. An evaluation of few episodes. A curriculum or a harder stage that begins at that step. A loss of less
+than `material` of the score's own size, which is a wobble however clear it is.
 
 ## Fix
 - Stop, and go back to the checkpoint nearest the best evaluation.
@@ -34,8 +35,10 @@ from firstbreak.stats.shape import Trajectory
 from firstbreak.words import number, percent
 
 
-def detect(score: Series, trajectory: Trajectory, *, grave: float = 0.4, few: int = 10) -> Finding | None:
-    if not trajectory.lost:
+def detect(
+    score: Series, trajectory: Trajectory, *, grave: float = 0.4, few: int = 10, material: float = 0.02
+) -> Finding | None:
+    if not trajectory.lost or trajectory.drop < material * max(abs(trajectory.best), abs(trajectory.end)):
         return None
     lost = trajectory.drop_fraction
     since, interval = fall_from_best(score)

@@ -2,8 +2,8 @@
 
 ## What it looks for
 A score whose shape is flat from the first points to the last: no rise, no fall, only noise. The finding says how
-large a rise could still hide in the noise, and is critical only where a rise of half a standard deviation would have
-shown.
+large a rise could still hide in the noise: it is critical only where one of `resolvable` standard deviations would have
+shown, and of low confidence where even one of `telling` would not.
 
 ## Why it matters
 This is how a break anywhere in the loop looks from outside. What to do depends on which of the other links is broken,
@@ -45,6 +45,7 @@ def detect(
     reward_episode: Series | None = None,
     *,
     resolvable: float = 0.5,
+    telling: float = 1.0,
     min_points: int = 20,
 ) -> Finding | Expected | NotMeasured | None:
     if len(score) < min_points:
@@ -67,7 +68,7 @@ def detect(
             "learned; look which link upstream gives no signal"
         ),
         severity=Severity.CRITICAL if sure else Severity.WARNING,
-        confidence=Confidence.HIGH if sure else Confidence.MEDIUM,
+        confidence=Confidence.HIGH if sure else Confidence.MEDIUM if hidden < telling else Confidence.LOW,
         metric=score.name,
         onset=float(score.steps[0]),
         interval=(float(score.steps[0]), float(score.steps[min(len(score) - 1, len(score) // 10)])),

@@ -55,7 +55,8 @@ def detect(
     )
     away = np.abs(worst.values - np.interp(worst.steps, centre.steps, centre.values)) / spread
     typical = float(np.median(away))
-    outliers = away > max(far, 10 * typical)
+    size = float(np.median(np.abs(centre.values))) / spread
+    outliers = away > max(far, 10 * typical, 5 * size)
     if np.sum(outliers) < 3:
         return None
     first = float(worst.steps[np.argmax(outliers)])

@@ -1,4 +1,4 @@
-"""The reward rises through its cheap parts while the part that counts stands still.
+"""The reward rises through its cheap parts; the part that counts stands still.
 
 ## What it looks for
 Among logged reward components, those that check the answer (by name: correct, answer, accuracy, success, ...) against
