@@ -83,9 +83,10 @@ def detect(
 def _fall(entropy: Series, start: float, floor: float) -> tuple[float, Interval]:
     """When the entropy fell below half of its start; it lies between three quarters of it and the floor."""
     first = float(entropy.steps[0])
-    above, half, bottom = (
-        first_sustained(entropy, lambda values, limit=limit: values < limit)
-        for limit in (0.75 * start, 0.5 * start, floor)
-    )
+
+    def below(limit: float) -> float | None:
+        return first_sustained(entropy, lambda values: values < limit)
+
+    above, half, bottom = below(0.75 * start), below(0.5 * start), below(floor)
     step = first if half is None else half
     return step, (min(step, first if above is None else above), max(step, step if bottom is None else bottom))

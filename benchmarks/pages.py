@@ -1,0 +1,120 @@
+"""The pages of docs/ that are made from code and from committed figures: `make docs`. No number in them is typed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from firstbreak import dialects, signals
+from firstbreak.engine import registry
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCS, RESULTS = ROOT / "docs", ROOT / "benchmarks" / "results"
+
+
+def coverage() -> str:
+    """Share of each trainer's logged names that are understood."""
+    figures = _result("coverage")
+    peers = figures["peers"]["rldoctor"]
+    rows = [
+        [name, dialects.dialects()[name].TITLE, c["logged"], c["understood"], peers.get(name, {}).get("understood", 0)]
+        for name, c in figures["trainers"].items()
+    ]
+    total = ["**all**", "", *(sum(row[i] for row in rows) for i in (2, 3, 4))]
+    return "\n".join(
+        [
+            "# Which names are understood",
+            "",
+            "Names that each trainer is known to log, how many of them firstbreak translates into a signal with the right sign,",
+            "scale and estimator, and how many the nearest peer, rl-doctor, recognises in the same run. A name that is known to",
+            "carry no usable number is refused with the reason, and counts as not understood.",
+            "",
+            _made(figures),
+            "",
+            _table(["dialect", "trainer", "logged", "understood", "rl-doctor"], [*rows, total]),
+        ]
+    )
+
+
+def readers() -> str:
+    """What can be read, and how fast."""
+    figures = _result("readers")
+    formats = [[f"`{name}`", getattr(m, "DESCRIPTION", "")] for name, m in sorted(registry.readers().items())]
+    return "\n".join(
+        [
+            "# What is read, and how fast",
+            "",
+            _table(["format", "written by"], formats),
+            "",
+            "## Speed",
+            "",
+            "Seconds, each in a process of its own, one file for all, checksums verified where the format has them.",
+            "",
+            _made(figures),
+            "",
+            *(line for name in figures if isinstance(figures[name], dict) for line in _speed(name, figures[name])),
+        ]
+    )
+
+
+def statistics() -> str:
+    """What the statistics find, and how often they are wrong."""
+    figures = _result("statistics")
+    lines = ["# How good the statistics are", "", "Simulated curves with a known answer.", "", _made(figures), ""]
+    for name, part in figures.items():
+        if isinstance(part, dict) and name != "versions":
+            lines += [f"## {name.replace('_', ' ')}", "", _table(["", "value"], _flat(part)), ""]
+    return "\n".join(lines)
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "signals.md": signals.glossary,
+    "coverage.md": coverage,
+    "readers.md": readers,
+    "statistics.md": statistics,
+}
+
+
+def _result(name: str) -> dict[str, Any]:
+    figures: dict[str, Any] = json.loads((RESULTS / f"{name}.json").read_text())
+    return figures
+
+
+def _made(figures: dict[str, Any]) -> str:
+    return f"Measured by `{figures['command']}` on {figures['date']}: {figures['machine']}, Python {figures['python']}."
+
+
+def _speed(name: str, part: dict[str, Any]) -> list[str]:
+    seconds = part.get("all_s") or {key.removesuffix("_s"): value for key, value in part.items() if key.endswith("_s")}
+    if not seconds or name == "versions":
+        return []
+    rows = [[who, "-" if s is None else f"{s:.3f}"] for who, s in seconds.items()]
+    return [f"### {name}", "", _table(["reader", "seconds"], rows), ""]
+
+
+def _flat(part: dict[str, Any], before: str = "") -> list[list[Any]]:
+    rows: list[list[Any]] = []
+    for key, value in part.items():
+        name = f"{before}{key.replace('_', ' ')}"
+        if isinstance(value, dict):
+            rows += _flat(value, name + ", ")
+        elif isinstance(value, int | float | str):
+            rows.append([name, f"{value:.3g}" if isinstance(value, float) else value])
+    return rows
+
+
+def _table(head: list[str], rows: list[list[Any]]) -> str:
+    cells = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(str(c).replace("|", "\\|") for c in row) + " |" for row in cells)
+
+
+def main() -> None:
+    for name, render in PAGES.items():
+        (DOCS / name).write_text(render().rstrip() + "\n")
+        print(f"docs/{name}")
+
+
+if __name__ == "__main__":
+    main()
