@@ -7,8 +7,17 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 Rng = np.random.Generator
-SEEN = ("flat", "linear", "cosine", "saturating", "logistic", "power", "entropy")  #: shapes that `baseline` knows
-UNSEEN = ("two-stage", "slow-wave", "square-root")  #: healthy too, and not in the family
+#: shapes that `firstbreak.stats.smooth.healthy_shapes` knows, by the family they belong to
+SEEN: Mapping[str, str] = {
+    "flat": "constant",
+    "linear": "linear",
+    "cosine": "cosine",
+    "saturating": "exponential",
+    "logistic": "logistic",
+    "power": "power",
+    "entropy": "entropy",
+}
+UNSEEN = ("two-stage", "slow-wave", "square-root")  #: healthy too, and in no family
 
 
 def ar1_noise(rng: Rng, n: int, rho: float, df: float = 4.0) -> np.ndarray:
@@ -41,13 +50,52 @@ def healthy(rng: Rng, n: int, shape: str, amplitude: float) -> np.ndarray:
     return float(rng.choice([-1, 1])) * amplitude * draw[shape]()
 
 
-def plant(rng: Rng, y: np.ndarray, kind: str, at: int, size: float) -> np.ndarray:
-    """`y`, noise sd 1, with a change from index `at` on: a level shift by `size` sd, a ramp that reaches `size` sd at the
-    end, or a variance grown by the factor `size` squared about the curve's own shape (add the shape afterwards)."""
-    after = np.arange(1, len(y) + 1) - at
+def plant(rng: Rng, noise: np.ndarray, kind: str, at: int, size: float) -> np.ndarray:
+    """`noise` (n,), sd 1, with a change from index `at` on, up or down.
+
+    "level": a shift by `size` sd; "ramp": one that reaches `size` sd at the end; "variance": the sd times `size`.
+    """
+    after = np.arange(1, len(noise) + 1) - at
     sign = float(rng.choice([-1, 1]))
     if kind == "level":
-        return y + sign * size * (after > 0)
+        return noise + sign * size * (after > 0)
     if kind == "ramp":
-        return y + sign * size * np.maximum(after, 0) / (len(y) - at)
-    return np.asarray(np.where(after > 0, size * y, y))
+        return noise + sign * size * np.maximum(after, 0) / (len(noise) - at)
+    return np.asarray(np.where(after > 0, size * noise, noise))
+
+
+#: what a score does -> how an experienced reader may call it
+SCORES: Mapping[str, tuple[str, ...]] = {
+    "never moves": ("flat",),
+    "rises steadily": ("rising",),
+    "rises late": ("rising",),
+    "saturates": ("plateau",),
+    "saturates at once": ("plateau",),
+    "saturates, last point bad": ("plateau",),
+    "dips and recovers": ("plateau", "rising"),
+    "falls": ("declining",),
+    "peaks and loses half": ("peaked",),
+    "peaks and loses all": ("collapsed",),
+    "swings": ("oscillating",),
+}
+
+
+def score(rng: Rng, n: int, story: str, amplitude: float, rho: float) -> np.ndarray:
+    """A score curve (n,) with one of the stories of SCORES and noise of sd 1."""
+    x = np.linspace(0, 1, n)
+    top = rng.uniform(0.35, 0.6)
+    climb = np.minimum(x / top, 1)
+    course: Mapping[str, Callable[[], np.ndarray]] = {
+        "never moves": lambda: 0 * x,
+        "rises steadily": lambda: x,
+        "rises late": lambda: np.maximum(0, (x - 0.6) / 0.4),
+        "saturates": lambda: 1 - np.exp(-x / 0.08),
+        "saturates at once": lambda: 1 - np.exp(-x / 0.025),
+        "saturates, last point bad": lambda: np.where(np.arange(n) < n - 1, 1 - np.exp(-x / 0.08), -0.5),
+        "dips and recovers": lambda: 1 - np.exp(-x / 0.08) - 0.8 * ((x > top) & (x < top + 0.1)),
+        "falls": lambda: -x,
+        "peaks and loses half": lambda: climb - 0.5 * np.maximum(0, (x - top) / (1 - top)),
+        "peaks and loses all": lambda: climb - np.clip((x - top) / 0.2, 0, 1),
+        "swings": lambda: 0.5 * np.sin(2 * np.pi * 3 * x),
+    }
+    return amplitude * course[story]() + ar1_noise(rng, n, rho)

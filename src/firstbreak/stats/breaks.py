@@ -117,38 +117,47 @@ def _healthy(y: np.ndarray, calm: np.ndarray, families: tuple[str, ...] | None) 
     """
     n = len(y)
     basis = healthy_shapes(n, families).basis
-    waves = np.cos(np.pi * np.outer(np.arange(n) + 0.5, np.arange(max(WAVES) + 1)) / n)
-    models: dict[str, list[tuple[float, float, np.ndarray]]] = {}  # name -> (Gaussian deviance, rho, design)
+    fits: dict[float, list[tuple[float, float, np.ndarray]]] = {}  # price -> (Gaussian deviance, rho, columns)
     for rho in COEFFICIENTS:
         one, g = _whitened_shapes(n, families, rho)
-        r = quasi_difference(calm, rho)
-        r = r - (r @ one) * one
-        first = int(np.argmax((g @ r) ** 2))
-        shapes = basis[[first, _next_shape(g, r, first)]]
-        designs = {"one": np.column_stack([np.ones(n), shapes[0]]), "two": np.column_stack([np.ones(n), *shapes])}
+        white = quasi_difference(calm, rho)
+        r = white - (white @ one) * one
+        along = g @ r
+        first = int(np.argmax(along**2))
+        overlap = g @ g[first]
+        free = 1 - overlap**2  # squared norm of what the first shape cannot imitate
+        more = np.divide((along - overlap * along[first]) ** 2, free, out=np.zeros_like(free), where=free > 1e-3)
+        second = int(np.argmax(more))
+        rest = float(r @ r) - float(along[first] ** 2)
+        trials = [(0.0, rest, basis[[first]]), (SECOND_SHAPE, rest - float(more[second]), basis[[first, second]])]
         if families is None:
-            designs |= {f"{k} waves": waves[:, : k + 1] for k in WAVES}
-        for name, design in designs.items():
-            white = quasi_difference(calm - _fit(design, calm, rho), rho)
-            deviance = n * np.log(max(float(white @ white), 1e-24)) - np.log(1 - rho**2)
-            models.setdefault(name, []).append((float(deviance), rho, design))
-    price = {"one": 0.0, "two": SECOND_SHAPE} | {f"{k} waves": WAVE * k for k in WAVES}
-    best = (np.inf, 0.0)
-    for name, fits in models.items():
-        _, rho, design = min(fits, key=lambda fit: fit[0])
-        best = min(best, (student_deviance(y - _fit(design, calm, rho), rho) + price[name], rho))
+            for k in WAVES:
+                q = _whitened_waves(n, k, rho)
+                trials.append((WAVE * k, float(white @ white) - float(np.sum((q @ white) ** 2)), waves(n, k)))
+        for price, rss, columns in trials:
+            deviance = n * math.log(max(rss, 1e-24)) - math.log(1 - rho**2)
+            fits.setdefault(price, []).append((deviance, rho, columns))
+    best = (math.inf, 0.0)
+    for price, tried in fits.items():
+        _, rho, columns = min(tried, key=lambda fit: fit[0])
+        fitted = _fit(np.vstack([np.ones(n), columns]).T, calm, rho)
+        best = min(best, (student_deviance(y - fitted, rho) + price, rho))
     return best
 
 
-def _next_shape(g: np.ndarray, r: np.ndarray, first: int) -> int:
-    """The shape that explains most of what the first one leaves (orthogonal matching pursuit)."""
-    rest = g - np.outer(g @ g[first], g[first])
-    power = np.einsum("ij,ij->i", rest, rest)
-    gain = np.divide((rest @ r) ** 2, power, out=np.zeros(len(g)), where=power > 1e-3)
-    return int(np.argmax(gain))
+def waves(n: int, k: int) -> np.ndarray:
+    """The first k cosines (k, n): with a constant, any curve that turns less than k times."""
+    return np.cos(np.pi * np.outer(np.arange(1, k + 1), np.arange(n) + 0.5) / n)
 
 
-@lru_cache(maxsize=24)
+@lru_cache(maxsize=64)
+def _whitened_waves(n: int, k: int, rho: float) -> np.ndarray:
+    """Orthonormal rows (k + 1, n) that span the whitened constant and cosines."""
+    q, _ = np.linalg.qr(quasi_difference(np.vstack([np.ones(n), waves(n, k)]).T, rho))
+    return np.asarray(q.T)
+
+
+@lru_cache(maxsize=48)
 def _whitened_shapes(n: int, families: tuple[str, ...] | None, rho: float) -> tuple[np.ndarray, np.ndarray]:
     """Whitened constant (n,) and shapes (k, n), of norm 1 and the shapes orthogonal to the constant."""
     one = quasi_difference(np.ones(n), rho)

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 SD_PER_MAD = 1.4826  # of a Gaussian
+EQUAL = 1e-9  # of the sd: values closer than this are the same value
 
 
 def spread(values: np.ndarray) -> float:
@@ -14,7 +15,8 @@ def spread(values: np.ndarray) -> float:
     if len(values) < 2:
         return 0.0
     mad = float(np.median(np.abs(values - np.median(values))))
-    return SD_PER_MAD * mad if mad > 0 else float(np.std(values))
+    sd = float(np.std(values))
+    return SD_PER_MAD * mad if mad > EQUAL * sd else sd
 
 
 def autocorrelation(residuals: np.ndarray, fitted: int = 1) -> float:
@@ -61,8 +63,9 @@ def effective_size(n: int, rho: float) -> float:
 
 def quasi_difference(columns: np.ndarray, rho: float) -> np.ndarray:
     """Prais-Winsten whitening of AR(1) noise along axis 0: x[t] - rho x[t-1]; the first row times sqrt(1 - rho^2)."""
-    white = columns - rho * np.roll(columns, 1, axis=0)
-    white[0] = columns[0] * np.sqrt(max(0.0, 1 - rho * rho))
+    white = np.array(columns)
+    white[1:] -= rho * columns[:-1]
+    white[0] *= math.sqrt(max(0.0, 1 - rho * rho))
     return white
 
 

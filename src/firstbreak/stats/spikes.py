@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from firstbreak.model import Series
-from firstbreak.stats.noise import SD_PER_MAD
+from firstbreak.stats.noise import EQUAL, SD_PER_MAD
 from firstbreak.stats.points import points, rescale
 from firstbreak.stats.smooth import running_median
 
@@ -86,4 +86,5 @@ def _noise(away: np.ndarray) -> float:
     if not len(away):
         return 0.0
     middle, most = np.quantile(away, [0.5, 1 - MOST])
-    return float(SD_PER_MAD * middle) if middle > 0 else float(most)
+    rounding = EQUAL * float(away.max())
+    return next((float(sd) for sd in (SD_PER_MAD * middle, most) if sd > rounding), 0.0)

@@ -1,0 +1,262 @@
+"""Are the statistics as honest as they say? `python -m benchmarks.statistics` writes results/statistics.json.
+
+`python -m benchmarks.statistics calibrate` prints the points from which the constants of `stats.onset.p_value` were read.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.curves import SCORES, SEEN, UNSEEN, Rng, ar1_noise, healthy, plant, score
+from benchmarks.machine import environment
+from firstbreak.stats.breaks import find_breaks
+from firstbreak.stats.ceiling import outlook
+from firstbreak.stats.noise import autocorrelation, quasi_difference
+from firstbreak.stats.onset import KINDS, onset
+from firstbreak.stats.points import rescale
+from firstbreak.stats.shape import trajectory
+from firstbreak.stats.smooth import baseline
+from firstbreak.stats.trend import trend
+
+RESULT = Path(__file__).parent / "results" / "statistics.json"
+SHAPES = (*SEEN, *UNSEEN)
+POINTS, RHO, TAILS, AMPLITUDE = (
+    (12, 20, 50, 100, 300, 500),
+    (0.0, 0.3, 0.6, 0.8, 0.95),
+    (3.0, 4.0, 8.0, 100.0),
+    (3, 10, 20),
+)
+FAULTS = (("level", 2.0), ("level", 3.0), ("ramp", 6.0), ("ramp", 10.0), ("variance", 2.0), ("variance", 3.0))
+Alarm = tuple[float, float]  # how sure, and which step
+
+
+def false_alarms(rng: Rng, runs: int) -> dict[str, Any]:
+    """Share of healthy curves with an onset at its default level of 5 %, by everything that was varied."""
+    seen: dict[str, dict[str, list[bool]]] = {
+        name: {} for name in ("points", "rho", "tails", "amplitude", "shape", "all")
+    }
+    for _ in range(runs):
+        draw = {
+            "points": int(rng.choice(POINTS)),
+            "rho": float(rng.choice(RHO)),
+            "tails": float(rng.choice(TAILS)),
+            "amplitude": int(rng.choice(AMPLITUDE)),
+            "shape": str(rng.choice(SHAPES)),
+            "all": "all",
+        }
+        y = healthy(rng, draw["points"], draw["shape"], draw["amplitude"])
+        alarm = onset(y + ar1_noise(rng, draw["points"], draw["rho"], draw["tails"])) is not None
+        for name, value in draw.items():
+            seen[name].setdefault(str(value), []).append(alarm)
+    return {name: {value: _share(hits) for value, hits in sorted(by.items())} for name, by in seen.items()}
+
+
+def detection(rng: Rng, nulls: int, runs: int, known: bool) -> dict[str, Any]:
+    """Share of planted changes found by each method with its threshold at 5 % false alarms on healthy curves of its own.
+
+    300 points, AR(1) 0 to 0.7, t4 noise, a change at 120 to 220. `known`: the methods are told the family of the curve.
+    """
+    methods: dict[str, Callable[[np.ndarray, Sequence[str] | None], Alarm]] = {
+        "firstbreak": _firstbreak,
+        "cusum of residuals": _cusum,
+        "static threshold": _static,
+    }
+    quiet: dict[str, list[float]] = {name: [] for name in methods}
+    for i in range(nulls):
+        y, families = _curve(rng, "none", 0.0, 0, list(SEEN)[i % len(SEEN)], known)
+        for name, method in methods.items():
+            quiet[name].append(method(y, families)[0])
+    limit = {name: float(np.quantile(scores, 0.95)) for name, scores in quiet.items()}
+    table: dict[str, Any] = {name: {} for name in methods}
+    for kind, size in FAULTS:
+        found: dict[str, list[float]] = {name: [] for name in methods}
+        for i in range(runs):
+            at = int(rng.integers(120, 220))
+            y, families = _curve(rng, kind, size, at, list(SEEN)[i % len(SEEN)], known)
+            for name, method in methods.items():
+                sure, step = method(y, families)
+                if sure > limit[name]:
+                    found[name].append(abs(step - at))
+        for name, errors in found.items():
+            median = float(np.median(errors)) if errors else None
+            table[name][f"{kind} {size:g}"] = {"found": round(len(errors) / runs, 3), "median_error": median}
+    if not known:
+        for name, method in methods.items():
+            unseen = [_curve(rng, "none", 0.0, 0, UNSEEN[i % len(UNSEEN)], known)[0] for i in range(nulls // 2)]
+            table[name]["false alarms on unseen shapes"] = _share([method(y, None)[0] > limit[name] for y in unseen])
+    return table
+
+
+def default_detection(rng: Rng, runs: int) -> dict[str, Any]:
+    """What `onset` does as it is called (level 5 %): share found, coverage of the interval, its width, the right kind."""
+    table: dict[str, Any] = {}
+    for known in (True, False):
+        for kind, size in FAULTS:
+            hits = []
+            for i in range(runs):
+                at = int(rng.integers(120, 220))
+                y, families = _curve(rng, kind, size, at, list(SEEN)[i % len(SEEN)], known)
+                if found := onset(y, families=families):
+                    low, high = found.interval
+                    hits.append((low <= at <= high, high - low, found.kind == kind, abs(found.step - at)))
+            covered, width, right, error = np.array(hits).T
+            table[f"{kind} {size:g}, {'known' if known else 'mixed'} shapes"] = {
+                "found": round(len(hits) / runs, 3),
+                "covered": _share(covered),
+                "median_width": float(np.median(width)),
+                "median_error": float(np.median(error)),
+                "right_kind": _share(right),
+            }
+    return table
+
+
+def line(rng: Rng, runs: int) -> dict[str, Any]:
+    """Coverage of the 95 % interval of the slope, by points and AR(1) coefficient."""
+    table: dict[str, Any] = {}
+    for n in (5, 8, 12, 30, 100, 1000):
+        for rho in (0.0, 0.3, 0.6, 0.8, 0.95):
+            inside = []
+            for _ in range(runs):
+                low, high = trend(np.linspace(0, 2, n) + ar1_noise(rng, n, rho)).interval
+                inside.append(low <= 2 / (n - 1) <= high)
+            table.setdefault(str(n), {})[str(rho)] = _share(inside)
+    return table
+
+
+def stories(rng: Rng, runs: int) -> dict[str, Any]:
+    """Share of score curves that `trajectory` calls what a reader would call them, by points; and falsely called lost."""
+    table: dict[str, Any] = {}
+    for story, accepted in SCORES.items():
+        for n in (8, 20, 50, 200, 2000):
+            kinds = [trajectory(score(rng, n, story, 10.0, rng.choice([0, 0.3, 0.6]))).kind for _ in range(runs)]
+            entry = {"right": _share([k in accepted for k in kinds])}
+            if not {"declining", "peaked", "collapsed"} & set(accepted):
+                entry["called lost"] = _share([k in ("declining", "peaked", "collapsed") for k in kinds])
+            table.setdefault(story, {})[str(n)] = entry
+    return table
+
+
+def forecast(rng: Rng, runs: int) -> dict[str, Any]:
+    """Coverage of the 95 % ranges of the asymptote and of the gain over as many steps again."""
+    table: dict[str, Any] = {}
+    for n in (12, 50, 300):
+        asymptote, gain = [], []
+        for i in range(runs):
+            tau, top = float(rng.uniform(0.1, 1.0)), float(rng.uniform(5, 20))
+
+            def law(x: np.ndarray, tau: float = tau, power: bool = i % 2 == 0) -> np.ndarray:
+                return x / (x + tau) if power else -np.expm1(-x / tau)
+
+            view = outlook(top * law(np.linspace(0, 1, n)) + ar1_noise(rng, n, 0.3))
+            assert view is not None
+            (_, (low, high)), (_, (least, most)) = view.asymptote, view.gain(n - 1)
+            asymptote.append(low <= top <= high)
+            gain.append(least <= top * float(law(np.array(2.0)) - law(np.array(1.0))) <= most)
+        table[str(n)] = {"asymptote": _share(asymptote), "gain": _share(gain)}
+    return table
+
+
+def seconds(rng: Rng) -> dict[str, float]:
+    """Median time of one call."""
+    functions: dict[str, Callable[[np.ndarray], Any]] = {"trend": trend, "trajectory": trajectory, "onset": onset}
+    took = {}
+    for name, function in functions.items():
+        for n in (300, 100_000):
+            y = rng.normal(size=n)
+            function(y)
+            times = []
+            for _ in range(9):
+                start = time.perf_counter()
+                function(y)
+                times.append(time.perf_counter() - start)
+            took[f"{name}, {n} points"] = round(float(np.median(times)), 5)
+    return took
+
+
+def calibrate(rng: Rng, runs: int) -> None:
+    """Print upper points of the likelihood ratio on healthy curves, by the AR(1) coefficient that was estimated."""
+    drawn: dict[str, list[tuple[float, float]]] = {"level or ramp": [], "variance": []}
+    for _ in range(runs):
+        n = int(rng.choice(POINTS))
+        y = healthy(rng, n, str(rng.choice(SHAPES)), int(rng.choice(AMPLITUDE)))
+        z, _, _ = rescale(y + ar1_noise(rng, n, float(rng.choice(RHO)), float(rng.choice(TAILS))))
+        breaks = find_breaks(z, KINDS)
+        for name, kinds in (("level or ramp", ("level", "ramp")), ("variance", ("variance",))):
+            drawn[name].append(max(((b.ratio, b.rho) for b in breaks if b.kind in kinds), default=(0.0, 0.0)))
+    for name, pairs in drawn.items():
+        ratio, rho = np.array(pairs).T
+        for low, high in ((0.0, 0.05), (0.05, 0.35), (0.35, 0.65), (0.65, 0.9), (0.9, 1.0)):
+            part = ratio[(rho >= low) & (rho < high)]
+            if len(part) >= 200:
+                points = np.quantile(part, [0.9, 0.95, 0.975, 0.99, 0.999]).round(1)
+                print(f"{name:14s} rho {low:.2f} to {high:.2f}, {len(part):5d} curves: 90 95 97.5 99 99.9 % {points}")
+
+
+def _curve(rng: Rng, kind: str, size: float, at: int, shape: str, known: bool) -> tuple[np.ndarray, tuple[str] | None]:
+    noise = ar1_noise(rng, 300, rng.uniform(0, 0.7))
+    y = noise if kind == "none" else plant(rng, noise, kind, at, size)
+    return y + healthy(rng, 300, shape, 10.0), (SEEN[shape],) if known else None
+
+
+def _firstbreak(y: np.ndarray, families: Sequence[str] | None) -> Alarm:
+    found = onset(y, level=1.0, families=families)
+    return (-np.log(max(found.p, 1e-300)), found.step) if found else (-np.inf, 0.0)
+
+
+def _cusum(y: np.ndarray, families: Sequence[str] | None) -> Alarm:
+    """CUSUM (Page 1955) of the whitened residual and of its square, the larger of the two."""
+    residual = baseline(y, families).residuals
+    white = quasi_difference(residual, autocorrelation(residual))
+    walks = [
+        np.abs(np.cumsum(w - w.mean())) / (w.std() * np.sqrt(len(w)))
+        for w in (white, np.minimum(white**2, 9 * white.var()))
+    ]
+    best = max(walks, key=lambda walk: float(walk.max()))
+    return float(best.max()), float(np.argmax(best) + 1)
+
+
+def _static(y: np.ndarray, families: Sequence[str] | None) -> Alarm:
+    """Distance from the mean of the first fifth in its standard deviations: what a fixed threshold sees."""
+    first = y[: len(y) // 5]
+    z = np.abs(y - first.mean()) / first.std()
+    return float(z.max()), float(np.argmax(z))
+
+
+def _share(hits: Sequence[bool] | np.ndarray) -> float:
+    return round(float(np.mean(hits)), 3)
+
+
+def main(runs: int = 1) -> None:
+    """Measure everything; `runs` scales the number of simulations."""
+    rng = np.random.default_rng(2026)
+    report = {
+        **environment("python -m benchmarks.statistics"),
+        "onset": {
+            "false_alarms": false_alarms(rng, 6000 * runs),
+            "matched_false_alarms": {
+                "known shapes": detection(rng, 400 * runs, 140 * runs, known=True),
+                "mixed shapes": detection(rng, 400 * runs, 140 * runs, known=False),
+            },
+            "default": default_detection(rng, 140 * runs),
+        },
+        "trend_coverage": line(rng, 400 * runs),
+        "trajectory": stories(rng, 100 * runs),
+        "outlook_coverage": forecast(rng, 300 * runs),
+        "seconds": seconds(rng),
+    }
+    RESULT.write_text(json.dumps(report, indent=1) + "\n")
+    print(json.dumps(report, indent=1))
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["calibrate"]:
+        calibrate(np.random.default_rng(2025), 20_000)
+    else:
+        main()
