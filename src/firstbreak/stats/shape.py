@@ -85,7 +85,7 @@ def trajectory(curve: Series | np.ndarray, sd: np.ndarray | None = None) -> Traj
     gain, drop = level[best] - level[0], level[best] - level[-1]
     recent, doubt = _recent_change(level, error)
     luck = quantile(1 - 0.5 / len(level))  # the best of k equal levels lies about so many errors too high
-    sure = luck + (z_to_t(3.0, max(1.0, (len(level) - 1) / 2)) if len(level) < FEW else 3.0)
+    sure = luck + (3.0 if sd is not None else z_to_t(3.0, (len(values) - 1) / 2))  # t: few points tell the error badly
     if _swings(level, max(sure * sampling, SWING * float(np.ptp(level)))) >= SWINGS:
         kind: Kind = "oscillating"
     else:
@@ -175,8 +175,8 @@ def _sampling_error(z: np.ndarray, level: np.ndarray, known: float | None) -> fl
     if len(level) < len(z):
         rho = float(np.clip(autocorrelation(z - np.repeat(level, sizes), fitted=len(level)), 0.0, 0.9))
         point = float(np.std(step)) / np.sqrt(2 * (1 - rho))
-    else:  # few points: the median, for one of their steps may be all that was learned
-        point = SD_PER_MAD * float(np.median(np.abs(step))) / np.sqrt(2.0)
+    else:  # few points: how they stray from a smooth curve, in the median, for one step may be all that was learned
+        point = SD_PER_MAD * float(np.median(np.abs(np.diff(step)))) / np.sqrt(6.0)
     point = point if known is None else known
     return float(max(point / np.sqrt(effective_size(int(sizes.min()), rho)), 1e-9))
 
