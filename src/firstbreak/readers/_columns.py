@@ -45,8 +45,12 @@ class Columns:
 
     def add_records(self, records: Sequence[Mapping[str, Any]], index: np.ndarray) -> None:
         """Adds whole records, a column at a time; `index` has shape (len(records),)."""
-        names = tuple(dict.fromkeys(name for keys in dict.fromkeys(map(tuple, records)) for name in keys))
-        rows = [tuple(r.values()) if tuple(r) == names else tuple(map(r.get, names)) for r in records]
+        keys = [tuple(record) for record in records]
+        names = tuple(dict.fromkeys(name for own in dict.fromkeys(keys) for name in own))
+        rows = [
+            tuple(record.values()) if own == names else tuple(map(record.get, names))
+            for record, own in zip(records, keys, strict=True)
+        ]
         for name, column in zip(names, zip(*rows, strict=True), strict=True):
             self.add_column(name, column, index)
 
