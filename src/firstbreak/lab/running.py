@@ -5,8 +5,10 @@ from __future__ import annotations
 import importlib
 import json
 import time
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from firstbreak.lab.bases import BASES
 from firstbreak.lab.memory import peak_gigabytes
@@ -32,10 +34,19 @@ class Label:
     peak_gb: float  #: most memory that the process has held
 
 
-def run(name: str, *, out: Path, seed: int = 0, severity: float | None = None, base: str | None = None) -> Path:
+def run(
+    name: str,
+    *,
+    out: Path,
+    seed: int = 0,
+    severity: float | None = None,
+    base: str | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> Path:
     """Train once with a fault (or healthy variant) planted; `out` then holds the folder `run` and `label.json`.
 
-    `base` is the first that the plant knows, `severity` its largest there, unless given. Returns the folder `run`.
+    `base` is the first that the plant knows, `severity` its largest there, unless given. `options` are fields of the
+    base's settings that are set before the fault is planted (a shorter run, a smaller batch). Returns the folder `run`.
     Raises ValueError where the plant or the base is not known.
     """
     plants = catalogue()
@@ -47,6 +58,7 @@ def run(name: str, *, out: Path, seed: int = 0, severity: float | None = None, b
         raise ValueError(f"{name} is not made for {base!r}; it is for {', '.join(plant.bases)}")
     severity = plant.bases[base][-1] if severity is None else severity
     settings = BASES[base]()
+    vars(settings).update(options or {})
     settings.seed = seed
     onset = max(1, round(plant.onset * settings.steps))
     plant.inject(settings, severity, onset)
