@@ -54,21 +54,17 @@ def diagnose(run: Run, outcomes: Sequence[Outcome] | None = None, *, rate_per_ho
 
 
 def find_first_break(outcomes: Sequence[Outcome], ranked: Sequence[RankedCause]) -> FirstBreak | None:
-    """The link that the most probable causes point to, and the earliest finding they explain.
+    """The link of the most probable cause, and the earliest finding that it explains.
 
-    Onset order alone names the wrong link in most cascades, so the link comes from the causes' posterior; the step comes
+    Onset order alone names the wrong link in most cascades, so the link comes from the ranking of causes; the step comes
     from the findings. None where a healthy run is the better explanation, or nothing worse than a notice was found.
     """
     serious = [o for o in outcomes if o.finding is not None and _serious(o.finding)]
     healthy = next((c.probability for c in ranked if c.id == HEALTHY), 0.0)
     if not serious or (healthy > 0.5 and not any(_critical(o) for o in serious)):
         return None
-    by_link: dict[Link, float] = {}
-    for cause in ranked:
-        if cause.link is not None:
-            by_link[cause.link] = by_link.get(cause.link, 0.0) + cause.probability
-    link = max(by_link, key=lambda name: by_link[name]) if by_link else min(serious, key=lambda o: o.link.order).link
-    top = next((c for c in ranked if c.link is link), None)
+    top = next((c for c in ranked if c.link is not None), None)
+    link = top.link if top and top.link else min(serious, key=lambda o: o.link.order).link
     explained = {w.finding for w in top.evidence if w.text == "seen"} if top else set()
     seen = [o for o in outcomes if o.finding is not None and o.finding.severity is not Severity.NOTICE]
     here = [o for o in seen if o.detector in explained and o.link is link]

@@ -10,7 +10,7 @@ A policy that always does the same thing gets the same reward: there is nothing 
 bring the lost alternatives back.
 
 ## When it is a false alarm
-The task is solved. Continuous policies have differential entropy, which may be negative and has no floor at 0: these
+The task is solved, or the training reward rises with the falling entropy. Continuous policies have differential entropy, which may be negative and has no floor at 0: these
 are judged by the fall alone.
 
 ## Fix
@@ -32,6 +32,7 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.model import Confidence, Evidence, Expected, Finding, Interval, NotMeasured, Series, Severity
+from firstbreak.stats.direction import rises
 from firstbreak.stats.onset import first_sustained
 from firstbreak.stats.shape import Trajectory
 from firstbreak.words import number
@@ -43,6 +44,7 @@ def detect(
     policy_entropy: Series,
     trajectory: Trajectory | None = None,
     solved: bool | None = None,
+    reward_mean: Series | None = None,
     *,
     part: float = 0.15,
     min_points: int = 10,
@@ -60,8 +62,9 @@ def detect(
         return Expected(f"entropy fell from {number(start)} to {number(late)} because the task is solved")
     floor = max(part * start, NEAR_ZERO)
     since, interval = _fall(entropy, start, floor)
-    improving = trajectory is not None and trajectory.kind in ("rising", "plateau")
-    stuck = trajectory is not None and (trajectory.lost or trajectory.kind == "flat")
+    paid = reward_mean is not None and rises(reward_mean)
+    improving = paid or (trajectory is not None and trajectory.kind in ("rising", "plateau"))
+    stuck = not paid and trajectory is not None and (trajectory.lost or trajectory.kind == "flat")
     if improving and not dead:
         return None
     return Finding(

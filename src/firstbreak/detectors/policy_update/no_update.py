@@ -1,8 +1,7 @@
 """The policy is not being updated.
 
 ## What it looks for
-A gradient norm that is exactly 0, a learning rate of 0, or a divergence to the old policy of exactly 0 over several
-updates per batch, for most of the run.
+A gradient norm that is exactly 0, or a learning rate of 0, for most of the run.
 
 ## Why it matters
 Nothing that happens upstream can reach the weights: the run costs as much as a working one and cannot learn.
@@ -34,21 +33,15 @@ from firstbreak.words import percent
 def detect(
     grad_norm: Series | None = None,
     lr: Series | None = None,
-    kl_old: Series | None = None,
-    policy_clip_fraction: Series | None = None,
     silent_groups: Series | None = None,
     *,
     most: float = 0.8,
     min_points: int = 5,
 ) -> Finding | NotMeasured | None:
     shown = [s.finite for s in (grad_norm, lr) if s is not None and len(s.finite) >= min_points]
-    if kl_old is not None and policy_clip_fraction is not None and len(kl_old.finite) >= min_points:
-        shown.append(kl_old.finite)
     if not shown:
         return NotMeasured(f"no gradient norm or learning rate is logged for {min_points} updates")
     for curve in shown:
-        if curve.name == "kl.old" and policy_clip_fraction is not None and not policy_clip_fraction.finite.values.any():
-            continue  # one update per batch: exactly 0 is right
         body = curve.values[:-1] if len(curve) > min_points else curve.values  # a schedule may end at 0
         share = float(np.mean(body == 0))
         if share < most:

@@ -31,9 +31,11 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured, Series, Severity
-from firstbreak.stats.onset import first_sustained, onset
+from firstbreak.stats.onset import first_sustained
 from firstbreak.stats.shape import Trajectory
 from firstbreak.words import number
+
+BURST = 3  #: updates in a row
 
 
 def detect(
@@ -50,30 +52,40 @@ def detect(
     if len(kl) < min_points:
         return NotMeasured(f"{len(kl)} values of the divergence per update are too few (needs {min_points})")
     target = config.number("target_kl")
-    late = float(np.median(np.abs(kl.tail(0.5).values)))
+    size = np.abs(kl.values)
+    late = float(np.median(size[len(size) // 2 :]))
     limit = over_target * target if target else far
+    lost = trajectory is not None and trajectory.lost
     above = first_sustained(kl, lambda values: np.abs(values) > limit, count=8)
-    grown = onset(kl, direction=1)
-    jumped = grown is not None and grown.before > 0 and grown.after > growth * grown.before and grown.after > limit / 5
-    if not jumped and (above is None or late <= limit):
+    burst = _burst(kl, limit, growth) if lost else None
+    if burst is None and (above is None or late <= limit):
         return None
-    harmed = trajectory is not None and (trajectory.lost or trajectory.kind == "flat")
-    since = grown.step if jumped and grown else above
-    against = (
-        f"{number(late / target)} times its target of {number(target)}"
-        if target
-        else "a step of that size is no longer small"
-    )
+    harmed = lost or (trajectory is not None and trajectory.kind == "flat")
+    since = burst if burst is not None else above
+    shown = float(size[kl.steps >= since][:BURST].mean()) if burst is not None and since is not None else late
+    against = f"{number(shown / target)} times its target of {number(target)}" if target else "no small step any more"
     return Finding(
         message=(
-            f"the policy moves by {number(late)} nats per update ({against}); lower the learning rate or stop the epochs "
+            f"the policy moves by {number(shown)} nats per update ({against}); lower the learning rate or stop the epochs "
             "of a batch early"
         ),
         severity=Severity.CRITICAL if harmed else Severity.WARNING,
         confidence=Confidence.HIGH if harmed else Confidence.MEDIUM,
         metric="kl.old",
         onset=since,
-        interval=grown.interval if jumped and grown else None if since is None else (float(kl.steps[0]), since),
+        interval=None if since is None else (since if burst is not None else float(kl.steps[0]), since),
         evidence=(Evidence(text="divergence per update", series=kl_old, since=since, level=limit),),
-        facts={"level": late},
+        facts={"level": shown},
     )
+
+
+def _burst(kl: Series, limit: float, growth: float) -> float | None:
+    """The first step of a burst: some updates in a row beyond the limit and far beyond everything before them.
+
+    A policy that was thrown away stands still afterwards, so the level at the end shows nothing.
+    """
+    size = np.abs(kl.values)
+    for i in range(BURST, len(size) - BURST + 1):
+        if size[i : i + BURST].min() > max(limit, growth * float(np.median(size[:i]))):
+            return float(kl.steps[i])
+    return None

@@ -30,11 +30,13 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.stats.shape import Trajectory
 from firstbreak.words import number, percent
 
 
 def detect(
     score: Series,
+    trajectory: Trajectory,
     success_rate: Series | None = None,
     eval_success_rate: Series | None = None,
     reward_solve_none_frac: Series | None = None,
@@ -43,6 +45,8 @@ def detect(
     rare_success: float = 0.1,
     min_points: int = 20,
 ) -> Finding | NotMeasured | None:
+    if trajectory.learned or trajectory.lost:
+        return None  # it has been above its floor: what happened later is another finding
     rates = [s.finite for s in (eval_success_rate, success_rate) if s is not None and len(s.finite) >= min_points]
     if len(score) < min_points and not rates:
         return NotMeasured(f"{len(score)} scores are too few to know the floor (needs {min_points})")
