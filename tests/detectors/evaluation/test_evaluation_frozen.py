@@ -58,6 +58,11 @@ def test_without_a_training_curve_it_cannot_be_told() -> None:
     assert look(ID, evaluated([23.452] * 10)).status is Status.NOT_MEASURED
 
 
-@pytest.mark.parametrize("n", [1, 2, 3])
+@pytest.mark.parametrize("n", [1, 2, 5])
 def test_a_few_evaluations_say_nothing(n: int) -> None:
     assert look(ID, evaluated([0.5] * n, **{"reward.mean": TRAINING})).status is Status.NOT_MEASURED
+
+
+def test_a_score_that_has_fallen_to_its_floor_is_not_frozen() -> None:
+    values = [0.4, 0.2, 0.1, *[0.0] * 9]
+    assert silent(ID, evaluated(values, **{"policy.entropy": np.linspace(1, 3, 200)}))

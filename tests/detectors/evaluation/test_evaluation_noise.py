@@ -33,6 +33,14 @@ def test_an_evaluation_that_follows_the_gain_is_healthy() -> None:
     assert silent(ID, run({"eval.reward": learning(30, 0, 40, sd=0.2), "reward.mean": learning(300, 0, 40)}))
 
 
+def test_four_problems_are_too_few_even_where_the_curve_rises() -> None:
+    right = np.random.default_rng(0).binomial(4, learning(25, 0.48, 0.81, sd=0)) / 4
+    made = run({"eval.reward": right, "reward.mean": learning(120, 0.48, 0.81, sd=0.1)})
+    assert found(ID, made).severity is Severity.WARNING
+    right = np.random.default_rng(0).binomial(128, learning(25, 0.48, 0.81, sd=0)) / 128
+    assert silent(ID, run({"eval.reward": right, "reward.mean": learning(120, 0.48, 0.81, sd=0.1)}))
+
+
 def test_an_evaluation_that_is_truly_flat_is_another_finding() -> None:
     assert silent(ID, run({"eval.reward": 50 + noise(30, 0.5), "reward.mean": learning(300, 0, 40, sd=0.02)}))
 

@@ -24,8 +24,8 @@ def test_a_longer_limit_at_evaluation_is_found() -> None:
     assert finding.interval[0] <= 31 <= finding.interval[1]
 
 
-def test_a_jump_alone_is_a_notice() -> None:
-    assert found(ID, run({"eval.accuracy": JUMP, "reward.mean": STILL})).severity is Severity.NOTICE
+def test_a_rise_alone_may_be_late_skill() -> None:
+    assert silent(ID, run({"eval.accuracy": JUMP, "reward.mean": STILL}))
 
 
 def test_a_jump_that_training_shares_is_skill() -> None:
@@ -33,8 +33,14 @@ def test_a_jump_that_training_shares_is_skill() -> None:
     assert silent(ID, run({"eval.accuracy": JUMP, "reward.mean": both}))
 
 
-def test_a_jump_while_training_rises_is_skill() -> None:
-    assert silent(ID, run({"eval.accuracy": JUMP, "reward.mean": np.linspace(0, 1, N) + noise(N, 0.02)}))
+def test_a_fall_that_training_does_not_share_is_a_warning() -> None:
+    rising = 0.5 + 0.3 * np.linspace(0, 1, N) + noise(N, 0.01)
+    assert found(ID, run({"eval.accuracy": 1 - JUMP, "reward.mean": rising})).severity is Severity.WARNING
+
+
+def test_a_fall_beside_a_leap_of_the_reward_is_another_finding() -> None:
+    hacked = np.where(np.arange(N) < 30, 0.3, 0.9) + noise(N, 0.02, seed=5)
+    assert silent(ID, run({"eval.accuracy": 1 - JUMP, "reward.mean": hacked}))
 
 
 def test_a_smooth_rise_is_healthy() -> None:

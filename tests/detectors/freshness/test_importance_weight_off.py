@@ -15,7 +15,7 @@ ONE_STEP = {"updates_per_batch": 1}
 
 
 def test_with_one_step_per_batch_a_percent_is_too_much() -> None:
-    values = 1.02 + noise(50, 0.002)
+    values = 1.015 + noise(50, 0.002)
     finding = found(ID, run({RATIO: values}, config=ONE_STEP))
     assert finding.severity is Severity.WARNING
     assert "exactly 1" in finding.message
@@ -23,7 +23,7 @@ def test_with_one_step_per_batch_a_percent_is_too_much() -> None:
 
 
 def test_a_drastic_ratio_stops_the_run() -> None:
-    finding = found(ID, run({RATIO: np.where(np.arange(60) < 20, 1.0, 2.0) + noise(60, 0.02)}))
+    finding = found(ID, run({RATIO: np.where(np.arange(60) < 20, 1.0, 2.0) + noise(60, 0.004)}))
     assert finding.severity is Severity.CRITICAL
     assert finding.onset == 21
 

@@ -7,7 +7,7 @@ import pytest
 
 from firstbreak.model import Severity, Status
 from tests.detectors.look import found, look, silent
-from tests.make import noise, run
+from tests.make import learning, noise, run
 
 ID = "stale-rollouts"
 N = 100
@@ -47,9 +47,19 @@ def test_many_dropped_samples_are_found() -> None:
     assert silent(ID, run(curves, algorithm="grpo"))
 
 
-def test_an_age_above_the_usual_without_a_known_limit_is_a_notice() -> None:
-    assert found(ID, run({AGE: SETTLED + 12}, algorithm="grpo")).severity is Severity.NOTICE
-    assert silent(ID, run({AGE: SETTLED + 12}, algorithm="grpo", config={"max_staleness": 16}))
+@pytest.mark.parametrize("config", [{}, {"max_staleness": 16}])
+def test_an_age_above_the_usual_is_a_price_where_the_score_rises(config: dict[str, int]) -> None:
+    stale = {AGE: SETTLED + 12}
+    rising, flat = {"reward.mean": learning(N)}, {"reward.mean": noise(N)}
+    assert found(ID, run(stale | rising, algorithm="grpo", config=config)).severity is Severity.NOTICE
+    assert found(ID, run(stale | flat, algorithm="grpo", config=config)).severity is Severity.WARNING
+
+
+def test_weights_that_never_arrive_stop_the_run() -> None:
+    age = np.maximum(0.0, np.arange(N) - 30)
+    finding = found(ID, run({AGE: age}, algorithm="grpo", config={"max_staleness": 0}))
+    assert finding.severity is Severity.CRITICAL
+    assert finding.onset == 33
 
 
 def test_synchronous_training_has_no_age() -> None:

@@ -49,6 +49,11 @@ def test_a_few_points_say_nothing(values: list[float]) -> None:
     assert look(ID, run({"time.rollout": values, "time.step": values})).status is Status.NOT_MEASURED
 
 
+def test_without_a_step_time_the_phases_are_added() -> None:
+    rollout = np.where(np.arange(N) < 45, 30.0, 120.0) + noise(N)
+    assert found(ID, run({"time.rollout": rollout, "time.train": 40 + noise(N, seed=1)})).severity is Severity.WARNING
+
+
 def test_a_rollout_that_overlaps_the_step_has_no_share() -> None:
     curves = {"time.rollout": 150 + noise(N), "time.step": [100.0] * N}
     assert look(ID, run(curves)).status is Status.NOT_MEASURED

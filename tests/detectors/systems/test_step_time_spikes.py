@@ -26,6 +26,18 @@ def test_a_job_that_costs_much_of_the_time_is_a_warning() -> None:
     assert found(ID, run({"time.step": np.where(EVERY_25, 200.0, CALM)})).severity is Severity.WARNING
 
 
+def test_a_job_that_takes_every_other_stretch_is_found() -> None:
+    busy = (np.arange(N) >= 60) & ((np.arange(N) - 60) % 16 < 8)
+    finding = found(ID, run({"time.step": np.where(busy, 6 * CALM, CALM)}))
+    assert finding.onset == 61
+    assert finding.facts["every"] == 16
+
+
+def test_without_a_step_time_its_phases_are_added() -> None:
+    curves = {"time.rollout": 0.4 * CALM, "time.train": np.where(EVERY_25, 60.0, 0.6 * CALM)}
+    assert found(ID, run(curves)).metric == "time.step"
+
+
 def test_stragglers_have_no_period() -> None:
     times = CALM.copy()
     times[[17, 31, 68, 99, 154, 161]] = 90.0
@@ -46,8 +58,10 @@ def test_a_planned_job_is_expected(option: str, job: str) -> None:
         np.where(np.arange(N) == 0, 300.0, CALM),  # compiles
         np.where(np.arange(N) < 100, CALM, 3 * CALM),  # slower for good: another finding
         np.where(EVERY_25, 1.3 * CALM, CALM),  # costs nothing
+        10 * np.exp(noise(N, 0.4)),  # as long as the completions happen to be
+        CALM * np.linspace(1, 3, N),  # longer completions
     ],
-    ids=["calm", "first", "shift", "small"],
+    ids=["calm", "first", "shift", "small", "varied", "longer"],
 )
 def test_healthy_times(times: np.ndarray) -> None:
     assert silent(ID, run({"time.step": times}))

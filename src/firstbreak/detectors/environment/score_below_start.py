@@ -55,8 +55,8 @@ def detect(
     return Finding(
         message=(
             f"{score.name} fell from {number(trajectory.start)} to {number(trajectory.end)} and was never above its "
-            "start: the policy learns in the wrong direction; check the sign of the reward, and the mapping of actions "
-            "and labels"
+            "start: the updates do harm from the first on; check the signs of reward and advantage, the mapping of "
+            "actions and labels, then the step size"
         ),
         severity=Severity.CRITICAL if certain else Severity.WARNING,
         confidence=Confidence.HIGH if certain else Confidence.MEDIUM,

@@ -10,8 +10,8 @@ that do not move: the evaluation reads an old checkpoint, a copy that is never s
 choice of a checkpoint by this curve is void.
 
 ## When it is a false alarm
-The score is at its ceiling: a whole number, the highest so far. A whole number at the floor of the task (-21 in Pong,
-0 solved), which a greedy policy keeps until it first succeeds, is reported as a notice.
+The score is at its ceiling or has fallen to its floor: a whole number, the highest or lowest so far. A whole number
+from the first evaluation on (-21 in Pong), which a greedy policy keeps until it first succeeds, is a notice.
 
 ## Fix
 - Log the policy version or a checksum of the weights beside each evaluation.
@@ -44,7 +44,7 @@ def detect(
     kl_ref: Series | None = None,
     policy_entropy: Series | None = None,
     *,
-    repeats: int = 4,
+    repeats: int = 6,
 ) -> Finding | Expected | NotMeasured | None:
     if len(eval_score) < repeats:
         return NotMeasured(f"{len(eval_score)} evaluations are too few to see a repetition (needs {repeats})")
@@ -54,10 +54,12 @@ def detect(
     same = len(eval_score) - start
     if same < repeats:
         return None
-    # Ceilings and floors of a task are whole numbers (500, 21, 1.0); a frozen 23.452 is no ceiling, whatever went before.
+    # Ceilings and floors of a task are whole numbers (500, -21, 0); a frozen 23.452 is neither, whatever went before.
     natural = last == round(last)
-    if natural and last > np.min(eval_score.values) and last == np.max(eval_score.values):
+    if natural and start and last == np.max(eval_score.values):
         return Expected(f"the last {same} evaluations are all {number(last)} because the score is at its ceiling")
+    if natural and start and last == np.min(eval_score.values):
+        return None
     since = float(eval_score.steps[start])
     training = [s.between(since).finite for s in (reward_mean, kl_ref, policy_entropy) if s is not None]
     watched = [s for s in training if len(s) >= MOVES]
@@ -65,7 +67,7 @@ def detect(
         return NotMeasured(
             f"the last {same} evaluations are all {number(last)}; no training curve shows whether the policy moved"
         )
-    moving = [s for s in watched if not trend(s).flat]
+    moving = [s for s in watched if not trend(s, level=0.99).flat]
     if not moving:
         return None
     return Finding(

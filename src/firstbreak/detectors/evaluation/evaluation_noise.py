@@ -1,17 +1,16 @@
 """The evaluation is too noisy to show the gain it is there to show.
 
 ## What it looks for
-The largest change that the scatter of the evaluations could hide (95 %), where they show no trend, against what
-training gained in the same time. Where the two have different units, `share` of the scale of an accuracy stands for the
-gain.
+The scatter of neighbouring evaluations about a slow curve, against the gain that they should show: that of the
+evaluation itself, or of the training reward where both are rewards.
 
 ## Why it matters
 The best of several noisy evaluations is chosen for its luck. Checkpoints, learning rates and seeds are then picked by
 noise, and a real regression stays unseen for as long.
 
 ## When it is a false alarm
-The evaluation is flat because the policy does not generalise: then more episodes give the same level, and the finding
-about reward and evaluation is the one to read.
+The policy itself swings from one evaluation to the next (off-policy methods do): then the same checkpoint evaluated
+twice gives the same number.
 
 ## Fix
 - Evaluate on more episodes or prompts: the noise falls with the square root of their number.
@@ -32,49 +31,53 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.stats.noise import noise_scale
 from firstbreak.stats.shape import trajectory as shape_of
-from firstbreak.stats.trend import trend
 from firstbreak.words import number
 
 FEW = 12
+WANTED = 0.2  #: of the gain: with noise below this the curve shows it well
+STEP = 0.1  #: of the scale of an accuracy: what an evaluation should be able to show
 
 
 def detect(
     eval_score: Series,
     reward_mean: Series | None = None,
-    solved: bool | None = None,
     *,
-    share: float = 0.1,
+    most: float = 0.5,
     min_points: int = 6,
 ) -> Finding | NotMeasured | None:
     if len(eval_score) < min_points:
         return NotMeasured(f"{len(eval_score)} evaluations are too few to tell their noise (needs {min_points})")
-    line = trend(eval_score)
-    if solved or not line.flat or line.noise == 0 or shape_of(eval_score).learned:
+    noise, gain = noise_scale(eval_score.values), _gain(eval_score, reward_mean)
+    if gain is None and reward_mean is None:
+        return NotMeasured("neither the evaluation nor a training reward shows a gain to compare the noise with")
+    if gain is None or noise < most * gain:
         return None
-    if reward_mean is None:
-        return NotMeasured("no training reward is logged, so nothing says what gain the evaluation should show")
-    trained = shape_of(reward_mean)
-    if not trained.learned or trained.lost:
-        return None
-    gain = trained.gain if eval_score.name == "eval.reward" else share
-    hidden = max(abs(line.interval[0]), abs(line.interval[1])) * float(np.ptp(eval_score.steps))
-    if hidden < gain:
-        return None
-    more = max(2.0, np.ceil((hidden / gain) ** 2))  # the noise of a mean falls with the root of its number
+    more = np.ceil((noise / (WANTED * gain)) ** 2)  # the noise of a mean falls with the root of its number
+    first = float(eval_score.steps[0])
     return Finding(
         message=(
-            f"the evaluations scatter by {number(line.noise)} and could hide a change of {number(hidden)}, while "
-            f"training gained {number(trained.gain)}; evaluate on about {number(more)} times as many episodes or prompts"
+            f"one evaluation is uncertain by {number(noise)}, where the run gained {number(gain)}: neither a regression nor "
+            f"the best checkpoint can be seen; evaluate on about {number(more)} times as many episodes or prompts"
         ),
         severity=Severity.NOTICE if len(eval_score) < FEW else Severity.WARNING,
         confidence=Confidence.LOW if len(eval_score) < FEW else Confidence.MEDIUM,
         metric=eval_score.name,
-        onset=float(eval_score.steps[0]),
-        interval=(float(eval_score.steps[0]), float(eval_score.steps[0])),
+        onset=first,
+        interval=(first, first),
         evidence=(
-            Evidence(text=f"evaluations, noise {number(line.noise)}", series=eval_score),
-            Evidence(text="training reward", series=reward_mean),
+            Evidence(text=f"evaluations, noise {number(noise)}", series=eval_score),
+            *([Evidence(text="training reward", series=reward_mean)] if reward_mean is not None else []),
         ),
-        facts={"noise": line.noise, "hidden": hidden, "gain": gain},
+        facts={"noise": noise, "gain": gain},
     )
+
+
+def _gain(eval_score: Series, reward_mean: Series | None) -> float | None:
+    """What the evaluation has to show: the gain of training where both have one unit, else its own, at least `STEP`."""
+    own, trained = shape_of(eval_score), shape_of(reward_mean) if reward_mean is not None else None
+    own_gain = own.gain if own.learned and not own.lost else None
+    if trained is None or not trained.learned or trained.lost:
+        return own_gain
+    return trained.gain if eval_score.name == "eval.reward" else max(own_gain or 0.0, STEP)

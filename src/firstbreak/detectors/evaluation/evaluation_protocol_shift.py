@@ -1,8 +1,8 @@
 """The evaluation jumps at a step where nothing in training moved.
 
 ## What it looks for
-A sudden change of level of the evaluation, clear of its noise, at which the training reward does not change; and
-whether the length of what is evaluated jumps with it.
+A sudden change of the gap between the evaluation and the training reward, clear of its noise, at which the training
+reward itself does not change: a fall, or a rise with which the length of what is evaluated jumps.
 
 ## Why it matters
 Skill that comes overnight comes in training as well. A jump that only the evaluation sees is a change of the
@@ -28,11 +28,15 @@ https://github.com/verl-project/verl/issues/6202
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
 from firstbreak.stats.noise import noise_scale
 from firstbreak.stats.onset import Onset, level_shift
+from firstbreak.stats.shape import trajectory as shape_of
+from firstbreak.stats.smooth import smooth
 from firstbreak.words import number
 
 AROUND = 0.15  #: of the run: what training did within this distance of the jump is compared
@@ -44,30 +48,31 @@ def detect(
     eval_length_mean: Series | None = None,
     eval_length_clipped_ratio: Series | None = None,
     eval_episode_length: Series | None = None,
-    length_mean: Series | None = None,
     *,
     min_points: int = 12,
     size: float = 4.0,
 ) -> Finding | NotMeasured | None:
     if len(eval_score) < min_points:
         return NotMeasured(f"{len(eval_score)} evaluations are too few to see a jump (needs {min_points})")
-    jump = level_shift(eval_score)
-    if jump is None or jump.size < size:
-        return None
-    if reward_mean is None or not _covers(reward_mean, jump):
-        return NotMeasured("the evaluation jumps, and no training reward of these steps says whether the policy did")
-    if any(_moves(curve, jump) for curve in (reward_mean, length_mean) if curve is not None):
+    if reward_mean is None or len(reward_mean.finite) < min_points:
+        return NotMeasured("no training reward is logged, so nothing says whether a jump of the evaluation is skill")
+    scale = _scale(eval_score, reward_mean)
+    jump = level_shift(_gap(eval_score, reward_mean, scale))
+    if jump is None or jump.size < size or _moved(reward_mean, scale, jump):
         return None
     lengths = (eval_length_mean, eval_length_clipped_ratio, eval_episode_length)
     beside = next((curve for curve in lengths if curve is not None and _jumps_with(curve, jump)), None)
+    if beside is None and jump.direction > 0:
+        return None  # late skill looks the same
+    before, after = (float(np.mean(side)) for side in _sides(eval_score, jump))
     return Finding(
         message=(
-            f"{eval_score.name} jumped from {number(jump.before)} to {number(jump.after)} at step {number(jump.step)}"
-            f"{f', {beside.name} jumped with it,' if beside is not None else ''} and training stayed where it was; "
+            f"{eval_score.name} jumped from {number(before)} to {number(after)} at step {number(jump.step)}"
+            f"{f', {beside.name} jumped with it,' if beside is not None else ''} and training stayed on its course; "
             "evaluate an old checkpoint with today's protocol"
         ),
-        severity=Severity.WARNING if beside is not None else Severity.NOTICE,
-        confidence=Confidence.HIGH if beside is not None else Confidence.LOW,
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH if beside is not None else Confidence.MEDIUM,
         metric=eval_score.name,
         onset=jump.step,
         interval=jump.interval,
@@ -76,30 +81,41 @@ def detect(
             Evidence(text="training reward", series=reward_mean, since=jump.step),
             *([Evidence(text="length", series=beside, since=jump.step)] if beside is not None else []),
         ),
-        facts={"before": jump.before, "after": jump.after},
+        facts={"before": before, "after": after},
     )
+
+
+def _scale(eval_score: Series, reward_mean: Series) -> float:
+    """What one unit of the training reward is worth in units of the evaluation: 1, or the ratio of their ranges."""
+    if not shape_of(reward_mean).learned:
+        return 0.0
+    if eval_score.name == "eval.reward":
+        return 1.0
+    return float(np.ptp(smooth(eval_score)[1]) / np.ptp(smooth(reward_mean)[1]))
+
+
+def _gap(eval_score: Series, reward_mean: Series, scale: float) -> Series:
+    """The evaluation minus what training would lead to expect: skill is in both and cancels, a new protocol is not."""
+    steps, trained = smooth(reward_mean)
+    return replace(eval_score, values=eval_score.values - scale * np.interp(eval_score.steps, steps, trained))
+
+
+def _moved(reward_mean: Series, scale: float, jump: Onset) -> bool:
+    """Whether the training reward itself made a third of the jump, either way; two standard errors are granted to it."""
+    before, after = _sides(reward_mean, jump)
+    if min(len(before), len(after)) < 3:
+        return True
+    error = noise_scale(reward_mean.finite.values) * float(np.sqrt(1 / len(before) + 1 / len(after)))
+    moved = abs(float(np.mean(after)) - float(np.mean(before))) + 2 * error
+    return scale * moved >= abs(jump.after - jump.before) / 3
 
 
 def _sides(curve: Series, jump: Onset) -> tuple[np.ndarray, np.ndarray]:
     """What a curve did shortly before and shortly after the jump."""
     points = curve.finite
-    near = AROUND * float(np.ptp(points.steps)) if len(points) else 0.0
+    near = AROUND * float(np.ptp(points.steps))
     before = points.between(jump.interval[0] - near, np.nextafter(jump.interval[0], -np.inf))
     return before.values, points.between(jump.interval[1], jump.interval[1] + near).values
-
-
-def _covers(curve: Series, jump: Onset) -> bool:
-    return min(len(side) for side in _sides(curve, jump)) >= 3
-
-
-def _moves(curve: Series, jump: Onset) -> bool:
-    """Whether the level changed across the jump by more than two standard errors: generous, so as not to accuse."""
-    before, after = _sides(curve, jump)
-    if min(len(before), len(after)) < 3:
-        return False
-    noise = noise_scale(curve.finite.values)
-    error = noise * float(np.sqrt(1 / len(before) + 1 / len(after)))
-    return abs(float(np.mean(after)) - float(np.mean(before))) > 2 * error
 
 
 def _jumps_with(curve: Series, jump: Onset) -> bool:

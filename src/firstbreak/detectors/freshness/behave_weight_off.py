@@ -46,7 +46,7 @@ def detect(
     behave_ratio_cap_frac: Series | None = None,
     staleness_mean: Series | None = None,
     *,
-    close: float = 0.1,
+    close: float = 0.03,
     drastic: float = 0.5,
     cut: float = 0.1,
     most: float = 0.5,

@@ -2,8 +2,8 @@
 
 ## What it looks for
 The ratio and the divergence between the policy and itself before the update, at the first logged steps. With one
-optimizer step per batch they are 1 and 0 by identity, at every learning rate. With several steps only a drastic first
-value tells.
+optimizer step per batch they are 1 and 0 by identity, at every learning rate. With a few steps they lie close to it;
+with many, or an unknown number, only a drastic first value tells.
 
 ## Why it matters
 At the first step nothing has been learned that could explain a difference. Log-probabilities are computed differently
@@ -39,6 +39,7 @@ from firstbreak.words import number
 
 FIRST = 3  #: points; a mean over several updates has its largest value at the first
 EXACT = 5e-3  #: rounding and nondeterministic kernels
+STEP = 0.02  #: nats, or share of the ratio, by which one optimizer step may move the policy
 
 
 def detect(
@@ -58,16 +59,16 @@ def detect(
     ]
     if not recorded:
         return NotMeasured(f"neither the ratio nor the divergence to the old policy has {FIRST} points")
-    single = config.number("updates_per_batch") == 1
+    updates = config.number("updates_per_batch")
     curve, perfect = max(recorded, key=lambda pair: abs(_first(pair[0]) - pair[1]))
     value, step = _first(curve), float(curve.finite.steps[0])
     off = abs(value - perfect)
-    if off <= (EXACT if single else drastic):
+    if off <= (EXACT if updates == 1 else min(drastic, STEP * updates) if updates else drastic):
         return None
-    certain = single and "updates_per_batch" not in config.defaulted
+    certain = updates == 1 and "updates_per_batch" not in config.defaulted
     return Finding(
         message=(
-            f"{curve.name} is {number(value)} from the first step on, where it {'must' if single else 'should'} be "
+            f"{curve.name} is {number(value)} from the first step on, where it {'must' if updates == 1 else 'should'} be "
             f"{number(perfect)}: the first data are not those of this policy; run one batch with a learning rate of 0 "
             "and compare the log-probabilities of sampler and trainer"
         ),
@@ -77,7 +78,7 @@ def detect(
         onset=step,
         interval=(step, step),
         evidence=(Evidence(text=f"{number(value)} at the first steps", series=curve, level=perfect),),
-        facts={"off": off, "single_update": single},
+        facts={"off": off, "updates": updates},
     )
 
 

@@ -39,7 +39,7 @@ from firstbreak.stats.onset import first_sustained
 from firstbreak.words import number
 
 EXACT = 5e-3  #: rounding and nondeterministic kernels, with one step per batch
-CLOSE = 0.05  #: heavy tails of healthy updates, with several
+CLOSE = 0.02  #: heavy tails of healthy updates, with several
 SUMMED = frozenset({"nemo_rl"})  #: trainers that log the sum over the updates of a step
 
 

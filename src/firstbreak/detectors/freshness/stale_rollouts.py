@@ -47,6 +47,7 @@ from firstbreak.model import (
     Severity,
 )
 from firstbreak.stats.onset import first_sustained, onset
+from firstbreak.stats.shape import Trajectory
 from firstbreak.stats.trend import trend
 from firstbreak.words import number, percent
 
@@ -69,6 +70,7 @@ def detect(
     staleness_max: Series | None = None,
     staleness_dropped: Series | None = None,
     staleness_generated: Series | None = None,
+    trajectory: Trajectory | None = None,
     *,
     growth: float = 2.0,
     dropped: float = 0.2,
@@ -84,10 +86,10 @@ def detect(
     if len(ages) < min_points:
         return NotMeasured(f"{len(ages)} ages are too few (needs {min_points})")
     seen = (
-        _over_limit(ages if staleness_max is None else staleness_max.finite, limit)
+        _over_limit(ages if staleness_max is None else staleness_max.finite, limit, usual)
         or _growing(ages, growth)
         or _thrown_away(staleness_dropped, staleness_generated, dropped)
-        or (_unusual(ages, usual) if limit is None else None)
+        or _unusual(ages, usual, trajectory)
     )
     if seen is None:
         return None
@@ -103,13 +105,14 @@ def detect(
     )
 
 
-def _over_limit(oldest: Series, limit: float | None) -> _Sight | None:
+def _over_limit(oldest: Series, limit: float | None, usual: float) -> _Sight | None:
     # One version more is no breach: trainers differ in whether the version in training counts.
     if limit is None or not len(oldest) or _late(oldest) <= limit + 1:
         return None
     step = first_sustained(oldest, lambda values: values > limit + 1)
     what = f"the oldest data are {number(_late(oldest))} versions behind, and the limit is {number(limit)}"
-    return _Sight(what, Severity.WARNING, step, None if step is None else (step, step))
+    severity = Severity.CRITICAL if _late(oldest) > limit + usual else Severity.WARNING
+    return _Sight(what, severity, step, None if step is None else (step, step))
 
 
 def _growing(ages: Series, growth: float) -> _Sight | None:
@@ -132,12 +135,13 @@ def _thrown_away(dropped: Series | None, generated: Series | None, allowed: floa
     return _Sight(f"{percent(lost / made)} of the samples were dropped as too old", Severity.WARNING, None, None)
 
 
-def _unusual(ages: Series, usual: float) -> _Sight | None:
+def _unusual(ages: Series, usual: float, trajectory: Trajectory | None) -> _Sight | None:
     if _late(ages) <= usual:
         return None
     step = first_sustained(ages, lambda values: values > usual)
     what = f"the data are {number(_late(ages))} versions behind, more than the usual 2 to {number(usual)}"
-    return _Sight(what, Severity.NOTICE, step, None if step is None else (step, step))
+    harmless = trajectory is not None and trajectory.learned and not trajectory.lost
+    return _Sight(what, Severity.NOTICE if harmless else Severity.WARNING, step, None if step is None else (step, step))
 
 
 def _late(curve: Series) -> float:

@@ -1,7 +1,8 @@
-"""One phase of a step as a share of the whole step, and whether it takes over."""
+"""How long a step takes, one phase as a share of it, and whether that phase takes over."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,6 +10,9 @@ import numpy as np
 from firstbreak.model import Interval, Series
 from firstbreak.stats.onset import onset
 from firstbreak.stats.trend import trend
+
+#: what a step is made of, where only its parts are logged
+PHASES = ("rollout", "train", "train_critic", "update_weights", "wait_batch", "reward", "eval", "save")
 
 
 @dataclass(frozen=True)
@@ -20,6 +24,25 @@ class Share:
     grown: bool
     onset: float | None = None
     interval: Interval | None = None
+
+
+def step_time(time: Mapping[str, Series] | None) -> Series | None:
+    """The time of a step (of an iteration, where there is none) in seconds, or the sum of its logged phases."""
+    times = {name: s.finite for name, s in (time or {}).items() if len(s.finite)}
+    whole = times.get("step", times.get("iteration"))
+    if whole is not None:
+        return whole
+    parts = [times[phase] for phase in PHASES if phase in times]
+    if len(parts) < 2:
+        return None
+    longest = max(parts, key=len)
+    at = np.unique(longest.steps)
+    total = sum(
+        np.where(np.isin(at, p.steps), p.values[np.searchsorted(p.steps, at).clip(max=len(p) - 1)], 0.0) for p in parts
+    )
+    return replace(
+        longest, name="time.step", raw="", steps=at, values=np.asarray(total), note="sum of the logged phases"
+    )
 
 
 def share(part: Series, whole: Series) -> Series:

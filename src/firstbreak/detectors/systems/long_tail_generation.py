@@ -29,9 +29,11 @@ https://arxiv.org/abs/2503.14476
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
-from firstbreak.detectors.systems._shares import share
+from firstbreak.detectors.systems._shares import share, step_time
 from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
 from firstbreak.stats.onset import first_sustained
 from firstbreak.words import number, percent
@@ -44,7 +46,7 @@ def detect(
     length_mean: Series | None = None,
     length_max: Series | None = None,
     time_rollout: Series | None = None,
-    time_step: Series | None = None,
+    time: Mapping[str, Series] | None = None,
     *,
     tail: float = 5.0,
     growth: float = 2.0,
@@ -52,9 +54,10 @@ def detect(
 ) -> Finding | NotApplicable | NotMeasured | None:
     if not writes_text:
         return NotApplicable("the policy does not write text")
-    if length_mean is None or length_max is None or time_rollout is None or time_step is None:
+    whole = step_time(time)
+    if length_mean is None or length_max is None or time_rollout is None or whole is None:
         return NotMeasured("longest and mean completion, or the time of generation and of a step, are not logged")
-    ratio, rollout = share(length_max, length_mean), share(time_rollout, time_step)
+    ratio, rollout = share(length_max, length_mean), share(time_rollout, whole)
     if min(len(ratio), len(rollout)) < min_points:
         return NotMeasured(
             f"{min(len(ratio), len(rollout))} steps with lengths and times are too few (needs {min_points})"

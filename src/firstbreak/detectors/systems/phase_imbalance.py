@@ -28,7 +28,9 @@ https://arxiv.org/abs/2505.24298
 
 from __future__ import annotations
 
-from firstbreak.detectors.systems._shares import against_past, share
+from collections.abc import Mapping
+
+from firstbreak.detectors.systems._shares import against_past, share, step_time
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
 from firstbreak.words import percent
 
@@ -36,7 +38,7 @@ from firstbreak.words import percent
 def detect(
     time_wait_frac: Series | None = None,
     time_wait_batch: Series | None = None,
-    time_step: Series | None = None,
+    time: Mapping[str, Series] | None = None,
     *,
     growth: float = 0.2,
     most: float = 0.5,
@@ -44,8 +46,8 @@ def detect(
 ) -> Finding | NotMeasured | None:
     if time_wait_frac is not None:
         waits = time_wait_frac.finite
-    elif time_wait_batch is not None and time_step is not None:
-        waits = share(time_wait_batch, time_step)
+    elif time_wait_batch is not None and (whole := step_time(time)) is not None:
+        waits = share(time_wait_batch, whole)
     else:
         return NotMeasured("the time that the trainer waits for data is not logged")
     if len(waits) < min_points:

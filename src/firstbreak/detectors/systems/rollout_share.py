@@ -29,21 +29,22 @@ https://arxiv.org/abs/2505.24298
 
 from __future__ import annotations
 
-from firstbreak.detectors.systems._shares import against_past, share
+from collections.abc import Mapping
+
+from firstbreak.detectors.systems._shares import against_past, share, step_time
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
 from firstbreak.words import percent
 
 
 def detect(
     time_rollout: Series,
-    time_step: Series | None = None,
-    time_iteration: Series | None = None,
+    time: Mapping[str, Series],
     *,
     growth: float = 0.2,
     most: float = 0.85,
     min_points: int = 12,
 ) -> Finding | NotMeasured | None:
-    whole = time_step if time_step is not None else time_iteration
+    whole = step_time(time)
     if whole is None:
         return NotMeasured("the time of a step is not logged")
     shares = share(time_rollout, whole)

@@ -1,8 +1,8 @@
 """Single steps take many times as long as the others.
 
 ## What it looks for
-Steps that stand out from their neighbours in time, the share of the whole time that they cost, and whether they come
-at regular intervals: a background job has a period.
+Steps, or stretches of steps, that take several times as long as their quick neighbours and then end; the share of the
+whole time that they cost; and whether they come at regular intervals: a background job has a period.
 
 ## Why it matters
 A checkpoint upload, a model merge, an evaluation or another tenant of the machine competes for memory and bandwidth.
@@ -26,62 +26,81 @@ https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
+from firstbreak.detectors.systems._shares import step_time
 from firstbreak.model import Confidence, Config, Evidence, Expected, Finding, NotMeasured, Series, Severity
-from firstbreak.stats.smooth import running_median
-from firstbreak.stats.spikes import spikes
+from firstbreak.stats.spikes import period
 from firstbreak.words import number, percent
 
 PLANNED = {"save_interval": "saving", "eval_interval": "evaluating"}
+NEIGHBOURS = 61  #: points among which the quick quarter says what is usual
 
 
 def detect(
     config: Config,
-    time_step: Series | None = None,
-    time_iteration: Series | None = None,
+    time: Mapping[str, Series] | None = None,
     *,
+    slow: float = 2.0,
+    few: int = 3,
     cost: float = 0.05,
     heavy: float = 0.25,
-    few: int = 3,
     min_points: int = 20,
 ) -> Finding | Expected | NotMeasured | None:
-    clock = time_step if time_step is not None else time_iteration
-    if clock is None or len(clock.finite) < min_points:
-        return NotMeasured(f"the time of a step is not logged for {min_points} steps")
+    clock = step_time(time)
+    if clock is None or len(clock.finite) <= min_points:
+        return NotMeasured(f"the time of a step is not logged for more than {min_points} steps")
     times = clock.finite.between(clock.finite.steps[1])  # the first step compiles
-    slow = spikes(times)
-    up = slow.sizes > 0
-    usual = running_median(times.values, 9)
-    excess = (times.values - usual)[np.isin(times.steps, slow.steps[up])]
-    lost = float(np.sum(excess) / max(np.sum(times.values), 1e-12))
-    if up.sum() < few or lost < cost:
+    usual = _usual(times.values)
+    late = _slow(times.values, usual, slow)
+    starts = times.steps[late & ~np.concatenate([[False], late[:-1]])]
+    lost = float(np.sum((times.values - usual)[late]) / max(np.sum(times.values), 1e-12))
+    if len(starts) < few or lost < cost:
         return None
-    job = next((what for name, what in PLANNED.items() if _same(slow.every, config.number(name))), None)
+    every = period(starts)
+    job = next((what for name, what in PLANNED.items() if _same(every, config.number(name))), None)
     if job:
-        return Expected(f"every {number(slow.every)} steps one step is slow: it is {job}, {percent(lost)} of the time")
-    rhythm = f", every {number(slow.every)} steps" if slow.every else ""
-    advice = "name the job that runs at that period" if slow.every else "look for the slowest worker of those steps"
-    first, times_as_long = float(slow.steps[up][0]), float(np.median(slow.values[up]) / np.median(usual))
+        return Expected(f"every {number(every)} steps one step is slow: it is {job}, {percent(lost)} of the time")
+    times_as_long = float(np.median(times.values[late] / usual[late]))
+    rhythm = f", every {number(every)} steps" if every else ""
+    advice = "name the job that runs at that period" if every else "look for the slowest worker of those steps"
     return Finding(
         message=(
-            f"{int(up.sum())} steps take {number(times_as_long)} times as long as the others{rhythm}, {percent(lost)} of "
+            f"{int(late.sum())} steps take {number(times_as_long)} times as long as the others{rhythm}, {percent(lost)} of "
             f"the time; {advice}"
         ),
-        severity=Severity.WARNING if lost >= heavy else Severity.NOTICE,
-        confidence=Confidence.HIGH if slow.every else Confidence.MEDIUM,
+        severity=Severity.WARNING if every and lost >= heavy else Severity.NOTICE,
+        confidence=Confidence.HIGH if every else Confidence.MEDIUM,
         metric=clock.name,
-        onset=first,
-        interval=(first, first),
-        evidence=(
-            Evidence(text=f"{int(up.sum())} slow steps", series=clock, since=first, level=float(np.median(usual))),
-        ),
-        facts={"lost": lost, "every": slow.every},
+        onset=float(starts[0]),
+        interval=(float(starts[0]), float(starts[0])),
+        evidence=(Evidence(text=f"{int(late.sum())} slow steps", series=clock, since=float(starts[0])),),
+        facts={"lost": lost, "every": every},
     )
 
 
+def _usual(times: np.ndarray) -> np.ndarray:
+    """What a step takes when nothing disturbs it: the lower quartile of its neighbours, so that half of them may be slow."""
+    half = min(NEIGHBOURS, len(times)) // 2
+    padded = np.concatenate([np.full(half, np.nan), times, np.full(half, np.nan)])
+    return np.asarray(np.nanquantile(np.lib.stride_tricks.sliding_window_view(padded, 2 * half + 1), 0.25, axis=1))
+
+
+def _slow(times: np.ndarray, usual: np.ndarray, factor: float) -> np.ndarray:
+    """Steps that take `factor` times the usual, or four noise units longer where steps vary more than that.
+
+    The noise is read off the quick side, between the 10th and the 25th percentile, which no disturbance reaches.
+    """
+    ratio = np.log(np.maximum(times, 1e-12) / np.maximum(usual, 1e-12))
+    low, quarter = np.quantile(ratio, [0.1, 0.25])
+    noise = (quarter - low) / 0.607
+    return np.asarray(ratio > max(np.log(factor), 4 * noise))
+
+
 def _same(period: float | None, planned: float | None) -> bool:
-    """The spikes have the planned period, or a multiple of it that the log resolves."""
+    """The slow steps have the planned period, or a multiple of it that the log resolves."""
     if not period or not planned:
         return False
     ratio = max(period, planned) / min(period, planned)
