@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from firstbreak.model import Series
 from firstbreak.stats.ceiling import arrival, outlook
+from firstbreak.stats.noise import autocorrelation, noise_scale, spread
 from firstbreak.stats.onset import first_sustained, level_shift, onset
 from firstbreak.stats.oscillation import magnitude_jump, oscillation, sign_reversal
 from firstbreak.stats.shape import trajectory
@@ -28,6 +29,9 @@ FUNCTIONS: tuple[Callable[[Series], Any], ...] = (
     level_shift,
     trajectory,
     smooth,
+    lambda curve: spread(curve.finite.values),
+    lambda curve: noise_scale(curve.finite.values),
+    lambda curve: autocorrelation(curve.finite.values),
     baseline,
     outlook,
     lambda curve: arrival(curve, 1.0),

@@ -6,6 +6,8 @@ import math
 
 import numpy as np
 
+from firstbreak.stats.points import rescale
+
 SD_PER_MAD = 1.4826  # of a Gaussian
 EQUAL = 1e-9  # of the sd: values closer than this are the same value
 
@@ -14,9 +16,9 @@ def spread(values: np.ndarray) -> float:
     """Robust standard deviation: MAD, or where more than half of the values are equal the plain sd of all of them."""
     if len(values) < 2:
         return 0.0
-    mad = float(np.median(np.abs(values - np.median(values))))
-    sd = float(np.std(values))
-    return SD_PER_MAD * mad if mad > EQUAL * sd else sd
+    z, _, scale = rescale(values)
+    mad, sd = float(np.median(np.abs(z))), float(np.std(z))
+    return scale * (SD_PER_MAD * mad if mad > EQUAL * sd else sd)
 
 
 def autocorrelation(residuals: np.ndarray, fitted: int = 1) -> float:
@@ -27,15 +29,13 @@ def autocorrelation(residuals: np.ndarray, fitted: int = 1) -> float:
     a linear trend: 2).
     """
     n = len(residuals)
-    limit = 3 * spread(residuals)
+    z, _, _ = rescale(residuals)
+    limit = 3 * spread(z)
     if n < 4 or limit == 0:
         return 0.0
-    r = np.clip(residuals - np.median(residuals), -limit, limit)
+    r = np.clip(z, -limit, limit)
     r = r - r.mean()
-    power = float(r @ r)
-    if power == 0:
-        return 0.0
-    raw = float(r[1:] @ r[:-1]) / power
+    raw = float(r[1:] @ r[:-1]) / float(r @ r)
     return float(np.clip(raw + (fitted + (fitted + 2) * raw) / n, -0.95, 1.0))
 
 
@@ -48,11 +48,12 @@ def noise_scale(values: np.ndarray) -> float:
     """
     if len(values) < 3:
         return 0.0
-    first = spread(np.diff(values))
+    z, _, scale = rescale(values)
+    first = spread(np.diff(z))
     if first == 0:
         return 0.0
-    rho = (spread(values[2:] - values[:-2]) / first) ** 2 - 1 if len(values) >= 10 else 0.0
-    return first / float(np.sqrt(2 * (1 - np.clip(rho, 0.0, 0.9))))
+    rho = (spread(z[2:] - z[:-2]) / first) ** 2 - 1 if len(z) >= 10 else 0.0
+    return scale * first / float(np.sqrt(2 * (1 - np.clip(rho, 0.0, 0.9))))
 
 
 def effective_size(n: int, rho: float) -> float:

@@ -52,10 +52,10 @@ def without_spikes(values: np.ndarray) -> np.ndarray:
 
 
 def smooth(curve: Series | np.ndarray, window: float = 0.05) -> tuple[np.ndarray, np.ndarray]:
-    """Steps and values of the finite points, spikes taken out, averaged over `window` of the points."""
+    """Steps and values of the finite points, spikes taken out, averaged over `window` of the points, at least 5."""
     steps, values = points(curve)
     z, centre, scale = rescale(values)
-    return steps, centre + scale * running_mean(without_spikes(z), max(1, round(len(z) * window)) | 1)
+    return steps, centre + scale * running_mean(without_spikes(z), max(5, round(len(z) * window)) | 1)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
