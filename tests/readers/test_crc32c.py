@@ -19,8 +19,9 @@ def bit_by_bit(data: bytes) -> int:
 
 def of(*strings: bytes) -> list[int]:
     buffer = np.frombuffer(bytes(8) + b"".join(strings), np.uint8)
-    ends = 8 + np.cumsum([len(s) for s in strings])
-    return crc32c(buffer, ends - [len(s) for s in strings], ends).tolist()
+    ends = 8 + np.cumsum([len(s) for s in strings], dtype=int)
+    starts = ends - np.array([len(s) for s in strings], dtype=int)
+    return crc32c(buffer, starts, ends).tolist()
 
 
 def test_check_value_of_the_standard():

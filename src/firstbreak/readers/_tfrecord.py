@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from typing import BinaryIO
 
 import numpy as np
 
 from firstbreak.readers._crc32c import crc32c, masked
 
-_CHUNK = 1 << 22  # records are worked on in pieces that stay near the cache and keep memory flat
+_CHUNK = 1 << 21  # records are worked on in pieces that stay near the cache and keep memory flat
 _HEADER = 12
 _FRAME = 16
 _CANDIDATE_LIMIT = 1 << 16
@@ -130,17 +131,21 @@ def _candidates(data: bytes, used: int, first_byte: int) -> tuple[np.ndarray, np
     headers, lengths = headers[short], lengths[short].astype(np.int64)
     whole = headers + lengths + _FRAME <= used
     headers, lengths = headers[whole], lengths[whole]
-    valid = _header_valid(data, headers)
+    valid = every(data, "<u4")[headers + 8] == _checksums()[lengths]
     return headers[valid], lengths[valid]
 
 
-def _header_valid(data: bytes, headers: np.ndarray) -> np.ndarray:
-    crc = crc32c(np.frombuffer(data, np.uint8), headers, headers + 8)
-    return np.asarray(masked(crc) == every(data, "<u4")[headers + 8])
+@cache
+def _checksums() -> np.ndarray:
+    """uint32 (_CANDIDATE_LIMIT,): the header checksum that belongs to each length."""
+    headers = np.arange(_CANDIDATE_LIMIT, dtype="<u8").view(np.uint8)
+    starts = np.arange(0, len(headers), 8)
+    return masked(crc32c(headers, starts, starts + 8))
 
 
 def _length(data: bytes, at: int) -> int | None:
     """The payload length that the header at `at` declares; None where the header is damaged."""
-    if not _header_valid(data, np.array([at]))[0]:
+    crc = masked(crc32c(np.frombuffer(data, np.uint8), np.array([at]), np.array([at + 8])))
+    if crc[0] != int.from_bytes(data[at + 8 : at + 12], "little"):
         return None
     return int.from_bytes(data[at : at + 8], "little")

@@ -24,8 +24,7 @@ from firstbreak.readers._sqlite import batches, choose, columns, database, has_t
 DESCRIPTION = "Trackio project database (<project>.db)"
 
 _TABLES = ("metrics", "configs")
-_BATCH = 4096  # rows that are parsed together
-_NUMBERS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}  #: as trackio writes them
+_BATCH = 1024  # rows that are parsed together: as many as stay in the cache
 
 
 @dataclass(frozen=True)
@@ -52,12 +51,13 @@ def read(path: Path, resume: Any = None) -> Recording:
     with database(file, *_TABLES) as db:
         run = choose(file, wanted, _runs(db))
         key = _key(db)
-        newest = db.execute(f"SELECT max(id) FROM metrics WHERE {key} = ?", (run,)).fetchone()[0] or 0
-        goes_on = isinstance(resume, _Position) and resume.run == run and resume.row_id <= newest
-        position = resume if goes_on else _Position(run, 0, 0)
-        query = f"SELECT id, step, timestamp, metrics FROM metrics WHERE {key} = ? AND id > ? ORDER BY id"
-        table = _Table(position)
-        for batch in batches(db.execute(query, (run, position.row_id)), _BATCH, table.damage):
+        first, last = db.execute(f"SELECT min(id), max(id) FROM metrics WHERE {key} = ?", (run,)).fetchone()
+        goes_on = isinstance(resume, _Position) and resume.run == run and resume.row_id <= last
+        table = _Table(resume if goes_on else _Position(run, first - 1, 0))
+        # The "+" keeps SQLite from an index on the run, after which it would have to sort all the rows.
+        query = f"""SELECT id, step, CAST(timestamp AS BLOB), CAST(metrics AS BLOB) FROM metrics
+                    WHERE id > ? AND id <= ? AND +{key} = ? ORDER BY id"""
+        for batch in batches(db.execute(query, (table.position.row_id, last, run)), _BATCH, table.damage):
             table.add(batch)
         config, created = _config(db, key, run)
     return Recording(
@@ -101,33 +101,32 @@ class _Table:
         self._times: list[float] = []
         self.damage: list[str] = []
 
-    def add(self, batch: list[tuple[int, float, str, Any]]) -> None:
+    def add(self, batch: list[tuple[int, float, bytes, bytes]]) -> None:
         """Adds rows of (id, step, timestamp, JSON)."""
         ids, steps, stamps, cells = zip(*batch, strict=True)
         rows = self.position.rows
-        records = [{"step": step, **record} for step, record in zip(steps, self._parsed(cells), strict=True)]
-        self.columns.add_records(records, np.arange(rows, rows + len(records), dtype=float))
+        records = self._parsed(tuple(cell or b"" for cell in cells))
+        index = np.arange(rows, rows + len(records), dtype=float)
+        if any("step" in record for record in records):  # a step that was logged as a metric goes first
+            records = [{"step": step, **record} for step, record in zip(steps, records, strict=True)]
+        else:
+            self.columns.add_column("step", steps, index)
+        self.columns.add_records(records, index)
         self._times += map(_unix_seconds, stamps)
         self.position = _Position(self.position.run, ids[-1], rows + len(records))
 
-    def _parsed(self, cells: tuple[Any, ...]) -> list[dict[str, Any]]:
-        joined = b",".join(cell if isinstance(cell, bytes) else str(cell).encode() for cell in cells)
+    def _parsed(self, cells: tuple[bytes, ...]) -> list[dict[str, Any]]:
         try:
-            records: list[dict[str, Any]] = orjson.loads(b"[%b]" % joined)
+            records: list[dict[str, Any]] = orjson.loads(b"[%b]" % b",".join(cells))
         except orjson.JSONDecodeError:
             records = []
-        if len(records) != len(cells) or not all(type(record) is dict for record in records):
+        if len(records) != len(cells) or set(map(type, records)) != {dict}:
             records = [_object(cell) for cell in cells]
             if broken := sum(not record for record in records):
                 self.damage.append(
                     f"left out {broken} rows of table metrics that hold no JSON object; upgrade firstbreak"
                 )
-        if b'NaN"' not in joined and b'Infinity"' not in joined:
-            return records
-        return [
-            {name: _NUMBERS.get(value, value) if type(value) is str else value for name, value in record.items()}
-            for record in records
-        ]
+        return records
 
     def curves(self) -> dict[str, Curve]:
         """The curves, each with the wall times of its rows."""
@@ -147,8 +146,9 @@ def _object(cell: Any) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=64)  # trackio writes in batches that share a time
-def _unix_seconds(iso_8601: str) -> float:
+def _unix_seconds(iso_8601: str | bytes | None) -> float:
     try:
-        return datetime.fromisoformat(iso_8601).timestamp()
-    except (ValueError, TypeError, OverflowError, OSError):
+        written = iso_8601.decode() if isinstance(iso_8601, bytes) else str(iso_8601)
+        return datetime.fromisoformat(written).timestamp()
+    except (ValueError, OverflowError, OSError):
         return 0.0
