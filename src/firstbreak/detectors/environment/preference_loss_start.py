@@ -56,7 +56,7 @@ def detect(
     if family != "preference" or run.algorithm not in ("dpo", None):
         return NotApplicable("only the logistic loss of DPO starts at ln 2")
     named = config.get("loss_type")
-    kinds = {named} if isinstance(named, str) else set(named or ())
+    kinds = {str(kind) for kind in (named if isinstance(named, list | tuple) else [named]) if kind is not None}
     if kinds - LOGISTIC or pref_nll is not None:
         return NotApplicable("the loss is not the logistic one alone, so it does not start at ln 2")
     loss = loss_total if pref_loss is None else pref_loss

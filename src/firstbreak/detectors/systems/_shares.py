@@ -28,7 +28,7 @@ class Share:
 
 def step_time(time: Mapping[str, Series] | None) -> Series | None:
     """The time of a step (of an iteration, where there is none) in seconds, or the sum of its logged phases."""
-    times = {name: s.finite for name, s in (time or {}).items() if len(s.finite)}
+    times = {name: p for name, s in (time or {}).items() if len(p := _positive(s))}
     whole = times.get("step", times.get("iteration"))
     if whole is not None:
         return whole
@@ -36,13 +36,17 @@ def step_time(time: Mapping[str, Series] | None) -> Series | None:
     if len(parts) < 2:
         return None
     longest = max(parts, key=len)
-    at = np.unique(longest.steps)
-    total = sum(
-        np.where(np.isin(at, p.steps), p.values[np.searchsorted(p.steps, at).clip(max=len(p) - 1)], 0.0) for p in parts
-    )
-    return replace(
-        longest, name="time.step", raw="", steps=at, values=np.asarray(total), note="sum of the logged phases"
-    )
+    steps = np.unique(longest.steps)
+    total = np.zeros(len(steps))
+    for part in parts:  # a phase that a step lacks (an evaluation) took no time in it
+        _, i, j = np.intersect1d(steps, part.steps, return_indices=True)
+        total[i] += part.values[j]
+    return replace(longest, name="time.step", raw="", steps=steps, values=total, note="sum of the logged phases")
+
+
+def _positive(time: Series) -> Series:
+    keep = np.isfinite(time.values) & (time.values > 0)
+    return replace(time, steps=time.steps[keep], values=time.values[keep])
 
 
 def share(part: Series, whole: Series) -> Series:

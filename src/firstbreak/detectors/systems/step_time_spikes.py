@@ -50,9 +50,9 @@ def detect(
     min_points: int = 20,
 ) -> Finding | Expected | NotMeasured | None:
     clock = step_time(time)
-    if clock is None or len(clock.finite) <= min_points:
+    if clock is None or len(clock) <= min_points:
         return NotMeasured(f"the time of a step is not logged for more than {min_points} steps")
-    times = clock.finite.between(clock.finite.steps[1])  # the first step compiles
+    times = clock.between(clock.steps[1])  # the first step compiles
     usual = _usual(times.values)
     late = _slow(times.values, usual, slow)
     starts = times.steps[late & ~np.concatenate([[False], late[:-1]])]
