@@ -56,7 +56,7 @@ def read(path: Path, resume: Any = None) -> Recording:
         log = _Log(*cursor.context) if cursor else _Log()
         log.rows = cursor.rows if cursor else 0
         for block in lines.blocks():
-            log.add(block.split(b"\n")[:-1])
+            log.add(block)
         _take_whole_rest(log, lines)
         recording = log.recording()
         recording.resume = lines.cursor(log.rows, (log.enveloped, log.line))
@@ -79,7 +79,7 @@ def _take_whole_rest(log: _Log, lines: Lines) -> None:
     except ValueError:
         return
     if whole:
-        log.add([rest])
+        log.add(rest + b"\n")
         lines.offset += len(rest)
         lines.unfinished = 0
 
@@ -94,8 +94,9 @@ class _Log:
         self.columns = Columns()
         self.broken: list[int] = []
 
-    def add(self, lines: list[bytes]) -> None:
-        records = self._parse(lines)
+    def add(self, block: bytes) -> None:
+        """Adds whole lines."""
+        records = self._parse(block)
         if self.enveloped is None and records:
             self.enveloped = _is_envelope(records[0])
         if self.enveloped:
@@ -107,19 +108,20 @@ class _Log:
         self.columns.add_records(records, index)
         self.rows += len(records)
 
-    def _parse(self, lines: list[bytes]) -> list[Record]:
-        first, self.line = self.line + 1, self.line + len(lines)
+    def _parse(self, block: bytes) -> list[Record]:
+        lines = block.count(b"\n")
         try:
-            values = orjson.loads(b"[" + b",".join(lines) + b"]")  # a third faster than line by line
+            values = orjson.loads(b"[" + block[:-1].replace(b"\n", b",") + b"]")  # much faster than line by line
         except orjson.JSONDecodeError:
             values = []
-        if len(values) != len(lines):
-            values = list(self._parse_each(lines, first))
-        return [value for value in values if isinstance(value, dict)]
+        if len(values) != lines:
+            values = list(self._parse_each(block))
+        self.line += lines
+        return values if set(map(type, values)) <= {dict} else [value for value in values if isinstance(value, dict)]
 
-    def _parse_each(self, lines: list[bytes], first: int) -> Iterator[Any]:
+    def _parse_each(self, block: bytes) -> Iterator[Any]:
         """Line by line: for broken and empty lines, NaN, and whatever else orjson refuses."""
-        for number, line in enumerate(lines, first):
+        for number, line in enumerate(block.split(b"\n")[:-1], self.line + 1):
             try:
                 if line.strip():
                     yield loads(line)
