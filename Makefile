@@ -18,7 +18,7 @@ $(VENV)/.core: pyproject.toml
 
 $(VENV)/.test: $(VENV)/.core
 	$(PIP) "$(TORCH)"
-	$(PIP) -e ".[test,trainers,dev]"
+	$(PIP) -e ".[test,trainers,loggers,cluster,dev]"
 	touch $@
 
 setup: $(VENV)/.core

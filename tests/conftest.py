@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from pathlib import Path
 
@@ -9,6 +10,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 IN_CI = bool(os.environ.get("CI"))
+EXTRAS = ("torch", "trl", "stable_baselines3", "tensorboard", "tensorboardX", "wandb", "trackio", "mlflow", "swanlab", "neptune",
+          "clearml", "dvclive", "sqlalchemy", "pyarrow", "ray")  # fmt: skip
 
 
 @pytest.fixture(scope="session")
@@ -21,3 +24,12 @@ def shared() -> Path:
             pytest.fail(missing)
         pytest.skip(missing)
     return folder
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """In CI nothing may be skipped for want of a package: every extra that a test asks for must be there."""
+    if not IN_CI or hasattr(session.config, "workerinput"):
+        return
+    missing = [name for name in EXTRAS if importlib.util.find_spec(name) is None]
+    if missing:
+        pytest.exit(f"CI lacks {', '.join(missing)}: `make test` installs the extras", returncode=3)

@@ -25,7 +25,7 @@ def test_trl(tmp_path: Path) -> None:
     assert run.series["reward.mean"].steps.tolist() == [1, 2, 3, 4, 5, 6]
     assert run.series["eval.reward"].steps.tolist() == [0, 3, 6]
     assert {"kl.ref", "policy.entropy", "grad.norm", "length.clipped_ratio"} <= set(run.series)
-    assert run.config.number("max_completion_length") == 32
+    assert run.config.number("max_new_tokens") == 32
     assert run.samples is not None
     assert next(iter(run.samples)).prompt.startswith("sort:")
 
