@@ -62,8 +62,8 @@ def detect(
         return None
     lengths = (eval_length_mean, eval_length_clipped_ratio, eval_episode_length)
     beside = next((curve for curve in lengths if curve is not None and _jumps_with(curve, jump)), None)
-    if beside is None and jump.direction > 0:
-        return None  # late skill looks the same
+    if beside is None and (jump.direction > 0 or scale == 0):
+        return None  # late skill, or luck where nothing was learned, looks the same
     before, after = (float(np.mean(side)) for side in _sides(eval_score, jump))
     return Finding(
         message=(
