@@ -10,7 +10,9 @@ from firstbreak.model import Confidence, Expected, Finding, Link, NotApplicable,
 from tests.make import learning, run
 
 
-def outcome(detect: object, needs: tuple[str, ...] = (), uses: tuple[str, ...] = (), curves: object = None, **thresholds: object):
+def outcome(
+    detect: object, needs: tuple[str, ...] = (), uses: tuple[str, ...] = (), curves: object = None, **thresholds: object
+):
     detector = Detector("some-thing", Link.REWARD, "t", "d", detect, needs, uses, thresholds)  # type: ignore[arg-type]
     return engine._examine(detector, engine.Inputs(run(curves)), {})  # type: ignore[arg-type]
 

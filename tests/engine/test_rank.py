@@ -20,7 +20,11 @@ def ranked(curves: dict[str, object], **more: object):
     return engine.rank(Inputs(made), check(made))
 
 
-TRUNCATED = {"reward.mean": FLAT, "length.clipped_ratio": 0.9 + noise(150, 0.02, 1), "kl.ref": 0.001 + noise(150, 1e-4, 2)}
+TRUNCATED = {
+    "reward.mean": FLAT,
+    "length.clipped_ratio": 0.9 + noise(150, 0.02, 1),
+    "kl.ref": 0.001 + noise(150, 1e-4, 2),
+}
 
 
 def test_probabilities_sum_to_one_and_follow_from_the_weights() -> None:
@@ -73,6 +77,8 @@ def test_options_are_named_in_the_trainers_own_words() -> None:
 
     from firstbreak.model import Config
 
-    made = replace(run(), config=Config(values={"max_new_tokens": 256}, keys={"max_new_tokens": "max_completion_length"}))
+    made = replace(
+        run(), config=Config(values={"max_new_tokens": 256}, keys={"max_new_tokens": "max_completion_length"})
+    )
     assert engine.with_options("Raise {max_new_tokens}.", made) == "Raise `max_completion_length (now 256)`."
     assert engine.with_options("Raise {max_new_tokens}.", run()) == "Raise `max_new_tokens`."

@@ -23,7 +23,14 @@ def jsonl(path: Path, rows: list[dict[str, object]]) -> Path:
 
 def grpo(first: int, last: int) -> list[dict[str, object]]:
     return [
-        {"step": i, "reward": i / 10, "reward_std": 0.1, "frac_reward_zero_std": 0.2, "completions/clipped_ratio": 0, "kl": 0.01}
+        {
+            "step": i,
+            "reward": i / 10,
+            "reward_std": 0.1,
+            "frac_reward_zero_std": 0.2,
+            "completions/clipped_ratio": 0,
+            "kl": 0.01,
+        }
         for i in range(first, last)
     ]
 
@@ -76,6 +83,22 @@ def test_several_runs_in_one_folder_are_found_apart(tmp_path: Path) -> None:
     assert [p.name for p in find_runs(tmp_path)] == ["seed1", "seed2", "seed3"]
 
 
+def test_a_table_about_the_runs_does_not_make_them_one(tmp_path: Path) -> None:
+    for seed in (1, 2):
+        (tmp_path / f"seed{seed}").mkdir()
+        jsonl(tmp_path / f"seed{seed}" / "metrics.jsonl", grpo(1, 10))
+    (tmp_path / "index.csv").write_text("run,score\nseed1,0.5\nseed2,0.6\n")
+    assert [p.name for p in find_runs(tmp_path)] == ["seed1", "seed2"]
+
+
+def test_a_log_beside_subfolders_makes_them_one_run(tmp_path: Path) -> None:
+    jsonl(tmp_path / "metrics.jsonl", grpo(1, 10))
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        jsonl(tmp_path / name / "more.jsonl", grpo(1, 10))
+    assert find_runs(tmp_path) == [tmp_path]
+
+
 def test_checkpoints_are_parts_of_one_run(tmp_path: Path) -> None:
     for step in (10, 20):
         folder = tmp_path / f"checkpoint-{step}"
@@ -90,7 +113,11 @@ def test_checkpoints_are_parts_of_one_run(tmp_path: Path) -> None:
 
 def test_nan_and_infinity_survive(tmp_path: Path) -> None:
     path = tmp_path / "metrics.jsonl"
-    rows = ('{"step": 1, "reward": NaN, "kl": 0.1}', '{"step": 2, "reward": Infinity, "kl": 0.1}', '{"step": 3, "reward": 1}')
+    rows = (
+        '{"step": 1, "reward": NaN, "kl": 0.1}',
+        '{"step": 2, "reward": Infinity, "kl": 0.1}',
+        '{"step": 3, "reward": 1}',
+    )
     path.write_text("\n".join(rows))
     values = read(path).series["reward.mean"].values
     assert np.isnan(values[0])

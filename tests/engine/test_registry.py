@@ -30,7 +30,12 @@ def test_a_parameter_that_is_no_input_is_refused_with_file_and_line() -> None:
     )
     import linecache
 
-    linecache.cache["wrong.py"] = (0, None, ['"""Wrong."""\n', "def detect(reward_meen):\n", "    return None\n"], "wrong.py")
+    linecache.cache["wrong.py"] = (
+        0,
+        None,
+        ['"""Wrong."""\n', "def detect(reward_meen):\n", "    return None\n"],
+        "wrong.py",
+    )
     with pytest.raises(registry.BadPlugin, match=r"wrong.py:2.*reward_meen"):
         registry._detector(module, Link.REWARD)
 

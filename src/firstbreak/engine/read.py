@@ -34,6 +34,9 @@ MAX_FILES = 20_000  #: a run folder with more files than this is listed only so 
 MAX_DEPTH = 8
 CHECKPOINT = re.compile(r"(?:checkpoint|global_step|step|iter(?:ation)?|rl_model)[-_]?0*(\d+)(?:_steps)?(?:\.\w+)?$")
 EVALUATION_FOLDERS = frozenset({"eval", "evaluation", "validation", "val", "test"})
+ROOT_OF_A_RUN = re.compile(
+    r"tfevents|\.wandb$|monitor\.csv$|^(progress|result|metrics|trainer_state|evaluations|trainer_log|logs?)\.(csv|txt|jsonl?|npz)$"
+)
 PARTS_OF_A_RUN = re.compile(
     r"(checkpoint|global_step|events|logs?$|runs?$|tb$|tensorboard|wandb|files$|eval|val|test|train|metrics|plots"
     r"|completions|rollouts|samples|scalars|configs?$|monitor|version_|trackio|mlruns|swanlog)",
@@ -84,17 +87,21 @@ def read(path: str | os.PathLike[str], *, trainer: str | None = None) -> Run:
 def find_runs(path: str | os.PathLike[str]) -> list[Path]:
     """The runs below a path: the path itself, unless it is a folder of separate runs.
 
-    A folder holds separate runs when no readable file lies in it directly and several of its children, none of them
-    named like a part of a run (checkpoint-10, tensorboard, eval, ...), hold readable files.
+    A folder holds separate runs when several of its children hold readable files and none of them is named like a part of
+    a run (checkpoint-10, tensorboard, eval, ...), unless a file that a trainer writes at the root of a run lies beside them.
     """
     place = _existing(path)
     if not place.is_dir() or _claim(place):
         return [place]
     files = [p for p, _ in _claimed(place)]
     children = sorted({place / p.relative_to(place).parts[0] for p in files})
-    if not files or any(p.parent == place for p in files) or any(PARTS_OF_A_RUN.match(c.name) for c in children):
+    own = [p for p in files if p.parent == place]
+    folders = [c for c in children if c not in own]
+    if any(ROOT_OF_A_RUN.search(p.name) for p in own) or any(PARTS_OF_A_RUN.match(c.name) for c in folders):
         return [place]
-    return [run for child in children for run in find_runs(child)]
+    if len(folders) < (2 if own else 1):
+        return [place]
+    return [run for folder in folders for run in find_runs(folder)]
 
 
 def _existing(path: str | os.PathLike[str]) -> Path:
