@@ -1,7 +1,8 @@
 """Many runs: a grid of faults, severities, bases and seeds, trained on all cores or on a Ray cluster, and resumable.
 
 A corpus is a folder with one archive per run (`<plant>/<base>-<severity>-<seed>.tar.xz`: the run's folder and its label)
-and `manifest.json`. A run whose archive exists is not trained again, so a build that was stopped goes on where it was.
+and `manifest.json`. A run whose archive exists is not trained again, so a build that was stopped goes on where it was,
+and a corpus that is half built can be used: its jobs are ordered so that every part of the grid grows together.
 """
 
 from __future__ import annotations
@@ -13,20 +14,57 @@ import lzma
 import multiprocessing
 import os
 import platform
+import re
 import tarfile
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
-from firstbreak.lab.plants import catalogue
+from firstbreak.engine.read import read
+from firstbreak.lab.plants import Plant, catalogue
 from firstbreak.lab.running import Label, read_label, run
+from firstbreak.model import Run
 
 PACKAGES = ("firstbreak", "numpy", "torch", "stable-baselines3", "gymnasium", "trl", "transformers")
+SEEDS = 5  #: of each faulty setting: as many as the gate wants to see
+HEALTHY_SEEDS = 12  #: of each healthy variant in each base
+
+#: base -> options that make its runs shorter, so that a thousand of them are an evening's work on two cores
+SHORTER: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
+
+# What the test split holds out --------------------------------------------------------------------------------------
+
+TEST_BASES = frozenset({"language/grpo-add", "classic/dqn-cartpole"})  #: tasks that training never sees
+
+
+def held_out(label: Label) -> frozenset[str]:
+    """In which respects training has seen nothing like this run: of "task", "severity" and "seed".
+
+    - task: its base is one of TEST_BASES
+    - severity: it is the middle one (of two, the milder) of those that its plant has in its base
+    - seed: it is odd
+    """
+    severities = catalogue()[label.plant].bases.get(label.base, ())
+    respects = {
+        "task": label.base in TEST_BASES,
+        "severity": len(severities) > 1 and label.severity == severities[(len(severities) - 1) // 2],
+        "seed": label.seed % 2 == 1,
+    }
+    return frozenset(name for name, holds in respects.items() if holds)
+
+
+def split(label: Label) -> str:
+    """ "test" where anything about the run is held out, else "train"."""
+    return "test" if held_out(label) else "train"
+
+
+# The grid -------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, order=True)
@@ -44,31 +82,40 @@ class Job:
         return f"{self.plant}/{self.base.replace('/', '-')}-{self.severity:g}-{self.seed}.tar.xz"
 
 
-def grid(
-    seeds: Iterable[int],
-    *,
-    healthy_seeds: Iterable[int] = (),
-    plants: Iterable[str] | None = None,
-    bases: Iterable[str] | None = None,
-) -> list[Job]:
-    """Every severity of every fault in every base, seed by seed, and every healthy variant.
+def grid(seeds: int = SEEDS, healthy_seeds: int = HEALTHY_SEEDS, plants: Iterable[str] | None = None) -> list[Job]:
+    """The runs of a corpus: all severities of a fault in its home, the gravest in its other bases; healthy variants.
 
-    `plants` and `bases` narrow the grid; healthy variants take `healthy_seeds` where given. The first seed of everything
-    comes first, so that a build that is stopped early is a small corpus and not a part of a large one.
+    A fault's home is its first base that training may see. After any part of the list every plant is about equally far,
+    and the share of healthy runs is about that of the entire list. `plants` narrows the grid.
     """
     wanted = [plant for plant in catalogue().values() if plants is None or plant.id in set(plants)]
-    allowed = None if bases is None else set(bases)
-    faulty = list(seeds)
-    healthy = list(healthy_seeds) or faulty
-    jobs = [
-        Job(plant.id, base, severity, seed)
-        for plant in wanted
-        for base, severities in plant.bases.items()
-        if allowed is None or base in allowed
-        for severity in severities
-        for seed in (healthy if plant.healthy else faulty)
-    ]
-    return sorted(jobs, key=lambda job: job.seed)
+    faulty = [entry for plant in wanted if not plant.healthy for entry in _settings(plant)]
+    healthy = [(0.0, Job(plant.id, base, 0.0, 0)) for plant in wanted if plant.healthy for base in plant.bases]
+    return _merge(_by_seed(faulty, seeds), _by_seed(healthy, healthy_seeds))
+
+
+def _settings(plant: Plant) -> Iterator[tuple[float, Job]]:
+    """A fault's settings, each with the seeds by which it lags: the gravest at home goes ahead, for the gate to judge."""
+    home = next((base for base in plant.bases if base not in TEST_BASES), next(iter(plant.bases)))
+    for base, severities in plant.bases.items():
+        yield (0.0 if base == home else 0.5), Job(plant.id, base, severities[-1], 0)
+        if base == home:
+            yield from ((0.5, Job(plant.id, base, severity, 0)) for severity in severities[:-1])
+
+
+def _by_seed(settings: list[tuple[float, Job]], seeds: int) -> list[Job]:
+    """Every seed of every setting. A setting with a lag of 0.5 takes a seed for every second one of the others."""
+    paced = [(seed * (1 + 2 * lag) + lag, replace(job, seed=seed)) for lag, job in settings for seed in range(seeds)]
+    return [job for _, job in sorted(paced, key=lambda entry: entry[0])]
+
+
+def _merge(*lists: list[Job]) -> list[Job]:
+    """One list in which every part of the given ones grows at the same pace."""
+    paced = [((i + 0.5) / len(jobs), job) for jobs in lists for i, job in enumerate(jobs)]
+    return [job for _, job in sorted(paced, key=lambda entry: entry[0])]
+
+
+# Building ---------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -101,22 +148,38 @@ def build(
     failed: dict[str, str] = {}
     source = _on_ray(missing, ray_address) if ray_address else _on_cores(missing, processes or os.cpu_count() or 1)
     done = len(jobs) - len(missing)
-    for job, archive, error in source:
-        if archive is not None:
-            _write(out / job.archive, archive)
-            done += 1
-        else:
-            failed[job.archive] = error
-        report(Progress(done, len(jobs), len(failed), job, error or None))
-    manifest = _manifest(out, failed)
-    (out / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n")
+    try:
+        for job, archive, error in source:
+            if archive is not None:
+                _write(out / job.archive, archive)
+                done += 1
+            else:
+                failed[job.archive] = error
+            report(Progress(done, len(jobs), len(failed), job, error or None))
+    finally:  # a build that is interrupted leaves a corpus that is whole as far as it goes
+        manifest = write_manifest(out, failed)
     return manifest
 
 
+# Reading ----------------------------------------------------------------------------------------------------------------
+
+
+def archives(folder: Path) -> list[str]:
+    """The runs of a corpus, relative to its folder."""
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*.tar.xz"))
+
+
 def labels(folder: Path) -> dict[str, Label]:
-    """The label of every run of a corpus, by archive, from its manifest."""
-    runs = json.loads((folder / "manifest.json").read_text())["runs"]
-    return {archive: Label(**entry["label"]) for archive, entry in runs.items()}
+    """The label of every run of a corpus, by archive."""
+    return {archive: label_of(folder, archive) for archive in archives(folder)}
+
+
+def label_of(folder: Path, archive: str) -> Label:
+    """The label of one run."""
+    with tarfile.open(folder / archive) as packed:
+        content = packed.extractfile("label.json")
+        assert content is not None
+        return Label(**json.load(content))
 
 
 @contextmanager
@@ -128,6 +191,14 @@ def opened(folder: Path, archive: str) -> Iterator[tuple[Path, Label]]:
         yield Path(scratch) / "run", read_label(Path(scratch))
 
 
+def runs(folder: Path, wanted: Callable[[Label], bool] = lambda label: True) -> Iterator[tuple[Label, Run]]:
+    """Every run of a corpus as firstbreak reads it from disk; its samples can be read until the next run is asked for."""
+    for archive, label in labels(folder).items():
+        if wanted(label):
+            with opened(folder, archive) as (path, _):
+                yield label, read(path)
+
+
 # Making one run ------------------------------------------------------------------------------------------------------
 
 
@@ -135,7 +206,14 @@ def make(job: Job) -> bytes:
     """Train one run; its archive, which is the same for the same files."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        run(job.plant, out=folder, seed=job.seed, severity=job.severity, base=job.base)
+        run(
+            job.plant,
+            out=folder,
+            seed=job.seed,
+            severity=job.severity,
+            base=job.base,
+            options=SHORTER.get(job.base),
+        )
         return _pack(folder)
 
 
@@ -143,10 +221,22 @@ def _pack(folder: Path) -> bytes:
     plain = io.BytesIO()
     with tarfile.open(fileobj=plain, mode="w") as packed:
         for path in sorted(p for p in folder.rglob("*") if p.is_file()):
+            if "tfevents" in path.name:  # the same numbers as progress.csv, in twenty times the space
+                continue
+            content = _rounded(path.read_bytes()) if path.name in FULL_PRECISION else path.read_bytes()
             info = tarfile.TarInfo(str(path.relative_to(folder)))
-            info.size = path.stat().st_size
-            packed.addfile(info, io.BytesIO(path.read_bytes()))
+            info.size = len(content)
+            packed.addfile(info, io.BytesIO(content))
     return lzma.compress(plain.getvalue(), preset=9)
+
+
+FULL_PRECISION = frozenset({"progress.csv", "trainer_state.json"})  #: files that write sixteen digits of every number
+_FRACTION = re.compile(rb"-?\d+\.\d+(?:e[+-]?\d+)?")
+
+
+def _rounded(content: bytes) -> bytes:
+    """Fractions with five significant digits; whole numbers (steps) as they are."""
+    return _FRACTION.sub(lambda match: b"%.5g" % float(match[0]), content)
 
 
 def _write(path: Path, archive: bytes) -> None:
@@ -195,19 +285,21 @@ def _line(error: BaseException | None) -> str:
     return "" if error is None else f"{type(error).__name__}: {error}".partition("\n")[0]
 
 
-def _manifest(out: Path, failed: dict[str, str]) -> dict[str, Any]:
-    runs = {}
-    for path in sorted(out.rglob("*.tar.xz")):
-        archive = str(path.relative_to(out))
-        with opened(out, archive) as (_, label):
-            runs[archive] = {"sha256": hashlib.sha256(path.read_bytes()).hexdigest(), "label": asdict(label)}
-    return {
+def write_manifest(out: Path, failed: Mapping[str, str] = MappingProxyType({})) -> dict[str, Any]:
+    """Write and return what the corpus in `out` holds: command, versions, and label and SHA-256 of every run."""
+    manifest = {
         "command": "firstbreak lab build",
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
         "versions": {package: _version(package) for package in PACKAGES},
-        "runs": runs,
-        "failed": failed,
+        "shorter": {base: dict(options) for base, options in SHORTER.items()},
+        "failed": dict(failed),
+        "runs": {
+            archive: {"sha256": hashlib.sha256((out / archive).read_bytes()).hexdigest(), "label": asdict(label)}
+            for archive, label in labels(out).items()
+        },
     }
+    (out / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n")
+    return manifest
 
 
 def _version(package: str) -> str | None:

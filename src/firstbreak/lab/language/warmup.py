@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import zlib
 from pathlib import Path
 from statistics import mean
 
@@ -24,7 +25,7 @@ def warmed_up(task: Task, accuracy: float, seed: int) -> Transformer:
     """A policy taught until its samples are right in `accuracy` of all cases; taught once, then read from the cache."""
     torch.manual_seed(seed)
     model = Transformer()
-    cached = _folder() / f"{task.name}-{task.max_filler}-{accuracy}-{seed}.pt"
+    cached = _folder() / f"{task.name}-{_fingerprint(task)}-{accuracy}-{seed}.pt"
     if cached.exists():
         model.load_state_dict(torch.load(cached, weights_only=True))
         return model
@@ -66,6 +67,13 @@ def _demonstrations(task: Task, problems: list[Problem], rng: random.Random) -> 
 def _accuracy(model: Transformer, task: Task, problems: list[Problem]) -> float:
     completions = complete(model, task, problems, MAX_NEW_TOKENS, 1.0, torch.Generator().manual_seed(0))
     return mean(map(task.grade, problems, completions))
+
+
+def _fingerprint(task: Task) -> str:
+    """Eight digits that change whenever what is taught changes."""
+    rng = random.Random(0)
+    lessons = [problem.prompt + task.demonstration(problem, rng) for problem in task.draw(rng, 32)]
+    return f"{zlib.crc32(repr(lessons).encode()):08x}"
 
 
 def _folder() -> Path:

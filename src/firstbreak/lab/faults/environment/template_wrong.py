@@ -1,7 +1,7 @@
-"""Training prompts are written in another template than the warm-up and the evaluation used.
+"""Training prompts lack a part of the template that the warm-up and the evaluation used: a start token, a role.
 
-Chain: the first training reward is far below the first evaluation -> the policy relearns the format of the prompt ->
-the divergence from the reference rises early, and the evaluation, in the old template, falls.
+Chain: the first training reward is far below the first evaluation -> the policy relearns its task in the new template
+-> the divergence from the reference rises early, and the evaluation, in the old template, falls or stands still.
 Healthy look-alike: a weak base model: then the evaluation is low from the start as well.
 Source: THUDM/slime#1418; huggingface/trl#4970.
 """
@@ -19,23 +19,18 @@ ONSET = 0.0
 SEVERITIES = {
     "language/grpo-sort": (1, 3, 5),
     "language/grpo-tag": (1, 3, 5),
-}  #: characters of the template that differ
+}  #: characters that are missing
 
 
 def inject(settings: Any, severity: float, onset: int) -> None:
-    """Replace the last `severity` characters of the instruction before the data by question marks."""
+    """Leave the first `severity` characters of every training prompt out."""
 
     def operate(trainer: Any) -> None:
         right = trainer.workers.draw
 
-        def wrong(rng: Any, n: int) -> list[Problem]:
-            problems = []
-            for problem in right(rng, n):
-                instruction, data = problem.prompt[:5], problem.prompt[5:]
-                kept = instruction[: len(instruction) - int(severity)]
-                problems.append(replace(problem, prompt=kept.ljust(len(instruction), "?") + data))
-            return problems
+        def cut(rng: Any, n: int) -> list[Problem]:
+            return [replace(problem, prompt=problem.prompt[int(severity) :]) for problem in right(rng, n)]
 
-        trainer.workers.draw = language.from_step(trainer, onset, right, wrong)
+        trainer.workers.draw = language.from_step(trainer, onset, right, cut)
 
     settings.surgery.append(operate)
