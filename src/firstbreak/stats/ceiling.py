@@ -13,7 +13,7 @@ from firstbreak.stats.smooth import without_spikes
 
 MIN_POINTS = 8
 BLOCKS = 200
-SPEEDS = np.geomspace(0.02, 20, 60)  # time constants, in spans of the curve: from a jump to a straight line
+SPEEDS = np.geomspace(0.02, 1000, 90)  # time constants, in spans of the curve: from a jump to a straight line
 CHI2_95 = 3.84
 
 
@@ -116,7 +116,8 @@ def arrival(curve: Series | np.ndarray, wall: float, horizon: float = 10.0) -> I
     there = [np.flatnonzero(level >= wall if up else level <= wall) for level in (first, expected, last)]
     if not len(there[1]):
         return None
-    return float(ahead[there[0][0]]), float(ahead[there[2][0]]) if len(there[2]) else float("inf")
+    earliest = ahead[max(0, there[0][0] - 1)]  # the grid is coarse: the crossing lies between this point and the next
+    return float(earliest), float(ahead[there[2][0]]) if len(there[2]) else float("inf")
 
 
 def _grown(x: np.ndarray) -> np.ndarray:

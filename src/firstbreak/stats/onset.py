@@ -64,7 +64,7 @@ def onset(
     shift = centre if best.kind in MEAN else 0.0
     return Onset(
         step=float(steps[best.at * width]),
-        interval=(float(steps[best.low * width]), float(steps[min(best.high * width + width, len(steps)) - 1])),
+        interval=(float(steps[(best.low - 1) * width + 1]), float(steps[min((best.high + 1) * width, len(steps)) - 1])),
         kind=best.kind,
         direction=1 if best.size > 0 else -1,
         size=abs(best.size),

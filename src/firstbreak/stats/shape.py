@@ -12,7 +12,7 @@ from firstbreak.stats.noise import SD_PER_MAD, autocorrelation, effective_size, 
 from firstbreak.stats.normal import quantile, z_to_t
 from firstbreak.stats.points import points, rescale
 from firstbreak.stats.smooth import without_spikes
-from firstbreak.stats.trend import trend
+from firstbreak.stats.trend import theil_sen, trend
 
 Kind = Literal["rising", "plateau", "flat", "declining", "peaked", "collapsed", "oscillating", "too_short"]
 Phase = Literal["accelerating", "steady", "slowing", "plateau", "none"]
@@ -195,11 +195,11 @@ def _known_error(curve: Series | np.ndarray, sd: np.ndarray, scale: float) -> fl
 
 
 def _recent_change(level: np.ndarray, error: float) -> tuple[float, float]:
-    """Least-squares change over the last third of the levels (the last 3 where there are few), and its standard error."""
+    """Change over the last third of the levels (the last 3 where there are few) along a robust line; its error."""
     tail = level[-max(3, len(level) // 3) :]
-    x = np.arange(len(tail)) - (len(tail) - 1) / 2
-    span, power = len(tail) - 1, float(x @ x)
-    return float(x @ tail) / power * span, error * span / power**0.5
+    x = np.arange(len(tail), dtype=float)
+    slope, _ = theil_sen(x, tail)
+    return slope * x[-1], error * x[-1] / float(np.sqrt(np.sum((x - x.mean()) ** 2)))
 
 
 def _swings(level: np.ndarray, size: float) -> int:

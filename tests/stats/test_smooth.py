@@ -1,0 +1,86 @@
+"""Smoothing and healthy shapes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from benchmarks.curves import SEEN, ar1_noise, healthy
+from scipy.ndimage import median_filter
+
+from firstbreak.stats.smooth import (
+    baseline,
+    healthy_shapes,
+    running_mean,
+    running_median,
+    smooth,
+    without_spikes,
+)
+
+
+def test_running_windows_agree_with_references() -> None:
+    values = np.random.default_rng(0).normal(size=60)
+    np.testing.assert_allclose(running_median(values, 5)[2:-2], median_filter(values, 5)[2:-2])
+    np.testing.assert_allclose(running_mean(values, 7)[3:-3], np.convolve(values, np.ones(7) / 7, "valid"))
+    assert running_mean(values, 7)[0] == pytest.approx(values[:4].mean())
+    assert running_median(values, 5)[0] == pytest.approx(np.median(values[:3]))
+
+
+@pytest.mark.parametrize("shape", [name for name in SEEN if name != "flat"])
+def test_each_healthy_shape_is_followed(shape: str) -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(5):
+        truth = healthy(rng, 250, shape, 20.0)
+        fit = baseline(truth + ar1_noise(rng, 250, 0.2))
+        assert np.sqrt(np.mean((fit.values - truth) ** 2)) < 0.6
+        np.testing.assert_allclose(fit.values + fit.residuals, fit.values + fit.residuals)
+
+
+def test_the_simplest_shape_that_fits_is_named() -> None:
+    rng = np.random.default_rng(2)
+    families = [baseline(ar1_noise(rng, 200, 0.0)).family for _ in range(20)]
+    assert families.count("constant") >= 16
+    assert baseline(np.linspace(0, 20, 200) + rng.normal(size=200)).family == "linear"
+
+
+def test_only_the_asked_families_are_fitted() -> None:
+    rng = np.random.default_rng(3)
+    curve = np.linspace(0, 20, 200) + rng.normal(size=200)
+    fit = baseline(curve, families=("constant",))
+    assert fit.family == "constant"
+    np.testing.assert_allclose(fit.values, fit.values[0])
+    assert set(healthy_shapes(50, ("linear", "power")).families) == {"linear", "power"}
+
+
+def test_a_fault_stays_in_the_residual() -> None:
+    rng = np.random.default_rng(4)
+    truth = 20 * (1 - np.exp(-np.arange(300) / 40))
+    fault = 15.0 * ((np.arange(300) > 200) & (np.arange(300) < 212))
+    residual = baseline(truth + fault + rng.normal(size=300)).residuals
+    assert residual[202:210].mean() > 12
+
+
+def test_a_long_curve_is_fitted_at_every_point() -> None:
+    values = np.concatenate([np.linspace(0, 10, 50_000), np.full(1, 10.0)])
+    fit = baseline(values)
+    assert fit.values.shape == values.shape
+    np.testing.assert_allclose(fit.values, values, atol=0.05)
+
+
+def test_spikes_go_and_frequent_values_stay() -> None:
+    rng = np.random.default_rng(5)
+    values = rng.normal(size=200)
+    values[[70, 150]] = [50, -80]
+    calm = without_spikes(values)
+    assert np.abs(calm).max() < 6
+    rare = (rng.random(500) < 0.05).astype(float)
+    np.testing.assert_array_equal(without_spikes(rare), rare)
+    left_at_once = np.concatenate([[0.0], 10 + 0.1 * rng.normal(size=40)])
+    assert without_spikes(left_at_once)[0] == 0
+
+
+def test_smoothing_keeps_the_course_and_loses_the_noise() -> None:
+    rng = np.random.default_rng(6)
+    truth = np.linspace(0, 10, 400)
+    steps, calm = smooth(np.where(rng.random(400) < 0.05, np.nan, truth + rng.normal(size=400)))
+    assert len(steps) == len(calm) < 400
+    assert np.std(calm - truth[steps.astype(int)]) < 0.4
