@@ -354,3 +354,9 @@ def test_what_trainers_call_a_signal() -> None:
 )
 def test_the_algorithm(trainer: str, names: str, config: dict[str, str], algorithm: str | None) -> None:
     assert dialects.algorithm(dialect(trainer), names.split("|"), config) == algorithm
+
+
+def test_canonical_names_are_understood_whoever_writes_them() -> None:
+    areal = dialects.dialects()["areal"]
+    assert dialects.translate("kl.old.k3", areal) == dialects.Name("kl.old.k3")
+    assert dialects.translate("kl.nothing", areal) is None

@@ -125,7 +125,7 @@ def _prefixes(dialect: str) -> tuple[re.Pattern[str], list[str]] | None:
 
 
 def translate(name: str, dialect: ModuleType) -> Name | None:
-    """What a raw name means in this dialect: exact, then by pattern, then behind a known prefix, then generic.
+    """What a raw name means in this dialect: exact, by pattern, behind a known prefix, as a canonical name, generic.
 
     None where it is not known, and where it is known to carry no usable number (see `not_converted`).
     """
@@ -138,6 +138,8 @@ def _translate(name: str, dialect: str) -> Name | None:
     if _refusal(raw, dialect):
         return None
     own = _own(raw, dialect)
+    if own is None and "." in raw and lookup(raw) is not None:
+        return Name(raw)  # logged in our own vocabulary, as our adapters and lab do
     if own is not None or dialect == "generic":
         return own
     generic = dialects()["generic"]

@@ -25,6 +25,7 @@ from __future__ import annotations
 from firstbreak.model import Experiment
 
 FINDINGS = {
+    "logprob-extremes": 0.3,
     "non-finite-values": 0.7,
     "grad-norm-explosion": 0.7,
     "value-explosion": 0.4,

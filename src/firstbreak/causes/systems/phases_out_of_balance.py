@@ -25,6 +25,7 @@ from firstbreak.model import Experiment
 PRIOR = 0.6
 FINDINGS = {
     "rollout-share": 0.7,
+    "long-tail-generation": 0.4,
     "throughput-drop": 0.6,
     "phase-imbalance": 0.6,
     "stale-rollouts": 0.2,

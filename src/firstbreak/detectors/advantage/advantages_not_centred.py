@@ -28,21 +28,28 @@ from __future__ import annotations
 
 import numpy as np
 
-from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Config, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
 from firstbreak.stats.onset import first_sustained
 from firstbreak.words import number
+
+PENALISED = 0.2  #: coefficient of the divergence penalty above which it shows in the advantages
 
 
 def detect(
     advantage_of_prompt_absmax: Series,
+    config: Config,
     family: str | None = None,
     advantage_std: Series | None = None,
     *,
-    share: float = 0.1,
+    share: float = 0.4,
     min_points: int = 5,
 ) -> Finding | NotApplicable | NotMeasured | None:
     if family not in ("group", None):
         return NotApplicable("the baseline is a critic's, so a prompt's advantages need not cancel")
+    if (config.number("kl_coef") or 0.0) > PENALISED:
+        return NotApplicable(
+            "a strong penalty for leaving the reference is part of the advantages, and need not cancel"
+        )
     rest = advantage_of_prompt_absmax.finite
     if len(rest) < min_points:
         return NotMeasured(f"{len(rest)} values are too few (needs {min_points})")

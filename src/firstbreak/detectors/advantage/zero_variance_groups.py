@@ -10,7 +10,8 @@ A group-relative advantage is the reward minus the group's mean. Where all rewar
 group adds nothing to the gradient, and the batch shrinks by that group without anyone being told.
 
 ## When it is a false alarm
-The task is solved: groups are all right, and the score is at its ceiling. Dynamic sampling drops such groups on
+The task is solved: groups are all right, and the score is at its ceiling. While the score rises, the groups that are left
+are enough: then it is a waste, not a break. Dynamic sampling drops such groups on
 purpose; then the share counts what was dropped, not what was trained on.
 
 ## Fix
@@ -34,6 +35,7 @@ import numpy as np
 
 from firstbreak.model import Confidence, Evidence, Expected, Finding, Series, Severity
 from firstbreak.stats.onset import first_sustained
+from firstbreak.stats.shape import Trajectory
 from firstbreak.words import number, percent
 
 ENOUGH = 8  #: with fewer points than this the share is an anecdote
@@ -43,6 +45,7 @@ def detect(
     silent_groups: Series,
     reward_mean: Series | None = None,
     solved: bool | None = None,
+    trajectory: Trajectory | None = None,
     *,
     some: float = 0.5,
     most: float = 0.8,
@@ -55,12 +58,16 @@ def detect(
         return Expected(f"{percent(share)} of the groups have equal rewards because the score is at its ceiling")
     onset = first_sustained(silent_groups, lambda values: values >= some)
     few = len(silent_groups) < ENOUGH
+    learns = trajectory is not None and trajectory.learned and not trajectory.lost
+    severity = Severity.CRITICAL if share >= most else Severity.WARNING
+    if learns:  # wasteful, but enough groups are left to learn from
+        severity = Severity.WARNING if share >= most else Severity.NOTICE
     return Finding(
         message=(
             f"{percent(share)} of the groups have no reward spread, so they teach nothing; "
             "look whether they are all right or all wrong, then change the prompts or the group size"
         ),
-        severity=Severity.CRITICAL if share >= most else Severity.WARNING,
+        severity=severity,
         confidence=Confidence.LOW if few else Confidence.HIGH if share >= most else Confidence.MEDIUM,
         metric=silent_groups.name,
         onset=onset,

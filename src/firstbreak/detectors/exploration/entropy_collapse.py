@@ -10,8 +10,8 @@ A policy that always does the same thing gets the same reward: there is nothing 
 bring the lost alternatives back.
 
 ## When it is a false alarm
-The task is solved, or the training reward rises with the falling entropy. Continuous policies have differential entropy, which may be negative and has no floor at 0: these
-are judged by the fall alone.
+The task is solved, or the training reward rises with the falling entropy. Continuous policies have differential
+entropy, which may be negative and has no floor at 0: these are judged by the fall alone.
 
 ## Fix
 - Raise {entropy_coef} or {temperature}; a higher {clip_range_high} lets unlikely actions recover.
