@@ -49,6 +49,8 @@ def test_only_the_asked_families_are_fitted() -> None:
     assert fit.family == "constant"
     np.testing.assert_allclose(fit.values, fit.values[0])
     assert set(healthy_shapes(50, ("linear", "power")).families) == {"linear", "power"}
+    with pytest.raises(ValueError, match="parabola"):
+        baseline(curve, families=("parabola",))
 
 
 def test_a_fault_stays_in_the_residual() -> None:

@@ -41,7 +41,7 @@ class Break:
     high: int
     size: float  #: signed, in noise sd: of the level (at the end, for a ramp); for variance log2 of the ratio of the sd
     before: float  #: fitted level (or sd) just before
-    after: float  #: fitted level (or sd) at the end
+    after: float  #: fitted level right after, at the end for a ramp (or sd afterwards)
     ratio: float  #: twice the log likelihood ratio against the best healthy curve
     rho: float  #: AR(1) coefficient of the noise
 
@@ -103,7 +103,7 @@ def _mean_break(best: _Candidate, y: np.ndarray, healthy: float) -> Break:
         high=high,
         size=reach / noise,
         before=float(best.fitted[best.at - 1]),
-        after=float(best.fitted[-1]),
+        after=float(best.fitted[best.at if best.kind == "level" else -1]),
         ratio=healthy - best.deviance(y),
         rho=best.rho,
     )

@@ -15,6 +15,7 @@ from firstbreak.stats.points import block_means, points, rescale
 KINDS: tuple[Kind, ...] = ("level", "ramp", "variance")
 MIN_POINTS = 12
 BLOCKS = 512  # longer curves are looked at as this many block means
+SOMEWHERE = 0.75  # of the curve: a change that may lie anywhere in so much of it is no onset
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +28,7 @@ class Onset:
     direction: int  #: 1 up (or noisier), -1 down (or calmer)
     size: float  #: in noise sd: of the level, at the end for a ramp; for variance, log2 of the ratio of the sd
     before: float  #: level (or sd of the noise) just before
-    after: float  #: level (or sd of the noise) at the end
+    after: float  #: level right after, at the end for a ramp (or sd of the noise afterwards)
     p: float  #: probability of so clear a break in a healthy curve
 
     @property
@@ -43,7 +44,8 @@ def onset(
     level: float = 0.05,
     families: Sequence[str] | None = None,
 ) -> Onset | None:
-    """The clearest break of a curve, or None where a healthy curve would look as broken with probability `level`.
+    """The clearest break of a curve, or None where a healthy curve would look as broken with probability `level`;
+    None too where the change could lie nearly anywhere.
 
     `direction` 1 looks only for breaks upwards (or into noise), -1 only downwards (or into calm). `families`: the shapes of
     `smooth.healthy_shapes` that the healthy curve can have, where that is known (("constant",) for a quantity that should
@@ -57,7 +59,7 @@ def onset(
     known = None if families is None else tuple(sorted(set(families)))
     tests = any(k in MEAN for k in kinds) + ("variance" in kinds)
     found = [(min(1.0, tests * p_value(b)), b) for b in find_breaks(y, kinds, direction, known)]
-    found = [(p, b) for p, b in found if p <= level]
+    found = [(p, b) for p, b in found if p <= level and b.high - b.low < SOMEWHERE * len(y)]
     if not found:
         return None
     p, best = min(found, key=lambda pair: (pair[0], -pair[1].ratio))

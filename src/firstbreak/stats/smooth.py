@@ -98,6 +98,8 @@ def healthy_shapes(n: int, families: tuple[str, ...] | None = None) -> Shapes:
         *(("entropy", 4, np.log(floor + np.exp(-x / tau))) for floor, tau in entropy),
     ]
     if families is not None:
+        if unknown := set(families) - {family for family, _, _ in rows}:
+            raise ValueError(f"no family of healthy shapes is called {', '.join(sorted(unknown))}")
         rows = [row for row in rows if row[0] in families]
     g = np.array([row for _, _, row in rows])
     g -= g.mean(axis=1, keepdims=True)
