@@ -91,6 +91,10 @@ def detection(rng: Rng, nulls: int, runs: int, known: bool) -> dict[str, Any]:
         for name, method in methods.items():
             unseen = [_curve(rng, "none", 0.0, 0, UNSEEN[i % len(UNSEEN)], known)[0] for i in range(nulls // 2)]
             table[name]["false alarms on unseen shapes"] = _share([method(y, None)[0] > limit[name] for y in unseen])
+            grown = [_noise_follows_level(rng, list(SEEN)[i % len(SEEN)]) for i in range(nulls // 2)]
+            table[name]["false alarms on noise that follows the level"] = _share(
+                [method(y, None)[0] > limit[name] for y in grown]
+            )
     return table
 
 
@@ -203,6 +207,14 @@ def _curve(rng: Rng, kind: str, size: float, at: int, shape: str, known: bool) -
     noise = ar1_noise(rng, 300, rng.uniform(0, 0.7))
     y = noise if kind == "none" else plant(rng, noise, kind, at, size)
     return y + healthy(rng, 300, shape, 10.0), (SEEN[shape],) if known else None
+
+
+def _noise_follows_level(rng: Rng, shape: str) -> np.ndarray:
+    """A healthy curve whose noise grows or shrinks with its level by a factor of 4, as rewards and losses do."""
+    curve = healthy(rng, 300, shape, 10.0)
+    moved = np.abs(curve - curve[0]) / max(float(np.ptp(curve)), 1e-9)
+    sd = 0.4 + 1.2 * (moved if rng.random() < 0.5 else 1 - moved)
+    return curve + sd * ar1_noise(rng, 300, rng.uniform(0, 0.7))
 
 
 def _firstbreak(y: np.ndarray, families: Sequence[str] | None) -> Alarm:
