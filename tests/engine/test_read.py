@@ -159,3 +159,14 @@ def test_a_loop_of_folders_ends(tmp_path: Path) -> None:
     jsonl(tmp_path / "metrics.jsonl", grpo(1, 10))
     (tmp_path / "again").symlink_to(tmp_path, target_is_directory=True)
     assert read(tmp_path).files == ("metrics.jsonl",)
+
+
+def test_a_wandb_address_is_read_through_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    from firstbreak.engine import read as engine
+    from firstbreak.readers import Recording
+
+    curve = engine.Curve(index=np.arange(1.0, 20.0), values=np.arange(19.0))
+    fake = Recording(format="wandb", indexed_by="step", curves={"train/reward": curve, "train/kl": curve})
+    monkeypatch.setattr(engine.wandb_api, "read", lambda address: fake)
+    assert [str(p) for p in find_runs("wandb:team/project/abc")] == ["wandb:team/project/abc"]
+    assert len(read("wandb:team/project/abc").series["reward.mean"]) == 19

@@ -27,7 +27,7 @@ import numpy as np
 from firstbreak import dialects, hyperparameters
 from firstbreak.engine.registry import readers
 from firstbreak.model import Checkpoint, Run, Sample, Samples, Series
-from firstbreak.readers import Curve, Recording, Unreadable
+from firstbreak.readers import Curve, Recording, Unreadable, wandb_api
 
 HEAD_BYTES = 4096
 MAX_FILES = 20_000  #: a run folder with more files than this is listed only so far
@@ -45,15 +45,20 @@ PARTS_OF_A_RUN = re.compile(
 
 
 def read(path: str | os.PathLike[str], *, trainer: str | None = None) -> Run:
-    """One training run from a file or a folder (every readable file below it contributes).
+    """One training run from a file, a folder (every readable file below it contributes), or `wandb:entity/project/run`.
 
     `trainer` names the dialect where the automatic choice is wrong. Raises `Unreadable` with one line that names the
     file, the place and the remedy; where a part of the run is readable, that part is returned and `Run.damage` says
     what was lost.
     """
-    place = _existing(path)
-    base = place if place.is_dir() else place.parent
-    recordings, damage = _record(place)
+    damage: list[str] = []
+    if wandb_api.is_address(str(path)):
+        place = base = Path(str(path))
+        recordings = [(place, wandb_api.read(str(path)))]
+    else:
+        place = _existing(path)
+        base = place if place.is_dir() else place.parent
+        recordings, damage = _record(place)
     if not any(r.curves or r.config or r.has_samples for _, r in recordings):
         raise _nothing(place, recordings, damage)
 
@@ -90,6 +95,8 @@ def find_runs(path: str | os.PathLike[str]) -> list[Path]:
     A folder holds separate runs when several of its children hold readable files and none of them is named like a part of
     a run (checkpoint-10, tensorboard, eval, ...), unless a file that a trainer writes at the root of a run lies beside them.
     """
+    if wandb_api.is_address(str(path)):
+        return [Path(str(path))]
     place = _existing(path)
     if not place.is_dir() or _claim(place):
         return [place]
