@@ -7,6 +7,7 @@ A reader is a module with
     def read(path: Path, resume=None) -> Recording      keeps what is whole; else raises Unreadable
     def samples(path: Path) -> Iterator[Sample]         optional: streams the completions that the file holds
     def claims(folder: Path) -> bool                    optional: the folder is one recording, and read() gets it
+    def merge(recordings) -> Recording                  optional: several files are one stream (parallel environments)
     def runs(path: Path) -> list[str]                   optional: the runs in a database; read(Path("db#run")) gives one
 
 and, where several readers could claim a file, PRIORITY (an int, default 0; the highest claim wins).
