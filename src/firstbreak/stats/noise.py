@@ -43,8 +43,7 @@ def noise_scale(values: np.ndarray) -> float:
     """Standard deviation of the noise about a slow trend, robust to trend, jumps and outliers; 0 for a constant.
 
     For AR(1) noise sd(x[t+1] - x[t]) = sd sqrt(2 (1 - rho)), and the differences at lags 1 and 2 tell rho:
-    var(x[t+2] - x[t]) / var(x[t+1] - x[t]) = 1 + rho. Neither sees a slow
-    trend: the median takes off its slope.
+    var(x[t+2] - x[t]) / var(x[t+1] - x[t]) = 1 + rho. Neither sees a slow trend: the median takes off its slope.
     """
     if len(values) < 3:
         return 0.0

@@ -108,7 +108,8 @@ def p_value(candidate: Break) -> float:
 
     The ratio's tail falls exponentially. Where it begins depends on the correlation of the noise and on little else that
     was tried: 12 to 500 points, AR(1) 0 to 0.95, tails from t3 to normal, healthy shapes in and outside the family. The
-    constants are 2.5 % points and slopes: `python -m benchmarks.statistics calibrate` prints them again.
+    constants are 2.5 % points and slopes: `python -m benchmarks.statistics calibrate` prints them again. Where AR(1) 0.95
+    meets t3 the true probability is about twice as large: one wild innovation of such noise is a lasting jump.
     """
     if candidate.kind == "variance":
         start, slope = 12.5, 2.3

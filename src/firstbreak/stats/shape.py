@@ -83,17 +83,11 @@ def trajectory(curve: Series | np.ndarray, sd: np.ndarray | None = None) -> Traj
     sigma = error * np.sqrt(2.0)
     best = int(np.argmax(level))
     gain, drop = level[best] - level[0], level[best] - level[-1]
-    recent, doubt = _recent_change(level, error)
     luck = quantile(1 - 0.5 / len(level))  # the best of k equal levels lies about so many errors too high
     sure = luck + (3.0 if sd is not None else z_to_t(3.0, (len(values) - 1) / 2))  # t: few points tell the error badly
+    kind = _kind(calm, level, middle, error, sure)
     if _swings(level, max(sure * sampling, SWING * float(np.ptp(level)))) >= SWINGS:
-        kind: Kind = "oscillating"
-    else:
-        kind = _kind(calm, level, middle, sure * error)
-    below = best < 2 * len(level) // 3 and drop > IMMATERIAL * gain  # climbing back is not rising
-    enough = max(STILL_RISING * gain, min(2 * doubt, gain / 6))  # where noise hides it: half of a steady rise, gain / 3
-    if kind == "rising" and (below or recent < enough):
-        kind = "plateau"
+        kind = "oscillating"
     return Trajectory(
         kind=kind,
         phase=_phase(kind, level, sigma),
@@ -109,7 +103,7 @@ def trajectory(curve: Series | np.ndarray, sd: np.ndarray | None = None) -> Traj
         drop=float(drop) * scale,
         drop_sigma=float(drop / sigma),
         drop_interval=(float(drop - luck * error - 1.96 * sigma) * scale, float(drop + 1.96 * sigma) * scale),
-        recent=recent * scale,
+        recent=_recent_change(level, error)[0] * scale,
         n=len(values),
     )
 
@@ -126,25 +120,35 @@ def _too_short(n: int) -> Trajectory:
     )
 
 
-def _kind(calm: np.ndarray, level: np.ndarray, middle: np.ndarray, sure: float) -> Kind:
-    """Did it rise, did it fall and stay down? ("rising" stands for "rose and did not fall".)
+def _kind(calm: np.ndarray, level: np.ndarray, middle: np.ndarray, error: float, sure: float) -> Kind:
+    """Did it rise, did it fall and stay down, does it still rise?
 
-    A move counts where it exceeds `sure`, or where a straight line says so: over the whole curve for the gain, from the
-    best on for the loss.
+    A move counts where it exceeds `sure` errors, or where a straight line says so: over the whole curve for the gain,
+    from the best on for the loss.
     """
     best = int(np.argmax(level))
     end = level[-1]
-    if len(level) == len(calm) and level[best] - end < 3 * sure:
+    if len(level) == len(calm) and level[best] - end < 3 * sure * error:
         end = max(level[-2:])  # a single bad last evaluation is no fall, unless it is a huge one
     gain, drop = level[best] - level[0], level[best] - end
     slope = trend(calm, 0.99).direction
-    rose = gain > sure or (slope > 0 and gain > 0)
-    fell = drop > sure or (drop > sure / 2 and trend(calm[middle[best] :], 0.99).falling)
+    rose = gain > sure * error or (slope > 0 and gain > 0)
+    fell = drop > sure * error or (drop > sure * error / 2 and trend(calm[middle[best] :], 0.99).falling)
     if rose and fell and drop > IMMATERIAL * gain:
         return "collapsed" if drop > COLLAPSE * gain else "peaked"
     if rose:
-        return "rising"
+        return "rising" if _still_rising(level, error) else "plateau"
     return "declining" if fell or slope < 0 else "flat"
+
+
+def _still_rising(level: np.ndarray, error: float) -> bool:
+    """The last third won a share of the gain that noise does not explain; and this is not the way back from a dip."""
+    best = int(np.argmax(level))
+    gain, drop = level[best] - level[0], level[best] - level[-1]
+    recent, doubt = _recent_change(level, error)
+    below = best < 2 * len(level) // 3 and drop > IMMATERIAL * gain
+    enough = max(STILL_RISING * gain, min(2 * doubt, gain / 6))  # where noise hides it: half of a steady rise, gain / 3
+    return not below and recent >= enough
 
 
 def _phase(kind: Kind, level: np.ndarray, sigma: float) -> Phase:
