@@ -159,6 +159,8 @@ def upside(inputs: Inputs) -> str:
     if score is None or shape is None:
         return "cannot be estimated: no score was recorded"
     last = number(_last(score))
+    if inputs.get("solved"):
+        return f"little: {score.name} sits at its ceiling of {number(float(np.max(score.values)))}"
     match shape.kind:
         case "too_short":
             return f"cannot be estimated from {len(score)} scores"

@@ -28,7 +28,9 @@ def test_a_third_of_silent_groups_is_healthy() -> None:
 
 
 def test_while_the_score_rises_it_is_a_waste_and_not_a_break() -> None:
-    assert found(ID, run({"reward.zero_std_frac": [0.6] * 100, "reward.mean": learning(100)})).severity is Severity.NOTICE
+    assert (
+        found(ID, run({"reward.zero_std_frac": [0.6] * 100, "reward.mean": learning(100)})).severity is Severity.NOTICE
+    )
 
 
 def test_a_spread_of_exactly_zero_counts_as_silent() -> None:

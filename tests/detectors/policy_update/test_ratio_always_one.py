@@ -30,3 +30,8 @@ def test_a_ratio_that_moves_is_healthy() -> None:
 
 def test_a_divergence_of_exactly_zero_counts_too() -> None:
     assert found(ID, run({"kl.old": [0.0] * 50}, config={"updates_per_batch": 4})).metric == "kl.old"
+
+
+def test_a_policy_that_has_become_certain_cannot_move() -> None:
+    dead = {**STILL, "policy.entropy": [1e-9] * 50}
+    assert silent(ID, run(dead, config={"updates_per_batch": 4}))

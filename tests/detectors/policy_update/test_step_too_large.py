@@ -43,3 +43,12 @@ def test_a_spike_that_recovers_is_healthy() -> None:
 
 def test_few_values_say_nothing() -> None:
     assert look(ID, run({"kl.old": [0.5, 0.5]})).status is Status.NOT_MEASURED
+
+
+def test_one_update_beyond_all_measure_is_enough_where_the_score_was_lost() -> None:
+    kl = 0.01 + np.abs(noise(120, 0.002))
+    kl[60:] = 0.0
+    kl[60] = 17.9
+    finding = found(ID, run({"kl.old": kl, "reward.mean": FALLING}))
+    assert finding.severity is Severity.CRITICAL
+    assert finding.onset == 61

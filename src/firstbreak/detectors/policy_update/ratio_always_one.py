@@ -10,7 +10,7 @@ log-probabilities are computed again by the policy in training: the clip then bo
 it were the first.
 
 ## When it is a false alarm
-One update per batch: the ratio is 1 by construction. A learning rate of 0.
+One update per batch: the ratio is 1 by construction. A learning rate of 0; a policy that has become certain.
 
 ## Fix
 - Store the log-probabilities when sampling, before any update, and never compute them again within a batch.
@@ -31,6 +31,7 @@ from firstbreak.stats.onset import first_sustained
 from firstbreak.words import percent
 
 ROUNDING = 1e-7
+CERTAIN = 1e-3  #: nats: a policy that always does the same cannot leave it
 
 
 def detect(
@@ -39,6 +40,7 @@ def detect(
     policy_clip_fraction: Series | None = None,
     kl_old: Series | None = None,
     lr: Series | None = None,
+    policy_entropy: Series | None = None,
     *,
     most: float = 0.6,
     min_points: int = 8,
@@ -60,8 +62,10 @@ def detect(
         return Expected(f"{curve.raw or curve.name} does not move because each batch is used for one update")
     if updates is None or "updates_per_batch" in config.defaulted:
         return NotMeasured("how often a batch is used is not recorded, and with one update the ratio is 1 by right")
-    if lr is not None and not lr.finite.values.any():
-        return None
+    frozen = lr is not None and not lr.finite.values.any()
+    dead = policy_entropy is not None and bool(np.all(np.abs(policy_entropy.finite.tail(0.2).values) < CERTAIN))
+    if frozen or dead:
+        return None  # such a policy cannot move: another finding says so
     since = first_sustained(curve, lambda values: np.abs(values - (1.0 if "ratio" in curve.name else 0.0)) <= ROUNDING)
     return Finding(
         message=(

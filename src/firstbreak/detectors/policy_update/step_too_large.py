@@ -36,6 +36,7 @@ from firstbreak.stats.shape import Trajectory
 from firstbreak.words import number
 
 BURST = 3  #: updates in a row
+BEYOND_MEASURE = 10.0  #: times the bound of a burst: one such update is enough to lose a policy
 
 
 def detect(
@@ -62,7 +63,7 @@ def detect(
         return None
     harmed = lost or (trajectory is not None and trajectory.kind == "flat")
     since = burst if burst is not None else above
-    shown = float(size[kl.steps >= since][:BURST].mean()) if burst is not None and since is not None else late
+    shown = float(size[kl.steps >= since][:BURST].max()) if burst is not None and since is not None else late
     against = f"{number(shown / target)} times its target of {number(target)}" if target else "no small step any more"
     return Finding(
         message=(
@@ -80,12 +81,15 @@ def detect(
 
 
 def _burst(kl: Series, limit: float, growth: float) -> float | None:
-    """The first step of a burst: some updates in a row beyond the limit and far beyond everything before them.
+    """The first step of a burst: some updates in a row beyond the limit and far beyond everything before them, or one
+    that is beyond all measure.
 
     A policy that was thrown away stands still afterwards, so the level at the end shows nothing.
     """
     size = np.abs(kl.values)
-    for i in range(BURST, len(size) - BURST + 1):
-        if size[i : i + BURST].min() > max(limit, growth * float(np.median(size[:i]))):
+    for i in range(BURST, len(size)):
+        bound = max(limit, growth * float(np.median(size[:i])))
+        in_a_row = len(size) - i >= BURST and size[i : i + BURST].min() > bound
+        if in_a_row or size[i] > BEYOND_MEASURE * bound:
             return float(kl.steps[i])
     return None

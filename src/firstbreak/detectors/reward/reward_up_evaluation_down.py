@@ -38,7 +38,7 @@ from firstbreak.words import number
 
 
 def detect(
-    reward_mean: Series, truth: Series, *, large: float = 2.0, min_points: int = 8
+    reward_mean: Series, truth: Series, solved: bool | None = None, *, large: float = 2.0, min_points: int = 8
 ) -> Finding | NotApplicable | NotMeasured | None:
     start, end = max(reward_mean.steps[0], truth.steps[0]), min(reward_mean.steps[-1], truth.steps[-1])
     reward, judged = reward_mean.finite.between(start, end), truth.finite.between(start, end)
@@ -50,6 +50,8 @@ def detect(
     if not rises(reward) or not (shape.lost or shape.kind == "flat"):
         return None
     fell = shape.lost
+    if solved and not fell:
+        return None  # an evaluation at its ceiling cannot follow
     if not fell and up.signal_to_noise < large:
         return None
     parting = departure(judged.between(shape.best_step), direction=-1) if fell else None
