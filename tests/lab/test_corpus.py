@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import astuple
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from firstbreak import lab
 from firstbreak.lab import corpus
+from firstbreak.lab.bases import BASES
 from firstbreak.lab.corpus import Job, Progress
 from firstbreak.lab.running import Label
+from firstbreak.model import Link
 
 
 def pretend(job: Job) -> bytes:
@@ -67,13 +72,31 @@ def test_a_failed_run_is_listed_and_tried_again(tmp_path: Path, made: list[Job])
 
 def test_what_was_made_is_read_back(tmp_path: Path, made: list[Job]) -> None:
     corpus.build(tmp_path, jobs(7))
-    ((archive, label),) = corpus.labels(tmp_path).items()
-    assert isinstance(label, Label)
-    assert (label.seed, label.link) == (7, None)
+    ((archive, found),) = corpus.labels(tmp_path).items()
+    assert isinstance(found, Label)
+    assert (found.seed, found.link) == (7, None)
     with corpus.opened(tmp_path, archive) as (folder, opened):
-        assert opened == label
+        assert opened == found
         assert (folder / "metrics.jsonl").read_text() == '{"step": 1, "seed": 7}\n'
     assert not folder.exists()
+
+
+def test_runs_come_as_a_user_would_read_them(tmp_path: Path, made: list[Job]) -> None:
+    corpus.build(tmp_path, jobs(4, 5))
+    ((found, run),) = corpus.runs(tmp_path, lambda label: label.seed == 5)
+    assert found.seed == 5
+    assert run.files == ("metrics.jsonl",)
+
+
+def test_an_interrupted_build_leaves_a_whole_corpus(tmp_path: Path, made: list[Job]) -> None:
+    def interrupt(progress: Progress) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        corpus.build(tmp_path, jobs(0, 1), report=interrupt)
+    assert [
+        entry["label"]["seed"] for entry in json.loads((tmp_path / "manifest.json").read_text())["runs"].values()
+    ] == [0]
 
 
 def test_the_manifest_names_what_made_it(tmp_path: Path, made: list[Job]) -> None:
@@ -91,17 +114,84 @@ def test_archives_of_equal_files_are_equal() -> None:
     assert pretend(jobs(1)[0]) != pretend(jobs(2)[0])
 
 
-def test_the_grid_covers_every_severity_and_narrows() -> None:
-    every = corpus.grid([0, 1], healthy_seeds=[0, 1, 2])
-    assert len(set(every)) == len(every) > 250
-    assert [job.seed for job in every] == sorted(job.seed for job in every)
-    narrow = corpus.grid([5], plants=["groups-mixed", "untouched"], bases=["language/grpo-sort"])
-    assert {(job.plant, job.severity) for job in narrow} == {
-        ("groups-mixed", 0.3),
-        ("groups-mixed", 0.7),
-        ("groups-mixed", 1.0),
-        ("untouched", 0.0),
+def test_every_severity_is_planted_at_home_and_the_gravest_elsewhere() -> None:
+    severities: dict[tuple[str, str], set[float]] = {}
+    for job in corpus.grid():
+        severities.setdefault((job.plant, job.base), set()).add(job.severity)
+    for plant in lab.catalogue().values():
+        ladders = [severities[plant.id, base] for base in plant.bases]
+        assert sum(ladder == set(plant.bases[base]) for base, ladder in zip(plant.bases, ladders, strict=True)) >= 1
+        assert all(plant.bases[base][-1] in ladder for base, ladder in zip(plant.bases, ladders, strict=True))
+
+
+@pytest.mark.parametrize("share", [0.1, 0.3, 0.6, 1.0])
+def test_a_corpus_that_is_half_built_is_a_small_corpus(share: float) -> None:
+    jobs = corpus.grid()
+    assert len(set(jobs)) == len(jobs)
+    part = jobs[: round(share * len(jobs))]
+    healthy = sum(lab.catalogue()[job.plant].healthy for job in part)
+    assert 0.3 < healthy / len(part) < 0.4
+    assert {job.plant for job in part} == set(lab.catalogue())
+
+
+def test_the_gravest_severity_has_all_its_seeds_early() -> None:
+    jobs = corpus.grid(seeds=5)
+    for plant in lab.catalogue().values():
+        if not plant.healthy:
+            home = next((base for base in plant.bases if base not in corpus.TEST_BASES), next(iter(plant.bases)))
+            gravest = [
+                i
+                for i, j in enumerate(jobs)
+                if (j.plant, j.base, j.severity) == (plant.id, home, plant.bases[home][-1])
+            ]
+            assert len(gravest) == 5
+            assert gravest[-1] < 0.45 * len(jobs)
+
+
+def test_a_grid_can_be_narrowed() -> None:
+    assert {job.plant for job in corpus.grid(plants=["groups-mixed", "untouched"])} == {"groups-mixed", "untouched"}
+
+
+def label(plant: str, base: str, severity: float, seed: int) -> Label:
+    """A label of which only what tells the splits apart matters."""
+    truth: dict[str, Any] = dict(link=None, cause=None, onset=None, steps=1, score=0.5, reported=0.5)
+    spent: dict[str, Any] = dict(seconds=0.0, cpu_seconds=0.0, peak_gb=0.0)
+    return Label(plant=plant, base=base, severity=severity, seed=seed, **truth, **spent)
+
+
+def test_task_severity_and_seed_are_held_out() -> None:
+    home, mild, middle, gross = "language/grpo-sort", 0.3, 0.7, 1.0  # the severities of groups-mixed
+    cases = {
+        ("groups-mixed", home, mild, 0): set(),
+        ("groups-mixed", home, gross, 2): set(),
+        ("groups-mixed", home, gross, 3): {"seed"},
+        ("groups-mixed", home, middle, 0): {"severity"},
+        ("groups-mixed", "language/grpo-add", gross, 0): {"task"},
+        ("groups-mixed", "language/grpo-add", gross, 1): {"task", "seed"},
+        ("untouched", home, 0.0, 0): set(),
+        ("untouched", home, 0.0, 1): {"seed"},
+        ("untouched", "classic/dqn-cartpole", 0.0, 4): {"task"},
     }
+    for which, respects in cases.items():
+        assert corpus.held_out(label(*which)) == respects
+        assert corpus.split(label(*which)) == ("test" if respects else "train")
+
+
+def test_both_splits_hold_faults_of_every_link_and_healthy_runs() -> None:
+    links: dict[str, set[Any]] = {"train": set(), "test": set()}
+    for job in corpus.grid():
+        links[corpus.split(label(*astuple(job)))].add(lab.catalogue()[job.plant].link)
+    assert links["train"] == links["test"] == {*Link, None}
+
+
+def test_every_shorter_run_is_an_option_of_its_base() -> None:
+    for base, options in corpus.SHORTER.items():
+        assert set(options) <= set(vars(BASES[base]()))
+
+
+def test_numbers_are_kept_to_five_digits_and_steps_whole() -> None:
+    row = b"time/total_timesteps,rollout/ep_rew_mean,train/loss\n1049600,123.456789012,-1.23456789e-05\n"
+    assert corpus._rounded(row).splitlines()[1] == b"1049600,123.46,-1.2346e-05"
 
 
 @pytest.mark.trainer
