@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from firstbreak.engine.check import check
-from firstbreak.engine.rank import HEALTHY, rank
+from firstbreak.engine.likelihood import HEALTHY
+from firstbreak.engine.rank import rank
 from firstbreak.engine.verdict import judge, link_verdicts
 from firstbreak.inputs import Inputs
 from firstbreak.model import (

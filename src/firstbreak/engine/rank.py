@@ -2,7 +2,8 @@
 
 For one detector, a candidate cause says how probable a finding is: P(found | cause). Every weight is the logarithm of
 that probability over the same probability in a healthy run, so the weights of a cause add up to its log-odds against
-"healthy", and the probabilities follow from these by one softmax. What was measured and found quiet weighs as well;
+"healthy", and the probabilities follow from these by one softmax. The probabilities are counted in the lab where it has runs
+of the cause, and declared by the cause where it has none (likelihood.py). What was measured and found quiet weighs as well;
 what was not measured weighs nothing.
 """
 
@@ -13,25 +14,21 @@ import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
+from firstbreak.engine import likelihood
+from firstbreak.engine.likelihood import HEALTHY
 from firstbreak.engine.registry import Cause, causes, sections
 from firstbreak.inputs import Inputs
 from firstbreak.model import Confidence, Experiment, Finding, Outcome, RankedCause, Run, Severity, Status, Weight
 
-HEALTHY = "healthy"
 NONE_OF_THESE = "none-of-these"
 
 PRIOR_HEALTHY = 0.5  #: share of runs that people look at and that are in order
 PRIOR_NONE = 0.05  #: share of broken runs whose cause is not in the catalogue
 PER_LINK = 0.95  #: the earlier link is suspected first: each link further in, the prior shrinks by this factor
 
-#: P(a healthy run shows a finding of this severity), per detector
-FALSE_ALARM: Mapping[Severity, float] = {Severity.CRITICAL: 0.005, Severity.WARNING: 0.03, Severity.NOTICE: 0.15}
-#: P(a broken run shows a finding that its cause does not produce)
-LEAK: Mapping[Severity, float] = {Severity.CRITICAL: 0.03, Severity.WARNING: 0.08, Severity.NOTICE: 0.2}
 #: how far a finding of this confidence moves the odds
 TRUST: Mapping[Confidence, float] = {Confidence.HIGH: 1.0, Confidence.MEDIUM: 0.7, Confidence.LOW: 0.4}
-#: symptoms of one fault are not independent of each other: count the later ones for less
-TEMPER = 0.8
+TEMPER = 0.8  #: each further symptom counts by this factor less
 #: nats for onsets that come in the order in which the cause produces them, and against it
 IN_ORDER, OUT_OF_ORDER = 0.3, -0.7
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
@@ -53,10 +50,14 @@ def rank(inputs: Inputs, outcomes: Sequence[Outcome]) -> tuple[RankedCause, ...]
 
 def weigh(cause: Cause, inputs: Inputs, outcomes: Sequence[Outcome]) -> list[Weight]:
     """The evidence for and against one cause, heaviest first."""
-    weights = [w for o in outcomes if (w := _weigh_outcome(o, cause.findings.get(o.detector))) is not None]
-    weights.sort(key=lambda w: -abs(w.weight))
-    tempered = [Weight(finding=w.finding, weight=w.weight * TEMPER**i, text=w.text) for i, w in enumerate(weights)]
-    return tempered + _weigh_order(cause, outcomes) + list(cause.facts(inputs))
+    weights = [w for o in outcomes if (w := _weigh_outcome(o, cause.id, cause.findings.get(o.detector))) is not None]
+    return _tempered(weights) + _weigh_order(cause, outcomes) + list(cause.facts(inputs))
+
+
+def _tempered(weights: list[Weight]) -> list[Weight]:
+    """Symptoms of one fault are not independent of each other: the heaviest counts in full, the others less and less."""
+    weights = sorted(weights, key=lambda w: -abs(w.weight))
+    return [Weight(finding=w.finding, weight=w.weight * TEMPER**i, text=w.text) for i, w in enumerate(weights)]
 
 
 def _prior(cause: Cause) -> float:
@@ -67,22 +68,24 @@ def _weigh_prior(prior: float) -> Weight:
     return Weight(finding="prior", weight=math.log(prior / PRIOR_HEALTHY), text="before looking, against a healthy run")
 
 
-def _weigh_outcome(outcome: Outcome, expected: float | None) -> Weight | None:
-    """The weight of one detector's answer for a cause that produces its finding with probability `expected`."""
-    if outcome.status is Status.FOUND and outcome.finding is not None:
-        finding = outcome.finding
-        probability = LEAK[finding.severity] if expected is None else expected
-        weight = TRUST[finding.confidence] * math.log(probability / FALSE_ALARM[finding.severity])
-        return Weight(finding=outcome.detector, weight=weight, text="seen" if expected else "seen, not explained by it")
-    if outcome.status is Status.OK and expected is not None:
+def _weigh_outcome(outcome: Outcome, cause: str, declared: float | None) -> Weight | None:
+    """The weight of one detector's answer for a cause, `declared` being the probability that the cause gives it."""
+    name, finding = outcome.detector, outcome.finding
+    if outcome.status is Status.FOUND and finding is not None:
+        probability = likelihood.under(cause, name, finding.severity, declared)
+        weight = TRUST[finding.confidence] * math.log(probability / likelihood.in_healthy(name, finding.severity))
+        return Weight(finding=name, weight=weight, text="seen" if declared else "seen, not explained by it")
+    if outcome.status is Status.OK and (declared is not None or likelihood.known(cause, name)):
+        silent = 1 - likelihood.under(cause, name, Severity.WARNING, declared)
+        weight = math.log(max(silent, 0.02) / (1 - likelihood.in_healthy(name, Severity.WARNING)))
         reason = f"quiet: {outcome.note}" if outcome.expected else "looked for and not seen"
-        return Weight(finding=outcome.detector, weight=math.log(max(1 - expected, 0.02) / 0.97), text=reason)
+        return Weight(finding=name, weight=weight, text=reason)
     return None
 
 
 def _weigh_none(outcomes: Sequence[Outcome]) -> list[Weight]:
-    weights = [w for o in outcomes if o.finding is not None and (w := _weigh_outcome(o, None)) is not None]
-    return [Weight(finding=w.finding, weight=w.weight * TEMPER**i, text="seen") for i, w in enumerate(weights)]
+    found = [o for o in outcomes if o.finding is not None]
+    return _tempered([w for o in found if (w := _weigh_outcome(o, NONE_OF_THESE, None)) is not None])
 
 
 def _weigh_order(cause: Cause, outcomes: Sequence[Outcome]) -> list[Weight]:

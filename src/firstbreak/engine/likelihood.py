@@ -1,0 +1,67 @@
+"""P(finding | cause) and P(finding | healthy): counted in the lab's training split, smoothed by what is declared.
+
+`causes/measured.json` holds, per cause and detector, [critical, serious, measured]: in how many training runs the detector
+found something critical, something at least serious, and could look at all. A declared probability counts like so many
+runs; where nothing was measured it stands alone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+from firstbreak.model import Severity
+
+MEASURED = Path(__file__).parent.parent / "causes" / "measured.json"
+HEALTHY = "healthy"
+
+#: P(a healthy run shows a finding of this severity), per detector, before measuring
+FALSE_ALARM: Mapping[Severity, float] = {Severity.CRITICAL: 0.005, Severity.WARNING: 0.03, Severity.NOTICE: 0.15}
+#: P(a broken run shows a finding that its cause does not declare), before measuring
+LEAK: Mapping[Severity, float] = {Severity.CRITICAL: 0.03, Severity.WARNING: 0.08, Severity.NOTICE: 0.2}
+DECLARED_RUNS = 6.0  #: a cause's declaration counts like this many runs of the lab
+FALSE_ALARM_RUNS = 60.0  #: and the false-alarm rate like this many healthy ones: rare events need many runs
+
+Cell = tuple[int, int, int]
+
+
+@cache
+def counts() -> Mapping[str, Mapping[str, Cell]]:
+    """Cause (or "healthy") -> detector -> (critical, serious, measured); empty where nothing was measured yet."""
+    if not MEASURED.exists():
+        return {}
+    table = json.loads(MEASURED.read_text())["counts"]
+    return {cause: {name: tuple(cell) for name, cell in per.items()} for cause, per in table.items()}
+
+
+def in_healthy(detector: str, severity: Severity) -> float:
+    """P(a healthy run shows a finding of at least this severity)."""
+    critical, serious, measured = _cell(HEALTHY, detector)
+    if severity is Severity.NOTICE:
+        return FALSE_ALARM[severity]
+    seen = critical if severity is Severity.CRITICAL else serious
+    return _smoothed(seen, measured, FALSE_ALARM[severity], FALSE_ALARM_RUNS)
+
+
+def under(cause: str, detector: str, severity: Severity, declared: float | None) -> float:
+    """P(a run with this cause shows the detector's finding); `declared` is None where the cause does not name it."""
+    believed = LEAK[severity] if declared is None else declared
+    if severity is Severity.NOTICE:
+        return believed
+    _, serious, measured = _cell(cause, detector)
+    return _smoothed(serious, measured, believed, DECLARED_RUNS)
+
+
+def known(cause: str, detector: str) -> bool:
+    """Whether the lab has runs of this cause in which the detector could look."""
+    return _cell(cause, detector)[2] > 0
+
+
+def _cell(cause: str, detector: str) -> Cell:
+    return counts().get(cause, {}).get(detector, (0, 0, 0))
+
+
+def _smoothed(seen: int, measured: int, believed: float, runs: float) -> float:
+    return (seen + runs * believed) / (measured + runs)
