@@ -7,6 +7,7 @@ A fault is a module `faults/<link>/<name>.py` with
     ONSET: float                                    where in the run it starts, as a share of the run; 0: at once
     SEVERITIES: dict[str, tuple[float, ...]]        base -> severities, from barely to grossly harmful
     def inject(settings, severity, onset) -> None   plants it; `onset` is the first step that is affected
+    SPOILS: str                                     optional: the outcome it harms, where its link's is another (gate.py)
 
 and a healthy variant is a module `healthy/<name>.py` with a docstring, BASES and `def vary(settings) -> None`.
 """
@@ -37,6 +38,7 @@ class Plant:
     link: Link | None = None
     cause: str | None = None
     onset: float = 0.0  #: share of the run
+    spoils: str | None = None  #: the outcome it harms, where that is not its link's (gate.py)
 
     @property
     def healthy(self) -> bool:
@@ -71,6 +73,7 @@ def _fault(module: ModuleType) -> Plant:
         link=Link(link),
         cause=module.CAUSE,
         onset=module.ONSET,
+        spoils=getattr(module, "SPOILS", None),
     )
 
 

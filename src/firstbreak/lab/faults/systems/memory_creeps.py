@@ -14,6 +14,7 @@ from firstbreak.lab import language
 
 CAUSE = "memory-or-interference"
 ONSET = 0.2
+SPOILS = "memory"
 SEVERITIES = {"language/grpo-sort": (1, 4, 12), "language/grpo-reverse": (1, 4, 12)}  #: megabytes a step
 
 
