@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from firstbreak.lab import classic, language, trl
+from firstbreak.lab import agent, classic, language, preference, trl
 from firstbreak.lab.language import tasks
 
 # A settings object has `seed`, `steps` and `surgery`; firstbreak.lab.<trainer>.trainer.train(settings, folder) runs it.
@@ -22,6 +22,8 @@ BASES: Mapping[str, Callable[[], Any]] = MappingProxyType(
         "language/grpo-tag": lambda: language.grpo(tasks.tag()),
         "language/ppo-sort": lambda: language.ppo(tasks.sort()),
         "language/async-sort": lambda: language.asynchronous(tasks.sort()),
+        "agent/grpo-registers": agent.grpo,
+        "preference/grpo-sort": preference.grpo,
         "trl/grpo-sort": trl.grpo,
     }
 )

@@ -67,6 +67,13 @@ class Transformer(nn.Module):
         self.blocks = nn.ModuleList(Block(width, heads) for _ in range(layers))
         self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, outputs)
 
+    def with_outputs(self, outputs: int) -> Transformer:
+        """A model with another head on a copy of this trunk: a critic, a reward model."""
+        model = Transformer(outputs)
+        trunk = {name: tensor for name, tensor in self.state_dict().items() if not name.startswith("head")}
+        model.load_state_dict(trunk, strict=False)
+        return model
+
     def forward(self, tokens: Tensor, cache: Cache | None = None) -> Tensor:
         """With a `cache`, `tokens` continue what it holds (nothing at first, else one token), and it is extended."""
         start = cache[0][0].shape[2] if cache else 0

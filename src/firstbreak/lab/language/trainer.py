@@ -58,7 +58,7 @@ class Trainer:
         self.policy = warmed_up(settings.task, settings.warmup_accuracy, settings.seed)
         self.reference = copy.deepcopy(self.policy).requires_grad_(False)
         self.optimizer = torch.optim.AdamW(self.policy.parameters(), lr=settings.lr, weight_decay=0.0)
-        self.critic = self._new_critic() if settings.algorithm == "ppo" else None
+        self.critic = self.policy.with_outputs(1) if settings.algorithm == "ppo" else None
         if self.critic is not None:
             self.critic_optimizer = torch.optim.AdamW(self.critic.parameters(), lr=settings.critic_lr, weight_decay=0.0)
         self.engine = Engine(self.policy, settings.seed)
@@ -72,13 +72,6 @@ class Trainer:
         self.policy_loss: Callable[..., PolicyLoss] = objective.policy_loss
         self.sync_weights: Callable[[Transformer, int], None] = self.engine.update_weights
         self.evaluated_policy: Callable[[], Transformer] = lambda: self.policy
-
-    def _new_critic(self) -> Transformer:
-        """A value for every token, on a trunk that starts from the policy's."""
-        critic = Transformer(outputs=1)
-        trunk = {name: tensor for name, tensor in self.policy.state_dict().items() if not name.startswith("head")}
-        critic.load_state_dict(trunk, strict=False)
-        return critic
 
     @property
     def step(self) -> int:

@@ -17,6 +17,7 @@ ONSET = 0.3
 SEVERITIES = {
     "language/grpo-sort": (5, 20, 1000),
     "language/async-sort": (5, 20, 1000),
+    "agent/grpo-registers": (20, 1000),
     "language/ppo-sort": (20, 1000),
 }  #: steps between two deliveries
 

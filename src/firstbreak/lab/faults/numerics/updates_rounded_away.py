@@ -14,7 +14,7 @@ from firstbreak.lab import language
 
 CAUSE = "updates-rounded-away"
 ONSET = 0.2
-SEVERITIES = {"language/grpo-sort": (7, 5, 3), "language/grpo-add": (7, 5, 3)}  #: bits of the mantissa; bfloat16 has 7
+SEVERITIES = {"language/grpo-sort": (5, 3, 2), "language/grpo-add": (5, 3, 2)}  #: bits of the mantissa; bfloat16 has 7
 
 
 def inject(settings: Any, severity: float, onset: int) -> None:

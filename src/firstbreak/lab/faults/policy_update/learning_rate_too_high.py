@@ -18,6 +18,7 @@ SEVERITIES = {
     "classic/dqn-cartpole": (10.0, 100.0),
     "language/grpo-sort": (3.0, 10.0, 30.0),
     "language/ppo-sort": (3.0, 10.0, 30.0),
+    "agent/grpo-registers": (3.0, 10.0),
     "trl/grpo-sort": (10.0, 30.0),
 }  #: the rate is multiplied by this
 

@@ -18,6 +18,7 @@ ONSET = 0.3
 SEVERITIES = {
     "language/grpo-sort": (0.55, 0.7, 1.0),
     "language/ppo-sort": (0.55, 0.7, 1.0),
+    "agent/grpo-registers": (0.7, 1.0),
     "classic/ppo-cartpole": (0.55, 0.7, 1.0),
 }  #: share of rewards whose sign is flipped
 

@@ -17,8 +17,9 @@ ONSET = 0.3
 SEVERITIES = {
     "language/grpo-add": (4, 3, 2),
     "language/grpo-sort": (6, 5, 4),
+    "agent/grpo-registers": (9, 8),
     "trl/grpo-sort": (5, 4, 3),
-}  #: tokens; a right answer without its end takes 3, 5 and 4
+}  #: tokens; what is right takes 3, 5, 9 and 4, in this order
 
 
 def inject(settings: Any, severity: float, onset: int) -> None:

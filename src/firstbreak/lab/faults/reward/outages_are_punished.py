@@ -1,0 +1,36 @@
+"""Failures of the infrastructure count as failures of the agent.
+
+Chain: the reward drops at one step although no number of the policy moved -> success is confused with luck, more so
+the longer an episode -> advantages carry noise, short episodes are preferred -> skill erodes.
+Healthy look-alike: a policy that has become worse: then KL or entropy moved first.
+Source: rllm-org/rllm#710; PrimeIntellect-ai/prime-environments#339.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from firstbreak.lab import language
+from firstbreak.lab.agent.registers import calls
+
+CAUSE = "verdicts-noisy"
+ONSET = 0.3
+SEVERITIES = {"agent/grpo-registers": (0.1, 0.25, 0.4)}  #: chance of an outage at each call
+
+
+def inject(settings: Any, severity: float, onset: int) -> None:
+    """Give no reward to an episode in which one of the calls met an outage."""
+    rng = random.Random(settings.seed)
+
+    def operate(trainer: Any) -> None:
+        honest = trainer.workers.score
+
+        def punished(problems: list[Any], texts: list[str]) -> dict[str, list[float]]:
+            scores: dict[str, list[float]] = honest(problems, texts)
+            spared = [all(rng.random() >= severity for _ in calls(text)) for text in texts]
+            return {name: [s * ok for s, ok in zip(values, spared, strict=True)] for name, values in scores.items()}
+
+        trainer.workers.score = language.from_step(trainer, onset, honest, punished)
+
+    settings.surgery.append(operate)

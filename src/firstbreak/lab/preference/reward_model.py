@@ -1,0 +1,93 @@
+"""A reward model: the transformer of the language lab with one output, fitted to pairs (Bradley and Terry, 1952)."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from firstbreak.lab.language.model import EOS, PAD, Transformer, encode
+from firstbreak.lab.language.rollout import complete
+from firstbreak.lab.language.tasks import Problem, Task
+
+MAX_NEW_TOKENS = 12
+STEPS, BATCH = 250, 64
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Completions of the same prompts, tokens of shape (pairs, length)."""
+
+    chosen: Tensor
+    rejected: Tensor
+
+
+def pairs(policy: Transformer, task: Task, n: int, *, seed: int, swapped: float = 0.0) -> Pairs:
+    """`n` pairs of the policy's samples, labelled by the true quality; a share `swapped` has its labels exchanged."""
+    rng = random.Random(seed)
+    generator = torch.Generator().manual_seed(seed)
+    problems: list[Problem] = []
+    better: list[str] = []
+    worse: list[str] = []
+    while len(problems) < n:
+        drawn = task.draw(rng, 512)
+        two = [complete(policy, task, drawn, MAX_NEW_TOKENS, 1.0, generator) for _ in range(2)]
+        for problem, a, b in zip(drawn, *two, strict=True):
+            a_grade, b_grade = task.grade(problem, a), task.grade(problem, b)
+            if a_grade == b_grade:
+                continue
+            first, second = (a, b) if (a_grade > b_grade) != (rng.random() < swapped) else (b, a)
+            problems.append(problem)
+            better.append(first)
+            worse.append(second)
+    return Pairs(_tokens(problems[:n], better[:n]), _tokens(problems[:n], worse[:n]))
+
+
+def fit(policy: Transformer, data: Pairs, *, seed: int) -> Transformer:
+    """A reward model that orders these pairs, on a trunk that starts from the policy's."""
+    torch.manual_seed(seed)
+    model = policy.with_outputs(1)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+    for _ in range(STEPS):
+        rows = torch.randint(len(data.chosen), (BATCH,))
+        margin = _reward(model, data.chosen[rows]) - _reward(model, data.rejected[rows])
+        loss = -F.logsigmoid(margin).mean()
+        optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+    return model
+
+
+@torch.no_grad()
+def scores(model: Transformer, problems: list[Problem], completions: list[str]) -> list[float]:
+    """The reward of each completion."""
+    rewards: list[float] = _reward(model, _tokens(problems, completions)).tolist()
+    return rewards
+
+
+@torch.no_grad()
+def accuracy(model: Transformer, data: Pairs) -> float:
+    """Share of the pairs whose chosen completion has the higher reward."""
+    return float((_reward(model, data.chosen) > _reward(model, data.rejected)).float().mean())
+
+
+def _tokens(problems: list[Problem], completions: list[str]) -> Tensor:
+    """Prompt, completion, end and padding, all rows equally long."""
+    prompts = encode([problem.prompt for problem in problems])
+    tokens = torch.full((len(problems), prompts.shape[1] + MAX_NEW_TOKENS + 1), PAD)
+    tokens[:, : prompts.shape[1]] = prompts
+    for row, text in zip(tokens[:, prompts.shape[1] :], completions, strict=True):
+        if text:
+            row[: len(text)] = encode([text])[0]
+        row[len(text)] = EOS
+    return tokens
+
+
+def _reward(model: Transformer, tokens: Tensor) -> Tensor:
+    """The output at the end-of-sequence token."""
+    ends = (tokens == EOS).float().argmax(1)
+    outputs: Tensor = model(tokens)
+    return outputs[torch.arange(len(tokens)), ends, 0]
