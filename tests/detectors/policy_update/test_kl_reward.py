@@ -43,5 +43,11 @@ def test_a_divergence_of_nothing_is_no_distance() -> None:
     assert silent(ID, run({"kl.ref": KL_UP / 1000, "reward.mean": FLAT}))
 
 
+def test_a_divergence_of_zero_with_no_penalty_is_expected() -> None:
+    outcome = look(ID, run({"kl.ref": [0.0] * 50, "reward.mean": learning(50)}, config={"kl_coef": 0.0}))
+    assert outcome.expected
+    assert "switched off" in outcome.note
+
+
 def test_few_points_say_nothing() -> None:
     assert look(ID, run({"kl.ref": [0, 1], "reward.mean": [1, 0]})).status is Status.NOT_MEASURED

@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Config, Confidence, Evidence, Expected, Finding, NotMeasured, Series, Severity
 from firstbreak.stats.direction import departure, fall_from_best, rises
 from firstbreak.stats.shape import Trajectory
 from firstbreak.words import number
@@ -39,13 +39,18 @@ def detect(
     kl_ref: Series,
     score: Series,
     trajectory: Trajectory,
+    config: Config,
     solved: bool | None = None,
     *,
     growth: float = 1.5,
     material: float = 0.02,
     min_points: int = 20,
-) -> Finding | NotMeasured | None:
+) -> Finding | Expected | NotMeasured | None:
     kl, points = kl_ref.finite, score.finite
+    if len(kl) and not kl.values.any() and config.number("kl_coef") == 0:
+        return Expected(
+            f"{kl_ref.raw or kl_ref.name} is 0 because the penalty is switched off: no reference is compared with"
+        )
     if min(len(kl), len(points)) < min_points:
         return NotMeasured(f"{min(len(kl), len(points))} points are too few to see two trends (needs {min_points})")
     early, late = (float(np.median(part.values)) for part in (kl.head(0.5).tail(0.5), kl.tail(0.25)))
