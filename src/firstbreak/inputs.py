@@ -206,7 +206,12 @@ def writes_text(run: Run, family: str | None = None) -> bool:
     return family in ("group", "preference") or any(name.startswith(about_text) for name in run.series)
 
 
-def solved(score: Series, trajectory: Trajectory) -> bool:
+def solved(
+    score: Series,
+    trajectory: Trajectory,
+    reward_mean: Series | None = None,
+    reward_episode: Series | None = None,
+) -> bool:
     """Whether the score sits at the top of what it can be: what falls or freezes then, does so because the task is done.
 
     Log an evaluation score, or at least the mean training reward.
@@ -215,6 +220,9 @@ def solved(score: Series, trajectory: Trajectory) -> bool:
     if "accuracy" in score.name or "success_rate" in score.name or "pass_at" in score.name:
         return bool(np.median(late) >= 0.95)
     top, spread = float(np.max(score.values)), float(np.ptp(score.values))
+    if spread == 0:  # an evaluation that began at the ceiling: the training reward shows that it is one
+        training = [s.finite for s in (reward_mean, reward_episode) if s is not None and s.name != score.name]
+        return any(len(s) >= MIN_EVALUATIONS and np.ptp(s.values) > 0 and np.max(s.values) <= top for s in training)
     at_top = np.mean(late >= top - 0.005 * spread) if spread > 0 else 0.0
     return bool(len(score) >= MIN_EVALUATIONS and at_top >= 0.5 and not trajectory.lost)
 

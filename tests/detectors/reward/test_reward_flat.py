@@ -32,8 +32,16 @@ def test_a_late_starter_is_healthy() -> None:
     assert silent(ID, run({"reward.mean": late}))
 
 
+def test_a_constant_positive_score_may_be_the_ceiling() -> None:
+    assert look(ID, run({"eval.reward": [500.0] * 30})).status is Status.NOT_MEASURED
+
+
+def test_an_evaluation_that_starts_at_the_ceiling_of_training_is_solved() -> None:
+    assert silent(ID, run({"eval.reward": [500.0] * 30, "reward.mean": learning(200, 20, 480, sd=0.01)}))
+
+
 def test_an_evaluation_that_begins_after_the_learning_is_expected() -> None:
-    outcome = look(ID, run({"eval.reward": [500.0] * 30, "reward.mean": learning(200, 20, 480)}))
+    outcome = look(ID, run({"eval.reward": 450 + noise(30, 5), "reward.mean": learning(200, 20, 480)}))
     assert outcome.expected
     assert "begins after the learning" in outcome.note
 

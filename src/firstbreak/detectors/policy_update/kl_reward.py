@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from firstbreak.model import Config, Confidence, Evidence, Expected, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Config, Evidence, Expected, Finding, NotMeasured, Series, Severity
 from firstbreak.stats.direction import departure, fall_from_best, rises
 from firstbreak.stats.shape import Trajectory
 from firstbreak.words import number

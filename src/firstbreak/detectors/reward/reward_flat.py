@@ -45,13 +45,15 @@ def detect(
     reward_episode: Series | None = None,
     *,
     resolvable: float = 0.5,
-    telling: float = 1.0,
+    telling: float = 2.0,
     min_points: int = 20,
 ) -> Finding | Expected | NotMeasured | None:
     if len(score) < min_points:
         return NotMeasured(f"{len(score)} scores are too few to call a curve flat (needs {min_points})")
     if trajectory.kind != "flat" or solved:
         return None
+    if np.ptp(score.values) == 0 and score.values[0] > 0:
+        return NotMeasured(f"the score is {number(trajectory.start)} throughout: floor and ceiling look the same")
     training = [s.finite for s in (reward_mean, reward_episode) if s is not None and s.name != score.name]
     if any(rises(s) for s in training):
         return Expected(
