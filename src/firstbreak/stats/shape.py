@@ -70,7 +70,8 @@ def trajectory(curve: Series | np.ndarray, sd: np.ndarray | None = None) -> Traj
     """The shape of a score curve. O(n log n).
 
     `sd`: standard error of each point where it is known (spread over evaluation episodes / sqrt(episodes)), one per
-    value of the curve; with few points it says more about the noise than the points do.
+    value of the curve; with few points it says more about the noise than the points do. Below some 50 points nothing can
+    tell correlated noise from a course: a moving average (AR(1) 0.6) that goes nowhere is called lost one time in ten.
     """
     steps, values = points(curve)
     if len(values) < MIN_POINTS:
