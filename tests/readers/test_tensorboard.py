@@ -369,6 +369,24 @@ def test_valid_records_that_hold_no_event(tmp_path, payloads):
     assert (3.0, "1.0") in points(tensorboard.read(path))["loss"]
 
 
+@ANY_FILE
+@given(st.data())
+def test_damage_behind_a_valid_checksum(tmp_path, data):
+    event = summary(
+        3, tensor("a", "scalars", dtype=1, float_val=[0.5]), summary_pb2.Summary.Value(tag="b", simple_value=1)
+    )
+    payload = bytearray(event.SerializeToString())
+    for _ in range(data.draw(st.integers(1, 4))):
+        payload[data.draw(st.integers(0, len(payload) - 1))] = data.draw(st.integers(0, 255))
+    path = write(tmp_path / "tfevents", [event] * 3)
+    with path.open("ab") as file:
+        RecordWriter(file).write(bytes(payload))
+    write(path, [scalar("loss", 3, 1.0)], mode="ab")
+    recording = tensorboard.read(path)
+    assert recording.curves["loss"].values.tolist() == [1]
+    assert points(recording)["a"][:3] == [(3.0, "0.5")] * 3
+
+
 def test_records_that_lie_across_pieces_of_the_file(tmp_path, monkeypatch):
     image = summary_pb2.Summary.Value(tag="frame", image=summary_pb2.Summary.Image(encoded_image_string=bytes(90_000)))
     written = [scalar(f"metric/{i % 7}", i, i / 4) for i in range(500)]

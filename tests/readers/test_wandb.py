@@ -81,6 +81,14 @@ def test_rows_of_a_real_run(finished):
     assert recording.damage == []
 
 
+def test_the_folder_of_a_run_is_one_recording(finished):
+    assert wandb.claims(finished.parent)
+    assert not wandb.claims(finished.parent.parent)
+    first = wandb.read(finished.parent)
+    assert first.curves.keys() == wandb.read(finished).curves.keys()
+    assert wandb.read(finished.parent, resume=first.resume).curves == {}
+
+
 def test_config_of_a_real_run(finished):
     recording = wandb.read(finished)
     assert recording.config == {
@@ -229,6 +237,16 @@ def test_records_that_are_no_wandb_records(tmp_path, records):
 @given(st.binary(max_size=200))
 def test_noise_behind_the_header(tmp_path, noise):
     assert isinstance(read_bytes(tmp_path / "r.wandb", b":W&B\xe1\xbe\x00" + noise).curves, dict)
+
+
+@ANY_FILE
+@given(st.data())
+def test_damage_behind_a_valid_checksum(tmp_path, data):
+    row = bytearray(wandb_row(3, {"loss": 1.5, "nest.k": 2, "n" * 140: 3}))
+    for _ in range(data.draw(st.integers(1, 4))):
+        row[data.draw(st.integers(0, len(row) - 1))] = data.draw(st.integers(0, 255))
+    curves = read_bytes(tmp_path / "r.wandb", wandb_file([bytes(row), wandb_row(4, {"loss": 2.5})])).curves
+    assert curves["loss"].values[-1] == 2.5
 
 
 @pytest.mark.parametrize("value", [b"[" * 100_000, b"1" * 5000, b"{", b"", b"1,2", b"\xff"], ids=lambda v: repr(v[:9]))

@@ -17,6 +17,7 @@ MAGIC = b"SQLite format 3\0"
 _TIMEOUT = 10.0  # seconds to wait for a writer that holds the lock
 _MAX_CELL = 1 << 26  # bytes; a larger value is an attack or a blob, never a row of metrics
 _LISTED = 8
+_ERRORS = (sqlite3.Error, UnicodeDecodeError)  # the text of an error may quote damaged bytes
 
 
 def split(path: Path) -> tuple[Path, str | None]:
@@ -39,7 +40,7 @@ def database(path: Path, *tables: str) -> Iterator[sqlite3.Connection]:
                     if not columns(connection, table):
                         raise Unreadable(path, f"has no table {table!r}", "give a tracking database")
                 yield connection
-        except sqlite3.Error as error:
+        except _ERRORS as error:
             locked = "locked" in str(error) or "busy" in str(error)
             remedy = "try again when its writer is done" if locked else "copy it again, together with its -wal file"
             raise Unreadable(path, f"is a database that cannot be read ({error})", remedy) from None
@@ -72,7 +73,7 @@ def batches(rows: sqlite3.Cursor, size: int, damage: list[str]) -> Iterator[list
     try:
         while batch := rows.fetchmany(size):
             yield batch
-    except sqlite3.DatabaseError as error:
+    except _ERRORS as error:
         damage.append(
             f"the database is damaged, rows behind that place are lost ({error}); copy it again with its -wal"
         )

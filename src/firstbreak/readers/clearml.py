@@ -25,6 +25,7 @@ _METRICS, _TASK, _CONSOLE = "metrics.jsonl", "task.json", "log.jsonl"
 _SCALAR = "training_stats_scalar"
 _SINGLE_VALUE = -(2**31)  #: the iteration of a value that belongs to none
 _REPLACED = (b"NaN value encountered. Reporting it as", b"inf value encountered. Reporting it as")
+_ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, RuntimeError, NotImplementedError)
 _MAX_MEMBER = 1 << 31  # bytes; a zip file that unpacks to more is a bomb
 _MAX_TASK = 1 << 26
 
@@ -36,7 +37,7 @@ def sniff(path: Path, head: bytes) -> bool:
     try:
         with zipfile.ZipFile(path) as archive:
             return {_METRICS, _TASK} <= set(archive.namelist())
-    except (OSError, zipfile.BadZipFile, ValueError):
+    except _ZIP_ERRORS:
         return False
 
 
@@ -88,7 +89,7 @@ def _member(path: Path, name: str) -> Iterator[BinaryIO]:
                 yield cast(BinaryIO, member)
     except KeyError:
         raise Unreadable(path, f"holds no {name}", "give an offline session of ClearML") from None
-    except (OSError, zipfile.BadZipFile, ValueError, RuntimeError, NotImplementedError, EOFError, zlib.error) as error:
+    except _ZIP_ERRORS as error:
         raise Unreadable(path, f"{name} cannot be unpacked ({error})", "copy the file again") from None
 
 

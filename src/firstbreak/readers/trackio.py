@@ -51,7 +51,8 @@ def read(path: Path, resume: Any = None) -> Recording:
     with database(file, *_TABLES) as db:
         run = choose(file, wanted, _runs(db))
         key = _key(db)
-        first, last = db.execute(f"SELECT min(id), max(id) FROM metrics WHERE {key} = ?", (run,)).fetchone()
+        span = "coalesce(CAST(min(id) AS INTEGER), 1), coalesce(CAST(max(id) AS INTEGER), 0)"
+        first, last = db.execute(f"SELECT {span} FROM metrics WHERE {key} = ?", (run,)).fetchone()
         goes_on = isinstance(resume, _Position) and resume.run == run and resume.row_id <= last
         table = _Table(resume if goes_on else _Position(run, first - 1, 0))
         # The "+" keeps SQLite from an index on the run, after which it would have to sort all the rows.

@@ -35,8 +35,15 @@ def sniff(path: Path, head: bytes) -> bool:
     return head.startswith(_MAGIC) or (path.suffix == ".wandb" and not head)
 
 
+def claims(folder: Path) -> bool:
+    """A run's folder: its record file holds everything, and the files beside it are wandb's own logs and copies."""
+    return any(folder.glob("run-*.wandb"))
+
+
 def read(path: Path, resume: Any = None) -> Recording:
     """The rows of `wandb.log`, with nested keys joined by ".", and the run's config."""
+    if path.is_dir():
+        path = next(iter(sorted(path.glob("run-*.wandb"))), path)
     cursor = still_holds(path, resume)
     run = _Run(cursor.rows if cursor else 0)
     with open_file(path) as file:
