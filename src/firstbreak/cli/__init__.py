@@ -16,6 +16,7 @@ COMMANDS = {
     "inspect": "What was recognised: format, trainer, metrics, configuration, samples, gaps.",
     "explain": "A detector, cause, metric, link, hyperparameter or trainer, in words.",
     "demo": "A real broken run, diagnosed.",
+    "lab": "Real runs with a planted fault, and a benchmark that scores any diagnoser on them.",
 }
 EXIT_BAD_INPUT = 2
 

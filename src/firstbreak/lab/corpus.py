@@ -97,7 +97,7 @@ class Job:
 def grid(seeds: int = SEEDS, healthy_seeds: int = HEALTHY_SEEDS, plants: Iterable[str] | None = None) -> list[Job]:
     """The runs of a corpus: all severities of a fault in its home, the gravest in its other bases; healthy variants.
 
-    A fault's home is its first base that training may see. After any part of the list every plant is about equally far,
+    After any part of the list every plant is about equally far,
     and the share of healthy runs is about that of the entire list. `plants` narrows the grid.
     """
     wanted = [plant for plant in catalogue().values() if plants is None or plant.id in set(plants)]
@@ -106,12 +106,17 @@ def grid(seeds: int = SEEDS, healthy_seeds: int = HEALTHY_SEEDS, plants: Iterabl
     return _merge(_by_seed(faulty, seeds), _by_seed(healthy, healthy_seeds))
 
 
+def home(plant: Plant) -> str:
+    """The base in which all severities of a plant are tried: the first that training may see."""
+    return next((base for base in plant.bases if base not in TEST_BASES), next(iter(plant.bases)))
+
+
 def _settings(plant: Plant) -> Iterator[tuple[bool, Job]]:
     """A fault's settings, and whether each goes ahead: the gravest at home does, so that the gate can judge it soon."""
-    home = next((base for base in plant.bases if base not in TEST_BASES), next(iter(plant.bases)))
     for base, severities in plant.bases.items():
-        for severity in severities if base == home else severities[-1:]:
-            yield base == home and severity == severities[-1], Job(plant.id, base, severity, 0)
+        at_home = base == home(plant)
+        for severity in severities if at_home else severities[-1:]:
+            yield at_home and severity == severities[-1], Job(plant.id, base, severity, 0)
 
 
 def _by_seed(settings: list[tuple[bool, Job]], seeds: int) -> list[Job]:

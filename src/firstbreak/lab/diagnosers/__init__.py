@@ -4,7 +4,8 @@ A diagnoser is a module `diagnosers/<name>.py` with
 
     docstring                       what it is, and how its answers are read
     GIVES: frozenset[str]           what it can say at all: of "stop", "link", "cause", "onset", "interval", "belief"
-    def answer(run: Run) -> Answer  may raise ImportError where its package is not installed
+    def answer(run: Run) -> Answer
+    REQUIRES: str                   optional: the package that it imports
 
 or any command that takes the path of a run and prints a diagnosis (`firstbreak.diagnosis/1`): see `command`.
 """
@@ -16,9 +17,10 @@ import json
 import pkgutil
 import shlex
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from importlib.util import find_spec
 from typing import Any
 
 from firstbreak.model import Interval, Run
@@ -50,13 +52,27 @@ class Diagnoser:
     name: str
     gives: frozenset[str]
     answer: Callable[[Run], Answer]
+    requires: str | None = None  #: a package
 
 
 def diagnosers() -> Mapping[str, Diagnoser]:
     """Every diagnoser of this folder, by name."""
     modules = [importlib.import_module(f"{__name__}.{module.name}") for module in pkgutil.iter_modules(__path__)]
     names = [module.__name__.rpartition(".")[2] for module in modules]
-    return {name: Diagnoser(name, m.GIVES, m.answer) for name, m in zip(names, modules, strict=True)}
+    return {
+        name: Diagnoser(name, m.GIVES, m.answer, getattr(m, "REQUIRES", None))
+        for name, m in zip(names, modules, strict=True)
+    }
+
+
+def available() -> list[Diagnoser]:
+    """Those whose package is installed."""
+    return [d for d in diagnosers().values() if d.requires is None or find_spec(d.requires)]
+
+
+def chosen(names: Sequence[str]) -> list[Diagnoser]:
+    """The diagnosers of these names; whatever is no name is taken for a command."""
+    return [diagnosers().get(name) or command(name) for name in names]
 
 
 def command(line: str) -> Diagnoser:

@@ -16,6 +16,7 @@ from firstbreak.lab.diagnosers import Answer
 from firstbreak.model import Run, Series
 
 GIVES = frozenset({"stop"})
+REQUIRES = "rl_doctor"
 
 #: its field -> the signals that are that, the best first
 FIELDS: Mapping[str, tuple[str, ...]] = {

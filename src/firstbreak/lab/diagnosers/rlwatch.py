@@ -12,6 +12,7 @@ from firstbreak.lab.diagnosers import Answer
 from firstbreak.model import Run
 
 GIVES = frozenset({"onset"})
+REQUIRES = "rlwatch"
 
 #: its argument -> the signals that are that, the best first
 ARGUMENTS: Mapping[str, tuple[str, ...]] = {
