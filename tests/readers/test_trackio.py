@@ -163,6 +163,16 @@ def test_a_folder_that_cannot_be_written_to(tmp_path, monkeypatch):
     db.close()
 
 
+def test_names_with_slashes_and_hashes(tmp_path):
+    folder = tmp_path / "sweep#1"
+    folder.mkdir()
+    db = old_project(folder / "p.db", ['{"loss": 1}'])
+    db.execute("INSERT INTO metrics (run_name, step, metrics) VALUES ('a/b#2', 0, '{\"loss\": 2}')")
+    db.close()
+    assert trackio.runs(folder / "p.db") == ["only", "a/b#2"]
+    assert trackio.read(folder / "p.db#a/b#2").curves["loss"].values.tolist() == [2]
+
+
 def test_rows_that_hold_no_object_cost_themselves(tmp_path):
     cells = ['{"loss": 1}', "[1]", "{", b"\xff\xfe", None, 7, "1}, {", '{"loss": 2, "big": 1' + "0" * 400 + "}"]
     old_project(tmp_path / "p.db", cells).close()

@@ -7,7 +7,7 @@ import sqlite3
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +17,15 @@ MAGIC = b"SQLite format 3\0"
 _TIMEOUT = 10.0  # seconds to wait for a writer that holds the lock
 _MAX_CELL = 1 << 26  # bytes; a larger value is an attack or a blob, never a row of metrics
 _LISTED = 8
-_ERRORS = (sqlite3.Error, UnicodeDecodeError)  # the text of an error may quote damaged bytes
+_ERRORS = (sqlite3.Error, OSError, UnicodeDecodeError)  # the text of an error may quote damaged bytes
 
 
 def split(path: Path) -> tuple[Path, str | None]:
     """`runs.db#name` as the file and the name of one of its runs; None where no run is named."""
-    if path.exists() or "#" not in path.name:
-        return path, None
-    file, _, run = str(path).partition("#")
-    return Path(file), run
+    whole = str(path)
+    marks = [] if path.exists() else [i for i, character in enumerate(whole) if character == "#"]
+    file = next((i for i in marks if Path(whole[:i]).is_file()), None)
+    return (path, None) if file is None else (Path(whole[:file]), whole[file + 1 :])
 
 
 @contextmanager
@@ -33,20 +33,20 @@ def database(path: Path, *tables: str) -> Iterator[sqlite3.Connection]:
     """A read-only connection to a database with these tables. Whatever SQLite objects to becomes Unreadable."""
     if not path.is_file():
         raise Unreadable(path, "is no file", "check the path")
-    with tempfile.TemporaryDirectory(prefix="firstbreak-") as scratch:
+    with ExitStack() as stack:
         try:
-            with closing(_connect(path, Path(scratch))) as connection:
-                for table in tables:
-                    if not columns(connection, table):
-                        raise Unreadable(path, f"has no table {table!r}", "give a tracking database")
-                yield connection
+            connection = stack.enter_context(closing(_connect(path, stack)))
+            for table in tables:
+                if not columns(connection, table):
+                    raise Unreadable(path, f"has no table {table!r}", "give a tracking database")
+            yield connection
         except _ERRORS as error:
             locked = "locked" in str(error) or "busy" in str(error)
             remedy = "try again when its writer is done" if locked else "copy it again, together with its -wal file"
             raise Unreadable(path, f"is a database that cannot be read ({error})", remedy) from None
 
 
-def _connect(path: Path, scratch: Path) -> sqlite3.Connection:
+def _connect(path: Path, stack: ExitStack) -> sqlite3.Connection:
     """Opens the file where it lies; where its folder cannot be written to, which a WAL needs, opens a copy."""
     try:
         return _opened(path)
@@ -54,6 +54,7 @@ def _connect(path: Path, scratch: Path) -> sqlite3.Connection:
         wal = path.with_name(path.name + "-wal")
         if not wal.exists():
             raise
+        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="firstbreak-")))
         for part in (path, wal):
             shutil.copy(part, scratch / part.name)
         return _opened(scratch / path.name)
@@ -61,10 +62,14 @@ def _connect(path: Path, scratch: Path) -> sqlite3.Connection:
 
 def _opened(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=_TIMEOUT)
-    connection.text_factory = lambda data: data.decode("utf-8", "replace")
-    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MAX_CELL)
-    connection.execute("PRAGMA trusted_schema = OFF")
-    connection.execute("SELECT name FROM sqlite_master LIMIT 1")  # the first statement that touches the file
+    try:
+        connection.text_factory = lambda data: data.decode("utf-8", "replace")
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MAX_CELL)
+        connection.execute("PRAGMA trusted_schema = OFF")
+        connection.execute("SELECT name FROM sqlite_master LIMIT 1")  # the first statement that touches the file
+    except _ERRORS:
+        connection.close()
+        raise
     return connection
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import sqlite3
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -113,7 +112,8 @@ class _Table:
         else:
             self.columns.add_column("step", steps, index)
         self.columns.add_records(records, index)
-        self._times += map(_unix_seconds, stamps)
+        seconds = {stamp: _unix_seconds(stamp) for stamp in set(stamps)}  # rows are written in batches that share one
+        self._times += map(seconds.__getitem__, stamps)
         self.position = _Position(self.position.run, ids[-1], rows + len(records))
 
     def _parsed(self, cells: tuple[bytes, ...]) -> list[dict[str, Any]]:
@@ -146,7 +146,6 @@ def _object(cell: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-@lru_cache(maxsize=64)  # trackio writes in batches that share a time
 def _unix_seconds(iso_8601: str | bytes | None) -> float:
     try:
         written = iso_8601.decode() if isinstance(iso_8601, bytes) else str(iso_8601)
