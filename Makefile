@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # The CPU build of torch is installed first, so that nothing that depends on torch fetches another one.
 TORCH ?= torch==2.13.0
 
-.PHONY: docs demo test lint setup setup-test golden report-card coverage bench-readers fuzz help
+.PHONY: bench docs demo test lint setup setup-test golden report-card coverage bench-readers fuzz help
 
 help:            ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -50,6 +50,9 @@ docs: $(VENV)/.test          ## the pages that are made from code and figures
 
 coverage: $(VENV)/.bench     ## share of each trainer's logged names that are understood
 	$(BIN)/python -m benchmarks.coverage
+
+bench: $(VENV)/.bench         ## firstbreak, peers and thresholds on the lab's runs
+	$(BIN)/python -m benchmarks.lab
 
 bench-readers: $(VENV)/.bench ## reading speed beside the fastest libraries
 	$(BIN)/python -m benchmarks.readers

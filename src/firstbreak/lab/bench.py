@@ -32,7 +32,7 @@ from firstbreak.lab.running import Label
 from firstbreak.model import Run, Samples
 
 BINS = 10  #: of the reliability table
-REPLAYS = 20  #: prefixes of a run that are diagnosed when it is replayed live
+REPLAYS = 10  #: prefixes of a run that are diagnosed when it is replayed live
 FOUND_MOSTLY = 0.5  #: a severity counts as found where at least so many of its runs are
 
 

@@ -1,0 +1,230 @@
+"""How well firstbreak, two peers and plain thresholds diagnose the lab's runs, whose answers are known: `make bench`.
+
+Reads the committed corpus; writes benchmarks/results/lab.json and the tables of docs/lab.md. Nothing is trained.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from benchmarks.machine import environment
+from firstbreak.cli.lab import ROWS, cell
+from firstbreak.lab.bench import Row, ask, headline, leave_one_out, report
+from firstbreak.lab.corpus import held_out, labels, split
+from firstbreak.lab.diagnosers import Diagnoser, diagnosers
+from firstbreak.lab.gate import admissions, control
+from firstbreak.lab.plants import catalogue
+from firstbreak.lab.running import Label
+
+ROOT = Path(__file__).resolve().parent.parent
+CORPUS = ROOT / "corpus"
+RESULT = ROOT / "benchmarks" / "results" / "lab.json"
+PAGE = ROOT / "docs" / "lab.md"
+OURS = "firstbreak"
+DIGITS = 4
+
+
+def measure(corpus: Path = CORPUS, processes: int | None = None) -> dict[str, Any]:
+    """All figures of lab.json: every diagnoser on the test split, and firstbreak alone on the rest of the corpus."""
+    everyone = list(diagnosers().values())
+    processes = processes or os.cpu_count() or 1
+    tested = collect(corpus, everyone, lambda label: split(label) == "test", live=True, processes=processes)
+    ours = diagnosers()[OURS]
+    trained = collect(corpus, [ours], lambda label: split(label) == "train", live=False, processes=processes)[OURS]
+    everything = [*tested[OURS], *trained]
+    found = list(labels(corpus).values())
+    return {
+        **environment("make bench", ("firstbreak", "numpy", "rldoctor", "rlwatch")),
+        **report(corpus, tested, {diagnoser.name: diagnoser.gives for diagnoser in everyone}),
+        "held_out": {
+            respect: headline([row for row in tested[OURS] if respect in held_out(row.label)], ours.gives)
+            for respect in ("seed", "severity", "task")
+        },
+        "train": headline(trained, ours.gives),
+        "leave_one_task_out": leave_one_out(everything, ours.gives, lambda label: label.base),
+        "leave_one_trainer_out": leave_one_out(everything, ours.gives, trainer),
+        "gate": {"control": control(found), "settings": [asdict(verdict) for verdict in admissions(found)]},
+    }
+
+
+def collect(
+    corpus: Path, everyone: Sequence[Diagnoser], wanted: Callable[[Label], bool], *, live: bool, processes: int
+) -> dict[str, list[Row]]:
+    """The answers of each diagnoser."""
+    rows: dict[str, list[Row]] = {diagnoser.name: [] for diagnoser in everyone}
+    for said in ask(corpus, everyone, wanted=wanted, live=live, processes=processes):
+        for name, row in said.items():
+            rows[name].append(row)
+    return rows
+
+
+def trainer(label: Label) -> str:
+    """The first part of a base's name."""
+    return label.base.partition("/")[0]
+
+
+# The page ---------------------------------------------------------------------------------------------------------------
+
+
+def tables(figures: dict[str, Any]) -> dict[str, str]:
+    """The made parts of docs/lab.md, by the name in their markers."""
+    names = list(diagnosers())
+    compared = [[heading, *(cell(key, figures[name][key]) for name in names)] for key, heading in ROWS.items()]
+    live = [
+        ["found at all after the onset", *(_live(figures, name, "found") for name in names)],
+        ["median delay, share of the run", *(_live(figures, name, "delay_median") for name in names)],
+        ["healthy: ever called broken", *(_live(figures, name, "healthy_ever_found") for name in names)],
+        ["healthy: ever advised to stop", *(_live(figures, name, "healthy_ever_stopped") for name in names)],
+    ]
+    return {
+        "corpus": _corpus(figures),
+        "compared": _table(["", *names], compared),
+        "live": _table(["replayed live", *names], live),
+        "reliability": _table(
+            ["said", "runs", "mean said", "right"],
+            [
+                [f"{b['from']:.0%} to {b['to']:.0%}", b["n"], f"{b['said']:.0%}", f"{b['right']:.0%}"]
+                for b in figures[OURS]["reliability"]
+            ],
+        ),
+        "held-out": _headlines({"not held out": figures["train"], **figures["held_out"]}, "held out by"),
+        "tasks": _headlines(figures["leave_one_task_out"], "task"),
+        "trainers": _headlines(figures["leave_one_trainer_out"], "trainer"),
+        "confusion": _confusion(figures[OURS]["confusion"]),
+        "faults": _faults(figures),
+        "healthy": _healthy(figures, names),
+        "gate": _gate(figures["gate"]),
+    }
+
+
+def _corpus(figures: dict[str, Any]) -> str:
+    settings = figures["settings"]
+    return (
+        f"{figures['n_runs_corpus']} runs, {figures[OURS]['n_healthy_corpus']} of them healthy. "
+        f"{figures['n_faults']} faults, {figures['n_faults_admitted']} of them admitted with at least one severity. "
+        f"{settings['admitted']} settings (a fault in a base with a severity) are admitted, {settings['rejected']} have "
+        f"departed without harm, {settings['unjudged']} have too few seeds to tell. "
+        f"With the labels of each pair shuffled, the gate admits {_percent(figures['gate']['control'])}.\n\n"
+        f"Measured by `{figures['command']}` on {figures['date']}: {figures['machine']}, Python {figures['python']}, "
+        + ", ".join(f"{name} {version}" for name, version in figures["versions"].items())
+        + "."
+    )
+
+
+def _live(figures: dict[str, Any], name: str, key: str) -> str:
+    return _percent((figures[name]["live"] or {}).get(key))
+
+
+def _headlines(parts: dict[str, Any], heading: str) -> str:
+    keys = ("detection", "link_top1", "cause_top1", "cause_top3", "healthy_found", "healthy_stop")
+    rows = [
+        [name, part["n_faulty"], *(_percent(part[k]) for k in keys[:4]), part["n_healthy"]]
+        + [_percent(part[k]) for k in keys[4:]]
+        for name, part in parts.items()
+    ]
+    shown = ["faulty", "found", "link", "cause", "cause of 3", "healthy", "called broken", "stopped"]
+    return _table([heading, *shown], rows)
+
+
+def _confusion(confusion: dict[str, dict[str, int]]) -> str:
+    links = [link for link in _LINKS if link in confusion]
+    named = [link for link in (*_LINKS, "nothing") if any(link in row for row in confusion.values())]
+    return _table(["planted", *named], [[link, *(confusion[link].get(said, "") for said in named)] for link in links])
+
+
+_LINKS = list(dict.fromkeys(plant.link.value for plant in catalogue().values() if plant.link))
+
+
+def _faults(figures: dict[str, Any]) -> str:
+    rows = []
+    for plant in catalogue().values():
+        part = figures[OURS]["faults"].get(plant.id)
+        if part:
+            weakest = ", ".join(f"{base}: {_severity(value)}" for base, value in part["weakest_found"].items())
+            shares = [_percent(part[key]) for key in ("detection", "link_top1", "cause_top1", "cause_top3")]
+            peers = [_percent(figures[name]["faults"][plant.id]["detection"]) for name in diagnosers() if name != OURS]
+            rows.append([plant.link.value if plant.link else "", plant.id, part["n"], *shares, weakest, *peers])
+    peers = [f"found by {name}" for name in diagnosers() if name != OURS]
+    return _table(["link", "fault", "runs", "found", "link", "cause", "of 3", "weakest found", *peers], rows)
+
+
+def _severity(value: float | None) -> str:
+    return "none" if value is None else f"{value:g}"
+
+
+def _healthy(figures: dict[str, Any], names: Sequence[str]) -> str:
+    variants = figures[OURS]["healthy"]
+    rows = [
+        [variant, part["n"]]
+        + [
+            f"{_percent(figures[n]['healthy'][variant]['found'])} / {_percent(figures[n]['healthy'][variant]['critical'])}"
+            for n in names
+        ]
+        for variant, part in variants.items()
+    ]
+    return _table(["variant", "runs", *(f"{name}: broken / critical" for name in names)], rows)
+
+
+def _gate(gate: dict[str, Any]) -> str:
+    rows = []
+    for verdict in gate["settings"]:
+        where = [verdict["plant"], verdict["base"], f"{verdict['severity']:g}", verdict["seeds"]]
+        if verdict["seeds"] and verdict["p"] is not None and math.isfinite(verdict["p"]):
+            low, high = verdict["interval"]
+            size = [verdict["outcome"], f"{verdict['harm']:.3g} [{low:.3g}, {high:.3g}]", _size(verdict["effect"])]
+            rows.append([*where, *size, "admitted" if verdict["admitted"] else "departed, not harmful"])
+        else:
+            rows.append([*where, verdict["outcome"], "", "", "not judged"])
+    return _table(["fault", "base", "severity", "seeds", "outcome", "worse by", "effect", ""], rows)
+
+
+def _size(effect: float | None) -> str:
+    return "large" if effect is None or not math.isfinite(effect) else f"{effect:.1f}"
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None or not math.isfinite(share) else f"{share:.0%}"
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    return "\n".join("| " + " | ".join(map(str, row)) + " |" for row in [head, ["---"] * len(head), *rows])
+
+
+def page(text: str, made: dict[str, str]) -> str:
+    """The page with everything between its markers made anew; raises KeyError where a marker has no such part."""
+
+    def put(match: re.Match[str]) -> str:
+        return f"{match[1]}\n\n{made[match[2]]}\n\n{match[3]}"
+
+    return re.sub(r"(<!-- made:([\w-]+) -->).*?(<!-- /made -->)", put, text, flags=re.DOTALL)
+
+
+def rounded(value: Any) -> Any:
+    """Numbers with DIGITS significant digits; what is not finite is null."""
+    match value:
+        case dict():
+            return {key: rounded(item) for key, item in value.items()}
+        case list() | tuple():
+            return [rounded(item) for item in value]
+        case float():
+            return float(f"{value:.{DIGITS}g}") if math.isfinite(value) else None
+        case _:
+            return value
+
+
+def main() -> None:
+    figures = rounded(measure())
+    RESULT.write_text(json.dumps(figures, indent=1) + "\n")
+    PAGE.write_text(page(PAGE.read_text(), tables(figures)))
+    print(tables(figures)["compared"])
+
+
+if __name__ == "__main__":
+    main()
