@@ -173,6 +173,15 @@ def test_names_with_slashes_and_hashes(tmp_path):
     assert trackio.read(folder / "p.db#a/b#2").curves["loss"].values.tolist() == [2]
 
 
+def test_a_name_of_several_lines_is_listed_on_one(tmp_path):
+    db = old_project(tmp_path / "p.db", ['{"loss": 1}'])
+    db.execute("INSERT INTO metrics (run_name, step, metrics) VALUES ('a\nb', 0, '{}')")
+    db.close()
+    with pytest.raises(Unreadable, match="holds 2 runs") as refused:
+        trackio.read(tmp_path / "p.db")
+    assert "\n" not in str(refused.value)
+
+
 def test_rows_that_hold_no_object_cost_themselves(tmp_path):
     cells = ['{"loss": 1}', "[1]", "{", b"\xff\xfe", None, 7, "1}, {", '{"loss": 2, "big": 1' + "0" * 400 + "}"]
     old_project(tmp_path / "p.db", cells).close()

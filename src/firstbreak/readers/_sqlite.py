@@ -43,7 +43,7 @@ def database(path: Path, *tables: str) -> Iterator[sqlite3.Connection]:
         except _ERRORS as error:
             locked = "locked" in str(error) or "busy" in str(error)
             remedy = "try again when its writer is done" if locked else "copy it again, together with its -wal file"
-            raise Unreadable(path, f"is a database that cannot be read ({error})", remedy) from None
+            raise Unreadable(path, f"is a database that cannot be read ({_one_line(error)})", remedy) from None
 
 
 def _connect(path: Path, stack: ExitStack) -> sqlite3.Connection:
@@ -80,8 +80,12 @@ def batches(rows: sqlite3.Cursor, size: int, damage: list[str]) -> Iterator[list
             yield batch
     except _ERRORS as error:
         damage.append(
-            f"the database is damaged, rows behind that place are lost ({error}); copy it again with its -wal"
+            f"the database is damaged, rows behind that place are lost ({_one_line(error)}); copy it again with its -wal"
         )
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())
 
 
 def has_tables(path: Path, head: bytes, *tables: str) -> bool:
@@ -104,9 +108,9 @@ def columns(connection: sqlite3.Connection, table: str) -> set[str]:
 
 
 def labels(runs: dict[str, str]) -> dict[str, str]:
-    """What to call each run, by its id, given its name: the name, or the id where several runs share the name."""
+    """What to call each run, by its id: its name, or the id where the name is shared, empty or not printable."""
     count = Counter(runs.values())
-    return {key: name if name and count[name] == 1 else key for key, name in runs.items()}
+    return {key: name if name and count[name] == 1 and str(name).isprintable() else key for key, name in runs.items()}
 
 
 def choose(path: Path, wanted: str | None, runs: dict[str, str]) -> str:
@@ -118,5 +122,5 @@ def choose(path: Path, wanted: str | None, runs: dict[str, str]) -> str:
     called = labels(runs)
     names = [called[key] for key in (matches or runs)]
     more = f", ... ({len(names) - _LISTED} more)" if len(names) > _LISTED else ""
-    listed = ", ".join(f"{path.name}#{name}" for name in names[:_LISTED]) + more
+    listed = repr(", ".join(f"{path.name}#{name}" for name in names[:_LISTED]))[1:-1] + more  # names are data
     raise Unreadable(path, problem, f"choose one of {listed}" if names else "give another file")
