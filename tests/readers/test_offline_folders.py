@@ -79,11 +79,14 @@ def test_neptune_files_in_order_and_live(tmp_path):
         (tmp_path / f"data-{number}.log").write_text(operation("LogFloats", "loss", values=values))
     first = neptune.read(tmp_path)
     assert first.curves["loss"].index.tolist() == [1, 2]
+    odd = operation("LogFloats", "loss", values=[{"value": 10**400, "step": 3, "ts": 6}])
     with (tmp_path / "data-10.log").open("a") as file:
-        file.write(operation("LogFloats", "loss", values=[{"value": 3, "step": 3, "ts": 6}]) + "{}\n[]\nnonsense\n{")
+        file.write(
+            operation("LogFloats", "loss", values=[{"value": 3, "step": 3, "ts": 6}]) + odd + "{}\n[]\nnonsense\n{"
+        )
     second = neptune.read(tmp_path, resume=first.resume)
     assert second.curves["loss"].index.tolist() == [3]
-    assert second.damage == ["left out 3 lines that are no Neptune operation; copy the folder again"]
+    assert second.damage == ["left out 4 lines that are no Neptune operation; copy the folder again"]
 
 
 def test_a_folder_without_operations(tmp_path):

@@ -78,14 +78,17 @@ def test_prime_rl(tmp_path):
     }  # fmt: skip
     older = {"prompt": QUESTION, "completion": ANSWER, "reward": 0.25, "rewards": {"correct": 0.25}}
     episode = {"id": "e", "ok": True, "env": "math", "task": "t1", "group": 5, "run": {"step": 8}}
-    first, second = samples(
+    first, second, empty = samples(
         tmp_path / "step_8" / "train" / "all" / "traces.jsonl",
         {**episode, "traces": [trace, older]},
         {**episode, "traces": None},
+        {**episode, "traces": 3},
+        {**episode, "traces": [{"nodes": 5}]},
     )
     assert (first.step, first.completion, first.group, first.advantage) == (8, "4", "5", 0.25)
     assert (first.reward, dict(first.rewards)) == (0.5, {"correct": 0.5})
     assert (second.prompt, second.reward) == ("system: Be brief.\nuser: 2+2?", 0.25)
+    assert (empty.completion, empty.reward) == ("", None)
 
 
 def test_open_instruct(tmp_path):

@@ -45,9 +45,9 @@ class Shape:
 def _episode(record: Record) -> Iterator[Record]:
     """prime-rl (verifiers): an episode with one trace per agent; a trace is a graph of messages, oldest first."""
     run = record.get("run")
-    for trace in record.get("traces") or ():
+    for trace in _list(record.get("traces")):
         if isinstance(trace, Mapping):
-            messages = [node.get("message") for node in trace.get("nodes") or () if isinstance(node, Mapping)]
+            messages = [node.get("message") for node in _list(trace.get("nodes")) if isinstance(node, Mapping)]
             prompt, completion = _split_chat(messages) if messages else (trace.get("prompt"), trace.get("completion"))
             rewards = _weighted(trace.get("rewards"))
             yield {
@@ -59,6 +59,10 @@ def _episode(record: Record) -> Iterator[Record]:
                 "rewards": rewards,
                 "reward": trace.get("reward", math.fsum(rewards.values()) if rewards else None),
             }
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _weighted(rewards: Any) -> dict[str, float]:

@@ -144,7 +144,7 @@ class _Session:
         for event in events if isinstance(events, list) else [events]:
             try:
                 self._take_event(event)
-            except (TypeError, ValueError, KeyError):
+            except (TypeError, ValueError, KeyError, OverflowError):
                 self.broken += 1
 
     def _take_event(self, event: dict[str, Any]) -> None:

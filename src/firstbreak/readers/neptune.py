@@ -70,7 +70,7 @@ class _Run:
         """Adds one operation."""
         try:
             self._take_operation(loads(line))
-        except (ValueError, TypeError, KeyError, AttributeError):
+        except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
             self.broken += 1
 
     def _take_operation(self, line: dict[str, Any]) -> None:

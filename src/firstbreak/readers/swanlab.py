@@ -156,7 +156,7 @@ def _read_texts(folder: Path, resume: Any) -> Recording:
         for _, line in logs.lines(name):
             try:
                 _take_text(loads(line), unquote(file.parent.name), points)
-            except (ValueError, TypeError, KeyError):
+            except (ValueError, TypeError, KeyError, OverflowError):
                 broken += 1
     recording = Recording(format="swanlab", curves=points.curves(), indexed_by="step")
     if any(file.parent.name.isdecimal() for file in files):
