@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # The CPU build of torch is installed first, so that nothing that depends on torch fetches another one.
 TORCH ?= torch==2.13.0
 
-.PHONY: bench docs demo test lint setup setup-test golden report-card coverage bench-readers fuzz help
+.PHONY: help setup setup-test demo test lint golden report-card bench-statistics docs coverage bench bench-readers fuzz
 
 help:            ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -44,6 +44,9 @@ report-card: $(VENV)/.test   ## what firstbreak says of the published runs, besi
 $(VENV)/.bench: $(VENV)/.test
 	$(PIP) -e ".[bench]"
 	touch $@
+
+bench-statistics: $(VENV)/.test ## false alarms, power and coverage of the statistics
+	$(BIN)/python -m benchmarks.statistics
 
 docs: $(VENV)/.test          ## the pages that are made from code and figures
 	$(BIN)/python -m benchmarks.pages

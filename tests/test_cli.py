@@ -117,3 +117,29 @@ def test_an_ascii_locale_does_not_break_the_output() -> None:
     )
     assert done.returncode == 0
     assert "ROLL BACK" in done.stdout.decode("utf-8")
+
+
+def test_watch_follows_a_run_that_grows(tmp_path: Path) -> None:
+    path = healthy(tmp_path)
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(lines[:30]))
+    command = [
+        sys.executable,
+        "-c",
+        "from firstbreak.cli import main; main()",
+        "watch",
+        str(tmp_path),
+        "--every",
+        "0.2",
+    ]
+    process = subprocess.Popen([*command, "--for", "20"], stdout=subprocess.PIPE, text=True, encoding="utf-8")
+    assert process.stdout is not None
+    try:
+        assert process.stdout.readline().startswith("step 29")
+        fallen = ({"step": 30 + i, "reward": -5.0, "frac_reward_zero_std": 0.2} for i in range(70))
+        with path.open("a") as file:
+            file.writelines(json.dumps(row) + "\n" for row in fallen)
+        assert "rollback" in process.stdout.readline()
+    finally:
+        process.kill()
+        process.wait()

@@ -14,6 +14,7 @@ from firstbreak import __version__
 COMMANDS = {
     "diagnose": "Which link of the loop broke first, when, why, and what to do.",
     "inspect": "What was recognised: format, trainer, metrics, configuration, samples, gaps.",
+    "watch": "The same for a run that is still going on: follow it, and say when the verdict changes.",
     "explain": "A detector, cause, metric, link, hyperparameter or trainer, in words.",
     "demo": "A real broken run, diagnosed.",
     "lab": "Real runs with a planted fault, and a benchmark that scores any diagnoser on them.",

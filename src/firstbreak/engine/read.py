@@ -56,12 +56,23 @@ def read(path: str | os.PathLike[str], *, trainer: str | None = None) -> Run:
         place = base = Path(str(path))
         recordings = [(place, wandb_api.read(str(path)))]
     else:
-        place = _existing(path)
+        place = existing(path)
         base = place if place.is_dir() else place.parent
         recordings, damage = _record(place)
+    return assemble(path, place, base, recordings, damage, trainer)
+
+
+def assemble(
+    path: str | os.PathLike[str],
+    place: Path,
+    base: Path,
+    recordings: list[tuple[Path, Recording]],
+    damage: list[str],
+    trainer: str | None,
+) -> Run:
+    """The run that these recordings of files are parts of. Raises `Unreadable` where they hold nothing."""
     if not any(r.curves or r.config or r.has_samples for _, r in recordings):
         raise _nothing(place, recordings, damage)
-
     config = _merge_config(recordings)
     names = {name for _, r in recordings for name in r.curves}
     try:
@@ -97,10 +108,10 @@ def find_runs(path: str | os.PathLike[str]) -> list[Path]:
     """
     if wandb_api.is_address(str(path)):
         return [Path(str(path))]
-    place = _existing(path)
+    place = existing(path)
     if not place.is_dir() or _claim(place):
         return [place]
-    files = [p for p, _ in _claimed(place)]
+    files = [p for p, _ in claimed(place)]
     children = sorted({place / p.relative_to(place).parts[0] for p in files})
     own = [p for p in files if p.parent == place]
     folders = [c for c in children if c not in own]
@@ -111,7 +122,7 @@ def find_runs(path: str | os.PathLike[str]) -> list[Path]:
     return [run for folder in folders for run in find_runs(folder)]
 
 
-def _existing(path: str | os.PathLike[str]) -> Path:
+def existing(path: str | os.PathLike[str]) -> Path:
     place = Path(path)
     file = Path(str(place).partition("#")[0])  # `runs.db#name` chooses one run of a database
     try:
@@ -149,7 +160,7 @@ def _record(place: Path) -> tuple[list[tuple[Path, Recording]], list[str]]:
     """Every readable file with its recording, and what was lost on the way."""
     recordings: list[tuple[Path, Recording]] = []
     damage: list[str] = []
-    for path, reader in _claimed(place):
+    for path, reader in claimed(place):
         try:
             recordings.append((path, reader.read(path)))
         except Unreadable as error:
@@ -168,7 +179,7 @@ def _parts(line: str, place: Path) -> tuple[str, str, str]:
     return (str(place), problem or line, remedy) if problem else (str(place), line, "repair or re-export the file")
 
 
-def _claimed(place: Path) -> Iterator[tuple[Path, ModuleType]]:
+def claimed(place: Path) -> Iterator[tuple[Path, ModuleType]]:
     """Every file (or folder that is read as a whole) that a reader claims."""
     if not place.is_dir():
         if reader := _claim(place):
@@ -259,13 +270,26 @@ def _streams(
         reader = readers()[format_]
         if len(pieces) > 1 and hasattr(reader, "merge"):
             pieces = [(pieces[0][0], reader.merge([r for _, r in pieces]))]
-        pieces.sort(key=lambda piece: (piece[1].order, str(piece[0])))
+        pieces.sort(key=lambda piece: (piece[1].order, _natural(piece[0])))
         parts: dict[str, list[Series]] = defaultdict(list)
         for path, recording in pieces:
+            if recording.restarts_at is not None:
+                parts = defaultdict(list, {n: [_before(s, recording.restarts_at) for s in p] for n, p in parts.items()})
             for series in _on_axis(recording, dialect, notes):
                 name = _prefixed(series.raw, path, base)
                 parts[name].append(replace(series, name=name, raw=name, source=_relative(path, base)))
         yield from map(merge_restarts, parts.values())
+
+
+def _natural(path: Path) -> list[tuple[int, str]]:
+    """A sort key in which file 9 comes before file 10."""
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", str(path)) if part]
+
+
+def _before(series: Series, step: float) -> Series:
+    """What a later file, written after a restart at `step`, leaves of an earlier one."""
+    keep = series.steps < step
+    return replace(series, steps=series.steps[keep], values=series.values[keep])
 
 
 def _prefixed(name: str, path: Path, base: Path) -> str:

@@ -22,7 +22,7 @@ from firstbreak.readers.tensorboard.options import options_in
 
 DESCRIPTION = "TensorBoard event file (TensorBoard, TensorFlow, torch.utils.tensorboard, tensorboardX)"
 
-_NAME = re.compile(r"tfevents\.(\d+)\.(?:.*?\.(\d+)(?=\.v2|$))?")
+_NAME = re.compile(r"tfevents\.(\d+)\.(?:.*\.\d+\.(\d+)(?=\D|$))?")  # the last <pid>.<n>; a suffix may follow
 _RECOPY = "copy the file again from the machine that wrote it"
 
 

@@ -1,0 +1,81 @@
+"""A run that is still being written: read what was appended since the last look, and nothing twice."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from firstbreak.engine.read import assemble, claimed, existing
+from firstbreak.model import Run
+from firstbreak.readers import Curve, Recording, Unreadable
+
+
+class Follower:
+    """Follows the files below a path. `update()` reads on, `run()` is the run as far as it was read.
+
+    Files that appear later join in; a file that was rewritten replaces what was read of it. A file that cannot be read
+    at one moment (it is being rewritten) is tried again at the next and keeps what was known of it.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, trainer: str | None = None) -> None:
+        self.path, self.trainer = path, trainer
+        self._recordings: dict[Path, Recording] = {}
+        self._damage: dict[Path, str] = {}
+
+    def update(self) -> bool:
+        """Read on; whether anything is new. Raises `Unreadable` where the path itself cannot be opened."""
+        news = False
+        for path, reader in claimed(existing(self.path)):
+            known = self._recordings.get(path)
+            try:
+                latest: Recording = reader.read(path, resume=known.resume if known else None)
+            except Unreadable as error:
+                self._damage[path] = str(error)
+                continue
+            self._damage.pop(path, None)
+            news |= known is None or latest.replaces or bool(latest.curves)
+            self._recordings[path] = latest if known is None or latest.replaces else _appended(known, latest)
+        return news
+
+    def run(self) -> Run:
+        """The run so far. Raises `Unreadable` where nothing was readable yet."""
+        place = existing(self.path)
+        base = place if place.is_dir() else place.parent
+        return assemble(
+            self.path, place, base, list(self._recordings.items()), list(self._damage.values()), self.trainer
+        )
+
+
+def _appended(known: Recording, latest: Recording) -> Recording:
+    """Both as one recording."""
+    return replace(
+        latest,
+        curves=_joined(known.curves, latest.curves),
+        config={**known.config, **latest.config},
+        has_samples=known.has_samples or latest.has_samples,
+        damage=known.damage + latest.damage,
+        notes=list(dict.fromkeys(latest.notes or known.notes)),
+        order=known.order,
+        restarts_at=known.restarts_at,
+    )
+
+
+def _joined(known: Mapping[str, Curve], latest: Mapping[str, Curve]) -> dict[str, Curve]:
+    joined = dict(known)
+    for name, curve in latest.items():
+        before = joined.get(name)
+        joined[name] = curve if before is None else _one_curve(before, curve)
+    return joined
+
+
+def _one_curve(before: Curve, after: Curve) -> Curve:
+    timed = before.times is not None and after.times is not None
+    return Curve(
+        index=np.concatenate([before.index, after.index]),
+        values=np.concatenate([before.values, after.values]),
+        times=np.concatenate([before.times, after.times]) if timed else None,
+    )
