@@ -50,6 +50,7 @@ def check_first_run(recording) -> None:
 @pytest.fixture(scope="module")
 def real_database(tmp_path_factory) -> Path:
     pytest.importorskip("sqlalchemy")
+    pytest.importorskip("alembic")
     path = tmp_path_factory.mktemp("mlflow") / "mlflow.db"
     write(f"sqlite:///{path}")
     return path

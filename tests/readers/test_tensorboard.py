@@ -401,6 +401,16 @@ def test_records_that_lie_across_pieces_of_the_file(tmp_path, monkeypatch):
     assert any("3000 bytes hold no event record" in line for line in recording.damage)
 
 
+def test_a_record_that_would_not_fit_the_memory_is_passed_over(file, monkeypatch):
+    image = summary_pb2.Summary.Value(tag="frame", image=summary_pb2.Summary.Image(encoded_image_string=bytes(90_000)))
+    write(file, [scalar("a", 0, 1), summary(1, image), scalar("a", 2, 3)])
+    monkeypatch.setattr(_tfrecord, "_CHUNK", 1000)
+    monkeypatch.setattr(_tfrecord, "_LARGEST", 50_000)
+    recording = tensorboard.read(file)
+    assert recording.curves["a"].index.tolist() == [0, 2]
+    assert "hold no event record" in recording.damage[0]
+
+
 def test_a_replaced_file_is_read_from_its_start(file):
     write(file, [version(), *(scalar("a", s, 1) for s in range(9))])
     resume = tensorboard.read(file).resume

@@ -21,8 +21,10 @@ from firstbreak.readers._crc32c import crc32c, masked
 _CHUNK = 1 << 21  # records are worked on in pieces that stay near the cache and keep memory flat
 _HEADER = 12
 _FRAME = 16
-_CANDIDATE_LIMIT = 1 << 16
-PADDING = 64  #: zero bytes behind the records of a batch, so that fixed-width views may look past the last one
+_FIRST_BYTE = 0x09  # of an event: its wall time; records that begin otherwise are found too, one by one
+_CANDIDATE_LIMIT = 1 << 16  # bytes
+_LARGEST = 1 << 30  # bytes; no logger writes such a record, and it might not fit the memory
+_PADDING = 64  # zero bytes behind the records of a batch, so that fixed-width views may look past the last one
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,6 @@ class Records:
 
     file: BinaryIO
     offset: int = 0
-    first_byte: int = 0x09  #: what payloads begin with as a rule; others are found too, one by one
     bad_payloads: list[int] = field(default_factory=list)  #: offsets of records whose payload fails its checksum
     gaps: list[tuple[int, int]] = field(default_factory=list)  #: stretches [from, to) in which no record begins
     unfinished: int = 0  #: bytes behind the last record: an incomplete one, or no record at all
@@ -55,20 +56,24 @@ class Records:
         rest, wanted = b"", 0
         while fresh := self.file.read(max(_CHUNK, wanted - len(rest))):
             used = len(rest) + len(fresh)
-            data = b"".join((rest, fresh, bytes(PADDING)))
+            data = b"".join((rest, fresh, bytes(_PADDING)))
             headers, lengths, consumed, wanted = self._frame(data, used)
             yield self._checked(data, headers + _HEADER, headers + _HEADER + lengths)
             rest = data[consumed:used]
             self.offset += consumed
             if self.offset + wanted > size:
                 break
+            if wanted > _LARGEST:
+                self.gaps.append((self.offset, self.offset + wanted))
+                self.offset = self.file.seek(self.offset + wanted)
+                rest, wanted = b"", 0
         if self.lost_from is not None:
             self.offset = self.lost_from
         self.unfinished = size - self.offset
 
     def _frame(self, data: bytes, used: int) -> tuple[np.ndarray, np.ndarray, int, int]:
         """Headers and lengths of the whole records, the bytes consumed, and the bytes that the next record needs."""
-        headers, lengths = _candidates(data, used, self.first_byte)
+        headers, lengths = _candidates(data, used)
         nexts = headers + lengths + _FRAME
         breaks = np.append(np.flatnonzero(nexts[:-1] != headers[1:]), len(headers) - 1)
         stretches: list[tuple[np.ndarray, np.ndarray]] = []
@@ -120,12 +125,12 @@ def every(data: bytes, dtype: str) -> np.ndarray:
     return np.ndarray((len(data) - width + 1,), dtype, data, strides=(1,))
 
 
-def _candidates(data: bytes, used: int, first_byte: int) -> tuple[np.ndarray, np.ndarray]:
-    """Offsets of valid headers of whole records with payloads that begin with `first_byte`, and the payload lengths.
+def _candidates(data: bytes, used: int) -> tuple[np.ndarray, np.ndarray]:
+    """Offsets of valid headers of whole records with payloads that begin with _FIRST_BYTE, and the payload lengths.
 
     Only lengths below 64 KiB: metrics are short, and six zero bytes in a row rule out nearly everything else.
     """
-    headers = np.flatnonzero(np.frombuffer(data, np.uint8)[_HEADER:used] == first_byte)
+    headers = np.flatnonzero(np.frombuffer(data, np.uint8)[_HEADER:used] == _FIRST_BYTE)
     lengths = every(data, "<u8")[headers]
     short = lengths < _CANDIDATE_LIMIT
     headers, lengths = headers[short], lengths[short].astype(np.int64)
