@@ -46,6 +46,7 @@ SHORTER: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             f"language/{name}": {"total_train_steps": 70, "batch_size": 24}
             for name in ("grpo-sort", "grpo-reverse", "grpo-add", "grpo-tag", "ppo-sort", "async-sort")
         },
+        "preference/grpo-sort": {"total_train_steps": 70, "batch_size": 24},
         "trl/grpo-sort": {"steps": 70},
     }
 )

@@ -1,0 +1,275 @@
+"""The benchmark counts what it says it counts, asks diagnosers fairly, and draws what was planted."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+from firstbreak.cli import app
+from firstbreak.engine.diagnose import diagnose
+from firstbreak.engine.read import read
+from firstbreak.lab import bench, corpus
+from firstbreak.lab.bench import Row, calibration, headline, kind_of, score
+from firstbreak.lab.diagnosers import (
+    EVERYTHING,
+    HEALTHY,
+    Answer,
+    Diagnoser,
+    available,
+    chosen,
+    diagnosers,
+    read_diagnosis,
+)
+from firstbreak.lab.figure import figure, gather, panels
+from firstbreak.model import Run
+from firstbreak.reports import json as json_report
+from tests.lab.runs import BASE, STEPS, label, small, write
+
+SETTING = ("groups-mixed", BASE, 1.0)
+
+
+def row(kind: str, found: bool = True, *, cause: str = "groups-mixed", onset: float = 12.0, **said: Any) -> Row:
+    """An answer about a run with mixed groups from step 12 of 60, or about a healthy one."""
+    truth = label() if kind == "healthy" else label("groups-mixed")
+    answer = {"critical": False, "stop": False, "link": "advantage", "causes": (cause,), "onset": onset} | said
+    return Row(label=truth, kind=kind, answer=Answer(found=found, **answer), seconds=0.1)
+
+
+def test_what_is_not_found_is_a_wrong_link_and_a_wrong_cause() -> None:
+    figures = headline([row("faulty"), row("faulty", found=False)], EVERYTHING)
+    assert figures["detection"] == figures["link_top1"] == figures["cause_top1"] == 0.5
+
+
+def test_top_one_and_top_three() -> None:
+    rows = [row("faulty", causes=("a", "b", "groups-mixed")), row("faulty", causes=("a", "b", "c", "groups-mixed"))]
+    figures = headline(rows, EVERYTHING)
+    assert (figures["cause_top1"], figures["cause_top3"]) == (0.0, 0.5)
+
+
+def test_onset_error_is_a_share_of_the_run() -> None:
+    rows = [row("faulty", onset=18.0, interval=(10.0, 20.0)), row("faulty", onset=18.0, interval=(15.0, 20.0))]
+    figures = headline(rows, EVERYTHING)
+    assert figures["onset_error_median"] == pytest.approx(6 / STEPS)
+    assert figures["interval_coverage"] == 0.5
+
+
+def test_healthy_runs_that_are_accused_are_counted_apart_from_those_that_departed() -> None:
+    rows = [row("healthy", found=False), row("healthy", critical=True, stop=True), row("departed", stop=True)]
+    figures = score([*rows, row("faulty")], EVERYTHING)
+    assert figures["healthy_found"] == figures["healthy_stop"] == figures["healthy_critical"] == 0.5
+    assert figures["departed_stop"] == 1.0
+    assert (figures["n_faulty"], figures["n_healthy"], figures["n_departed"]) == (1, 2, 1)
+
+
+def test_unjudged_runs_change_no_share() -> None:
+    rows = [row("faulty"), row("healthy", found=False)]
+    alone, crowded = (score([*rows, *more], EVERYTHING) for more in ([], [row("unjudged", found=False)] * 3))
+    assert crowded.pop("n_unjudged") == 3
+    assert alone.pop("n_unjudged") == 0
+    assert crowded == alone
+
+
+def test_an_answer_that_is_not_given_is_null_and_not_zero() -> None:
+    figures = score([row("faulty"), row("healthy")], frozenset())
+    given = {"detection", "healthy_found", "healthy_critical"}
+    nulls = {"link_top1", "cause_top1", "cause_top3", "healthy_stop", "onset_error_median", "interval_coverage", "ece"}
+    assert all(figures[name] is None for name in nulls)
+    assert all(figures[name] is not None for name in given)
+
+
+def test_the_weakest_severity_is_the_mildest_that_is_mostly_found() -> None:
+    def at(severity: float, found: bool) -> Row:
+        truth = label("groups-mixed", severity=severity)
+        return Row(label=truth, kind="faulty", answer=Answer(found=found, critical=False), seconds=0.1)
+
+    rows = [at(0.3, False), at(0.3, False), at(0.3, True), at(0.7, True), at(0.7, False), at(1.0, True)]
+    assert score(rows, EVERYTHING)["faults"]["groups-mixed"]["weakest_found"] == {BASE: 0.7}
+    assert score(rows[:2], EVERYTHING)["faults"]["groups-mixed"]["weakest_found"] == {BASE: None}
+
+
+def test_links_are_confused_with_what_was_named() -> None:
+    rows = [row("faulty"), row("faulty", link="reward"), row("faulty", found=False)]
+    assert score(rows, EVERYTHING)["confusion"] == {"advantage": {"advantage": 1, "reward": 1, "nothing": 1}}
+
+
+def test_calibration_of_known_answers() -> None:
+    error, table = calibration([(0.9, True)] * 9 + [(0.9, False)] + [(0.3, False)] * 10)
+    assert error == pytest.approx(0.15)  # half of the answers are off by 0.3
+    assert [(b["n"], b["right"]) for b in table] == [(10, 0.0), (10, 0.9)]
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=1))
+def test_the_calibration_error_is_a_share(beliefs: list[tuple[float, bool]]) -> None:
+    error, table = calibration(beliefs)
+    assert error is not None
+    assert 0 <= error <= 1
+    assert sum(b["n"] for b in table) == len(beliefs)
+
+
+def test_belief_in_health_is_right_about_a_healthy_run() -> None:
+    certain = {"belief": (HEALTHY, 1.0)}
+    assert score([row("healthy", **certain)], EVERYTHING)["ece"] == 0.0
+    assert score([row("faulty", **certain)], EVERYTHING)["ece"] == 1.0
+
+
+def test_admission_decides_what_a_run_counts_as(tmp_path: Path) -> None:
+    every = list(corpus.labels(small(tmp_path)).values())
+    harmless = [label("groups-mixed", seed, 0.70 + seed / 100, severity=0.3) for seed in range(6)]
+    rare = label("groups-mixed", 0, 0.1, severity=0.7)
+    kind = kind_of([*every, *harmless, rare])
+    assert [kind(x) for x in (label(), label("groups-mixed"), harmless[0], rare)] == [
+        "healthy",
+        "faulty",
+        "departed",
+        "unjudged",
+    ]
+
+
+def gradient(run: Run) -> Answer:
+    """A diagnoser that knows one thing: a gradient norm above 100 means mixed groups."""
+    high = run.series["grad.norm"].values > 100
+    first = float(run.series["grad.norm"].steps[high.argmax()]) if high.any() else None
+    named = {"link": "advantage", "causes": ("groups-mixed",), "onset": first} if high.any() else {}
+    return Answer(found=bool(high.any()), critical=False, stop=bool(high.any()), **named)  # type: ignore[arg-type]
+
+
+def crash(run: Run) -> Answer:
+    raise ZeroDivisionError("oh")
+
+
+def test_a_diagnoser_is_asked_about_every_run_of_the_test_split_as_a_user_would_read_it(tmp_path: Path) -> None:
+    both = [Diagnoser("gradient", EVERYTHING, gradient), Diagnoser("crash", EVERYTHING, crash)]
+    answers = list(bench.ask(small(tmp_path), both, live=True))
+    assert {said["gradient"].label.seed for said in answers} == {1, 3, 5}
+    figures = score([said["gradient"] for said in answers], EVERYTHING)
+    assert figures["detection"] == figures["link_top1"] == figures["cause_top1"] == 1.0
+    assert figures["healthy_stop"] == figures["onset_error_median"] == 0.0
+    assert figures["live"]["delay_median"] == pytest.approx(0.0, abs=1 / bench.REPLAYS)
+    assert figures["live"]["healthy_ever_stopped"] == 0.0
+    failed = score([said["crash"] for said in answers], EVERYTHING)
+    assert failed["failed"] == len(answers)
+    assert failed["detection"] == 0.0
+
+
+def test_a_prefix_ends_where_it_says(tmp_path: Path) -> None:
+    write(tmp_path, label("groups-mixed"), grad_norm=500.0)
+    ((_, run),) = corpus.runs(tmp_path)
+    assert gradient(bench.until(run, 11)).found is False
+    assert gradient(bench.until(run, 12)).found is True
+    assert run.last_step == STEPS
+
+
+def test_a_command_is_scored_like_a_callable(tmp_path: Path) -> None:
+    program = tmp_path / "mine.py"
+    program.write_text(
+        "import json, sys, pathlib\n"
+        "bad = '500.0' in (pathlib.Path(sys.argv[1]) / 'metrics.jsonl').read_text()\n"
+        "first = {'link': 'advantage', 'step': 12, 'interval': [10, 14]} if bad else None\n"
+        "print(json.dumps({'first_break': first, 'verdict': {'action': 'stop' if bad else 'continue'},\n"
+        "                  'causes': [{'id': 'groups-mixed', 'probability': 0.9}], 'findings': []}))\n"
+        "sys.exit(bad)\n"
+    )
+    (mine,) = chosen([f"{sys.executable} {program}"])
+    rows = [said[mine.name] for said in bench.ask(small(tmp_path / "corpus"), [mine])]
+    figures = score(rows, mine.gives)
+    assert (figures["detection"], figures["cause_top1"], figures["interval_coverage"]) == (1.0, 1.0, 1.0)
+    assert (figures["healthy_stop"], figures["failed"]) == (0.0, 0)
+
+
+@pytest.mark.parametrize("which", ["sb3_ppo_healthy", "sb3_ppo_learning_rate", "trl_grpo_healthy"])
+def test_our_own_answer_is_that_of_the_printed_diagnosis(which: str) -> None:
+    run = read(Path(__file__).parent.parent / "data" / which)
+    assert diagnosers()["firstbreak"].answer(run) == read_diagnosis(json_report.payload(diagnose(run)))
+
+
+@pytest.mark.parametrize("name", ["rldoctor", "rlwatch", "thresholds"])
+def test_a_peer_finds_an_exploding_gradient(name: str, tmp_path: Path) -> None:
+    peer = diagnosers()[name]
+    if peer not in available():
+        pytest.skip(f"{peer.requires} is not installed")
+    write(tmp_path, label("groups-mixed"), grad_norm=float("nan"), loss=float("nan"))
+    ((_, run),) = corpus.runs(tmp_path)
+    answer = peer.answer(run)
+    assert answer.found
+    assert answer.critical
+
+
+# Figures and the command line ---------------------------------------------------------------------------------------------
+
+
+def test_a_figure_shows_both_groups_and_the_curve_that_the_fault_moves(tmp_path: Path) -> None:
+    folder = small(tmp_path)
+    assert panels(gather(folder, SETTING))[:2] == ["score", "grad.norm"]
+    drawn = ElementTree.fromstring(figure(folder, SETTING))
+    words = [element.text for element in drawn.iter() if element.tag.endswith("text")]
+    assert "grad.norm (log scale)" in words or "grad.norm" in words
+    assert "fault at 12" in words
+    traces = [element.get("stroke") for element in drawn.iter() if element.tag.endswith("path")]
+    assert traces.count("#4477aa") == traces.count("#cc3311") == 12
+
+
+def invoke(*arguments: str) -> Any:
+    return CliRunner().invoke(app, ["lab", *arguments])
+
+
+def test_list_names_every_plant() -> None:
+    from firstbreak.lab import catalogue
+
+    printed = invoke("list").output
+    assert all(plant in printed for plant in catalogue())
+
+
+def test_the_gate_says_what_it_admits(tmp_path: Path) -> None:
+    folder = small(tmp_path)
+    assert "admitted  groups-mixed" in invoke("gate", "--corpus", str(folder)).output
+    (verdict,) = json.loads(invoke("gate", "--corpus", str(folder), "--json").output)
+    assert verdict["admitted"] is True
+    assert verdict["harm"] == pytest.approx(0.3)
+
+
+def test_bench_prints_a_table_and_writes_the_figures(tmp_path: Path) -> None:
+    folder, figures, answers = small(tmp_path / "corpus"), tmp_path / "figures.json", tmp_path / "answers.jsonl"
+    options = ["--diagnoser", "thresholds", "-o", str(figures), "--answers", str(answers)]
+    done = invoke("bench", "--corpus", str(folder), *options)
+    assert done.exit_code == 0, done.output
+    assert "faulty: found" in done.output
+    assert json.loads(figures.read_text())["thresholds"]["detection"] == 1.0
+    assert len(answers.read_text().splitlines()) == 6
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["run", "no-such-fault", "-o", "x"], "no-such-fault"),
+        (["run", "groups-mixed", "--base", "nowhere", "-o", "x"], "language/grpo-sort"),
+        (["figure", "no-such-fault", "-o", "x"], "firstbreak lab list"),
+        (["bench", "--corpus", "nowhere"], "firstbreak lab build"),
+        (["gate", "--corpus", "nowhere"], "firstbreak lab build"),
+        (["build", "--plant", "no-such-fault"], "firstbreak lab list"),
+    ],
+)
+def test_a_wrong_call_is_one_line_with_a_remedy(
+    arguments: list[str], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = invoke(*arguments)
+    assert done.exit_code == 2
+    assert words in done.output
+    assert len(done.output.strip().splitlines()) == 1
+
+
+def test_a_missing_package_is_one_line_that_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.startswith(("torch", "firstbreak.lab.language.trainer"))]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    done = invoke("run", "untouched", "--base", "language/grpo-sort", "-o", str(tmp_path))
+    assert done.exit_code == 2
+    assert "pip install 'firstbreak[trainers]'" in done.output
