@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from collections.abc import Iterator
 from dataclasses import astuple
 from pathlib import Path
@@ -192,6 +194,23 @@ def test_every_shorter_run_is_an_option_of_its_base() -> None:
 def test_numbers_are_kept_to_five_digits_and_steps_whole() -> None:
     row = b"time/total_timesteps,rollout/ep_rew_mean,train/loss\n1049600,123.456789012,-1.23456789e-05\n"
     assert corpus._rounded(row).splitlines()[1] == b"1049600,123.46,-1.2346e-05"
+
+
+def pretend_or_die(job: Job) -> bytes:
+    """Training that raises for seed 13, and whose process is killed for seed 99."""
+    if job.seed == 99:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return pretend(job)
+
+
+def test_a_run_whose_process_is_killed_takes_no_other_with_it() -> None:
+    results = {
+        job.seed: (archive, error) for job, archive, error in corpus._on_cores(jobs(0, 99, 13, 1), 2, pretend_or_die)
+    }
+    assert results[0] == (pretend(jobs(0)[0]), "")
+    assert results[1] == (pretend(jobs(1)[0]), "")
+    assert results[13] == (None, "RuntimeError: unlucky")
+    assert results[99] == (None, "its process was killed")
 
 
 @pytest.mark.trainer

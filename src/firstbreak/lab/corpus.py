@@ -17,11 +17,14 @@ import platform
 import re
 import tarfile
 import tempfile
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
+from multiprocessing import connection
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -270,18 +273,46 @@ def _write(path: Path, archive: bytes) -> None:
 Result = tuple[Job, bytes | None, str]  #: the archive, or why there is none
 
 
-def _on_cores(jobs: list[Job], processes: int) -> Iterator[Result]:
-    """Each run in a fresh process, forked from one that has already imported torch and runs no thread."""
-    if not jobs:
-        return
+def _on_cores(jobs: list[Job], processes: int, work: Callable[[Job], bytes] = make) -> Iterator[Result]:
+    """Each run in a fresh process, forked from one that has already imported torch and runs no thread.
+
+    No pool: it would give up on everything when one of its processes is killed, and here a run may run out of memory.
+    """
     os.environ["OMP_NUM_THREADS"] = "1"
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["firstbreak.lab.language.trainer", "stable_baselines3"])
-    with ProcessPoolExecutor(processes, mp_context=context, max_tasks_per_child=1) as pool:
-        futures: dict[Future[bytes], Job] = {pool.submit(make, job): job for job in jobs}
-        for future in as_completed(futures):
-            error = future.exception()
-            yield futures[future], None if error else future.result(), _line(error)
+    waiting, running = deque(jobs), dict[Connection, tuple[Job, BaseProcess]]()
+    try:
+        while waiting or running:
+            while waiting and len(running) < processes:
+                mine, theirs = context.Pipe(duplex=False)
+                process: BaseProcess = context.Process(target=_send, args=(theirs, work, waiting[0]))
+                process.start()
+                theirs.close()
+                running[mine] = waiting.popleft(), process
+            for ready in connection.wait(list(running)):
+                assert isinstance(ready, Connection)
+                job, finished = running.pop(ready)
+                yield job, *_received(ready)
+                finished.join()
+    finally:
+        for _, unfinished in running.values():
+            unfinished.terminate()
+
+
+def _send(pipe: Connection, work: Callable[[Job], bytes], job: Job) -> None:
+    try:
+        pipe.send((work(job), ""))
+    except Exception as error:  # one run that fails must not end the others
+        pipe.send((None, _line(error)))
+
+
+def _received(pipe: Connection) -> tuple[bytes | None, str]:
+    try:
+        archive, error = pipe.recv()
+        return archive, error
+    except EOFError:
+        return None, "its process was killed"
 
 
 def _on_ray(jobs: list[Job], address: str) -> Iterator[Result]:
