@@ -40,9 +40,10 @@ def test_many_strings_of_any_length_at_once(strings):
     assert of(*strings) == [bit_by_bit(s) for s in strings]
 
 
-def test_strings_longer_than_a_block():
+def test_strings_of_several_blocks():
     rng = np.random.default_rng(0)
-    strings = [rng.bytes(n) for n in (4095, 4096, 4097, 8192, 20_001)]
+    sizes = (3, 255, 256, 257, 511, 512, 4097, 65_535, 65_536, 65_537, 200_001)
+    strings = [rng.bytes(n) for n in sizes]
     assert of(*strings) == [bit_by_bit(s) for s in strings]
 
 

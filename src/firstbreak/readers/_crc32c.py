@@ -1,7 +1,8 @@
-"""CRC-32C (Castagnoli) of many short byte strings at once.
+"""CRC-32C (Castagnoli) of many byte strings at once.
 
 The register takes in eight bytes per step by four lookups of 16 bits ("slicing"), for all strings of as many words
-together, so that the cost per string is a few array elements rather than a Python loop.
+together, so that the cost per short string is a few array elements rather than a Python loop. Longer strings are cut
+into blocks, whose registers are found in the same way and then joined.
 """
 
 from __future__ import annotations
@@ -10,10 +11,10 @@ from functools import cache
 
 import numpy as np
 
-_POLYNOMIAL = 0x82F63B78  # reflected
+_POLYNOMIAL = np.uint32(0x82F63B78)  # reflected
 _ONES = np.uint64(0xFFFF_FFFF)
 _MASK_DELTA = np.uint32(0xA282EAD8)
-_LONG = 4096  # bytes; longer strings are cut into blocks of as many, which are then joined
+_BLOCKS = (16, 8)  # binary logarithms of the sizes of blocks in bytes, the largest first
 _TOGETHER = 1 << 14  # strings that are worked on at once: as many as stay in the cache
 
 
@@ -28,27 +29,43 @@ def crc32c(buffer: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> np.ndarr
     `buffer` is contiguous uint8; `starts` and `ends` are int64 (n,). Strings are read in whole 8-byte words that end
     where the string does, so a string that is no multiple of 8 long needs up to 7 bytes of buffer before it.
     """
-    registers = np.empty(len(starts), np.uint32)
-    long = ends - starts > _LONG
-    short = np.flatnonzero(~long)
-    registers[short] = _registers(buffer, starts[short], ends[short])
-    for i in np.flatnonzero(long):
-        registers[i] = _long_register(buffer, int(starts[i]), int(ends[i]))
-    return ~registers
+    return ~_registers(buffer, starts, ends, _BLOCKS)
 
 
-def _registers(buffer: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
+def _registers(buffer: np.ndarray, starts: np.ndarray, ends: np.ndarray, blocks: tuple[int, ...]) -> np.ndarray:
     """uint32 (n,): the CRC register after each string, before the final inversion."""
+    if not blocks:
+        return _registers_of_short(buffer, starts, ends)
+    size, smaller = 1 << blocks[0], blocks[1:]
+    counts = (ends - starts) // size
+    registers = _registers(buffer, starts, ends - counts * size, smaller)  # what does not fill a block comes first
+    long = np.flatnonzero(counts)
+    if len(long):
+        behind = np.cumsum(counts[long])  # blocks up to the end of each string, over all strings
+        numbers = np.arange(behind[-1]) - np.repeat(behind, counts[long])
+        block_starts = np.repeat(ends[long], counts[long]) + numbers * size
+        joint = _joint(blocks[0])
+        # The register is linear but for its initial ones, which are taken off the block and left to the string.
+        added = _registers(buffer, block_starts, block_starts + size, smaller) ^ _apply(joint, np.array([_ONES]))
+        first = behind - counts[long]
+        for number in range(int(counts.max())):
+            going_on = np.flatnonzero(counts[long] > number)
+            strings = long[going_on]
+            registers[strings] = _apply(joint, registers[strings]) ^ added[first[going_on] + number]
+    return registers
+
+
+def _registers_of_short(buffer: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
     registers = np.full(len(starts), _ONES, np.uint32)
     words = (ends - starts + 7) // 8
     for count in np.flatnonzero(np.bincount(words[words > 0])):
         of_count = np.flatnonzero(words == count)
-        for first in range(0, len(of_count), _TOGETHER):
-            rows = of_count[first : first + _TOGETHER]
-            # The bytes up to the end of each string, from up to seven bytes before its start.
-            windows = np.ndarray((len(buffer) - 8 * count + 1, 8 * count), np.uint8, buffer, strides=(1, 1))
+        # The bytes up to the end of each string, from up to seven bytes before its start.
+        windows = np.ndarray((len(buffer) - 8 * count + 1, 8 * count), np.uint8, buffer, strides=(1, 1))
+        for at in range(0, len(of_count), _TOGETHER):
+            rows = of_count[at : at + _TOGETHER]
             block = windows[ends[rows] - 8 * count].view("<u8")
-            registers[rows] = _register_of_words(block, 8 * count - (ends - starts)[rows])
+            registers[rows] = _register_of_words(block, 8 * count - (ends[rows] - starts[rows]))
     return registers
 
 
@@ -77,46 +94,34 @@ def _taken_in(word: np.ndarray) -> np.ndarray:
     return register
 
 
-def _long_register(buffer: np.ndarray, start: int, end: int) -> int:
-    """The register after one long string: its blocks are taken in together, then joined one after the other."""
-    head = (end - start) % _LONG
-    register = int(_registers(buffer, np.array([start]), np.array([start + head]))[0])
-    blocks = np.arange(start + head, end, _LONG)
-    joints, from_ones = _joints()
-    for block in _registers(buffer, blocks, blocks + _LONG).tolist():
-        register = (
-            joints[0][register & 255]
-            ^ joints[1][register >> 8 & 255]
-            ^ joints[2][register >> 16 & 255]
-            ^ joints[3][register >> 24]
-            ^ block
-            ^ from_ones
-        )
-    return register
+def _remainders(bits: int) -> np.ndarray:
+    """uint32 (2**bits,): the register after `bits` bits, by their value."""
+    table = np.arange(1 << bits, dtype=np.uint32)
+    for _ in range(bits):
+        table = (table >> np.uint32(1)) ^ (_POLYNOMIAL * (table & np.uint32(1)))
+    return table
 
 
 @cache
 def _tables() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """uint32 (65536,) each: what 16 bits add to the register when 0, 2, 4, 6 bytes follow them in the word."""
-    table = np.arange(65536, dtype=np.uint32)
-    for _ in range(16):
-        table = (table >> np.uint32(1)) ^ (np.uint32(_POLYNOMIAL) * (table & np.uint32(1)))
-    tables = [table]
+    tables = [_remainders(16)]
     for _ in range(3):
-        tables.append(table[tables[-1] & np.uint32(0xFFFF)] ^ (tables[-1] >> np.uint32(16)))
+        tables.append(tables[0][tables[-1] & np.uint32(0xFFFF)] ^ (tables[-1] >> np.uint32(16)))
     return tables[0], tables[1], tables[2], tables[3]
 
 
 @cache
-def _joints() -> tuple[list[list[int]], int]:
-    """What a register becomes over a block of zeros, byte by byte, and what an initial register of ones becomes.
+def _joint(doublings: int) -> np.ndarray:
+    """uint32 (4, 256): what each byte of a register becomes over 2**doublings bytes of zeros."""
+    if doublings:
+        half = _joint(doublings - 1)
+        return _apply(half, half)
+    value = np.arange(256, dtype=np.uint32)
+    return np.stack([_remainders(8), *(value << np.uint32(8 * byte) for byte in range(3))])
 
-    A register acts like the first four bytes of what follows it, so both are read off blocks that hold only those.
-    """
-    probes = np.zeros((4 * 256 + 1, _LONG), np.uint8)
-    for byte in range(4):
-        probes[256 * byte : 256 * (byte + 1), byte] = np.arange(256)
-    starts = _LONG * np.arange(len(probes))
-    registers = _registers(probes.ravel(), starts, starts + _LONG)
-    from_ones = registers[-1]  # of a block of zeros
-    return (registers[:-1] ^ from_ones).reshape(4, 256).tolist(), int(from_ones)
+
+def _apply(joint: np.ndarray, register: np.ndarray) -> np.ndarray:
+    """What registers of any shape become over the zeros that the joint stands for."""
+    a, b, c, d = (joint[byte][register >> np.uint32(8 * byte) & np.uint32(255)] for byte in range(4))
+    return np.asarray(a ^ b ^ c ^ d)
