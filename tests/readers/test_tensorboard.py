@@ -393,7 +393,8 @@ def test_records_that_lie_across_pieces_of_the_file(tmp_path, monkeypatch):
     path = write(tmp_path / "tfevents", [*written[:250], summary(1, image), *written[250:]])
     whole = points(tensorboard.read(path))
     assert whole == expected(written)
-    monkeypatch.setattr(_tfrecord, "_CHUNK", 101)
+    monkeypatch.setattr(_tfrecord, "_SMALLEST_PIECE", 101)
+    monkeypatch.setattr(_tfrecord, "_LARGEST_PIECE", 101)
     assert points(tensorboard.read(path)) == whole
     path.write_bytes(path.read_bytes()[:5000] + b"?" * 3000 + path.read_bytes()[5000:])
     recording = tensorboard.read(path)
@@ -404,7 +405,8 @@ def test_records_that_lie_across_pieces_of_the_file(tmp_path, monkeypatch):
 def test_a_record_that_would_not_fit_the_memory_is_passed_over(file, monkeypatch):
     image = summary_pb2.Summary.Value(tag="frame", image=summary_pb2.Summary.Image(encoded_image_string=bytes(90_000)))
     write(file, [scalar("a", 0, 1), summary(1, image), scalar("a", 2, 3)])
-    monkeypatch.setattr(_tfrecord, "_CHUNK", 1000)
+    monkeypatch.setattr(_tfrecord, "_SMALLEST_PIECE", 1000)
+    monkeypatch.setattr(_tfrecord, "_LARGEST_PIECE", 1000)
     monkeypatch.setattr(_tfrecord, "_LARGEST", 50_000)
     recording = tensorboard.read(file)
     assert recording.curves["a"].index.tolist() == [0, 2]

@@ -18,7 +18,7 @@ import numpy as np
 
 from firstbreak.readers._crc32c import crc32c, masked
 
-_CHUNK = 1 << 21  # records are worked on in pieces that stay near the cache and keep memory flat
+_SMALLEST_PIECE, _LARGEST_PIECE = 1 << 19, 1 << 21  # bytes; near the cache, and small beside what the file holds
 _HEADER = 12
 _FRAME = 16
 _FIRST_BYTE = 0x09  # of an event: its wall time; records that begin otherwise are found too, one by one
@@ -49,12 +49,13 @@ class Records:
     lost_from: int | None = None  #: where the chain of records broke, until it is found again
 
     def batches(self) -> Iterator[Batch]:
-        """The valid records, a few MiB at a time."""
+        """The valid records, a piece of the file at a time."""
         self.file.seek(0, 2)
         size = self.file.tell()
         self.file.seek(self.offset)
+        piece = min(max(size // 16, _SMALLEST_PIECE), _LARGEST_PIECE)
         rest, wanted = b"", 0
-        while fresh := self.file.read(max(_CHUNK, wanted - len(rest))):
+        while fresh := self.file.read(max(piece, wanted - len(rest))):
             used = len(rest) + len(fresh)
             data = b"".join((rest, fresh, bytes(_PADDING)))
             headers, lengths, consumed, wanted = self._frame(data, used)

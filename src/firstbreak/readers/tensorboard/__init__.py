@@ -17,12 +17,13 @@ from firstbreak.readers._protobuf import Malformed
 from firstbreak.readers._tail import Cursor, fingerprint, open_file, still_holds
 from firstbreak.readers._tfrecord import Batch, Records
 from firstbreak.readers.tensorboard.event import Event, parse
-from firstbreak.readers.tensorboard.layouts import Heads, Layouts, Points, heads
+from firstbreak.readers.tensorboard.layouts import Heads, Layouts, Points, heads, in_file_order
 from firstbreak.readers.tensorboard.options import options_in
 
 DESCRIPTION = "TensorBoard event file (TensorBoard, TensorFlow, torch.utils.tensorboard, tensorboardX)"
 
 _NAME = re.compile(r"tfevents\.(\d+)\.(?:.*\.\d+\.(\d+)(?=\D|$))?")  # the last <pid>.<n>; a suffix may follow
+_Piece = tuple[np.ndarray, np.ndarray, np.ndarray]  # steps, values, wall times
 _RECOPY = "copy the file again from the machine that wrote it"
 
 
@@ -90,12 +91,12 @@ class _Events:
         self.malformed = 0
         self.restarts_at: float | None = None
         self._layouts = Layouts()
-        self._curves: dict[str, list[Curve]] = defaultdict(list)
+        self._pieces: dict[str, list[_Piece]] = defaultdict(list)
         self._texts: set[str] = set()
 
     def curves(self) -> dict[str, Curve]:
         """The curves in order of first appearance. Their pieces are given up on the way, to save memory."""
-        return {tag: _joined(self._curves.pop(tag)) for tag in list(self._curves)}
+        return {tag: _joined(self._pieces.pop(tag)) for tag in list(self._pieces)}
 
     def take(self, batch: Batch) -> None:
         """Adds the events of one batch."""
@@ -108,11 +109,11 @@ class _Events:
         restarts = self._take_odd(batch, np.flatnonzero(odd), found)
         for _, step in restarts:
             self._void(step)
-        merged = {tag: Points.in_file_order(pieces) for tag, pieces in found.items()}
-        for tag, points in sorted(merged.items(), key=lambda item: int(item[1].rows[0])):
+        merged = [(tag, in_file_order(pieces)) for tag, pieces in found.items()]
+        for tag, points in sorted(merged, key=lambda item: int(item[1].rows[0])):
             for row, step in restarts:
-                points = points[(points.rows > row) | (points.steps < step)]
-            self._curves[tag].append(Curve(index=points.steps, values=points.values, times=points.wall_times))
+                points = points.where((points.rows > row) | (points.steps < step))
+            self._pieces[tag].append(points[1:])
 
     def _learn(self, batch: Batch, events: Heads, number: int) -> None:
         rest, end = int(events.rest[number]), int(events.ends[number])
@@ -145,9 +146,10 @@ class _Events:
     def _void(self, step: float) -> None:
         """A writer that goes on from a checkpoint declares everything from its step on as void (purge_step)."""
         self.restarts_at = step if self.restarts_at is None else min(step, self.restarts_at)
-        for pieces in self._curves.values():
-            for i, piece in enumerate(pieces):
-                pieces[i] = _where(piece, piece.index < step)
+        for pieces in self._pieces.values():
+            for i, (steps, values, wall_times) in enumerate(pieces):
+                keep = steps < step
+                pieces[i] = (steps[keep], values[keep], wall_times[keep])
 
     def _note(self, event: Event) -> None:
         """Takes the hyperparameters out of an event's texts and hparams; of texts that repeat, out of the first."""
@@ -158,14 +160,6 @@ class _Events:
         self.config.update(event.hparams)
 
 
-def _joined(pieces: list[Curve]) -> Curve:
-    return Curve(
-        index=np.concatenate([p.index for p in pieces]),
-        values=np.concatenate([p.values for p in pieces]),
-        times=np.concatenate([p.times for p in pieces if p.times is not None]),
-    )
-
-
-def _where(curve: Curve, keep: np.ndarray) -> Curve:
-    assert curve.times is not None
-    return Curve(index=curve.index[keep], values=curve.values[keep], times=curve.times[keep])
+def _joined(pieces: list[_Piece]) -> Curve:
+    steps, values, wall_times = (np.concatenate(arrays) for arrays in zip(*pieces, strict=True))
+    return Curve(index=steps, values=values, times=wall_times)

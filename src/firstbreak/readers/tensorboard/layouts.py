@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -79,8 +80,7 @@ def _varints(words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return x.astype(np.int64), np.frexp(stop.astype(np.float64))[1].astype(np.int64) // 8
 
 
-@dataclass
-class Points:
+class Points(NamedTuple):
     """Points of one tag within a batch, arrays (n,); `rows` tells where their events stand in it."""
 
     rows: np.ndarray
@@ -88,18 +88,17 @@ class Points:
     values: np.ndarray
     wall_times: np.ndarray
 
-    def __getitem__(self, keep: np.ndarray) -> Points:
-        return Points(self.rows[keep], self.steps[keep], self.values[keep], self.wall_times[keep])
+    def where(self, keep: np.ndarray | slice) -> Points:
+        """The points at these places."""
+        return Points(*(array[keep] for array in self))
 
-    @classmethod
-    def in_file_order(cls, pieces: list[Points]) -> Points:
-        if len(pieces) == 1:
-            return pieces[0]
-        rows, steps, values, walls = (
-            np.concatenate(arrays)
-            for arrays in zip(*((p.rows, p.steps, p.values, p.wall_times) for p in pieces), strict=True)
-        )
-        return cls(rows, steps, values, walls)[np.argsort(rows, kind="stable")]
+
+def in_file_order(pieces: list[Points]) -> Points:
+    """The pieces as one."""
+    if len(pieces) == 1:
+        return pieces[0]
+    joined = Points(*map(np.concatenate, zip(*pieces, strict=True)))
+    return joined.where(np.argsort(joined.rows, kind="stable"))
 
 
 @dataclass
@@ -164,10 +163,13 @@ class Layouts:
             members, windows = shape.matching(data, alike, layouts)
             alike, layouts = alike[members], layouts[members]
             taken.append(alike.rows)
+            if not len(members):
+                continue
             cuts = [0, *(np.flatnonzero(np.diff(alike.buckets)) + 1).tolist(), len(members)]
+            parts = [slice(start, end) for start, end in pairwise(cuts)]
+            tags = [shape.tags[layout] for layout in layouts[cuts[:-1]]]
             for i, (place, dtype) in enumerate(shape.places):
-                values = numbers(windows[:, place], dtype)
-                for part in (slice(*ends) for ends in pairwise(cuts) if len(members)):
-                    tag = shape.tags[layouts[part.start]][i]
-                    found[tag].append(Points(alike.rows[part], alike.steps[part], values[part], alike.wall_times[part]))
+                points = Points(alike.rows, alike.steps, numbers(windows[:, place], dtype), alike.wall_times)
+                for tag, part in zip(tags, parts, strict=True):
+                    found[tag[i]].append(points.where(part))
         return np.concatenate(taken)
