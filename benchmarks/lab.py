@@ -38,7 +38,6 @@ def measure(corpus: Path = CORPUS, processes: int | None = None) -> dict[str, An
     tested = collect(corpus, everyone, lambda label: split(label) == "test", live=True, processes=processes)
     ours = diagnosers()[OURS]
     trained = collect(corpus, [ours], lambda label: split(label) == "train", live=False, processes=processes)[OURS]
-    everything = [*tested[OURS], *trained]
     found = list(labels(corpus).values())
     return {
         **environment("make bench", ("firstbreak", "numpy", "rldoctor", "rlwatch")),
@@ -48,8 +47,8 @@ def measure(corpus: Path = CORPUS, processes: int | None = None) -> dict[str, An
             for respect in ("seed", "severity", "task")
         },
         "train": headline(trained, ours.gives),
-        "leave_one_task_out": leave_one_out(everything, ours.gives, lambda label: label.base),
-        "leave_one_trainer_out": leave_one_out(everything, ours.gives, trainer),
+        "leave_one_task_out": leave_one_out(corpus, lambda label: label.base, processes=processes),
+        "leave_one_trainer_out": leave_one_out(corpus, trainer, processes=processes),
         "gate": {"control": control(found), "settings": [asdict(verdict) for verdict in admissions(found)]},
     }
 

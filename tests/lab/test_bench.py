@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from firstbreak.cli import app
+from firstbreak.engine import likelihood
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.engine.read import read
 from firstbreak.lab import bench, corpus
@@ -273,3 +274,43 @@ def test_a_missing_package_is_one_line_that_names_the_extra(tmp_path: Path, monk
     done = invoke("run", "untouched", "--base", "language/grpo-sort", "-o", str(tmp_path))
     assert done.exit_code == 2
     assert "pip install 'firstbreak[trainers]'" in done.output
+
+
+# Leaving a part out -------------------------------------------------------------------------------------------------------
+
+
+def test_weights_for_a_task_are_counted_without_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = small(tmp_path)
+    other = "language/grpo-tag"
+    for seed in range(6):
+        write(folder, label(seed=seed, base=other))
+    tables: dict[str, Any] = {}
+
+    def ask(folder: Path, asked: list[Any], *, wanted: Any, processes: int) -> list[Any]:
+        (part,) = {truth.base for truth in corpus.labels(folder).values() if wanted(truth)}
+        tables[part] = asked[0].answer.args[0]
+        return []
+
+    monkeypatch.setattr(bench, "ask", ask)
+    assert set(bench.leave_one_out(folder, lambda truth: truth.base)) == {BASE, other}
+    assert set(tables[BASE]) == {HEALTHY}
+    assert set(tables[other]) == {HEALTHY, "groups-mixed"}
+    assert {measured for _, _, measured in tables[other]["groups-mixed"].values()} == {3}  # seeds 0, 2 and 4
+
+
+def test_a_part_that_is_left_out_is_diagnosed_whole(tmp_path: Path) -> None:
+    (figures,) = bench.leave_one_out(small(tmp_path), lambda truth: truth.base.partition("/")[0]).values()
+    assert (figures["n_faulty"], figures["n_healthy"]) == (6, 6)
+
+
+def test_other_counts_change_the_ranking_for_as_long_as_they_hold() -> None:
+    run = read(Path(__file__).parent.parent / "data" / "sb3_ppo_learning_rate")
+
+    def belief() -> float:
+        return next(cause.probability for cause in diagnose(run).causes if cause.id == HEALTHY)
+
+    before = belief()
+    detectors = [outcome.detector for outcome in diagnose(run).outcomes]
+    with likelihood.instead({HEALTHY: dict.fromkeys(detectors, (1000, 1000, 1000))}):
+        assert belief() > before
+    assert belief() == before

@@ -23,9 +23,11 @@ from typing import Any
 
 import numpy as np
 
+from firstbreak.engine import likelihood
 from firstbreak.engine.read import read
+from firstbreak.lab import weights
 from firstbreak.lab.corpus import labels, opened, split
-from firstbreak.lab.diagnosers import HEALTHY, Answer, Diagnoser
+from firstbreak.lab.diagnosers import EVERYTHING, HEALTHY, Answer, Diagnoser, diagnosers
 from firstbreak.lab.gate import admissions
 from firstbreak.lab.plants import catalogue
 from firstbreak.lab.running import Label
@@ -68,7 +70,7 @@ class Row:
 
 def ask(
     folder: Path,
-    diagnosers: Sequence[Diagnoser],
+    asked: Sequence[Diagnoser],
     *,
     wanted: Callable[[Label], bool] = lambda label: split(label) == "test",
     live: bool = False,
@@ -79,7 +81,7 @@ def ask(
     kinds = kind_of(found.values())
     chosen = [archive for archive, label in found.items() if wanted(label)]
     with ProcessPoolExecutor(processes) as pool:
-        for rows in pool.map(partial(_examine, folder, diagnosers, live), chosen):
+        for rows in pool.map(partial(_examine, folder, asked, live), chosen):
             yield {name: replace(row, kind=kinds(row.label)) for name, row in rows.items()}
 
 
@@ -96,10 +98,10 @@ def kind_of(every: Iterable[Label]) -> Callable[[Label], str]:
     return kind
 
 
-def _examine(folder: Path, diagnosers: Sequence[Diagnoser], live: bool, archive: str) -> dict[str, Row]:
+def _examine(folder: Path, asked: Sequence[Diagnoser], live: bool, archive: str) -> dict[str, Row]:
     with opened(folder, archive) as (path, label):
         run = read(path)
-        return {d.name: _row(d, run, label, live) for d in diagnosers}
+        return {d.name: _row(d, run, label, live) for d in asked}
 
 
 def _row(diagnoser: Diagnoser, run: Run, label: Label, live: bool) -> Row:
@@ -188,14 +190,6 @@ def headline(rows: Sequence[Row], gives: frozenset[str]) -> dict[str, Any]:
         "onset_error_median": _median([_onset_error(row) for row in onsets]) if "onset" in gives else None,
         "interval_coverage": _share("interval" in gives, [_covered(row) for row in intervals]),
     }
-
-
-def leave_one_out(rows: Sequence[Row], gives: frozenset[str], key: Callable[[Label], str]) -> dict[str, Any]:
-    """The headline of each task or trainer alone.
-
-    Nothing in a diagnosis is fitted to the corpus so far, so that leaving a part out of the fit changes nothing.
-    """
-    return {name: headline(part, gives) for name, part in _grouped(rows, lambda row: key(row.label))}
 
 
 def calibration(beliefs: Sequence[tuple[float, bool]], bins: int = BINS) -> tuple[float | None, list[dict[str, Any]]]:
@@ -312,6 +306,37 @@ def _median(values: Sequence[float]) -> float | None:
 
 
 # The whole benchmark ------------------------------------------------------------------------------------------------------
+
+
+def leave_one_out(folder: Path, key: Callable[[Label], str], *, processes: int = 1) -> dict[str, Any]:
+    """The headline of firstbreak on every task or trainer (`key` of a label) that its weights have not seen.
+
+    The weights are counted anew in the training runs of all the others, and the part that was left out is diagnosed whole.
+    """
+    found = list(labels(folder).values())
+    kind = kind_of(found)
+    parts = sorted({key(label) for label in found})
+    tables = {
+        part: weights.measure(
+            folder,
+            wanted=lambda label, part=part: key(label) == part and weights.in_training(label),  # type: ignore[misc]
+            departed=lambda label: kind(label) != "faulty",
+        )[0]
+        for part in parts
+    }
+    headlines = {}
+    for part in parts:
+        others = weights.added(table for name, table in tables.items() if name != part)
+        ours = Diagnoser("", EVERYTHING, partial(_weighed_by, others))
+        rows = ask(folder, [ours], wanted=lambda label, part=part: key(label) == part, processes=processes)  # type: ignore[misc]
+        headlines[part] = headline([said[""] for said in rows], ours.gives)
+    return headlines
+
+
+def _weighed_by(counts: weights.Counts, run: Run) -> Answer:
+    table = {cause: {name: (c, s, n) for name, (c, s, n) in per.items()} for cause, per in counts.items()}
+    with likelihood.instead(table):
+        return diagnosers()["firstbreak"].answer(run)
 
 
 def report(folder: Path, answers: Mapping[str, Sequence[Row]], gives: Mapping[str, frozenset[str]]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -21,19 +21,25 @@ from firstbreak.model import Outcome, Severity, Status
 Counts = dict[str, dict[str, list[int]]]  #: cause (or "healthy") -> detector -> [critical, serious, measured]
 
 
+def in_training(label: Label) -> bool:
+    """Whether a run belongs to the training split."""
+    return corpus.split(label) == "train"
+
+
 def measure(
     folder: Path,
     *,
+    wanted: Callable[[Label], bool] = in_training,
     departed: Callable[[Label], bool] = lambda label: False,
     report: Callable[[Label], None] = lambda label: None,
 ) -> tuple[Counts, Counter[str]]:
-    """Counts over the training split of a corpus, and the number of runs per cause.
+    """Counts over the `wanted` runs of a corpus, and the number of runs per cause.
 
     Runs for which `departed` holds carry a fault that did no harm; they speak for neither side and are left out.
     """
     counts: defaultdict[str, defaultdict[str, list[int]]] = defaultdict(lambda: defaultdict(lambda: [0, 0, 0]))
     seen: Counter[str] = Counter()
-    for label, run in corpus.runs(folder, lambda label: corpus.split(label) == "train"):
+    for label, run in corpus.runs(folder, wanted):
         if label.cause is not None and departed(label):
             continue
         cause = label.cause or likelihood.HEALTHY
@@ -42,6 +48,17 @@ def measure(
         for outcome in check(run):
             _count(counts[cause][outcome.detector], outcome)
     return {cause: {d: c for d, c in sorted(per.items()) if c[2]} for cause, per in sorted(counts.items())}, seen
+
+
+def added(tables: Iterable[Counts]) -> Counts:
+    """The counts of several parts of a corpus together."""
+    total: Counts = {}
+    for table in tables:
+        for cause, per in table.items():
+            for detector, cell in per.items():
+                before = total.setdefault(cause, {}).get(detector, [0, 0, 0])
+                total[cause][detector] = [a + b for a, b in zip(before, cell, strict=True)]
+    return total
 
 
 def _count(cell: list[int], outcome: Outcome) -> None:
