@@ -126,6 +126,7 @@ def test_admission_decides_what_a_run_counts_as(tmp_path: Path) -> None:
     harmless = [label("groups-mixed", seed, 0.70 + seed / 100, severity=0.3) for seed in range(6)]
     rare = label("groups-mixed", 0, 0.1, severity=0.7)
     kind = kind_of([*every, *harmless, rare])
+    assert kind_of([*every, *harmless, rare], trusting=True)(rare) == "faulty"
     assert [kind(x) for x in (label(), label("groups-mixed"), harmless[0], rare)] == [
         "healthy",
         "faulty",

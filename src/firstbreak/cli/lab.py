@@ -135,6 +135,7 @@ def gate(folder: Path, as_json: bool) -> None:
 @click.option("--diagnoser", "names", multiple=True, help="A name, or a command that prints a diagnosis as JSON.")
 @click.option("--split", "part", type=click.Choice(("test", "train", "all")), default="test", show_default=True)
 @click.option("--live", is_flag=True, help="Replay each run from its start as well.")
+@click.option("--trusting", is_flag=True, help="Count faults that cannot be judged yet as faulty.")
 @click.option("--processes", type=int, default=1, show_default=True)
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="All figures, as JSON.")
 @click.option("--answers", type=click.Path(path_type=Path, dir_okay=False), help="Every answer, one JSON line each.")
@@ -143,6 +144,7 @@ def bench(
     names: tuple[str, ...],
     part: str,
     live: bool,
+    trusting: bool,
     processes: int,
     output: Path | None,
     answers: Path | None,
@@ -155,8 +157,9 @@ def bench(
     everyone = chosen(names) if names else available()
     wanted = [label for label in labels(_corpus(folder)).values() if part in ("all", split(label))]
     rows: dict[str, list[Any]] = {diagnoser.name: [] for diagnoser in everyone}
+    options: dict[str, Any] = {"live": live, "trusting": trusting, "processes": processes}
     with _one_line(), _bar("runs", len(wanted)) as advance:
-        for i, said in enumerate(ask(folder, everyone, wanted=wanted.__contains__, live=live, processes=processes), 1):
+        for i, said in enumerate(ask(folder, everyone, wanted=wanted.__contains__, **options), 1):
             advance(i, "")
             for name, row in said.items():
                 rows[name].append(row)

@@ -74,26 +74,31 @@ def ask(
     *,
     wanted: Callable[[Label], bool] = lambda label: split(label) == "test",
     live: bool = False,
+    trusting: bool = False,
     processes: int = 1,
 ) -> Iterator[dict[str, Row]]:
-    """What each diagnoser says, run by run; `live` also replays each run from its start in REPLAYS steps."""
+    """What each diagnoser says, run by run; `live` also replays each run from its start in REPLAYS steps.
+
+    `trusting` counts the faults that cannot be judged yet as faulty: a look at a corpus that is half built.
+    """
     found = labels(folder)
-    kinds = kind_of(found.values())
+    kinds = kind_of(found.values(), trusting=trusting)
     chosen = [archive for archive, label in found.items() if wanted(label)]
     with ProcessPoolExecutor(processes) as pool:
         for rows in pool.map(partial(_examine, folder, asked, live), chosen):
             yield {name: replace(row, kind=kinds(row.label)) for name, row in rows.items()}
 
 
-def kind_of(every: Iterable[Label]) -> Callable[[Label], str]:
+def kind_of(every: Iterable[Label], *, trusting: bool = False) -> Callable[[Label], str]:
     """Tells what each run counts as, given the labels of the whole corpus."""
+    unjudged = "faulty" if trusting else "unjudged"
     verdicts = {admission.setting: admission for admission in admissions(every)}
 
     def kind(label: Label) -> str:
         if label.link is None:
             return "healthy"
         verdict = verdicts[label.plant, label.base, label.severity]
-        return "faulty" if verdict.admitted else "departed" if verdict.judged else "unjudged"
+        return "faulty" if verdict.admitted else "departed" if verdict.judged else unjudged
 
     return kind
 
