@@ -86,6 +86,7 @@ def tables(figures: dict[str, Any]) -> dict[str, str]:
         "corpus": _corpus(figures),
         "compared": _table(["", *names], compared),
         "live": _table(["replayed live", *names], live),
+        "chance": _chance(figures[OURS]),
         "reliability": _table(
             ["said", "runs", "mean said", "right"],
             [
@@ -114,6 +115,17 @@ def _corpus(figures: dict[str, Any]) -> str:
         f"Measured by `{figures['command']}` on {figures['date']}: {figures['machine']}, Python {figures['python']}, "
         + ", ".join(f"{name} {version}" for name, version in figures["versions"].items())
         + "."
+    )
+
+
+def _chance(ours: dict[str, Any]) -> str:
+    keys = ("link_top1", "cause_top1", "cause_top3")
+    return _table(
+        ["firstbreak", *(ROWS[key] for key in keys)],
+        [
+            ["as planted", *(_percent(ours[key]) for key in keys)],
+            ["truths dealt out at random", *(_percent(ours["by_chance"][key]) for key in keys)],
+        ],
     )
 
 

@@ -96,6 +96,22 @@ def test_the_weakest_severity_is_the_mildest_that_is_mostly_found() -> None:
     assert score(rows[:2], EVERYTHING)["faults"]["groups-mixed"]["weakest_found"] == {BASE: None}
 
 
+def test_truths_that_are_dealt_out_at_random_score_as_chance_does() -> None:
+    links = ["reward", "advantage", "numerics", "systems"]
+    rows = [
+        Row(
+            label=label("groups-mixed", link=link, cause=link),
+            kind="faulty",
+            answer=Answer(found=True, critical=False, link=link, causes=(link,)),
+            seconds=0.1,
+        )
+        for link in links * 5
+    ]
+    figures = score(rows, EVERYTHING)
+    assert figures["link_top1"] == figures["cause_top1"] == 1.0
+    assert figures["by_chance"]["link_top1"] == pytest.approx(0.25, abs=0.05)
+
+
 def test_links_are_confused_with_what_was_named() -> None:
     rows = [row("faulty"), row("faulty", link="reward"), row("faulty", found=False)]
     assert score(rows, EVERYTHING)["confusion"] == {"advantage": {"advantage": 1, "reward": 1, "nothing": 1}}

@@ -170,6 +170,7 @@ def score(rows: Sequence[Row], gives: frozenset[str]) -> dict[str, Any]:
         "failed": sum(bool(row.error) for row in rows),
         "live": _live(faulty, healthy),
         "confusion": _confusion(faulty) if "link" in gives else None,
+        "by_chance": by_chance(faulty, gives),
         "faults": {plant: _of_fault(part, gives) for plant, part in _grouped(faulty, lambda row: row.label.plant)},
         "healthy": {plant: _of_healthy(part) for plant, part in _grouped(healthy, lambda row: row.label.plant)},
     }
@@ -194,6 +195,25 @@ def headline(rows: Sequence[Row], gives: frozenset[str]) -> dict[str, Any]:
         "healthy_stop": _share("stop" in gives, [row.answer.stop for row in healthy]),
         "onset_error_median": _median([_onset_error(row) for row in onsets]) if "onset" in gives else None,
         "interval_coverage": _share("interval" in gives, [_covered(row) for row in intervals]),
+    }
+
+
+def by_chance(faulty: Sequence[Row], gives: frozenset[str], draws: int = 200) -> dict[str, float | None]:
+    """What the same answers would score if the truths were dealt out at random among the faulty runs.
+
+    A score that is not well above this is an artefact of how often each answer is given.
+    """
+    rng = np.random.default_rng(0)
+    truths = [row.label for row in faulty]
+    dealt = [
+        replace(row, label=truths[i])
+        for _ in range(draws)
+        for row, i in zip(faulty, rng.permutation(len(faulty)), strict=True)
+    ]
+    return {
+        "link_top1": _share("link" in gives, [row.right_link for row in dealt]),
+        "cause_top1": _share("cause" in gives, [row.right_cause(1) for row in dealt]),
+        "cause_top3": _share("cause" in gives, [row.right_cause(3) for row in dealt]),
     }
 
 
