@@ -102,6 +102,17 @@ def test_advantages_are_gae() -> None:
     assert advantages[0].tolist() == pytest.approx([*gae_by_hand(rewards, values, 0.9, 0.8), 0.0])
 
 
+def test_credit_passes_over_what_an_environment_has_written() -> None:
+    mask = torch.tensor([[True, True, False, True, False]])  # the agent, the agent, an answer, the agent, padding
+    kl = torch.tensor([[0.1, 0.2, 9.0, 0.4, 9.0]])
+    rewards = objective.token_rewards(torch.tensor([1.0]), kl, mask)
+    assert rewards[0].tolist() == pytest.approx([0.1, 0.2, 0.0, 1.4, 0.0])
+    values = torch.tensor([[0.3, 0.1, 9.0, 0.7, 9.0]])
+    own = gae_by_hand([0.1, 0.2, 1.4], [0.3, 0.1, 0.7], 0.9, 0.8)
+    advantages = objective.gae(rewards, values, mask, 0.9, 0.8)
+    assert advantages[0].tolist() == pytest.approx([own[0], own[1], 0.0, own[2], 0.0])
+
+
 @pytest.mark.parametrize("preset", [presets.grpo, presets.ppo, presets.asynchronous])
 def test_one_minibatch_has_importance_weight_exactly_one(preset: Any) -> None:
     settings = small(preset())

@@ -21,21 +21,25 @@ def normalize_in_group(rewards: Tensor, group: int, eps: float = 1e-6) -> Tensor
 
 def token_rewards(rewards: Tensor, kl_rewards: Tensor, mask: Tensor) -> Tensor:
     """The reward of each token: minus its share of the divergence, and the outcome at the last one."""
-    last = mask.sum(1) - 1
+    last = (mask * torch.arange(mask.shape[1])).argmax(1)
     outcome = torch.zeros_like(kl_rewards)
-    outcome[torch.arange(len(rewards)), last.clamp(min=0)] = rewards
+    outcome[torch.arange(len(rewards)), last] = rewards
     return (kl_rewards + outcome) * mask
 
 
 def gae(rewards: Tensor, values: Tensor, mask: Tensor, discount: float, gae_lambda: float) -> Tensor:
-    """Generalised advantage estimates (Schulman et al., 2016); nothing follows the last token."""
+    """Generalised advantage estimates (Schulman et al., 2016); nothing follows the last token.
+
+    Tokens outside the mask are no steps of their own: what comes after an environment's answer is credited to what
+    came before it.
+    """
     advantages = torch.zeros_like(rewards)
     running, next_value = torch.zeros(len(rewards)), torch.zeros(len(rewards))
     for t in reversed(range(rewards.shape[1])):
         delta = rewards[:, t] + discount * next_value - values[:, t]
-        running = (delta + discount * gae_lambda * running) * mask[:, t]
-        next_value = values[:, t] * mask[:, t]
-        advantages[:, t] = running
+        running = torch.where(mask[:, t], delta + discount * gae_lambda * running, running)
+        next_value = torch.where(mask[:, t], values[:, t], next_value)
+        advantages[:, t] = running * mask[:, t]
     return advantages
 
 
