@@ -55,10 +55,9 @@ def read(path: Path, resume: Any = None) -> Recording:
             run.take(record)
         run.flush()
         position = Cursor(log.offset, run.rows, fingerprint(file, log.offset)) if len(header) == FILE_HEADER else None
-    curves = run.columns.curves()
     return Recording(
         format="wandb",
-        curves=with_times(curves, "_timestamp"),
+        curves=_with_times(run.columns.curves()),
         config={**run.columns.constants(), **run.config},
         order=run.start_time,
         damage=[*log.damage(), *run.damage()],
@@ -68,14 +67,15 @@ def read(path: Path, resume: Any = None) -> Recording:
     )
 
 
-def with_times(curves: dict[str, Curve], clock: str) -> dict[str, Curve]:
-    """The curves of one table with wall times, where its column `clock` has one for every row."""
-    ticks = curves.get(clock)
-    if ticks is not None:
-        for curve in curves.values():
-            at = np.searchsorted(ticks.index, curve.index)
-            if at.max() < len(ticks.index) and np.array_equal(ticks.index[at], curve.index):
-                curve.times = ticks.values[at]
+def _with_times(curves: dict[str, Curve]) -> dict[str, Curve]:
+    """The curves with wall times, where every one of their rows has a `_timestamp`."""
+    clock = curves.get("_timestamp")
+    if clock is None:
+        return curves
+    for curve in curves.values():
+        at = np.searchsorted(clock.index, curve.index)
+        if at.max() < len(clock.index) and np.array_equal(clock.index[at], curve.index):
+            curve.times = clock.values[at]
     return curves
 
 
@@ -133,15 +133,12 @@ class _Run:
     def _take_config(self, data: bytes, span: slice) -> None:
         for item in submessages(data, span, 1):
             name, value = _item(data, item)
+            if name.partition(".")[0] == "_wandb":  # its own bookkeeping
+                continue
             try:
-                option = loads(value)
+                self.config.update(flat({name: loads(value)}))
             except ValueError:
                 self._malformed += 1
-                continue
-            if not isinstance(option, dict):
-                self.config[name] = option
-            elif name != "_wandb":  # its own bookkeeping
-                self.config.update(flat({name: option}))
 
     def _take_row(self, data: bytes, span: slice) -> None:
         row = self.rows
