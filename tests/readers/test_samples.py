@@ -178,6 +178,9 @@ def test_broken_lines_and_missing_parts_cost_themselves(tmp_path):
         b'{"input": "cut',
     ]
     path.write_bytes(whole + b"".join(odd))
+    assert sample_dump.read(path).damage == [
+        "left out 4 lines that are no whole JSON object; check for a killed writer"
+    ]
     read = list(sample_dump.samples(path))
     assert len(read) == 4
     assert read[1].prompt == "��"

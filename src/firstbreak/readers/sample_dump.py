@@ -31,11 +31,12 @@ def sniff(path: Path, head: bytes) -> bool:
 
 
 def read(path: Path, resume: Any = None) -> Recording:
-    """Says that the file holds samples; `samples` streams them."""
-    recording = Recording(format="sample_dump", resume=True, replaces=resume is not None)
-    recording.has_samples = next(samples(path), None) is not None
-    if not recording.has_samples:
+    """Says that the file holds samples, and how many of its lines are cut or broken; `samples` streams them."""
+    recording = Recording(format="sample_dump", has_samples=True, resume=True, replaces=resume is not None)
+    if next(samples(path), None) is None:
         raise Unreadable(path, "holds no completion", "give a dump with one JSON object per completion")
+    if broken := sum(not (line.startswith(b"{") and line.endswith(b"}")) for line in _lines(path)):
+        recording.damage.append(f"left out {broken} lines that are no whole JSON object; check for a killed writer")
     return recording
 
 
@@ -45,17 +46,18 @@ def samples(path: Path) -> Iterator[Sample]:
 
 
 def _records(path: Path) -> Iterator[Any]:
-    with open_file(path) as file:
-        lines = Lines(file)
-        for block in lines.blocks():
-            for line in block.split(b"\n"):
-                yield from _parsed(line)
-        yield from _parsed(lines.rest())
-
-
-def _parsed(line: bytes) -> Iterator[Any]:
-    if line.strip():
+    for line in _lines(path):
         try:
             yield loads(line)
         except ValueError:
-            return
+            continue
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    """The lines that are not blank, also a last one without a newline."""
+    with open_file(path) as file:
+        lines = Lines(file)
+        for block in lines.blocks():
+            yield from filter(None, map(bytes.strip, block.split(b"\n")))
+        if last := lines.rest().strip():
+            yield last
