@@ -7,9 +7,13 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parent.parent
 IN_CI = bool(os.environ.get("CI"))
+settings.register_profile("ci", derandomize=True, deadline=None)  # a landing must not depend on luck
+if IN_CI:
+    settings.load_profile("ci")
 EXTRAS = ("torch", "trl", "stable_baselines3", "tensorboard", "tensorboardX", "wandb", "trackio", "mlflow", "swanlab", "neptune",
           "clearml", "dvclive", "sqlalchemy", "pyarrow", "ray")  # fmt: skip
 

