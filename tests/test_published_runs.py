@@ -8,8 +8,8 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-
 from benchmarks import report_card
+
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.engine.read import find_runs, read
 from firstbreak.reports import html, markdown, terminal

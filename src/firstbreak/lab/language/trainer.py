@@ -119,6 +119,8 @@ class Trainer:
         self._log_signal(batch, mask, proximal_logp - reference_logp, kl_rewards, advantages)
 
         for i, rows in enumerate(self._minibatches(len(batch.problems))):
+            if not mask[rows].any():  # a wrecked policy pads from the first token on; there is nothing to learn from
+                continue
             behave_logp = batch.behave_logp[rows] if s.use_decoupled_loss else proximal_logp[rows]
             logp, entropy = log_probs(self.policy, batch.tokens[rows], batch.prompt_length, s.temperature)
             result = self.policy_loss(

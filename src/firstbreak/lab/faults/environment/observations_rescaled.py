@@ -14,7 +14,7 @@ from firstbreak.lab import classic
 
 CAUSE = "observations-wrong"
 ONSET = 0.45
-SEVERITIES = {"classic/ppo-cartpole": (3.0, 10.0, 100.0)}  #: observations are multiplied by this
+SEVERITIES = {"classic/ppo-cartpole": (0.1, 0.03, 0.01)}  #: observations are multiplied by this
 
 
 def inject(settings: Any, severity: float, onset: int) -> None:

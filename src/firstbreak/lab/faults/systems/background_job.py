@@ -7,34 +7,51 @@ Source: the debugging guide's system section (background processes).
 
 from __future__ import annotations
 
-import threading
+import os
+import subprocess
+import sys
 from typing import Any
 
 from firstbreak.lab import language
 
 CAUSE = "memory-or-interference"
 ONSET = 0.3
-SEVERITIES = {"language/grpo-sort": (1, 2, 4), "language/grpo-add": (1, 2, 4)}  #: busy threads, for 8 of every 16 steps
+SEVERITIES = {
+    "language/grpo-sort": (1, 2, 4),
+    "language/grpo-add": (1, 2, 4),
+}  #: busy processes, for 8 of every 16 steps
+
+JOB = "import os\nparent = os.getppid()\nwhile os.getppid() == parent:\n    sum(range(100_000))"  #: ends with the run
 
 
 def inject(settings: Any, severity: float, onset: int) -> None:
-    """Let `severity` threads compete for the interpreter during half of the time."""
+    """Let `severity` processes compete for the trainer's core during half of the time."""
+    jobs: list[subprocess.Popen[bytes]] = []
 
     def operate(trainer: Any) -> None:
         quiet = trainer.workers.prepare_batch
-        busy = threading.Event()
-
-        def work() -> None:
-            while trainer.step < settings.steps:
-                sum(range(20_000)) if busy.is_set() else busy.wait(0.1)
 
         def disturbed(should_accept_fn: Any) -> Any:
-            if trainer.step == onset:
-                for _ in range(int(severity)):
-                    threading.Thread(target=work, daemon=True).start()
-            (busy.set if (trainer.step - onset) % 16 < 8 else busy.clear)()
+            phase = (trainer.step - onset) % 16
+            if phase == 0:
+                _stay_on_one_core()  # otherwise the jobs find an idle core, and disturb nobody
+                jobs.extend(subprocess.Popen([sys.executable, "-c", JOB]) for _ in range(int(severity)))
+            elif phase == 8:
+                _end(jobs)
             return quiet(should_accept_fn)
 
         trainer.workers.prepare_batch = language.from_step(trainer, onset, quiet, disturbed)
 
     settings.surgery.append(operate)
+
+
+def _stay_on_one_core() -> None:
+    if hasattr(os, "sched_setaffinity"):  # Linux; children inherit it
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+
+
+def _end(jobs: list[subprocess.Popen[bytes]]) -> None:
+    while jobs:
+        job = jobs.pop()
+        job.kill()
+        job.wait()
