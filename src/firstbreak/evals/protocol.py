@@ -1,0 +1,296 @@
+"""The protocol of an evaluation: everything that changes a score and is not the policy, in one record with one hash.
+
+A score is comparable with another only where both come from one protocol. A field that is absent is *not known*; a
+field that is null is known to be nothing (no tools, no limit). Neither is filled in from a guess.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from firstbreak.evals.canonical import canonical, digest, plain
+from firstbreak.readers import Unreadable
+
+SCHEMA = "firstbreak.protocol/1"
+
+
+@dataclass(frozen=True)
+class Field:
+    """One entry of the record. `type` is number, flag, text, list, set (order does not count) or any."""
+
+    name: str
+    type: str
+    meaning: str
+
+
+_ROWS: tuple[tuple[str, str, str], ...] = (
+    # what is asked
+    ("task", "text", "what is measured"),
+    ("task_version", "any", "version of the task's definition"),
+    ("dataset", "text", "where the problems come from"),
+    ("dataset_revision", "any", "revision, date or hash of the problems"),
+    ("split", "text", "which part of the data is scored"),
+    ("problems", "number", "how many problems are scored"),
+    # how it is asked
+    ("prompt_template", "any", "the text around a problem"),
+    ("chat_template", "any", "the template that makes turns into tokens, or its hash"),
+    ("system_prompt", "text", "the system prompt"),
+    ("fewshot", "number", "worked examples before the problem"),
+    ("fewshot_seed", "any", "what draws the worked examples"),
+    ("fewshot_as_multiturn", "flag", "worked examples are turns of a chat"),
+    # how it is answered; the names are those of the hyperparameters of a training rollout
+    ("temperature", "number", "sampling temperature, 0 for greedy"),
+    ("top_p", "number", "nucleus sampling: probability kept"),
+    ("top_k", "number", "candidates kept at a token, -1 for all"),
+    ("min_p", "number", "least probability kept, relative to the likeliest token"),
+    ("repetition_penalty", "number", "penalty on repeated tokens, 1 for none"),
+    ("frequency_penalty", "number", "penalty on frequent tokens, 0 for none"),
+    ("presence_penalty", "number", "penalty on tokens that occurred, 0 for none"),
+    ("max_new_tokens", "number", "length limit of an answer, in tokens"),
+    ("max_total_tokens", "number", "length limit of prompt and answers together, in tokens"),
+    ("stop", "set", "texts that end an answer"),
+    ("reasoning", "any", "effort or token budget of hidden reasoning"),
+    ("best_of", "number", "answers drawn of which the best is kept"),
+    ("precision", "text", "number format of weights and activations"),
+    ("engine", "any", "what generates, with its version"),
+    ("seed", "any", "seed of sampling"),
+    # tools and limits
+    ("tools", "set", "tools that may be called"),
+    ("tool_permissions", "any", "what the tools may touch: sandbox, network, approval"),
+    ("tool_timeout", "number", "limit of one tool call, in seconds"),
+    ("max_turns", "number", "turn or message limit"),
+    ("time_limit", "number", "limit of one problem, in seconds"),
+    # how it is scored
+    ("metric", "any", "the number that is reported"),
+    ("scorer", "any", "what grades an answer, with its options"),
+    ("answer_filter", "any", "how the answer is taken out of the text"),
+    ("judge", "any", "the model that grades, with its prompt"),
+    ("samples_per_problem", "number", "answers drawn for each problem"),
+    ("pass_k", "number", "k of pass@k"),
+    ("pass_estimator", "text", "estimator of pass@k: unbiased, any_of_k, all_of_k, majority, ..."),
+    ("reducer", "any", "how several answers to a problem become one score"),
+    # the world of an agent
+    ("env_id", "text", "environment"),
+    ("env_version", "any", "version of the package that holds the environment"),
+    ("env_options", "any", "options the environment is made with"),
+    ("wrappers", "list", "wrappers, from the inside out"),
+    ("n_envs", "number", "environments side by side: which episodes end first depends on it"),
+    ("episodes", "number", "episodes that are scored"),
+    ("episode_cap", "number", "longest episode, in environment steps"),
+    ("start_states", "any", "how episodes start: reset, no-ops, options"),
+    ("seeds", "set", "seeds of the episodes"),
+    ("deterministic", "flag", "the likeliest action is taken instead of a sampled one"),
+    ("sticky_actions", "number", "probability that the last action is repeated"),
+    ("frame_skip", "number", "frames of one step"),
+    ("life_loss_ends", "flag", "losing a life ends an episode"),
+    ("full_action_space", "flag", "all actions are allowed, also those without effect"),
+    ("observation_statistics", "any", "running statistics that observations are normalised with, or their hash"),
+    ("reward", "text", "which reward is summed: raw, clipped, normalised, shaped"),
+    ("discount", "number", "discount of the reported return"),
+    # who measured
+    ("harness", "text", "what ran the evaluation"),
+    ("harness_version", "any", "its version"),
+)
+
+FIELDS: Mapping[str, Field] = MappingProxyType({row[0]: Field(*row) for row in _ROWS})
+OTHER = "other."  #: what a harness records beside the vocabulary is kept under this prefix, and counts as well
+
+#: without these a score of answers, or of episodes, cannot be measured again
+NEEDED: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "answers": (
+            "task",
+            "split",
+            "problems",
+            "prompt_template",
+            "temperature",
+            "top_p",
+            "max_new_tokens",
+            "tools",
+            "metric",
+            "samples_per_problem",
+            "seed",
+        ),
+        "episodes": (
+            "env_id",
+            "env_version",
+            "episodes",
+            "episode_cap",
+            "start_states",
+            "seeds",
+            "deterministic",
+            "reward",
+        ),
+    }
+)
+NEEDED_WITH: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {"tools": ("tool_permissions", "tool_timeout", "max_turns"), "pass_k": ("pass_estimator",)}
+)
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """The record. `values`: field name -> plain value; build it with `protocol`, which checks names and types."""
+
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def hash(self) -> str:
+        """SHA-256 of the canonical record, 64 hexadecimal digits."""
+        return digest(SCHEMA, canonical(self.values))
+
+    @property
+    def kind(self) -> str:
+        """What is scored: "episodes" of an environment, or "answers" to problems."""
+        return "episodes" if "env_id" in self.values else "answers"
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The fields without which the score cannot be measured again."""
+        more = [name for cause, names in NEEDED_WITH.items() if self.values.get(cause) for name in names]
+        return tuple(name for name in (*NEEDED[self.kind], *more) if name not in self.values)
+
+    def record(self) -> dict[str, Any]:
+        """What is written into a file: `read` gives the same protocol back and checks the hash."""
+        return {"schema": SCHEMA, "hash": self.hash, "fields": dict(self.values)}
+
+
+def protocol(values: Mapping[str, Any]) -> Protocol:
+    """A protocol from field names to values, brought into one spelling.
+
+    Raises ValueError for a name outside the vocabulary (unless it begins with `other.`) and for a value of the wrong
+    type: a misspelt `temprature` would otherwise be a protocol in which nobody knows the temperature.
+    """
+    return Protocol(MappingProxyType({name: _checked(name, values[name]) for name in sorted(values)}))
+
+
+def read(path: Path) -> Protocol:
+    """A protocol from a YAML or JSON file: fields at the top, or the record that `eval lock` wrote.
+
+    Raises Unreadable where the file is no protocol, or where a locked one was edited.
+    """
+    import yaml
+
+    try:
+        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise Unreadable(path, f"cannot be read ({error})", "give a YAML or JSON file of protocol fields") from None
+    except yaml.YAMLError as error:
+        line = str(getattr(getattr(error, "problem_mark", None), "line", 0) + 1)
+        raise Unreadable(path, "is neither YAML nor JSON", "write one `field: value` a line", line) from None
+    if not isinstance(data, dict):
+        raise Unreadable(path, "holds no fields", "write one `field: value` a line, e.g. `temperature: 0.7`")
+    locked = data.get("schema") == SCHEMA
+    try:
+        result = protocol(_nested(data.get("fields") if locked else data))
+    except ValueError as error:
+        raise Unreadable(path, str(error), "`firstbreak eval fields` lists what a protocol holds") from None
+    if locked and data.get("hash") != result.hash:
+        was = str(data.get("hash"))[:12]
+        raise Unreadable(
+            path,
+            f"was changed after it was locked (hash {was}, now {result.hash[:12]})",
+            "restore it, or lock the new protocol under a new name",
+        )
+    return result
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One field in which two protocols are not known to agree."""
+
+    field: str
+    left: Any  #: None where `only` is "right", or where the value is null
+    right: Any
+    only: str | None = None  #: "left" or "right" where the other side does not record the field
+
+    @property
+    def meaning(self) -> str:
+        """What the field is, in words."""
+        return FIELDS[self.field].meaning if self.field in FIELDS else "recorded by the harness, outside the vocabulary"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two protocols side by side."""
+
+    differs: tuple[Difference, ...]  #: both sides record it, with other values
+    unknown: tuple[Difference, ...]  #: one side does not record it
+    accepted: tuple[Difference, ...]  #: either of these, and the caller vouches for it
+
+    @property
+    def alike(self) -> bool:
+        """Whether scores may be compared: nothing differs, nothing is known of one side only."""
+        return not self.differs and not self.unknown
+
+
+def compare(left: Protocol, right: Protocol, accept: Collection[str] = ()) -> Comparison:
+    """Where two protocols are not known to agree. `accept`: fields that the caller says do not matter here."""
+    found = [
+        Difference(name, left.values.get(name), right.values.get(name), _only(name, left, right))
+        for name in _in_order({*left.values, *right.values})
+        if name not in left.values or name not in right.values or left.values[name] != right.values[name]
+    ]
+    judged = [d for d in found if d.field not in accept]
+    return Comparison(
+        differs=tuple(d for d in judged if d.only is None),
+        unknown=tuple(d for d in judged if d.only is not None),
+        accepted=tuple(d for d in found if d.field in accept),
+    )
+
+
+def _only(name: str, left: Protocol, right: Protocol) -> str | None:
+    return "right" if name not in left.values else "left" if name not in right.values else None
+
+
+def _in_order(names: Collection[str]) -> list[str]:
+    """In the order of the vocabulary, then what is outside it."""
+    return [*(name for name in FIELDS if name in names), *sorted(set(names) - FIELDS.keys())]
+
+
+def _nested(data: Any) -> dict[str, Any]:
+    """`other: {a: 1}` as `other.a: 1`."""
+    if not isinstance(data, dict):
+        raise ValueError("holds no fields")
+    fields = {str(name): value for name, value in data.items() if name != "other"}
+    other = data.get("other") or {}
+    if not isinstance(other, dict):
+        raise ValueError("`other` is a mapping from names to values")
+    return fields | {f"{OTHER}{name}": value for name, value in other.items()}
+
+
+def _checked(name: str, value: Any) -> Any:
+    if name.startswith(OTHER):
+        return plain(value)
+    if name not in FIELDS:
+        near = difflib.get_close_matches(name, FIELDS, n=1)
+        raise ValueError(
+            f"`{name}` is no field of a protocol; "
+            + (f"did you mean `{near[0]}`?" if near else "put it under `other:` if it changes the score")
+        )
+    try:
+        value = plain(value)
+    except ValueError as error:
+        raise ValueError(f"`{name}`: {error}") from None
+    if value is not None and not _TYPES[FIELDS[name].type](value):
+        raise ValueError(f"`{name}` is {_A[FIELDS[name].type]}, not {value!r}")
+    if FIELDS[name].type == "set" and value is not None:
+        return sorted(value, key=canonical)
+    return value
+
+
+_TYPES: Mapping[str, Callable[[Any], bool]] = {
+    "number": lambda value: isinstance(value, (int, float)) and not isinstance(value, bool),
+    "flag": lambda value: isinstance(value, bool),
+    "text": lambda value: isinstance(value, str),
+    "list": lambda value: isinstance(value, list),
+    "set": lambda value: isinstance(value, list),
+    "any": lambda value: True,
+}
+_A = {"number": "a number", "flag": "true or false", "text": "text", "list": "a list", "set": "a list"}
