@@ -23,7 +23,11 @@ LAYERS = [
     {"inputs"},
     {"detectors", "causes"},
     {"engine"},
+    {"evals"},
+    {"preflight"},
     {"reports"},
+    {"compare"},
+    {"closeout"},
     {"demo", "lab"},
     {"cli"},
 ]
