@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import click
 
@@ -15,6 +16,7 @@ COMMANDS = {
     "diagnose": "Which link of the loop broke first, when, why, and what to do.",
     "inspect": "What was recognised: format, trainer, metrics, configuration, samples, gaps.",
     "watch": "The same for a run that is still going on: follow it, and say when the verdict changes.",
+    "check": "Before the run: its environment, reward, critic, data, evaluation and memory.",
     "explain": "A detector, cause, metric, link, hyperparameter or trainer, in words.",
     "demo": "A real broken run, diagnosed.",
     "lab": "Real runs with a planted fault, and a benchmark that scores any diagnoser on them.",
@@ -25,21 +27,30 @@ EXIT_BAD_INPUT = 2
 class Lazy(click.Group):
     """Knows its commands by name, and imports one when it is called: `--help` waits for nothing heavy."""
 
+    def __init__(self, *args: Any, package: str, summaries: Mapping[str, str], **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.package, self.summaries = package, summaries
+
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+        return list(self.summaries)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        if name not in COMMANDS:
+        if name not in self.summaries:
             return None
-        command: click.Command = importlib.import_module(f"firstbreak.cli.{name}").command
+        command: click.Command = importlib.import_module(f"{self.package}.{name}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+            formatter.write_dl(list(self.summaries.items()))
 
 
-@click.group(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=Lazy,
+    package=__name__,
+    summaries=COMMANDS,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(__version__, prog_name="firstbreak")
 def app() -> None:
     """Which link of an RL training loop broke first, when, why, and which small experiment proves it."""

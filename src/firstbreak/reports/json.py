@@ -63,14 +63,14 @@ def payload(dx: Diagnosis) -> dict[str, Any]:
         "verdict": _verdict(dx.verdict),
         "first_break": None if dx.first_break is None else _first_break(dx.first_break),
         "causes": [_cause(cause, dx.run) for cause in dx.causes],
-        "findings": [_finding(outcome) for outcome in dx.findings],
+        "findings": [finding_payload(outcome) for outcome in dx.findings],
         "links": {
             link.value: {"status": v.status.value, "why": text(v.why)} for link, v in _in_order(dx.links).items()
         },
         "best_checkpoint": None if dx.best_checkpoint is None else _best(dx.best_checkpoint),
         "cost": None if dx.cost is None else _cost(dx.cost),
         "expected": [text(line) for line in dx.expected],
-        "outcomes": [_outcome(outcome) for outcome in dx.outcomes],
+        "outcomes": [outcome_payload(outcome) for outcome in dx.outcomes],
         "suppressed": dx.suppressed,
     }
 
@@ -189,7 +189,8 @@ def _experiment(experiment: Experiment, run: Run) -> dict[str, Any]:
     }
 
 
-def _finding(outcome: Outcome) -> dict[str, Any]:
+def finding_payload(outcome: Outcome) -> dict[str, Any]:
+    """What one detector or probe found."""
     finding = outcome.finding
     assert finding is not None  # Diagnosis.findings holds no other outcome
     return {
@@ -218,7 +219,8 @@ def _evidence(evidence: Evidence) -> dict[str, Any]:
     }
 
 
-def _outcome(outcome: Outcome) -> dict[str, Any]:
+def outcome_payload(outcome: Outcome) -> dict[str, Any]:
+    """How one detector or probe ended."""
     return {
         "detector": outcome.detector,
         "link": outcome.link.value,

@@ -1,0 +1,150 @@
+"""Before the GPU hours: checks of what a run is going to be made of, each with an answer and a remedy.
+
+A check is a module (or package) `preflight/<name>.py` with one public function
+
+    def check(target, *, option=default, ...) -> Report
+
+Its keyword names are the options of `firstbreak check <name>` and the keys of that check's section in `firstbreak.toml`.
+It is made of probes, which answer like detectors (a `Finding`, `Expected`, `NotApplicable`, `NotMeasured`), or with a
+sentence that says what was seen and is right; `ask` makes an `Outcome` of the answer. What is wrong with the thing that
+is checked is a Finding: its code may raise, hang or return nonsense, and that is an answer too. Only a wrong call
+(a target that does not exist, a file that cannot be read) raises `firstbreak.readers.Unreadable`.
+
+A message says the number, what it means and the first thing to try. What a report may draw beside it is a `Table` or
+`Bars`; reports know nothing of the checks. The command of a check is `cli/check/<name>.py`, a translation of options.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from firstbreak.model import (
+    EMPTY,
+    Action,
+    Expected,
+    Finding,
+    Link,
+    NotApplicable,
+    NotMeasured,
+    Outcome,
+    Severity,
+    Status,
+)
+from firstbreak.words import number
+
+Answer = Finding | Expected | NotApplicable | NotMeasured | str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """Rows under a heading; cells are words already (see words.py), the first column names the row."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bars:
+    """Amounts side by side: a histogram of one or two groups, or the parts of a sum."""
+
+    title: str
+    columns: tuple[str, ...]  #: what each amount of a row is: the groups of a histogram, "GB"
+    rows: tuple[tuple[str, tuple[float, ...]], ...]  #: label, one amount for each column, none negative
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Report:
+    """What one check says."""
+
+    check: str  #: "env", "reward", ...
+    target: str  #: what was checked, in the user's words
+    outcomes: tuple[Outcome, ...]
+    summary: str = ""  #: one sentence that answers the question; made from the findings where it is empty
+    facts: tuple[tuple[str, str], ...] = ()  #: label and text: what was looked at, how much of it
+    exhibits: tuple[Table | Bars, ...] = ()
+    numbers: Mapping[str, Any] = field(
+        default_factory=lambda: EMPTY
+    )  #: for programs: everything measured, under stable names
+
+    @property
+    def action(self) -> Action:
+        """STOP: do not train yet; WATCH: look at the warnings first; CONTINUE: nothing stands in the way."""
+        worst = max((outcome.finding.severity.rank for outcome in self.findings if outcome.finding), default=0)
+        return (Action.CONTINUE, Action.WATCH, Action.STOP)[worst]
+
+    @property
+    def findings(self) -> tuple[Outcome, ...]:
+        """The outcomes that found something, worst first."""
+        found = [(outcome.finding.severity.rank, outcome) for outcome in self.outcomes if outcome.finding]
+        return tuple(outcome for _, outcome in sorted(found, key=lambda pair: -pair[0]))
+
+    def __rich__(self) -> Any:
+        from firstbreak.reports import preflight
+
+        return preflight.renderable(self)
+
+
+def ask(probe_id: str, link: Link, probe: Callable[[], Answer]) -> Outcome:
+    """What a probe answers, as an Outcome. A probe of ours that raises costs one line (CRASHED), never the report."""
+
+    def outcome(status: Status, **more: Any) -> Outcome:
+        return Outcome(detector=probe_id, link=link, status=status, **more)
+
+    try:
+        match probe():
+            case None:
+                return outcome(Status.OK)
+            case str(seen):
+                return outcome(Status.OK, note=seen)
+            case Finding() as finding:
+                return outcome(Status.FOUND, finding=finding)
+            case Expected(why):
+                return outcome(Status.OK, note=why, expected=True)
+            case NotApplicable(why):
+                return outcome(Status.NOT_APPLICABLE, note=why)
+            case NotMeasured(why):
+                return outcome(Status.NOT_MEASURED, note=why)
+    except Exception as error:
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{Path(frame.filename).name}:{frame.lineno}"
+        return outcome(Status.CRASHED, note=f"{type(error).__name__}: {error} ({place})")
+
+
+def critical(message: str, **facts: Any) -> Finding:
+    """A finding on which a practitioner would not start the run."""
+    return Finding(message=message, severity=Severity.CRITICAL, facts=facts)
+
+
+def warning(message: str, **facts: Any) -> Finding:
+    """A finding that a practitioner would look into before the run."""
+    return Finding(message=message, severity=Severity.WARNING, facts=facts)
+
+
+def notice(message: str, **facts: Any) -> Finding:
+    """A finding that is worth knowing, and may be meant."""
+    return Finding(message=message, severity=Severity.NOTICE, facts=facts)
+
+
+def histogram(title: str, groups: Mapping[str, Sequence[float] | np.ndarray], bins: int = 10) -> Bars:
+    """Counts of every group over common bins; values that are few and discrete get one row each."""
+    finite = {name: np.asarray(v, float)[np.isfinite(np.asarray(v, float))] for name, v in groups.items()}
+    everything = np.concatenate(list(finite.values()))
+    if not everything.size:
+        return Bars(title=title, columns=tuple(finite), rows=())
+    distinct = np.unique(everything)
+    if len(distinct) <= bins:
+        rows = [(number(d), tuple(float(np.sum(v == d)) for v in finite.values())) for d in distinct]
+    else:
+        edges = np.linspace(distinct[0], distinct[-1], bins + 1)
+        counts = np.stack([np.histogram(v, edges)[0] for v in finite.values()], axis=1)
+        labels = [f"{number(a)} to {number(b)}" for a, b in pairwise(edges)]
+        rows = [(label, tuple(map(float, row))) for label, row in zip(labels, counts, strict=True)]
+    return Bars(title=title, columns=tuple(finite), rows=tuple(rows))

@@ -1,0 +1,159 @@
+"""What a pre-flight check says, on a terminal and for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from rich.console import RenderableType
+from rich.table import Table as Grid
+from rich.text import Text
+
+from firstbreak.model import Action, LinkStatus, Outcome, Severity, Status
+from firstbreak.preflight import Bars, Report, Table
+from firstbreak.reports import json, story
+from firstbreak.reports.look import STYLE, Look, Page, to_string
+from firstbreak.reports.text import count
+from firstbreak.words import number
+
+SCHEMA = "firstbreak.preflight/1"
+VERDICT = {Action.STOP: "Do not train yet", Action.WATCH: "Look at this first", Action.CONTINUE: "Nothing in the way"}
+_QUIET = {
+    Status.OK: ("Looked at, and right", LinkStatus.OK),
+    Status.NOT_APPLICABLE: ("Does not apply", LinkStatus.NOT_APPLICABLE),
+    Status.NOT_MEASURED: ("Not measured", LinkStatus.NOT_MEASURED),
+    Status.CRASHED: ("Checks that crashed", LinkStatus.SUSPECT),
+}
+
+
+def summary(report: Report) -> str:
+    """The check's own sentence, or the number of its findings."""
+    if report.summary:
+        return report.summary
+    found, asked = len(report.findings), count(len(report.outcomes), "probe")
+    return f"{count(found, 'finding')} in {asked}" if found else f"{asked}, no finding"
+
+
+def payload(report: Report) -> dict[str, Any]:
+    """The report in plain dicts, lists, strings, numbers and None."""
+    return {
+        "schema": SCHEMA,
+        "check": report.check,
+        "target": json.text(report.target),
+        "verdict": {"action": report.action.value, "summary": json.text(summary(report))},
+        "findings": [json.finding_payload(outcome) for outcome in report.findings],
+        "outcomes": [json.outcome_payload(outcome) for outcome in report.outcomes],
+        "facts": {json.text(label): json.text(said) for label, said in report.facts},
+        "exhibits": [_plain(exhibit) for exhibit in report.exhibits],
+        "numbers": json.plain(report.numbers),
+    }
+
+
+def _plain(exhibit: Table | Bars) -> dict[str, Any]:
+    return {"title": exhibit.title, "columns": json.plain(exhibit.columns), "rows": json.plain(exhibit.rows)}
+
+
+def render(report: Report, width: int = 80, color: bool = False, encoding: str = "utf-8") -> str:
+    """The report as a string, with ANSI colours where `color` is true and NO_COLOR is not set."""
+    return to_string(renderable(report), width, color, encoding)
+
+
+def renderable(report: Report) -> Page:
+    """The report for `rich.print`."""
+    return Page(partial(_parts, report))
+
+
+def _parts(report: Report, how: Look) -> Iterator[RenderableType]:
+    yield from _head(report, how)
+    if report.findings:
+        yield from _under("What was found", how)
+        yield from _findings(report.findings, how)
+    for exhibit in report.exhibits:
+        yield from _under(exhibit.title, how)
+        yield _bars(exhibit, how) if isinstance(exhibit, Bars) else _table(exhibit, how)
+    for status, (heading, mark) in _QUIET.items():
+        quiet = [outcome for outcome in report.outcomes if outcome.status is status]
+        if quiet:
+            yield from _under(heading, how)
+            yield _lines(quiet, mark, how)
+    if report.facts:
+        yield from _under("What was looked at", how)
+        yield how.facts([story.Fact(*fact) for fact in report.facts])
+
+
+def _head(report: Report, how: Look) -> Iterator[RenderableType]:
+    action = report.action
+    yield Text.assemble(
+        Text(f" {how.symbol[action]} {VERDICT[action].upper()} ", style=f"{STYLE[action]} reverse"),
+        "  ",
+        how.text(f"{report.check} {report.target}", "bold"),
+    )
+    yield Text()
+    yield how.text(summary(report), "bold")
+
+
+def _under(heading: str, how: Look) -> Iterator[RenderableType]:
+    yield Text()
+    yield how.heading(heading)
+
+
+def _findings(outcomes: tuple[Outcome, ...], how: Look) -> Iterator[RenderableType]:
+    for i, outcome in enumerate(outcomes):
+        finding = outcome.finding
+        assert finding is not None
+        if i:
+            yield Text()
+        severity: Severity = finding.severity
+        yield Text.assemble(
+            Text(f"{how.symbol[severity]} {story.SEVERITY_WORD[severity].upper()} ", style=STYLE[severity]),
+            how.text(outcome.detector, "bold"),
+            how.text(f"  {story.link_word(outcome.link)}", "dim"),
+        )
+        yield how.indented(how.text(finding.message))
+        for shown in finding.evidence:
+            yield how.indented(how.text(shown.text, "dim"))
+
+
+def _lines(outcomes: list[Outcome], mark: LinkStatus, how: Look) -> RenderableType:
+    grid = Grid.grid(padding=(0, 1))
+    grid.add_column(no_wrap=True)
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold", style="dim")
+    for outcome in outcomes:
+        symbol = Text(how.symbol[mark], style=STYLE[mark])
+        grid.add_row(symbol, how.text(outcome.detector), how.text(outcome.note))
+    return grid
+
+
+def _table(table: Table, how: Look) -> RenderableType:
+    grid = Grid(box=None, padding=(0, 2, 0, 0), header_style="dim", show_edge=False)
+    for i, column in enumerate(table.columns):
+        grid.add_column(how.text(column), justify="right" if i else "left", overflow="fold")
+    for row in table.rows:
+        grid.add_row(*map(how.text, row))
+    return grid
+
+
+def _bars(bars: Bars, how: Look) -> RenderableType:
+    """Each column scaled to its own largest amount: two histograms compare in shape, not in number."""
+    full, _ = how.bar
+    tops = [max((amounts[i] for _, amounts in bars.rows), default=0.0) or 1.0 for i in range(len(bars.columns))]
+    labels = max((how.text(label).cell_len for label, _ in bars.rows), default=0)
+    size = max(8, (how.width - labels - 12 * len(tops)) // max(1, len(tops)))
+    grid = Grid(box=None, padding=(0, 2, 0, 0), header_style="dim", show_edge=False)
+    grid.add_column(justify="right", no_wrap=True)
+    for column in bars.columns:
+        grid.add_column(how.text(column), no_wrap=True)
+    for label, amounts in bars.rows:
+        cells = [
+            Text.assemble((full * _length(amount, top, size), "cyan"), how.text(f" {number(amount)}", "dim"))
+            for amount, top in zip(amounts, tops, strict=True)
+        ]
+        grid.add_row(how.text(label), *cells)
+    return grid
+
+
+def _length(amount: float, top: float, size: int) -> int:
+    """Columns of a bar; what is there is seen, however small."""
+    return 0 if amount <= 0 else max(1, round(size * amount / top))
