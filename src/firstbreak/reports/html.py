@@ -49,7 +49,7 @@ def render_all(diagnoses: Sequence[Diagnosis]) -> str:
         element("style", style),
     )
     brand = element("header", _icon(_MARK), element("h1", "firstbreak", element("span", " diagnosis")), class_="brand")
-    articles = (_article(dx, f"d{i}") for i, dx in enumerate(diagnoses, 1))
+    articles = (article(dx, f"d{i}") for i, dx in enumerate(diagnoses, 1))
     body = element("body", brand, element("main", *articles), class_="firstbreak page")
     return f"<!DOCTYPE html>\n{element('html', head, body, lang='en')}"
 
@@ -60,7 +60,7 @@ def fragment(dx: Diagnosis) -> str:
     uid = (
         "d" + hashlib.sha256(f"{dx.run.path}\0{dx.verdict.summary}".encode("utf-8", "backslashreplace")).hexdigest()[:8]
     )
-    return element("div", element("style", stylesheet()), _article(dx, uid), class_="firstbreak")
+    return element("div", element("style", stylesheet()), article(dx, uid), class_="firstbreak")
 
 
 @cache
@@ -75,7 +75,8 @@ def _policy(style: str) -> str:
     return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
 
 
-def _article(dx: Diagnosis, uid: str) -> Markup:
+def article(dx: Diagnosis, uid: str) -> Markup:
+    """The report itself, for a page that brings the styles; ids begin with `uid`, a finding's ends with its detector."""
     sections = [_section(dx, section, uid) for section in story.sections(dx)]
     return element("article", *sections, aria_labelledby=f"{uid}-verdict", class_=dx.verdict.action.value)
 
@@ -119,7 +120,7 @@ def _outlook(dx: Diagnosis, uid: str) -> Markup:
 
 
 def _findings(dx: Diagnosis, uid: str) -> Markup:
-    return join(*(_finding(dx, outcome, f"{uid}-{i}") for i, outcome in enumerate(dx.findings, 1)))
+    return join(*(_finding(dx, outcome, f"{uid}-{outcome.detector}") for outcome in dx.findings))
 
 
 def _finding(dx: Diagnosis, outcome: Outcome, uid: str) -> Markup:

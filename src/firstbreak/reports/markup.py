@@ -7,7 +7,7 @@ import html
 from firstbreak.reports.text import visible
 
 Attribute = str | int | float | bool | None
-_VOID = frozenset({"br", "hr", "meta", "wbr"})
+_VOID = frozenset({"br", "hr", "input", "link", "meta", "wbr"})
 
 
 class Markup(str):
