@@ -1,0 +1,35 @@
+"""`firstbreak-context.json`: what the run was made with. Its configuration counts like that of any other file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from firstbreak import context
+from firstbreak.readers import Recording, Unreadable
+from firstbreak.readers._columns import leaves
+
+DESCRIPTION = "firstbreak-context.json, written by firstbreak.context.record"
+PRIORITY = 20
+MAX_NODES = 200_000
+
+
+def sniff(path: Path, head: bytes) -> bool:
+    """The file's own name."""
+    return path.name == context.FILE
+
+
+def read(path: Path, resume: Any = None) -> Recording:
+    """The configuration with its seeds, and one note on the code."""
+    found = context.load(path)
+    if found is None:
+        raise Unreadable(path, "is gone", "record the context again")
+    code = found.code
+    changes = ", with changes that are not committed" if code.dirty else ""
+    return Recording(
+        format="context_file",
+        config=dict(found.seeds) | dict(leaves(found.config, ".", MAX_NODES)),
+        notes=[f"made by commit {code.commit[:12]}{changes}"] if code.commit else [],
+        resume=True,
+        replaces=resume is not None,
+    )
