@@ -1,0 +1,210 @@
+"""An append-only record in which each row carries the hash of the row before it: what was written stays as it was.
+
+One table of five columns and four statements, the same for SQLite (a file, the default) and PostgreSQL (a URL, for a
+team). There is no mapper between: `sqlite3` comes with Python, so a ledger needs nothing but a plain install, and
+psycopg speaks the same `connection.execute`.
+"""
+
+from __future__ import annotations
+
+import datetime
+import getpass
+import json
+import platform
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from firstbreak.evals.canonical import canonical, digest
+from firstbreak.readers import Unreadable
+
+GENESIS = "0" * 64  #: what the first row has for a predecessor
+PATIENCE = 120  #: seconds that a writer waits for its turn
+LOCK = 0x66627265616B  #: advisory lock of PostgreSQL: "fbreak"
+
+_TABLE = """CREATE TABLE IF NOT EXISTS firstbreak_ledger (
+    number INTEGER PRIMARY KEY,
+    key TEXT NOT NULL UNIQUE,
+    previous TEXT NOT NULL UNIQUE,
+    hash TEXT NOT NULL,
+    body TEXT NOT NULL
+)"""  # `previous` is unique: two rows after one row would be a fork
+_COLUMNS = "number, key, previous, hash, body"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One row. `body` is canonical JSON; `hash` covers it, the number, the key and the hash of the row before."""
+
+    number: int  #: 1 for the first
+    key: str  #: whoever appends the same key again appends nothing
+    previous: str
+    hash: str
+    body: str
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The body as a mapping: `kind`, `at`, `who` and what the kind holds."""
+        data: dict[str, Any] = json.loads(self.body)
+        return data
+
+
+@dataclass(frozen=True)
+class Broken:
+    """Where a chain does not hold."""
+
+    number: int
+    problem: str
+
+
+class Conflict(ValueError):
+    """A key that stands for another record already."""
+
+
+class Ledger:
+    """An open ledger. Use it in a `with` block; one object serves one thread of one process."""
+
+    def __init__(self, place: str | Path) -> None:
+        """`place`: a file, or `postgresql://user@host/database`. Made where it does not exist yet."""
+        self.place = str(place)
+        self._team = self.place.startswith(("postgresql://", "postgres://"))
+        self._mark = "%s" if self._team else "?"
+        self._connection: Any = _postgresql(self.place) if self._team else _sqlite(Path(place))
+        with self._turn():
+            self._connection.execute(_TABLE)
+
+    def __enter__(self) -> Ledger:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give the connection back."""
+        self._connection.close()
+
+    def append(self, kind: str, body: Mapping[str, Any], key: str | None = None) -> Entry:
+        """Write one record and return it; it is on disk when this returns. See `extend`."""
+        return self.extend([(kind, body, key)])[0]
+
+    def extend(self, records: Sequence[tuple[str, Mapping[str, Any], str | None]]) -> list[Entry]:
+        """Write (kind, body, key) records in one transaction: all of them or none.
+
+        A record whose key is there already is not written again, and the row that is there is returned: a writer that was
+        killed does not know whether its last record was kept, and simply repeats it. Raises `Conflict` where that row says
+        something else, ValueError where a body holds what cannot be recorded.
+        """
+        stamped = [(key or uuid.uuid4().hex, {"kind": kind, **_origin(), **body}) for kind, body, key in records]
+        bodies = [(key, canonical(data)) for key, data in stamped]  # before the turn: others are waiting
+        with self._turn():
+            last = self._row(f"SELECT {_COLUMNS} FROM firstbreak_ledger ORDER BY number DESC LIMIT 1")
+            written = []
+            for key, body in bodies:
+                row = self._row(f"SELECT {_COLUMNS} FROM firstbreak_ledger WHERE key = {self._mark}", key)
+                if row is None:
+                    last = row = _after(last, key, body)
+                    self._insert(row)
+                elif _said(row.body) != _said(body):
+                    raise Conflict(f"the key {key} stands for another record (row {row.number})")
+                written.append(row)
+        return written
+
+    def __iter__(self) -> Iterator[Entry]:
+        """All rows in their order."""
+        for row in self._connection.execute(f"SELECT {_COLUMNS} FROM firstbreak_ledger ORDER BY number"):
+            yield Entry(*row)
+
+    def verify(self, holds: str | None = None) -> Broken | None:
+        """The first row at which the chain does not hold, or None.
+
+        `holds` is the hash of a row that was seen before: without it nobody can tell that the end was cut off.
+        """
+        previous, number, seen = GENESIS, 0, holds is None
+        for entry in self:
+            number += 1
+            if entry.number != number:
+                return Broken(number, f"row {number} is missing, the next one is {entry.number}")
+            if entry.previous != previous:
+                return Broken(number, f"row {number} does not follow the row before it")
+            if entry.hash != _hash(entry):
+                return Broken(number, f"row {number} was changed after it was written")
+            previous = entry.hash
+            seen = seen or entry.hash == holds
+        return None if seen else Broken(number + 1, f"no row has the hash {holds}: rows after {number} were cut off")
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """The only writer until the block ends; nothing is kept of a block that fails."""
+        begin = ("BEGIN ISOLATION LEVEL READ COMMITTED", f"SELECT pg_advisory_xact_lock({LOCK})")
+        for statement in begin if self._team else ("BEGIN IMMEDIATE",):
+            self._connection.execute(statement)
+        try:
+            yield
+        except BaseException:
+            self._connection.execute("ROLLBACK")
+            raise
+        self._connection.execute("COMMIT")
+
+    def _row(self, statement: str, *values: object) -> Entry | None:
+        row = self._connection.execute(statement, values).fetchone()
+        return None if row is None else Entry(*row)
+
+    def _insert(self, entry: Entry) -> None:
+        marks = ", ".join([self._mark] * 5)
+        values = (entry.number, entry.key, entry.previous, entry.hash, entry.body)
+        self._connection.execute(f"INSERT INTO firstbreak_ledger ({_COLUMNS}) VALUES ({marks})", values)
+
+
+def _sqlite(path: Path) -> Any:
+    import sqlite3
+
+    try:
+        connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
+        connection.execute("PRAGMA journal_mode = WAL")  # readers do not hold up the writer
+        connection.execute("PRAGMA synchronous = FULL")  # a row that was returned survives a power cut
+    except sqlite3.Error as error:
+        raise Unreadable(
+            path, f"is no ledger ({error})", "give the path of a ledger, or of a file to be made"
+        ) from None
+    return connection
+
+
+def _postgresql(url: str) -> Any:
+    try:
+        import psycopg
+    except ModuleNotFoundError:
+        raise Unreadable(_public(url), "PostgreSQL needs psycopg", "pip install 'firstbreak[eval]'") from None
+    try:
+        return psycopg.connect(url, autocommit=True)
+    except psycopg.Error as error:
+        problem = str(error).strip().splitlines()[-1]
+        raise Unreadable(_public(url), f"cannot be opened ({problem})", "check host, database and password") from None
+
+
+def _public(url: str) -> str:
+    """The URL without its password: errors end up in logs."""
+    scheme, _, rest = url.partition("://")
+    return f"{scheme}://{rest.rpartition('@')[2]}"
+
+
+def _after(last: Entry | None, key: str, body: str) -> Entry:
+    number, previous = (1, GENESIS) if last is None else (last.number + 1, last.hash)
+    entry = Entry(number, key, previous, "", body)
+    return Entry(number, key, previous, _hash(entry), body)
+
+
+def _hash(entry: Entry) -> str:
+    return digest(entry.previous, canonical([entry.number, entry.key]), canonical(entry.body))
+
+
+def _origin() -> dict[str, str]:
+    now = datetime.datetime.now(datetime.UTC)
+    return {"at": now.isoformat(timespec="milliseconds"), "who": f"{getpass.getuser()}@{platform.node()}"}
+
+
+def _said(body: str) -> dict[str, Any]:
+    """What a record says apart from when it was written, and by whom."""
+    return {name: value for name, value in json.loads(body).items() if name not in ("at", "who")}
