@@ -18,7 +18,7 @@ $(VENV)/.core: pyproject.toml
 
 $(VENV)/.test: $(VENV)/.core
 	$(PIP) "$(TORCH)"
-	$(PIP) -e ".[test,trainers,loggers,cluster,dev]"
+	$(PIP) -e ".[test,trainers,loggers,cluster,eval,dev]"
 	touch $@
 
 setup: $(VENV)/.core
