@@ -15,7 +15,7 @@ settings.register_profile("ci", derandomize=True, deadline=None)  # a landing mu
 if IN_CI:
     settings.load_profile("ci")
 EXTRAS = ("torch", "trl", "stable_baselines3", "tensorboard", "tensorboardX", "wandb", "trackio", "mlflow", "swanlab", "neptune",
-          "clearml", "dvclive", "sqlalchemy", "pyarrow", "ray")  # fmt: skip
+          "clearml", "dvclive", "aim", "sqlalchemy", "pyarrow", "ray", "psycopg", "rensa")  # fmt: skip
 
 
 @pytest.fixture(scope="session")
