@@ -170,3 +170,10 @@ def test_a_wandb_address_is_read_through_its_package(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(engine.wandb_api, "read", lambda address: fake)
     assert [str(p) for p in find_runs("wandb:team/project/abc")] == ["wandb:team/project/abc"]
     assert len(read("wandb:team/project/abc").series["reward.mean"]) == 19
+
+
+def test_a_number_sign_in_the_name_of_a_folder_is_part_of_it(tmp_path: Path) -> None:
+    folder = tmp_path / "try #1"
+    folder.mkdir()
+    (folder / "progress.csv").write_text("step,loss\n1,0.5\n2,0.25\n")
+    assert read(folder).series["loss.total"].values.tolist() == [0.5, 0.25]

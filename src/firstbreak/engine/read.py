@@ -124,9 +124,8 @@ def find_runs(path: str | os.PathLike[str]) -> list[Path]:
 
 def existing(path: str | os.PathLike[str]) -> Path:
     place = Path(path)
-    file = Path(str(place).partition("#")[0])  # `runs.db#name` chooses one run of a database
     try:
-        file.stat()
+        _file(place).stat()
     except FileNotFoundError:
         raise Unreadable(
             place, "no such file or folder", "give the folder or file that the trainer writes to"
@@ -169,7 +168,7 @@ def _record(place: Path) -> tuple[list[tuple[Path, Recording]], list[str]]:
             damage.append(
                 f"{path}: the {reader.__name__.rpartition('.')[2]} reader failed: {type(error).__name__}: {error}"
             )
-    if len(damage) == 1 and not recordings and not place.is_dir():
+    if len(damage) == 1 and not recordings:
         raise Unreadable(*_parts(damage[0], place))
     return recordings, damage
 
@@ -204,9 +203,9 @@ def claimed(place: Path) -> Iterator[tuple[Path, ModuleType]]:
 
 def _claim(path: Path) -> ModuleType | None:
     """The reader of a file or folder, or None."""
-    if path.is_dir():
+    file = _file(path)
+    if file.is_dir():
         return next((r for r in readers().values() if hasattr(r, "claims") and r.claims(path)), None)
-    file = Path(str(path).partition("#")[0])
     try:
         if not file.is_file():
             return None
@@ -215,6 +214,15 @@ def _claim(path: Path) -> ModuleType | None:
     except OSError:
         return None
     return next((r for r in readers().values() if r.sniff(file, head)), None)
+
+
+def _file(path: Path) -> Path:
+    """The file or folder itself: `runs.db#name` and `.aim#name` choose one run of several."""
+    if path.exists():
+        return path
+    whole = str(path)
+    before = (Path(whole[:i]) for i, character in enumerate(whole) if character == "#")
+    return next((file for file in before if file.exists()), path)
 
 
 def _relative(path: Path, base: Path) -> str:
@@ -267,7 +275,7 @@ def _streams(
     for path, recording in recordings:
         by_format[recording.format].append((path, recording))
     for format_, pieces in by_format.items():
-        reader = readers()[format_]
+        reader = readers().get(format_)  # None: recorded in memory, not read from a file
         if len(pieces) > 1 and hasattr(reader, "merge"):
             pieces = [(pieces[0][0], reader.merge([r for _, r in pieces]))]
         pieces.sort(key=lambda piece: (piece[1].order, _natural(piece[0])))

@@ -139,7 +139,9 @@ def samples_of(records: Iterable[Any], path: Path) -> Iterator[Sample]:
             continue
         if shape is None or not shape.marks <= record.keys():
             shape = shape_of(record) or shape
-        for single in shape.unfold(record) if shape else ():
+        if shape is None:
+            continue
+        for single in shape.unfold(record):
             sample = _sample(single, shape)
             yield replace(
                 sample, step=folder_step if sample.step is None else sample.step, meta={**split, **sample.meta}
