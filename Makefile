@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # The CPU build of torch is installed first, so that nothing that depends on torch fetches another one.
 TORCH ?= torch==2.13.0
 
-.PHONY: help setup setup-test demo test lint golden report-card bench-statistics docs coverage bench bench-readers fuzz
+.PHONY: help setup setup-test demo test lint golden report-card bench-statistics docs coverage bench bench-readers bench-web site fuzz
 
 help:            ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -18,7 +18,7 @@ $(VENV)/.core: pyproject.toml
 
 $(VENV)/.test: $(VENV)/.core
 	$(PIP) "$(TORCH)"
-	$(PIP) -e ".[test,trainers,loggers,cluster,eval,dev]"
+	$(PIP) -e ".[test,trainers,loggers,cluster,eval,web,mcp,docs,dev]"
 	touch $@
 
 setup: $(VENV)/.core
@@ -59,6 +59,12 @@ bench: $(VENV)/.bench         ## firstbreak, peers and thresholds on the lab's r
 
 bench-readers: $(VENV)/.bench ## reading speed beside the fastest libraries
 	$(BIN)/python -m benchmarks.readers
+
+bench-web: $(VENV)/.test     ## first paint, live update, size and import time
+	$(BIN)/python -m benchmarks.web
+
+site: $(VENV)/.test          ## the documentation site, built strictly into site/
+	$(BIN)/zensical build --strict --clean
 
 fuzz: $(VENV)/.test          ## 1.2 million mutated files against the readers
 	$(BIN)/python -m tests.fuzz.run --executions 100000 --output benchmarks/results/fuzz.json

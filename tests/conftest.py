@@ -15,7 +15,8 @@ settings.register_profile("ci", derandomize=True, deadline=None)  # a landing mu
 if IN_CI:
     settings.load_profile("ci")
 EXTRAS = ("torch", "trl", "stable_baselines3", "tensorboard", "tensorboardX", "wandb", "trackio", "mlflow", "swanlab", "neptune",
-          "clearml", "dvclive", "aim", "sqlalchemy", "pyarrow", "ray", "psycopg", "rensa")  # fmt: skip
+          "clearml", "dvclive", "aim", "sqlalchemy", "pyarrow", "ray", "psycopg", "rensa", "starlette", "uvicorn", "mcp",
+          "playwright", "build", "zensical")  # fmt: skip
 
 
 @pytest.fixture(scope="session")

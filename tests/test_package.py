@@ -29,6 +29,7 @@ LAYERS = [
     {"compare"},
     {"closeout"},
     {"demo", "lab"},
+    {"web", "mcp"},
     {"cli"},
 ]
 #: installed by extras only: whatever needs one imports it inside the function that uses it
