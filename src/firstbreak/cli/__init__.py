@@ -17,6 +17,7 @@ COMMANDS = {
     "inspect": "What was recognised: format, trainer, metrics, configuration, samples, gaps.",
     "watch": "The same for a run that is still going on: follow it, and say when the verdict changes.",
     "check": "Before the run: its environment, reward, critic, data, evaluation and memory.",
+    "serve": "A local web page over the runs of a folder, live.",
     "explain": "A detector, cause, metric, link, hyperparameter or trainer, in words.",
     "demo": "A real broken run, diagnosed.",
     "lab": "Real runs with a planted fault, and a benchmark that scores any diagnoser on them.",

@@ -18,8 +18,8 @@ from firstbreak.words import percent
 
 _JOINT = re.compile(r"(?<=[./_])(?=\w)")
 # The mark of the page, and of each verdict, on a 24 x 24 grid.
-_MARK = "M1 13h6l1.5-3 2 7 3-15 3 17 2-8 1 2h3.5"
-_ICON = {
+MARK = "M1 13h6l1.5-3 2 7 3-15 3 17 2-8 1 2h3.5"
+ICON = {
     Action.CONTINUE: "M4 12.5l5.5 5.5L20 6.5",
     Action.WATCH: "M2 12s3.6-6.5 10-6.5S22 12 22 12s-3.6 6.5-10 6.5S2 12 2 12zM12 9.2a2.8 2.8 0 1 0 0 5.6 2.8 2.8 0 0 0 0-5.6z",
     Action.STOP: "M8 3h8l5 5v8l-5 5H8l-5-5V8zM8.5 12h7",
@@ -48,7 +48,7 @@ def render_all(diagnoses: Sequence[Diagnosis]) -> str:
         ),
         element("style", style),
     )
-    brand = element("header", _icon(_MARK), element("h1", "firstbreak", element("span", " diagnosis")), class_="brand")
+    brand = element("header", icon(MARK), element("h1", "firstbreak", element("span", " diagnosis")), class_="brand")
     articles = (article(dx, f"d{i}") for i, dx in enumerate(diagnoses, 1))
     body = element("body", brand, element("main", *articles), class_="firstbreak page")
     return f"<!DOCTYPE html>\n{element('html', head, body, lang='en')}"
@@ -93,8 +93,8 @@ def _verdict(dx: Diagnosis, uid: str) -> Markup:
     action = dx.verdict.action
     about = story.title(dx.run)
     return join(
-        element("p", _literal(dx.run.path), element("span", about) if about else None, class_="run"),
-        element("h2", _icon(_ICON[action]), story.ACTION_WORD[action], id=uid),
+        element("p", literal(dx.run.path), element("span", about) if about else None, class_="run"),
+        element("h2", icon(ICON[action]), story.ACTION_WORD[action], id=uid),
         element("p", _prose(dx.verdict.summary), class_="summary"),
     )
 
@@ -247,7 +247,7 @@ def _facts(facts: Iterable[Fact]) -> Markup:
             element(
                 "div",
                 element("dt", fact.label),
-                element("dd", _literal(fact.text) if fact.literal else _prose(fact.text)),
+                element("dd", literal(fact.text) if fact.literal else _prose(fact.text)),
             )
             for fact in facts
         ),
@@ -263,13 +263,13 @@ def _prose(text: str) -> Markup:
     return join(*(element("code", piece) if code else piece for piece, code in spans(text)))
 
 
-def _literal(text: str) -> Markup:
+def literal(text: str) -> Markup:
     """A name as it stands in the log: in its own direction, whatever script it is in, broken where it has joints."""
     first, *rest = _JOINT.split(text)
     return element("code", first, *(part for piece in rest for part in (element("wbr"), piece)), dir="auto")
 
 
-def _icon(path: str) -> Markup:
+def icon(path: str) -> Markup:
     return element("svg", element("path", d=path), viewBox="0 0 24 24", class_="icon", aria_hidden="true")
 
 

@@ -1,0 +1,254 @@
+"""Addresses -> answers. Handlers that read files are plain functions: Starlette runs them in threads."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator, Mapping
+from importlib import resources
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import anyio
+import orjson
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from firstbreak.model import Run, Sample
+from firstbreak.reports import html, json
+from firstbreak.web import pages
+from firstbreak.web.gate import Gate
+from firstbreak.web.shelf import Entry, Shelf
+from firstbreak.web.window import window
+
+MOST_METRICS = 32  #: in one request for curves
+MOST_POINTS = 4000  #: of one curve in one answer
+SAMPLES_ON_A_PAGE = 20
+MOST_SAMPLES_SEARCHED = 100_000
+MOST_LISTENERS = 32  #: open pages that are kept up to date
+TELL_EVERY = 0.1  #: seconds between two looks whether there is something to tell an open page
+LIVE_EVERY = 0.4  #: seconds between two looks at a run whose page is open
+LIST_EVERY = 2.0  #: seconds between two looks at all runs while a page is open
+_TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+
+
+def create(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> Starlette:
+    """The web page over the runs below `root`, for a server bound to `host`; `token` is needed unless that is loopback."""
+    return Site(root).app(host, token)
+
+
+class Site:
+    """The shelf and who looks at it."""
+
+    def __init__(self, root: Path) -> None:
+        self.shelf = Shelf(root)
+        self.files = _static_files()
+        self.watched: Counter[str] = Counter()  #: run -> open pages; "" is the list
+        self._surveyed = threading.Event()
+
+    def app(self, host: str, token: str | None) -> Starlette:
+        routes = [
+            Route("/", self.index),
+            Route("/run/{name:path}", self.run),
+            Route("/curves/{name:path}", self.curves),
+            Route("/samples/{name:path}", self.samples),
+            Route("/report/{name:path}", self.report),
+            Route("/diagnosis/{name:path}", self.diagnosis),
+            Route("/live/{name:path}", self.live),
+            Route("/static/{name}", self.static),
+        ]
+        return Starlette(
+            routes=routes,
+            middleware=[Middleware(Gate, host=host, token=token)],
+            exception_handlers={HTTPException: _problem},
+            lifespan=self.lifespan,
+        )
+
+    @contextlib.asynccontextmanager
+    async def lifespan(self, app: Starlette) -> AsyncIterator[None]:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._keep_shelf)
+            tasks.start_soon(self._follow_watched)
+            yield
+            tasks.cancel_scope.cancel()
+
+    async def _keep_shelf(self) -> None:
+        """Diagnose every run once, and then again what changes while somebody looks at the list."""
+        while True:
+            if self.watched[""] or not self._surveyed.is_set():
+                with contextlib.suppress(Exception):  # a folder that vanishes for a moment must not end the service
+                    await anyio.to_thread.run_sync(self.shelf.survey)
+                self._surveyed.set()
+                for entry in self.shelf.entries():
+                    await anyio.to_thread.run_sync(entry.look)
+                    self.shelf.tidy()
+            await anyio.sleep(LIST_EVERY)
+
+    async def _follow_watched(self) -> None:
+        """Read on in the runs whose pages are open."""
+        while True:
+            for name in [name for name, pages in self.watched.items() if name and pages]:
+                await anyio.to_thread.run_sync(self.shelf.entry, name)
+            await anyio.sleep(LIVE_EVERY)
+
+    # --- pages --------------------------------------------------------------------------------------------------------
+
+    def index(self, request: Request) -> Response:
+        self._surveyed.wait(timeout=5)
+        live = pages.address("live", seen=self.shelf.state())
+        return HTMLResponse(pages.shelf(self.shelf.root, self.shelf.lines(), live, self._surveyed.is_set()))
+
+    def run(self, request: Request) -> Response:
+        entry = self._entry(request)
+        dx = entry.diagnosis
+        live = pages.address("live", entry.name, grown=entry.grown, revision=entry.revision)
+        return HTMLResponse(pages.unreadable(entry.line, live) if dx is None else pages.run(entry.line, dx, live))
+
+    def samples(self, request: Request) -> Response:
+        entry = self._entry(request)
+        page, query = _whole(request, "page", 0, most=MOST_SAMPLES_SEARCHED), request.query_params.get("q", "")
+        start = page * SAMPLES_ON_A_PAGE
+        found = list(islice(_matching(_read(entry), query), start, start + SAMPLES_ON_A_PAGE + 1))
+        return HTMLResponse(
+            pages.samples(entry.line, found[:SAMPLES_ON_A_PAGE], page, len(found) > SAMPLES_ON_A_PAGE, query)
+        )
+
+    # --- data ---------------------------------------------------------------------------------------------------------
+
+    def curves(self, request: Request) -> Response:
+        """Each asked `metric` between `from` and `to`, in at most `points` points."""
+        run = _read(self._entry(request))
+        names = request.query_params.getlist("metric")
+        if len(names) > MOST_METRICS:
+            raise HTTPException(400, f"at most {MOST_METRICS} metrics in one request")
+        points = _whole(request, "points", 600, most=MOST_POINTS)
+        span = _number(request, "from", float("-inf")), _number(request, "to", float("inf"))
+        known = {**run.unknown, **run.series}
+        return _json({name: window(known[name], points, *span) for name in names if name in known})
+
+    def report(self, request: Request) -> Response:
+        dx = self._entry(request).diagnosis
+        if dx is None:
+            raise HTTPException(409, "this run cannot be read yet")
+        return _download(html.render(dx).encode("utf-8", "backslashreplace"), "text/html", "diagnosis.html")
+
+    def diagnosis(self, request: Request) -> Response:
+        dx = self._entry(request).diagnosis
+        if dx is None:
+            raise HTTPException(409, "this run cannot be read yet")
+        return _download(json.render(dx).encode(), "application/json", "diagnosis.json")
+
+    def static(self, request: Request) -> Response:
+        name = request.path_params["name"]
+        if name not in self.files:
+            raise HTTPException(404)
+        return Response(self.files[name], media_type=_TYPES[Path(name).suffix], headers={"cache-control": "no-cache"})
+
+    # --- live ---------------------------------------------------------------------------------------------------------
+
+    async def live(self, request: Request) -> Response:
+        """Server-sent events for what a page does not show yet: `grown` has new points, `diagnosed` a new diagnosis."""
+        name = request.path_params["name"]
+        if self.watched.total() >= MOST_LISTENERS:
+            raise HTTPException(503, "too many pages are open; close one")
+        if name:
+            entry = await anyio.to_thread.run_sync(self._entry, request)
+            events = self._run_events(entry, _whole(request, "grown", 0), _whole(request, "revision", 0))
+        else:
+            events = self._list_events(_whole(request, "seen", 0))
+        headers = {"cache-control": "no-store"}
+        return StreamingResponse(self._watching(name, events), media_type="text/event-stream", headers=headers)
+
+    async def _watching(self, name: str, events: AsyncIterator[str]) -> AsyncIterator[str]:
+        self.watched[name] += 1
+        try:
+            async for event in events:
+                yield event
+        finally:
+            self.watched[name] -= 1
+
+    async def _run_events(self, entry: Entry, grown: int, revision: int) -> AsyncIterator[str]:
+        yield "retry: 1000\n\n"
+        while True:
+            if entry.revision != revision:
+                grown, revision = entry.grown, entry.revision
+                yield "event: diagnosed\ndata:\n\n"
+            elif entry.grown != grown:
+                grown = entry.grown
+                yield "event: grown\ndata:\n\n"
+            await anyio.sleep(TELL_EVERY)
+
+    async def _list_events(self, seen: int) -> AsyncIterator[str]:
+        yield "retry: 1000\n\n"
+        while True:
+            if (state := self.shelf.state()) != seen:
+                seen = state
+                yield "event: diagnosed\ndata:\n\n"
+            await anyio.sleep(LIST_EVERY / 2)
+
+    def _entry(self, request: Request) -> Entry:
+        """The run that the address names: looked up among the runs that were found, never opened as a path."""
+        self._surveyed.wait(timeout=10)
+        entry = self.shelf.entry(request.path_params["name"])
+        if entry is None:
+            raise HTTPException(404, "there is no run of that name in the served folder")
+        return entry
+
+
+def _read(entry: Entry) -> Run:
+    if entry.run is None:
+        raise HTTPException(409, "this run cannot be read yet")
+    return entry.run
+
+
+def _matching(run: Run, query: str) -> Iterator[tuple[int, Sample]]:
+    """The samples whose prompt or completion holds the text, whatever its case, with their places."""
+    wanted = query.casefold()
+    for place, sample in enumerate(islice(run.samples or (), MOST_SAMPLES_SEARCHED)):
+        if wanted in sample.completion.casefold() or wanted in sample.prompt.casefold():
+            yield place, sample
+
+
+def _whole(request: Request, name: str, default: int, most: int = 2**63) -> int:
+    text = request.query_params.get(name, "")
+    if not text:
+        return default
+    if not (text.isascii() and text.isdecimal()) or int(text) > most:
+        raise HTTPException(400, f"{name} is a whole number from 0 to {most}")
+    return int(text)
+
+
+def _number(request: Request, name: str, default: float) -> float:
+    text = request.query_params.get(name, "")
+    try:
+        return float(text) if text else default
+    except ValueError:
+        raise HTTPException(400, f"{name} is a number") from None
+
+
+def _json(value: Any) -> Response:
+    data = orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY)  # NaN becomes null: a gap in the line
+    return Response(data, media_type="application/json", headers={"cache-control": "no-store"})
+
+
+def _download(data: bytes, media_type: str, name: str) -> Response:
+    headers = {"content-disposition": f'attachment; filename="{name}"', "cache-control": "no-store"}
+    return Response(data, media_type=media_type, headers=headers)
+
+
+def _problem(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return HTMLResponse(pages.message(f"{error.status_code}", error.detail), status_code=error.status_code)
+
+
+def _static_files() -> Mapping[str, bytes]:
+    """Every file that is served, read once: no address ever becomes a path."""
+    folder = resources.files("firstbreak.web").joinpath("static")
+    own = {item.name: item.read_bytes() for item in folder.iterdir() if Path(item.name).suffix in _TYPES}
+    return {**own, "report.css": html.stylesheet().encode()}

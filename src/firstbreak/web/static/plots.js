@@ -1,0 +1,236 @@
+// The curves of one run: drawn when they come into view, zoomed together, exact where the points fit on the screen.
+// uPlot is a global of the script before this module.
+
+const AT_ONCE = 24 // curves in one request
+const HEIGHT = 150
+const charts = new Map() // figure -> uPlot, or null while its points are on the way
+const views = new Map() // axis -> [from, to]; absent: the whole run
+const stale = new Set()
+let waiting = []
+let asked = false
+
+const figures = () => [...document.querySelectorAll(".plot")]
+const number = (text) => (text === undefined ? null : Number(text))
+const colors = new Map()
+const short = (value) => (Math.abs(value) >= 1e5 || (value && Math.abs(value) < 1e-3) ? value.toExponential(1) : String(+value.toPrecision(4)))
+
+// A canvas knows no variables and no light-dark(): the browser resolves them on an element, once for each theme.
+function color(name) {
+  if (!colors.has(name)) {
+    const probe = document.querySelector("main").appendChild(document.createElement("span"))
+    probe.style.color = `var(${name})`
+    colors.set(name, getComputedStyle(probe).color)
+    probe.remove()
+  }
+  return colors.get(name)
+}
+
+const whole = (figure) => [Number(figure.dataset.from), Number(figure.dataset.to)]
+
+const sight = new IntersectionObserver((entries) => {
+  for (const { target, isIntersecting } of entries) {
+    target.dataset.seen = isIntersecting ? "1" : ""
+    if (isIntersecting && (!charts.has(target) || stale.has(target))) want(target)
+  }
+}, { rootMargin: "200px" })
+
+export function attach() {
+  for (const figure of figures()) sight.observe(figure)
+}
+
+// Forget charts whose figures are gone, ask again for the rest.
+export function clear() {
+  for (const [figure, chart] of charts) {
+    if (figure.isConnected) continue
+    chart?.destroy()
+    charts.delete(figure)
+  }
+  refresh()
+}
+
+export function refresh(axis) {
+  for (const figure of figures()) {
+    if (axis !== undefined && figure.dataset.axis !== axis) continue
+    stale.add(figure)
+    if (figure.dataset.seen) want(figure)
+  }
+}
+
+export function repaint() {
+  colors.clear()
+  for (const chart of charts.values()) chart?.redraw(false, true)
+}
+
+function want(figure) {
+  if (!waiting.includes(figure)) waiting.push(figure)
+  if (asked) return
+  asked = true
+  requestAnimationFrame(fetchWanted)
+}
+
+async function fetchWanted() {
+  asked = false
+  const wanted = waiting
+  waiting = []
+  const batches = Map.groupBy(wanted, (figure) => figure.dataset.axis)
+  for (const [axis, group] of batches) {
+    for (let i = 0; i < group.length; i += AT_ONCE) await fetchSome(axis, group.slice(i, i + AT_ONCE))
+  }
+}
+
+async function fetchSome(axis, group) {
+  const query = new URLSearchParams(group.map((figure) => ["metric", figure.dataset.metric]))
+  const width = Math.max(...group.map((figure) => figure.clientWidth))
+  query.set("points", Math.min(4000, Math.max(200, Math.round(width * devicePixelRatio))))
+  const view = views.get(axis)
+  if (view) {
+    query.set("from", view[0])
+    query.set("to", view[1])
+  }
+  for (const figure of group) {
+    stale.delete(figure)
+    if (!charts.has(figure)) charts.set(figure, null)
+  }
+  const answer = await fetch(location.pathname.replace(/^\/run\//, "/curves/") + `?${query}`)
+  if (!answer.ok) return
+  const curves = await answer.json()
+  if (views.get(axis) !== view) return group.forEach(want) // zoomed again in the meantime
+  for (const figure of group) {
+    const curve = curves[figure.dataset.metric]
+    if (curve && figure.isConnected) draw(figure, curve, view)
+  }
+}
+
+function draw(figure, curve, view) {
+  figure.classList.toggle("thinned", !curve.exact)
+  const data = [curve.steps, curve.values]
+  const chart = charts.get(figure) ?? new uPlot(options(figure), data, figure.querySelector(".canvas"))
+  charts.set(figure, chart)
+  chart.batch(() => {
+    chart.setData(data, false)
+    const [from, to] = view ?? whole(figure)
+    chart.setScale("x", { min: from, max: to > from ? to : from + 1 })
+  })
+  fit(figure, chart)
+}
+
+function fit(figure, chart) {
+  const width = figure.querySelector(".canvas").clientWidth
+  if (width && width !== chart.width) chart.setSize({ width, height: HEIGHT })
+}
+
+addEventListener("resize", () => charts.forEach((chart, figure) => chart && fit(figure, chart)))
+
+function options(figure) {
+  const { axis, unit } = figure.dataset
+  const output = figure.querySelector("output")
+  const axes = { stroke: () => color("--muted"), font: "11px system-ui, sans-serif", ticks: { show: false } }
+  return {
+    width: figure.querySelector(".canvas").clientWidth,
+    height: HEIGHT,
+    padding: [8, 8, 0, 0],
+    legend: { show: false },
+    cursor: { sync: { key: axis }, drag: { x: true, y: false, setScale: false }, points: { size: 6 } },
+    scales: { x: { time: false }, y: { distr: "log" in figure.dataset ? 3 : 1, range: "log" in figure.dataset ? undefined : reach } },
+    axes: [
+      { ...axes, size: 24, gap: 2, grid: { show: false }, values: (_, ticks) => ticks.map(short) },
+      { ...axes, size: 52, gap: 4, grid: { stroke: () => color("--line"), width: 1 }, values: (_, ticks) => ticks.map((t) => (t === null ? "" : short(t))) },
+    ],
+    series: [{}, { stroke: () => color("--trace"), width: 1.5, points: { show: (chart) => chart.data[0].length < 3 } }],
+    hooks: {
+      drawClear: [(chart) => drawBand(chart, figure)],
+      draw: [(chart) => drawMarks(chart, figure)],
+      setSelect: [(chart) => select(chart, axis)],
+      setCursor: [(chart) => (output.textContent = reading(chart, unit))],
+    },
+  }
+}
+
+// A flat curve lies in the middle; any other fills the height with a little air.
+function reach(_, low, high) {
+  if (low === null) return [0, 1]
+  const air = (high - low) * 0.06 || Math.abs(low) * 0.1 || 1
+  return [low - air, high + air]
+}
+
+function reading(chart, unit) {
+  const i = chart.cursor.idx
+  if (i === null || i === undefined || chart.data[1][i] === undefined) return ""
+  const value = chart.data[1][i]
+  return `${unit} ${+chart.data[0][i].toPrecision(8)}: ${value === null ? "not finite" : +value.toPrecision(5)}`
+}
+
+function drawBand(chart, figure) {
+  const { low, high } = figure.dataset
+  if (low === undefined) return
+  const { ctx, bbox } = chart
+  const clamp = (step) => Math.min(bbox.left + bbox.width, Math.max(bbox.left, chart.valToPos(step, "x", true)))
+  const [from, to] = [clamp(Number(low)), clamp(Number(high))]
+  ctx.fillStyle = color("--wash")
+  ctx.fillRect(from, bbox.top, Math.max(to - from, 1), bbox.height)
+}
+
+function drawMarks(chart, figure) {
+  const { best } = figure.closest("#plots").dataset
+  const { left, top, width, height } = chart.bbox
+  line(chart, figure.dataset.onset, "x", "--red", [])
+  line(chart, best, "x", "--green", [4, 4])
+  line(chart, figure.dataset.level, "y", "--muted", [5, 4])
+  function line(chart, text, scale, name, dash) {
+    const value = number(text)
+    const { min, max } = chart.scales[scale]
+    if (value === null || value < min || value > max) return
+    const at = Math.round(chart.valToPos(value, scale, true)) + 0.5
+    const { ctx } = chart
+    ctx.save()
+    ctx.strokeStyle = color(name)
+    ctx.lineWidth = devicePixelRatio
+    ctx.setLineDash(dash)
+    ctx.beginPath()
+    ctx.moveTo(scale === "x" ? at : left, scale === "x" ? top : at)
+    ctx.lineTo(scale === "x" ? at : left + width, scale === "x" ? top + height : at)
+    ctx.stroke()
+    ctx.restore()
+  }
+}
+
+// --- zoom: one view for all curves on one axis ---
+
+function select(chart, axis) {
+  const { left, width } = chart.select
+  if (width < 3) return
+  const span = [chart.posToVal(left, "x"), chart.posToVal(left + width, "x")]
+  chart.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false)
+  look(axis, span)
+}
+
+function look(axis, span) {
+  const now = views.get(axis)
+  if (now?.[0] === span?.[0] && now?.[1] === span?.[1]) return
+  if (span) views.set(axis, span)
+  else views.delete(axis)
+  const output = document.querySelector("#range")
+  if (output) output.textContent = span ? `${short(span[0])} to ${short(span[1])}` : ""
+  refresh(axis)
+}
+
+export function zoom(how) {
+  const box = document.querySelector("#plots")
+  if (!box) return
+  for (const axis of new Set(figures().map((figure) => figure.dataset.axis))) {
+    const all = whole(figures().find((figure) => figure.dataset.axis === axis))
+    const [from, to] = how === "all" ? all : moved(how, views.get(axis) ?? all, number(box.dataset.onset))
+    look(axis, from <= all[0] && to >= all[1] ? undefined : [Math.max(from, all[0]), Math.min(to, all[1])])
+  }
+}
+
+function moved(how, [min, max], onset) {
+  const [middle, half] = [(min + max) / 2, (max - min) / 2]
+  switch (how) {
+    case "in": return [middle - half / 2, middle + half / 2]
+    case "out": return [middle - half * 2, middle + half * 2]
+    case "left": return [min - half / 2, max - half / 2]
+    case "right": return [min + half / 2, max + half / 2]
+    case "onset": return onset === null ? [min, max] : [onset - half / 4, onset + half / 4]
+  }
+}
