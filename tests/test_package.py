@@ -26,6 +26,7 @@ LAYERS = [
     {"evals"},
     {"preflight"},
     {"reports"},
+    {"guard"},
     {"compare"},
     {"closeout"},
     {"demo", "lab"},

@@ -14,13 +14,15 @@ _HOME = {
     "Run": "firstbreak.model",
     "Diagnosis": "firstbreak.model",
     "Link": "firstbreak.model",
+    "Guard": "firstbreak.guard.guard",
 }
-__all__ = ["Diagnosis", "Link", "Run", "check", "diagnose", "read"]
+__all__ = ["Diagnosis", "Guard", "Link", "Run", "check", "diagnose", "read"]
 
 if TYPE_CHECKING:
     from firstbreak.engine.check import check
     from firstbreak.engine.diagnose import diagnose
     from firstbreak.engine.read import read
+    from firstbreak.guard.guard import Guard
     from firstbreak.model import Diagnosis, Link, Run
 
 

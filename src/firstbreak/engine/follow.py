@@ -6,11 +6,12 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from firstbreak.engine.read import assemble, claimed, existing
-from firstbreak.model import Run
+from firstbreak.model import Checkpoint, Run, Samples
 from firstbreak.readers import Curve, Recording, Unreadable
 
 
@@ -48,6 +49,28 @@ class Follower:
         return assemble(
             self.path, place, base, list(self._recordings.items()), list(self._damage.values()), self.trainer
         )
+
+
+IN_MEMORY = "memory"  #: the format of a run that no file was read for
+
+
+def assemble_in_memory(
+    curves: Mapping[str, Curve],
+    config: Mapping[str, Any],
+    *,
+    trainer: str | None = None,
+    samples: Samples | None = None,
+    checkpoints: tuple[Checkpoint, ...] = (),
+    name: str = "live run",
+) -> Run:
+    """The run that a training loop holds in memory: the trainer's own names and options, as `read` would translate them.
+
+    `Curve.index` is the step. Raises `Unreadable` where there is neither a curve nor an option, or no such trainer.
+    """
+    recording = Recording(format=IN_MEMORY, curves=dict(curves), indexed_by="step", config=dict(config))
+    nowhere = Path(os.devnull)
+    run = assemble(name, nowhere, nowhere.parent, [(nowhere, recording)], [], trainer)
+    return replace(run, samples=samples, checkpoints=checkpoints, files=())
 
 
 def _appended(known: Recording, latest: Recording) -> Recording:

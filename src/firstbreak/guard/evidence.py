@@ -1,0 +1,119 @@
+"""What every bundle holds, whatever the framework: metrics, options, samples, the diagnosis, and where the code came from."""
+
+from __future__ import annotations
+
+import json
+import platform
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from importlib.metadata import distributions
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from firstbreak.guard.bundle import Part
+from firstbreak.model import Diagnosis, Sample
+
+GIT_SECONDS = 5.0  #: that git may take to name the commit
+RELEVANT = frozenset(
+    {
+        "firstbreak",
+        "numpy",
+        "torch",
+        "transformers",
+        "trl",
+        "accelerate",
+        "stable-baselines3",
+        "gymnasium",
+        "ray",
+        "vllm",
+    }
+    | {"pytorch-lightning", "lightning", "verl", "areal", "openrlhf", "deepspeed", "flash-attn", "sglang", "datasets"}
+)
+
+
+def files(
+    recent: Iterable[tuple[float, Mapping[str, float]]],
+    config: Mapping[str, Any],
+    samples: Iterable[Sample],
+    diagnosis: Diagnosis | None,
+    readme: str,
+) -> dict[str, Part]:
+    """File name -> content, of what is in memory now; what takes time is left to whoever writes the files."""
+    kept: dict[str, Part] = {
+        "README.md": readme.encode(),
+        "metrics.jsonl": _lines({"step": step, **numbers} for step, numbers in recent),
+        "config.json": _json(dict(config)),
+        "origin.json": lambda file: _put(file, _json(origin())),
+    }
+    if rows := [_plain(sample) for sample in samples]:
+        kept["samples.jsonl"] = _lines(rows)
+    if diagnosis is not None:
+        kept |= {"diagnosis.json": lambda file: _put(file, _diagnosis(diagnosis))}
+        kept |= {"diagnosis.md": lambda file: _put(file, _report(diagnosis))}
+    return kept
+
+
+def origin() -> dict[str, Any]:
+    """The code that was running: command, interpreter, packages, and the commit of the working directory."""
+    installed = {d.metadata["Name"]: d.version for d in distributions()}
+    return {
+        "command": sys.argv,
+        "python": platform.python_version(),
+        "machine": f"{platform.system()} {platform.machine()}",
+        "packages": {name: version for name, version in sorted(installed.items()) if name in RELEVANT},
+        "commit": _git("rev-parse", "HEAD"),
+        "changed": _git("status", "--porcelain", "--untracked-files=no").splitlines(),
+        "folder": str(Path.cwd()),
+    }
+
+
+def _git(*arguments: str) -> str:
+    try:
+        done = subprocess.run(["git", *arguments], capture_output=True, text=True, timeout=GIT_SECONDS, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return done.stdout.strip()
+
+
+def readme(reason: str, adapter: str, command: str, rollback: str | None) -> str:
+    """What a person who finds the folder reads first."""
+    back = f"\nGo on from the checkpoint `{rollback}`.\n" if rollback else ""
+    again = f"\nRun this one update again:\n\n    {command}\n" if adapter else ""
+    return f"""# Training was stopped: {reason}
+{back}{again}
+- `bundle.json`: step, reason, what was measured in this update, checksums, and what could not be saved
+- `diagnosis.md`, `diagnosis.json`: what the detectors saw, where they had looked
+- `metrics.jsonl`: the last steps; `samples.jsonl`: the last completions or episodes; `config.json`: the options
+- `origin.json`: command, versions, commit
+- `state.pt`: weights, optimizer and random numbers before this update; `batch.pt`: its data
+"""
+
+
+def _plain(sample: Sample) -> dict[str, Any]:
+    fields = {name: getattr(sample, name) for name in Sample.__dataclass_fields__}
+    return {name: dict(v) if isinstance(v, Mapping) else v for name, v in fields.items() if v not in (None, "", {})}
+
+
+def _lines(rows: Iterable[Mapping[str, Any]]) -> bytes:
+    return "".join(json.dumps(row, default=str) + "\n" for row in rows).encode()
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, indent=1, default=str).encode()
+
+
+def _put(file: BinaryIO, content: bytes) -> None:
+    file.write(content)
+
+
+def _diagnosis(diagnosis: Diagnosis) -> bytes:
+    from firstbreak.reports import json as report
+
+    return report.render(diagnosis).encode()
+
+
+def _report(diagnosis: Diagnosis) -> bytes:
+    from firstbreak.reports import markdown
+
+    return markdown.render(diagnosis).encode()

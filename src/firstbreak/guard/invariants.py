@@ -1,0 +1,245 @@
+"""What is asked of every single step: a few comparisons of one number with its own past, in constant memory.
+
+Each rule is a pure function of (past, value, limits). A breach either names an act by itself (a NaN needs no curve), or
+asks for a look of the detectors, which see the run as a whole: a clip fraction or an entropy alone proves nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, NamedTuple
+
+from firstbreak import dialects
+from firstbreak.detectors.numerics.non_finite_values import COMPUTED
+from firstbreak.detectors.numerics.non_finite_values import LASTING as LASTING
+from firstbreak.guard.decision import Act
+from firstbreak.hyperparameters import canonical_config
+from firstbreak.model import Confidence, Finding, Severity
+from firstbreak.words import number, percent
+
+WARM_UP = 20  #: finite values before a number is compared with its own past
+MEMORY = 0.05  #: weight of the newest value in the running level: about the last 20 steps
+PADDING = 0.2  #: where so many values were not finite, the log leaves cells empty, and one more says nothing
+
+
+class Past(NamedTuple):
+    """What is remembered of one metric."""
+
+    seen: int = 0  #: finite values so far
+    broken: int = 0  #: values that were not finite
+    broken_in_a_row: int = 0
+    beyond: int = 0  #: values in a row beyond the bound
+    start: float = 0.0  #: mean of the first WARM_UP values
+    level: float = 0.0  #: running mean of log |value|
+    spread: float = 0.0  #: running mean distance from it
+
+
+NO_PAST = Past()
+
+
+class Limits(NamedTuple):
+    """What the run itself has set."""
+
+    target_kl: float | None = None
+
+
+class Breach(NamedTuple):
+    """An invariant that does not hold."""
+
+    invariant: str
+    act: Act  #: CONTINUE: have the detectors look now
+    message: str
+    severity: Severity
+    metric: str = ""  #: the signal
+
+    def finding(self, step: float | None) -> Finding:
+        """As the rest of firstbreak says it."""
+        return Finding(
+            message=f"{self.metric}: {self.message}",
+            severity=self.severity,
+            confidence=Confidence.HIGH,
+            metric=self.metric,
+            onset=step,
+            interval=None if step is None else (step, step),
+        )
+
+
+Rule = Callable[[Past, float, Limits], tuple[Past, Breach | None]]
+
+
+def finite(past: Past, value: float, limits: Limits) -> tuple[Past, Breach | None]:
+    """A number that an update computes has a value: one that has none spoils every weight it touches.
+
+    Micikevicius et al. (arXiv 1710.03740): a scaler of mixed precision skips single steps on purpose, so a single one
+    asks for just that; LASTING in a row are no accident.
+    """
+    if math.isfinite(value):
+        return past._replace(seen=past.seen + 1, broken_in_a_row=0), None
+    past = past._replace(broken=past.broken + 1, broken_in_a_row=past.broken_in_a_row + 1)
+    if past.broken_in_a_row >= LASTING:
+        message = f"not finite for {past.broken_in_a_row} steps in a row: go back to before it"
+        return past, Breach("finite", Act.STOP, message, Severity.CRITICAL)
+    if past.seen == 0 or past.broken > PADDING * past.seen + LASTING:
+        return past, None
+    return past, Breach("finite", Act.SKIP_UPDATE, f"is {value}: do not apply this update", Severity.WARNING)
+
+
+KL_OVER_TARGET = 1.5  #: times the target: where Spinning Up and Stable-Baselines3 end the epochs of a batch
+KL_FAR = (
+    1.0  #: nats; without a target, one update that is beyond this and far beyond all before is enough to lose a policy
+)
+KL_TIMES = 50.0
+
+
+def kl(past: Past, value: float, limits: Limits) -> tuple[Past, Breach | None]:
+    """One update stays near the policy that collected the data."""
+    size = abs(value)
+    if limits.target_kl is not None:
+        bound = KL_OVER_TARGET * limits.target_kl
+        what = f"{number(bound / limits.target_kl)} times the target of {number(limits.target_kl)}"
+    else:
+        bound = max(KL_FAR, KL_TIMES * math.exp(past.level)) if past.seen >= WARM_UP else math.inf
+        what = f"far beyond its own past, about {number(math.exp(past.level))}"
+    past = _with(past, size, size > bound)
+    if size <= bound:
+        return past, None
+    message = f"this update moves the policy by {number(size)} nats, more than {what}: end its epochs here"
+    return past, Breach("kl-against-target", Act.SKIP_UPDATE, message, Severity.WARNING)
+
+
+RATIO_OFF = math.log(2)  #: of a mean ratio, which is 1 on average whatever the policy does
+RATIO_IN_A_ROW = 3
+
+
+def ratio(past: Past, value: float, limits: Limits) -> tuple[Past, Breach | None]:
+    """The mean probability ratio of new to old policy stays near 1."""
+    off = value <= 0 or abs(math.log(value)) > RATIO_OFF
+    past = _with(past, abs(value), off)
+    if past.beyond != RATIO_IN_A_ROW:
+        return past, None
+    message = (
+        f"the mean ratio has been far from 1 for {past.beyond} steps (now {number(value)}): lower the learning rate"
+    )
+    return past, Breach("ratio", Act.REDUCE, message, Severity.WARNING)
+
+
+GRAD_SIGMAS = 8.0  #: mean distances of log norm from its running level
+GRAD_TIMES = 10.0
+
+
+def grad_norm(past: Past, value: float, limits: Limits) -> tuple[Past, Breach | None]:
+    """A gradient norm lies in the tail of its own past, on a logarithmic scale (ZClip, arXiv 2504.02507)."""
+    bound = math.exp(past.level) * max(GRAD_TIMES, math.exp(GRAD_SIGMAS * past.spread))
+    off = past.seen >= WARM_UP and value > bound
+    usual = math.exp(past.level)
+    past = _with(past, value, off)
+    if not off or past.beyond > LASTING:  # a new level is no outlier: the detectors look at those
+        return past, None
+    message = (
+        f"the gradient norm is {number(value)}, {number(value / usual)} times what is usual: leave this update out"
+    )
+    return past, Breach("grad-norm-tail", Act.SKIP_UPDATE, message, Severity.WARNING)
+
+
+CLIPPED = 0.5  #: share of the samples whose gradient the clip cuts
+CLIPPED_IN_A_ROW = 5
+
+
+def clip_fraction(past: Past, value: float, limits: Limits) -> tuple[Past, Breach | None]:
+    """The clip leaves most of the batch a gradient."""
+    past = _with(past, value, value > CLIPPED)
+    if past.beyond != CLIPPED_IN_A_ROW:
+        return past, None
+    message = (
+        f"the clip has cut more than {percent(CLIPPED)} of the batch for {past.beyond} steps: lower the learning rate"
+    )
+    return past, Breach("clip-fraction", Act.REDUCE, message, Severity.WARNING)
+
+
+FLOOR = 0.15  #: of the entropy that the run began with
+FLOOR_IN_A_ROW = 3
+
+
+def entropy(past: Past, value: float, limits: Limits) -> tuple[Past, Breach | None]:
+    """Entropy stays above a part of its own start. A solved task goes below it too, so the detectors decide."""
+    off = past.seen >= WARM_UP and past.start > 0 and value < FLOOR * past.start
+    past = _with(past, value, off)
+    if past.beyond != FLOOR_IN_A_ROW:
+        return past, None
+    message = f"entropy fell to {number(value)}, below {percent(FLOOR)} of its start of {number(past.start)}"
+    return past, Breach("entropy-floor", Act.CONTINUE, message, Severity.NOTICE)
+
+
+RULES: Mapping[str, Rule] = {
+    "kl.old": kl,
+    "kl.old.k1": kl,
+    "kl.old.k2": kl,
+    "kl.old.k3": kl,
+    "policy.ratio.mean": ratio,
+    "grad.norm": grad_norm,
+    "policy.clip_fraction": clip_fraction,
+    "policy.entropy": entropy,
+}
+
+
+class Watch:
+    """The invariants over a stream of metrics under the trainer's own names."""
+
+    def __init__(self, trainer: str | None, target_kl: float | None) -> None:
+        self.trainer, self.target_kl = trainer, target_kl
+        self._limits = Limits(target_kl)
+        self._known: set[str] = set()
+        self._watched: list[tuple[str, str, float, Rule]] = []
+        self._pasts: dict[str, Past] = {}
+
+    def breaches(self, numbers: Mapping[str, float], config: Mapping[str, Any]) -> list[Breach]:
+        """What does not hold in these numbers."""
+        if not numbers.keys() <= self._known:
+            self.learn(numbers, config)
+        found = []
+        for name, signal, scale, rule in self._watched:
+            value = numbers.get(name)
+            if value is None:
+                continue
+            self._pasts[name], breach = rule(self._pasts.get(name, NO_PAST), value * scale, self._limits)
+            if breach is not None:
+                found.append(breach._replace(metric=signal))
+        return found
+
+    def learn(self, names: Collection[str], config: Mapping[str, Any]) -> None:
+        """What new names mean, and what the options say."""
+        self._known |= set(names)
+        dialect = dialects.choose(self._known, config, self.trainer)
+        meanings = dialects.understand(sorted(self._known), dialect)
+        found = ((name, m.signal, m.scale, rule_for(m.signal)) for name, m in meanings.items())
+        self._watched = [(name, signal, scale, rule) for name, signal, scale, rule in found if rule is not None]
+        if self.target_kl is None:
+            self._limits = Limits(canonical_config(config, dialect, self._known).number("target_kl"))
+
+
+def rule_for(signal: str) -> Rule | None:
+    """What is asked of a signal at every step; None where nothing is."""
+    rule = RULES.get(signal)
+    if rule is None:
+        return finite if COMPUTED.fullmatch(signal) else None
+
+    def both(past: Past, value: float, limits: Limits) -> tuple[Past, Breach | None]:
+        if not math.isfinite(value):
+            return finite(past, value, limits)
+        return rule(past if not past.broken_in_a_row else past._replace(broken_in_a_row=0), value, limits)
+
+    return both
+
+
+def _with(past: Past, value: float, beyond: bool) -> Past:
+    """The past with one value more. A value beyond the bound does not move the level it is measured by."""
+    seen, run = past.seen + 1, past.beyond + 1 if beyond else 0
+    if beyond and run <= LASTING:
+        return past._replace(seen=seen, beyond=run)
+    logarithm = math.log(max(abs(value), 1e-12))
+    weight = max(MEMORY, 1 / seen)
+    level = past.level + weight * (logarithm - past.level)
+    spread = past.spread + weight * (abs(logarithm - level) - past.spread)
+    start = past.start + (value - past.start) / seen if seen <= WARM_UP else past.start
+    return Past(seen, past.broken, past.broken_in_a_row, run, start, level, spread)

@@ -1,0 +1,109 @@
+"""When the detectors look at a live run, and for how long at most.
+
+Two rules decide when. The time that looks take stays below a share of the time that training takes (a bucket that fills
+while training runs, and that each look empties by what it really cost), and the points between two looks grow with the
+run, so that a million steps are looked at as often as the logarithm of a million.
+
+A look runs in a thread that training waits for, PATIENCE seconds at most; a detector that takes longer is interrupted
+and costs one line, like any other that fails.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from firstbreak.engine import registry
+from firstbreak.engine.check import check
+from firstbreak.engine.diagnose import diagnose
+from firstbreak.model import Diagnosis, Finding, Run, Severity, Status
+
+FEWEST = 10  #: points before the first look
+GROWTH = 0.02  #: of the points so far, between two looks
+FIRST_COST = 0.1  #: seconds: what a look is taken to cost before one was measured
+
+
+class TookTooLong(Exception):
+    """Raised inside a detector that training cannot wait for any longer."""
+
+
+@dataclass
+class Schedule:
+    """Whether a look is due. Times are in seconds."""
+
+    share: float  #: of training time that looks may take
+    credit: float = 0.0
+    cost: float = FIRST_COST
+    next_at: float = FEWEST  #: points
+
+    def trained(self, seconds: float) -> None:
+        """Training has run for so long since the last call."""
+        self.credit += self.share * seconds
+
+    def due(self, points: int, *, urgent: bool = False) -> bool:
+        """Whether to look now; an urgent look need not wait for more points, but for its time."""
+        return points >= FEWEST and (urgent or points >= self.next_at) and self.credit >= self.cost
+
+    def looked(self, points: int, seconds: float) -> None:
+        """A look at so many points has taken so long."""
+        self.credit, self.cost = min(self.credit, self.cost) - seconds, max(seconds, 1e-3)
+        self.next_at = points + max(1.0, GROWTH * points)
+
+
+class Look:
+    """One look of all detectors, in a thread of its own. `patience` (seconds) is what one of them may take; None: any time."""
+
+    def __init__(self, make: Callable[[], Run], patience: float | None) -> None:
+        self.diagnosis: Diagnosis | None = None
+        self.error: Exception | None = None
+        self._make, self._patience = make, patience
+        self._interrupt_at = math.inf if patience is None else time.monotonic() + patience
+        self._thread = threading.Thread(target=self._look, name="firstbreak-look", daemon=True)
+        self._thread.start()
+
+    def wait(self) -> None:
+        """Until it is done, or as long as the patience lasts."""
+        self._thread.join(self._patience)
+
+    def done(self) -> bool:
+        """Whether it is done. Where it is not, and the patience is at an end again, whatever runs is interrupted."""
+        running, now = self._thread.is_alive(), time.monotonic()
+        if running and now >= self._interrupt_at and self._patience is not None and self._thread.ident is not None:
+            self._interrupt_at = now + self._patience
+            thread = ctypes.c_ulong(self._thread.ident)
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, ctypes.py_object(TookTooLong))
+        return not running
+
+    def _look(self) -> None:
+        try:
+            self.diagnosis = examine(self._make())
+        except Exception as error:  # whatever it is, training goes on without it
+            self.error = error
+
+
+def warm_up() -> None:
+    """Import what a look needs, before there is a loop that would wait for it."""
+    registry.detectors()
+    registry.causes()
+
+
+def examine(run: Run) -> Diagnosis:
+    """The diagnosis of `firstbreak diagnose`, from the same detectors and causes."""
+    return diagnose(run, check(run))
+
+
+def crashed(diagnosis: Diagnosis) -> list[str]:
+    """A line for each detector that failed."""
+    return [f"{o.detector}: {o.note}" for o in diagnosis.outcomes if o.status is Status.CRASHED]
+
+
+def worst(diagnosis: Diagnosis) -> tuple[str, Finding] | None:
+    """The finding that a verdict rests on: the gravest, of these the earliest; None where there is no serious one."""
+    for outcome in diagnosis.findings:
+        if outcome.finding is not None and outcome.finding.severity is not Severity.NOTICE:
+            return outcome.detector, outcome.finding
+    return None

@@ -1,0 +1,258 @@
+"""The guard as a training loop sees it."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import firstbreak
+from firstbreak.engine import check, registry
+from firstbreak.guard import bundle, looks
+from firstbreak.guard.decision import Act, Decision
+from firstbreak.guard.guard import Guard
+from firstbreak.model import Link, Run, Status
+from tests.guard.runs import Clock, collapsing, learning
+
+
+def guarded(
+    rows: Iterable[Mapping[str, Any]], folder: Path, policy: str = "stop", **more: Any
+) -> tuple[Guard, list[Decision], Decision]:
+    """Observe rows until the guard stops; the guard, what it told, and its last decision."""
+    clock, told = Clock(), list[Decision]()
+    guard = Guard(policy, folder=folder, trainer="trl", tell=told.append, clock=clock, **more)
+    decision = Decision()
+    for step, row in enumerate(rows):
+        clock.train()
+        decision = guard.observe(step, row)
+        if decision.stop:
+            break
+    return guard, told, decision
+
+
+def test_a_collapse_is_stopped_soon_after_it_begins(tmp_path: Path) -> None:
+    guard, told, decision = guarded(collapsing(200, at=100), tmp_path)
+    assert decision.stop
+    assert decision.step is not None
+    assert 100 < decision.step < 140
+    assert decision.finding is not None
+    assert decision.bundle is not None
+    assert guard.decision is decision
+    assert [d for d in told if d.stop] == [decision]
+
+
+def test_a_run_that_learns_is_never_stopped(tmp_path: Path) -> None:
+    guard, told, decision = guarded(learning(200), tmp_path)
+    assert not decision.stop
+    assert guard.diagnosis is not None, "the detectors have looked"
+    assert [d for d in told if d.advice.rank >= Act.REDUCE.rank] == []
+    assert not list(tmp_path.iterdir())
+
+
+def test_to_observe_is_to_tell_and_to_do_nothing(tmp_path: Path) -> None:
+    rows = list(collapsing(160, at=80))
+    clock, told = Clock(), list[Decision]()
+    guard = Guard(folder=tmp_path, trainer="trl", tell=told.append, clock=clock)
+    for step, row in enumerate(rows):
+        clock.train()
+        assert guard.observe(step, row).act is Act.CONTINUE
+    assert Act.STOP in {d.advice for d in told}
+    assert "not done under this policy" in str(next(d for d in told if d.advice is Act.STOP))
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_same_is_told_less_and_less_often(tmp_path: Path) -> None:
+    rows = [{**row, "loss": math.nan if i % 10 == 9 else row["loss"]} for i, row in enumerate(learning(200))]
+    _, told, _ = guarded(rows, tmp_path, policy="observe")
+    assert [d.advice for d in told] == [Act.SKIP_UPDATE] * 5, "at the 1st, 2nd, 4th, 8th and 16th of 20 times"
+
+
+def test_a_policy_that_may_not_stop_leaves_out_the_updates_it_can(tmp_path: Path) -> None:
+    rows = [{**row, "loss": math.nan if i >= 50 else row["loss"]} for i, row in enumerate(learning(60))]
+    guard, _, decision = guarded(rows, tmp_path, policy="skip-update")
+    assert (decision.act, decision.advice) == (Act.SKIP_UPDATE, Act.STOP)
+    assert guard.before_update({"loss": math.nan}).act is Act.CONTINUE, "inside an update a first NaN has no past"
+
+
+def test_lasting_nans_go_back_to_the_last_checkpoint_before_them(tmp_path: Path) -> None:
+    rows = [{**row, "loss": math.nan if i >= 50 else row["loss"]} for i, row in enumerate(learning(60))]
+    clock = Clock()
+    guard = Guard("stop", folder=tmp_path, trainer="trl", clock=clock, tell=lambda d: None)
+    for step, row in enumerate(rows):
+        clock.train()
+        decision = guard.observe(step, row)
+        if decision.stop:
+            break
+        if step in (20, 40, 51):
+            guard.checkpoint(step, f"checkpoint-{step}")
+    assert decision.act is Act.ROLLBACK
+    assert decision.rollback is not None
+    assert decision.rollback.path == "checkpoint-40", "that of step 51 was saved after the first NaN"
+
+
+def test_target_kl_ends_the_epochs_of_a_batch(tmp_path: Path) -> None:
+    guard = Guard("skip-update", target_kl=0.02, folder=tmp_path, tell=lambda d: None)
+    assert not guard.before_update({"approx_kl": 0.01}).skip
+    decision = guard.before_update({"approx_kl": 0.05})
+    assert decision.skip
+    assert decision.by == "kl-against-target"
+
+
+def test_the_target_may_come_from_the_configuration(tmp_path: Path) -> None:
+    guard = Guard("skip-update", trainer="sb3", folder=tmp_path, tell=lambda d: None)
+    decision = guard.observe(1, {"train/approx_kl": 0.5}, config={"target_kl": 0.02})
+    assert decision.by == "kl-against-target"
+
+
+def test_the_guard_sees_the_run_that_diagnose_sees(tmp_path: Path) -> None:
+    rows = list(collapsing(200, at=120))
+    log = tmp_path / "log.jsonl"
+    log.write_text("".join(json.dumps({"step": i, **row}) + "\n" for i, row in enumerate(rows)))
+    clock = Clock()
+    guard = Guard(trainer="trl", clock=clock, folder=tmp_path, tell=lambda d: None)
+    for step, row in enumerate(rows):
+        guard.observe(step, row)
+    live, read = guard.look(), firstbreak.diagnose(firstbreak.read(log, trainer="trl"))
+    assert live is not None
+    assert live.verdict == read.verdict
+    assert [(o.detector, o.status) for o in live.outcomes] == [(o.detector, o.status) for o in read.outcomes]
+
+
+def test_samples_reach_the_detectors_and_stay_bounded(tmp_path: Path) -> None:
+    guard = Guard(folder=tmp_path)
+    for step in range(100):
+        guard.observe(step, {"reward": 1.0}, samples=[{"completion": f"{step}/{i}", "reward": 1.0} for i in range(20)])
+    samples = list(guard.run().samples or ())
+    assert 100 <= len(samples) <= 600
+    assert samples[-1].completion == "99/19"
+    assert samples[-1].step == 99
+
+
+def planted(monkeypatch: pytest.MonkeyPatch, detect: Any) -> None:
+    """One more detector, that does what no detector should."""
+    bad = registry.Detector("bad", Link.SYSTEMS, "Bad", "", detect, ("run",), (), {})
+    monkeypatch.setattr(check, "detectors", lambda: {**registry.detectors(), "bad": bad})
+
+
+def test_a_detector_that_raises_costs_a_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def raises(run: Run) -> None:
+        raise RuntimeError("no idea")
+
+    planted(monkeypatch, raises)
+    with caplog.at_level(logging.WARNING):
+        _, _, decision = guarded(collapsing(200, at=100), tmp_path)
+    assert decision.stop, "what the others see still counts"
+    assert [r.message for r in caplog.records if "no idea" in r.message][1:] == [], "said once"
+
+
+def test_a_detector_that_hangs_is_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def hangs(run: Run) -> None:
+        while True:
+            time.sleep(0.001)
+
+    planted(monkeypatch, hangs)
+    guard = Guard(folder=tmp_path, patience=0.5, tell=lambda d: None)
+    guard.schedule.credit = math.inf
+    for step, row in enumerate(learning(5000)):
+        guard.observe(step, row)
+        if guard.diagnosis is not None:
+            break
+        time.sleep(0.001 * (step > 10))
+    assert guard.diagnosis is not None
+    status = {o.detector: o.status for o in guard.diagnosis.outcomes}
+    assert status["bad"] is Status.CRASHED
+    assert Status.OK in status.values()
+
+
+@pytest.mark.parametrize("metrics", [None, {"loss": object()}, {3: 1.0}, {"loss": [1, 2]}, {"": math.nan}])
+def test_nothing_that_a_loop_passes_takes_it_down(tmp_path: Path, metrics: Any) -> None:
+    guard = Guard(folder=tmp_path)
+    for step in range(30):
+        assert guard.observe(step, metrics).act is Act.CONTINUE
+        assert guard.before_update(metrics).act is Act.CONTINUE
+
+
+def test_a_wrong_call_is_refused_at_once() -> None:
+    with pytest.raises(ValueError, match="no trainer is called 'tlr'"):
+        Guard(trainer="tlr")
+    with pytest.raises(ValueError, match="halt"):
+        Guard("halt")
+
+
+def test_looks_take_their_share_of_the_time_and_no_more() -> None:
+    schedule = looks.Schedule(share=0.01)
+    spent, step_seconds, cost = 0.0, 0.1, 0.08
+    for points in range(1, 20_000):
+        schedule.trained(step_seconds)
+        if schedule.due(points):
+            schedule.looked(points, cost)
+            spent += cost
+    assert 0.005 < spent / (20_000 * step_seconds) <= 0.01
+
+
+def test_looks_become_rarer_as_the_run_grows() -> None:
+    schedule, looked = looks.Schedule(share=0.01), list[int]()
+    for points in range(1, 20_000):
+        schedule.trained(1000.0)
+        if schedule.due(points):
+            schedule.looked(points, 0.08)
+            looked.append(points)
+    gaps = [b - a for a, b in pairwise(looked)]
+    assert gaps == sorted(gaps)
+    assert len(looked) < 500
+
+
+def test_a_crash_leaves_a_bundle_and_the_exception(tmp_path: Path) -> None:
+    guard = Guard(folder=tmp_path)
+
+    def train() -> None:
+        with guard:
+            guard.observe(7, {"loss": 1.0})
+            raise RuntimeError("out of memory")
+
+    with pytest.raises(RuntimeError, match="out of memory"):
+        train()
+    (kept,) = bundle.whole(tmp_path)
+    manifest = bundle.read(kept)
+    assert manifest["step"] == 7
+    assert "out of memory" in manifest["reason"]
+    assert "test_guard.py" in manifest["crash"]
+
+
+def test_what_a_bundle_holds(tmp_path: Path) -> None:
+    _, _, decision = guarded(collapsing(200, at=100), tmp_path, config={"seed": 3, "learning_rate": 0.1})
+    assert decision.bundle is not None
+    manifest = bundle.read(decision.bundle)
+    assert manifest["lost"] == {}
+    assert decision.finding is not None
+    assert decision.finding.message in manifest["reason"]
+    rows = [json.loads(line) for line in (decision.bundle / "metrics.jsonl").read_text().splitlines()]
+    assert rows[-1]["step"] == decision.step
+    assert len(rows) > 100
+    assert json.loads((decision.bundle / "config.json").read_text()) == {"seed": 3, "learning_rate": 0.1}
+    assert json.loads((decision.bundle / "diagnosis.json").read_text())["verdict"]["action"] in ("stop", "rollback")
+    origin = json.loads((decision.bundle / "origin.json").read_text())
+    assert origin["packages"]["numpy"]
+    assert firstbreak.read(decision.bundle / "metrics.jsonl").last_step == decision.step
+
+
+def test_a_suspicion_that_passes_is_no_stop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, unlucky = looks.examine, iter([True, True, False] * 100)
+
+    def now_and_then(run: Run) -> Any:
+        dx = real(run)
+        return replace(dx, verdict=replace(dx.verdict, action=firstbreak.model.Action.STOP)) if next(unlucky) else dx
+
+    monkeypatch.setattr(looks, "examine", now_and_then)
+    _, _, decision = guarded(learning(200), tmp_path)
+    assert not decision.stop
