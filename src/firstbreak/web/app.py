@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import threading
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -15,7 +16,6 @@ import anyio
 import orjson
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.routing import Route
@@ -38,9 +38,12 @@ LIST_EVERY = 2.0  #: seconds between two looks at all runs while a page is open
 _TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 
-def create(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> Starlette:
-    """The web page over the runs below `root`, for a server bound to `host`; `token` is needed unless that is loopback."""
-    return Site(root).app(host, token)
+def create(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> Gate:
+    """The web page over the runs below `root`, as an ASGI app for a server bound to `host`.
+
+    Raises ValueError where other machines could reach it and there is no `token`.
+    """
+    return Gate(Site(root).app(), host, token)
 
 
 class Site:
@@ -52,7 +55,7 @@ class Site:
         self.watched: Counter[str] = Counter()  #: run -> open pages; "" is the list
         self._surveyed = threading.Event()
 
-    def app(self, host: str, token: str | None) -> Starlette:
+    def app(self) -> Starlette:
         routes = [
             Route("/", self.index),
             Route("/run/{name:path}", self.run),
@@ -63,12 +66,7 @@ class Site:
             Route("/live/{name:path}", self.live),
             Route("/static/{name}", self.static),
         ]
-        return Starlette(
-            routes=routes,
-            middleware=[Middleware(Gate, host=host, token=token)],
-            exception_handlers={HTTPException: _problem},
-            lifespan=self.lifespan,
-        )
+        return Starlette(routes=routes, exception_handlers={HTTPException: _problem}, lifespan=self.lifespan)
 
     @contextlib.asynccontextmanager
     async def lifespan(self, app: Starlette) -> AsyncIterator[None]:
@@ -93,7 +91,7 @@ class Site:
     async def _follow_watched(self) -> None:
         """Read on in the runs whose pages are open."""
         while True:
-            for name in [name for name, pages in self.watched.items() if name and pages]:
+            for name in [name for name, open_pages in self.watched.items() if name and open_pages]:
                 await anyio.to_thread.run_sync(self.shelf.entry, name)
             await anyio.sleep(LIVE_EVERY)
 
@@ -227,9 +225,12 @@ def _whole(request: Request, name: str, default: int, most: int = 2**63) -> int:
 def _number(request: Request, name: str, default: float) -> float:
     text = request.query_params.get(name, "")
     try:
-        return float(text) if text else default
+        number = float(text) if text else default
     except ValueError:
-        raise HTTPException(400, f"{name} is a number") from None
+        number = math.nan
+    if math.isnan(number):
+        raise HTTPException(400, f"{name} is a number")
+    return number
 
 
 def _json(value: Any) -> Response:

@@ -1,0 +1,59 @@
+"""One server over one folder of runs, and one browser, for all tests of the page."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from firstbreak.demo import RUN
+from tests.conftest import IN_CI
+from tests.web.serving import ROOT, Served, serving, write_hostile, write_jsonl
+
+playwright = pytest.importorskip("playwright.sync_api", reason="pip install 'firstbreak[test]' brings it")
+
+
+@pytest.fixture(scope="session")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A broken run, a healthy one, a large one, one that cannot be read, and an attack."""
+    folder = tmp_path_factory.mktemp("served") / "runs"
+    shutil.copytree(RUN, folder / "demo")
+    shutil.copytree(ROOT / "data" / "sb3_ppo_learning_rate", folder / "sb3")
+    write_jsonl(folder / "large" / "metrics.jsonl", 5000)
+    write_jsonl(folder / "growing" / "metrics.jsonl", 100)
+    write_hostile(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def site(runs: Path) -> Iterator[Served]:
+    with serving(runs) as served:
+        yield served
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[playwright.Browser]:
+    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if found is None:
+        if IN_CI:
+            pytest.fail("no Chromium on this machine")
+        pytest.skip("no Chromium on this machine")
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(chromium: playwright.Browser) -> Iterator[playwright.Page]:
+    """A fresh tab in which any complaint of the browser fails the test."""
+    tab = chromium.new_page(viewport={"width": 1280, "height": 900})
+    complaints: list[str] = []
+    tab.on("console", lambda m: complaints.append(m.text) if m.type in ("error", "warning") else None)
+    tab.on("pageerror", lambda error: complaints.append(str(error)))
+    tab.on("dialog", lambda dialog: complaints.append(f"dialog: {dialog.message}"))
+    yield tab
+    tab.close()
+    assert complaints == []
