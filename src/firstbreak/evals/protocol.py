@@ -148,7 +148,7 @@ class Protocol:
     @property
     def kind(self) -> str:
         """What is scored: "episodes" of an environment, or "answers" to problems."""
-        return "episodes" if "env_id" in self.values else "answers"
+        return "episodes" if {"env_id", "episodes"} & self.values.keys() else "answers"
 
     @property
     def missing(self) -> tuple[str, ...]:

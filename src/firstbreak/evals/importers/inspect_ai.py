@@ -1,0 +1,136 @@
+"""Logs of Inspect: `*.eval` (a zip) and `*.json` (looked at in 0.3.285, log version 2)."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from firstbreak.evals.importers import Evaluation, load, made
+from firstbreak.readers import Unreadable
+
+_GENERATION = {
+    "temperature": "temperature",
+    "top_p": "top_p",
+    "top_k": "top_k",
+    "max_tokens": "max_new_tokens",
+    "stop_seqs": "stop",
+    "best_of": "best_of",
+    "frequency_penalty": "frequency_penalty",
+    "presence_penalty": "presence_penalty",
+    "seed": "seed",
+    "system_message": "system_prompt",
+}
+_REASONING = ("reasoning_effort", "reasoning_tokens", "effort")
+_HOW_NOT_WHAT = ("max_retries", "timeout", "attempt_timeout", "stream_idle_timeout", "max_connections",
+                 "adaptive_connections", "cache", "cache_prompt", "batch")  # fmt: skip
+_LARGEST_HEADER = 256 * 2**20
+
+
+def recognises(path: Path, head: bytes) -> bool:
+    """A zip called .eval, or JSON that begins with version, status and the evaluation."""
+    if path.suffix == ".eval":
+        return head.startswith(b"PK")
+    return path.suffix == ".json" and b'"version"' in head[:200] and b'"eval_id"' in head
+
+
+def read(path: Path) -> list[Evaluation]:
+    """The one evaluation of the log, with its solvers as the prompt and its limits."""
+    data = _header(path) if path.suffix == ".eval" else load(path)
+    if data.get("status") != "success":
+        raise Unreadable(path, f"is the log of a run that ended with {data.get('status')}", "give a log that is whole")
+    spec, plan, config = data["eval"], data.get("plan", {}), data["eval"].get("config", {})
+    generation = {**(spec.get("model_generate_config") or {}), **(plan.get("config") or {})}
+    dataset = spec.get("dataset", {})
+    limits = {name: config.get(name) for name in ("token_limit", "working_limit", "cost_limit")}
+    rest = {k: v for k, v in generation.items() if k not in (*_GENERATION, *_REASONING, *_HOW_NOT_WHAT)}
+    scored = data.get("results") or {}
+    fields = {
+        "task": spec.get("task"),
+        "task_version": spec.get("task_version"),
+        "dataset": dataset.get("name"),
+        "split": (spec.get("task_args") or {}).get("split"),
+        "problems": dataset.get("samples") if not config.get("limit") else len(dataset.get("sample_ids") or []) or None,
+        "prompt_template": _prompts(plan),
+        "tools": _tools(plan),
+        "tool_permissions": _given(sandbox=spec.get("sandbox"), approval=config.get("approval")),
+        "max_turns": config.get("message_limit") or config.get("turn_limit"),
+        "time_limit": config.get("time_limit"),
+        "samples_per_problem": config.get("epochs") or 1,
+        "reducer": config.get("epochs_reducer") or _reducers(scored),
+        "scorer": [{k: s[k] for k in ("name", "options") if k in s} for s in spec.get("scorers") or []] or None,
+        "metric": sorted(name for name in _scores(scored) if not name.endswith("/stderr")),
+        "reasoning": _given(**{name: generation.get(name) for name in _REASONING}),
+        "harness": "inspect_ai",
+        "harness_version": (spec.get("packages") or {}).get("inspect_ai"),
+        "other.task_args": spec.get("task_args") or None,
+        "other.generation": rest or None,
+        "other.limits": _given(**limits),
+        "other.shuffled": dataset.get("shuffled") or None,
+        **{_GENERATION[name]: value for name, value in generation.items() if name in _GENERATION},
+    }
+    scores = _scores(scored)
+    return [
+        Evaluation(
+            protocol=made(path, fields),
+            scores={name: value for name, value in scores.items() if not name.endswith("/stderr")},
+            errors={  # it is the error of the mean, whatever that is called
+                name: scores[f"{scorer}/stderr"]
+                for name in scores
+                if (scorer := name.partition("/")[0])
+                and name.endswith(("/accuracy", "/mean"))
+                and f"{scorer}/stderr" in scores
+            },
+            model=spec.get("model"),
+            source=str(path),
+        )
+    ]
+
+
+def _given(**options: Any) -> dict[str, Any] | None:
+    """The options that are set, or None where none is."""
+    return {name: value for name, value in options.items() if value} or None
+
+
+def _reducers(results: Mapping[str, Any]) -> list[str] | None:
+    """How the epochs of a sample became one score."""
+    return sorted({score["reducer"] for score in results.get("scores", []) if score.get("reducer")}) or None
+
+
+def _header(path: Path) -> Any:
+    """What the zip says before its samples; bounded, for an archive may promise anything."""
+    try:
+        with zipfile.ZipFile(path) as archive, archive.open("header.json") as file:
+            return json.loads(file.read(_LARGEST_HEADER))
+    except NotImplementedError:
+        remedy = f"`inspect log convert {path} --to json --output-dir .`, then give the JSON"
+        raise Unreadable(path, "is packed with Zstandard, which Python cannot unpack", remedy) from None
+    except (zipfile.BadZipFile, KeyError, ValueError, OSError) as error:
+        raise Unreadable(path, f"is no whole log ({error})", "give a log whose evaluation has ended") from None
+
+
+def _prompts(plan: Mapping[str, Any]) -> list[Any]:
+    """The solvers in their order: each is a piece of the prompt, or of the loop around the model."""
+    return [[step["solver"], _without_tools(step.get("params") or {})] for step in plan.get("steps", [])]
+
+
+def _without_tools(params: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in params.items() if name != "tools"}
+
+
+def _tools(plan: Mapping[str, Any]) -> list[str]:
+    """The names of the tools that any solver hands out."""
+    given = [tool for step in plan.get("steps", []) for tool in (step.get("params") or {}).get("tools") or []]
+    return sorted({str(tool.get("name")) if isinstance(tool, dict) else str(tool) for tool in given})
+
+
+def _scores(results: Mapping[str, Any]) -> dict[str, float]:
+    """`scorer/metric` -> value."""
+    return {
+        f"{score['name']}/{name}": float(metric["value"])
+        for score in results.get("scores", [])
+        for name, metric in score.get("metrics", {}).items()
+        if isinstance(metric.get("value"), (int, float))
+    }

@@ -1,0 +1,70 @@
+"""`evaluations.npz` of Stable-Baselines3's EvalCallback: one evaluation for each point, and its episodes.
+
+The file holds returns and lengths and nothing else. What the folder beside it says is taken from there (the environment
+from RL Baselines3 Zoo's args.yml or config.yml, its version from requirements or the installed package); whether actions
+were sampled is nowhere, and stays unknown.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from firstbreak.evals.importers import Evaluation, made
+from firstbreak.readers import Unreadable
+
+_CONFIGURATIONS = ("args.yml", "config.yml")
+
+
+def recognises(path: Path, head: bytes) -> bool:
+    """The one name that the callback gives its file."""
+    return path.name == "evaluations.npz"
+
+
+def read(path: Path) -> list[Evaluation]:
+    """Oldest first; `scores` holds the mean return, `errors` its standard error over the episodes."""
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            steps, returns, lengths = (np.asarray(archive[name]) for name in ("timesteps", "results", "ep_lengths"))
+    except (OSError, ValueError, KeyError) as error:
+        raise Unreadable(path, f"is no evaluation file ({error})", "give the file that EvalCallback wrote") from None
+    values = _beside(path)
+    protocol = made(
+        path,
+        {
+            "env_id": values.get("env_id") or values.get("env"),
+            "episodes": int(returns.shape[1]),
+            "metric": ["mean_return"],
+            "harness": "stable-baselines3",
+        },
+    )
+    spread = returns.std(axis=1, ddof=1) if returns.shape[1] > 1 else np.full(len(returns), np.nan)
+    return [
+        Evaluation(
+            protocol=protocol,
+            scores={"mean_return": float(r.mean()), "mean_length": float(n.mean())},
+            errors={"mean_return": float(s / np.sqrt(len(r)))} if np.isfinite(s) else {},
+            step=float(step),
+            source=str(path),
+        )
+        for step, r, n, s in zip(steps, returns, lengths, spread, strict=True)
+    ]
+
+
+def _beside(path: Path) -> dict[str, Any]:
+    """The options that lie in the same folder or one below it."""
+    import yaml
+
+    for name in _CONFIGURATIONS:
+        for file in (path.parent / name, *path.parent.glob(f"*/{name}")):
+            if not file.is_file():
+                continue
+            try:
+                data = yaml.safe_load(file.read_text(encoding="utf-8"))
+            except (OSError, ValueError, yaml.YAMLError):
+                continue  # RL Baselines3 Zoo writes Python objects, which are not built; the file is a help, not a need
+            if isinstance(data, dict):
+                return data
+    return {}
