@@ -18,7 +18,7 @@ from firstbreak.reports.text import count
 from firstbreak.words import number
 
 SCHEMA = "firstbreak.preflight/1"
-VERDICT = {Action.STOP: "Do not train yet", Action.WATCH: "Look at this first", Action.CONTINUE: "Nothing in the way"}
+VERDICT = {Action.STOP: "Do not train yet", Action.WATCH: "Look at this first", Action.CONTINUE: "Nothing found"}
 _QUIET = {
     Status.OK: ("Looked at, and right", LinkStatus.OK),
     Status.NOT_APPLICABLE: ("Does not apply", LinkStatus.NOT_APPLICABLE),

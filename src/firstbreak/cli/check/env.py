@@ -1,0 +1,30 @@
+"""firstbreak check env TARGET"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from firstbreak.cli.check import reported
+
+if TYPE_CHECKING:
+    from firstbreak.preflight import Report
+
+
+@click.command("env")
+@click.argument("target")
+@click.option("--expert", metavar="MODULE:FUNCTION", help="(observation) -> action; without it, a rule is searched.")
+@click.option("--episodes", type=click.IntRange(10), default=100, show_default=True, help="With each policy.")
+@click.option("--steps", type=click.IntRange(100), default=20_000, show_default=True, help="At most, with each policy.")
+@click.option("--agent", metavar="NAME", help="Which agent of a PettingZoo environment.")
+@reported
+def command(target: str, expert: str | None, episodes: int, steps: int, agent: str | None) -> Report:
+    """Check an environment before anything is trained in it.
+
+    TARGET is a Gymnasium id, or module:factory (file.py:factory) of a Gymnasium, vectorised Gymnasium, PettingZoo or
+    dm_env environment. Its code runs in this process.
+    """
+    from firstbreak.preflight import env
+
+    return env.check(target, expert=expert, episodes=episodes, steps=steps, agent=agent)

@@ -1,0 +1,209 @@
+"""Is the environment what the trainer takes it for, and is there something in it to learn?
+
+Episodes are recorded exactly as the environment returns them (play.py), in new environments, in used ones and side by
+side (repeat.py); the probes look at the records (contract.py, ends.py, actions.py, vector.py). The last one compares
+random actions with an expert (baseline.py).
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from firstbreak.model import Link, Outcome
+from firstbreak.preflight import Answer, Report, ask, critical, target
+from firstbreak.preflight.env import actions, baseline, contract, ends, repeat, vector
+from firstbreak.preflight.env.play import (
+    KEPT_BYTES,
+    SPELL,
+    Episode,
+    Policy,
+    Score,
+    Stopped,
+    at_random,
+    play,
+    scores,
+    size,
+)
+from firstbreak.preflight.env.worlds import World, open_world
+from firstbreak.readers import Unreadable
+from firstbreak.words import number
+
+RECORDED_STEPS, LONGEST = 2000, 500
+
+
+def check(
+    env: str, *, episodes: int = 100, expert: str | None = None, steps: int = 20_000, agent: str | None = None
+) -> Report:
+    """Check an environment: a Gymnasium id, or `module:factory` of a Gymnasium, PettingZoo or dm_env environment.
+
+    `expert` is `module:function` of (observation) -> action; without it, a simple rule is searched. `episodes` are played
+    with each policy within `steps` steps each; `agent` is the agent of a PettingZoo environment to look at. Raises
+    `Unreadable` where there is no such environment or expert.
+    """
+    policy = None if expert is None else _expert(expert)
+    try:
+        world = open_world(env, agent)
+    except Unreadable:
+        raise
+    except Exception as error:
+        said = (
+            f"making the environment raises {type(error).__name__}: {error}; call the factory alone and mend it first"
+        )
+        outcome = ask("env-opens", Link.ENVIRONMENT, lambda: critical(said))
+        return Report(check="env", target=env, outcomes=(outcome,))
+    return _report(world, policy, episodes, steps)
+
+
+def _report(world: World, expert: Policy | None, episodes: int, steps: int) -> Report:
+    env = world.make()
+    declared = _ask("env-spaces", lambda: contract.spaces(env))
+    if declared.finding is not None and not _playable(env):
+        return Report(check="env", target=world.name, outcomes=(declared,), facts=_facts(world, ()))
+    recorded = record(env, world)
+    outcomes = [declared, *_contract(recorded, env)]
+    if any(e.stopped for e in recorded):  # the rest would only repeat it
+        return Report(check="env", target=world.name, outcomes=tuple(outcomes), facts=_facts(world, recorded))
+    outcomes += _repeatable(world)
+    if world.make_vector is not None:
+        make = world.make_vector
+        outcomes += [
+            _ask("env-vector-batches", lambda: vector.batches(make)),
+            _ask("env-vector-seeds", lambda: vector.seeds(make)),
+            _ask("env-vector-autoreset", lambda: vector.autoreset(make)),
+        ]
+    try:
+        random, seconds = scores(env, at_random(env.action_space, 0), _seeds(world), episodes, steps)
+        base = baseline.compare(env, random, expert, _seeds(world), episodes, steps)
+    except Stopped as stopped:
+        probe, said = stopped.probe, str(stopped)
+        outcomes.append(_ask(probe, lambda: critical(said)))
+        return Report(check="env", target=world.name, outcomes=tuple(outcomes), facts=_facts(world, recorded))
+    outcomes += [
+        _ask("env-ends", lambda: ends.ends(random)),
+        _ask("env-throughput", lambda: ends.throughput(seconds)),
+        _ask("env-expert-beats-random", lambda: baseline.verdict(base), Link.REWARD),
+    ]
+    return Report(
+        check="env",
+        target=world.name,
+        outcomes=tuple(outcomes),
+        summary=_summary(outcomes),
+        facts=_facts(world, recorded, random, base),
+        exhibits=baseline.exhibits(base),
+        numbers=_numbers(random, base, seconds),
+    )
+
+
+def record(env: Any, world: World) -> list[Episode]:
+    """Random episodes of one environment, every return value kept, until a budget of steps or bytes is used up."""
+    episodes: list[Episode] = []
+    seeds, used, until = _seeds(world), 0, time.perf_counter() + SPELL
+    while used < RECORDED_STEPS and time.perf_counter() < until:
+        most = min(LONGEST, RECORDED_STEPS - used)
+        episodes.append(play(env, at_random(env.action_space, len(episodes)), seed=next(seeds), most=most))
+        last = episodes[-1]
+        used += max(1, len(last.rewards))
+        if last.stopped or used * size(last.observations[0]) > KEPT_BYTES:
+            break
+    return episodes
+
+
+def _contract(recorded: list[Episode], env: Any) -> list[Outcome]:
+    space = env.observation_space
+    probes: dict[str, Callable[[], Answer]] = {
+        "env-answers": lambda: contract.answers(recorded, "env-answers"),
+        "env-reset-contract": lambda: contract.answers(recorded, "env-reset-contract"),
+        "env-step-contract": lambda: contract.answers(recorded, "env-step-contract"),
+        "env-info": lambda: contract.infos(recorded),
+        "env-flags": lambda: contract.flags(recorded),
+        "env-observation-finite": lambda: contract.finite(recorded),
+        "env-observation-in-space": lambda: contract.in_space(recorded, space),
+        "env-observation-scale": lambda: contract.observation_scale(recorded, space),
+        "env-returned-data-kept": lambda: contract.kept(recorded),
+        "env-reward-is-number": lambda: contract.rewards_are_numbers(recorded),
+        "env-reward-scale": lambda: contract.reward_scale(recorded),
+        "env-action-range": lambda: contract.action_range(env.action_space),
+        "env-action-masks": lambda: contract.masks(recorded, env.action_space),
+    }
+    return [_ask(name, probe, Link.REWARD if "reward" in name else Link.ENVIRONMENT) for name, probe in probes.items()]
+
+
+def _repeatable(world: World) -> list[Outcome]:
+    ref = repeat.reference(world)
+    return [
+        _ask("env-seeding", lambda: repeat.seeding(world, ref)),
+        _ask("env-state-leak", lambda: repeat.leak(world, ref)),
+        _ask("env-shared-state", lambda: repeat.shared(world, ref)),
+        _ask("env-actions-accepted", lambda: actions.accepted(world)),
+        _ask("env-action-effect", lambda: actions.effect(world, ref)),
+        _ask("env-action-saturation", lambda: actions.saturation(world, ref)),
+    ]
+
+
+def _ask(name: str, probe: Callable[[], Answer], link: Link = Link.ENVIRONMENT) -> Outcome:
+    """The probe's answer; an environment that fails in the middle of a probe is a finding, not a crash of the probe."""
+
+    def answered() -> Answer:
+        try:
+            return probe()
+        except Stopped as stopped:
+            return critical(str(stopped))
+
+    return ask(name, link, answered)
+
+
+def _playable(env: Any) -> bool:
+    from gymnasium.spaces import Space
+
+    return all(isinstance(getattr(env, name, None), Space) for name in ("observation_space", "action_space"))
+
+
+def _expert(name: str) -> Policy:
+    loaded = target.load(name)
+    if not callable(loaded):
+        raise Unreadable(name, "cannot be called", "name a function of (observation) -> action")
+    return lambda observation, info: loaded(observation)
+
+
+def _seeds(world: World) -> Iterator[int | None]:
+    """A new seed for every episode, where the environment takes one."""
+    return itertools.repeat(None) if world.unseedable else iter(itertools.count(1000))
+
+
+def _summary(outcomes: Sequence[Outcome]) -> str:
+    """What the comparison with an expert says, unless something worse was found before it."""
+    by_name = {outcome.detector: outcome for outcome in outcomes}
+    last = by_name["env-expert-beats-random"]
+    found = [o for o in outcomes if o.finding is not None and o is not last]
+    if found:
+        return ""
+    return last.finding.message if last.finding is not None else last.note
+
+
+def _facts(
+    world: World, recorded: Sequence[Episode], random: Sequence[Score] = (), base: baseline.Baseline | None = None
+) -> tuple[tuple[str, str], ...]:
+    steps = sum(len(e.rewards) for e in recorded)
+    facts = [("Interface", world.interface), ("Recorded", f"{steps} steps in {len(recorded)} random episodes")]
+    if world.agents:
+        facts.append(("Agents", f"{', '.join(world.agents)}: one is looked at (--agent), the others act at random"))
+    if base is not None:
+        expert = f", {len(base.expert)} of {base.source}" if len(base.expert) else ""
+        facts.append(("Compared", f"{len(random)} random episodes{expert}"))
+    return tuple(facts)
+
+
+def _numbers(random: Sequence[Score], base: baseline.Baseline, seconds: float) -> dict[str, Any]:
+    numbers: dict[str, Any] = {
+        "random_returns": base.random,
+        "random_lengths": [s.length for s in random],
+        "expert_returns": base.expert,
+        "expert": base.source,
+        "steps_per_second": float(number(1 / seconds)),
+    }
+    if len(base.expert):
+        numbers["probability_of_improvement"], numbers["probability_of_improvement_interval"] = base.improvement
+    return numbers

@@ -1,0 +1,205 @@
+"""Does the same seed give the same episode: in a new environment, in a used one, beside another one?"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from firstbreak.model import Expected, NotApplicable, NotMeasured
+from firstbreak.preflight import Answer, critical, notice, warning
+from firstbreak.preflight.env.play import Episode, at_random, interleaved, play, reset, same
+from firstbreak.preflight.env.worlds import World
+from firstbreak.words import number
+
+SEED, STEPS = 11, 200
+SMALL = 0.01  # of the range that a component covers in the episode
+TOLERANCE = 1e-6  # physics engines differ in the last bits between instances
+
+
+@dataclass(frozen=True)
+class Reference:
+    """An episode of a new environment, and what another new one made of the same seed and actions."""
+
+    episode: Episode
+    difference: str  #: where the second one departs; empty where it does not
+
+
+def reference(world: World) -> Reference:
+    """Two new environments, the same seed, the same actions."""
+    first, second = (_episode(world.make()) for _ in range(2))
+    return Reference(first, difference(first, second))
+
+
+def seeding(world: World, ref: Reference) -> Answer:
+    """reset(seed=...) fixes the episode, other seeds give others, and no seed gives fresh ones."""
+    if world.unseedable:
+        take = NotApplicable(world.unseedable) if world.interface == "dm_env" else None
+        return take or critical(
+            f"{world.unseedable}: no run can be repeated; add `seed=None` and pass it to super().reset"
+        )
+    if ref.episode.stopped is not None and not ref.episode.rewards:
+        return NotMeasured("no step could be made")
+    if ref.difference:
+        if _declared_random(world):
+            return Expected("the environment is registered as nondeterministic")
+        with _global_seed():
+            first = _episode(world.make())
+        with _global_seed():
+            again = _episode(world.make())
+        remedy = (
+            "it draws from numpy's or Python's global generator; draw from self.np_random instead"
+            if not difference(first, again)
+            else "draw every random number from self.np_random, which super().reset(seed=seed) sets"
+        )
+        return critical(
+            f"the same seed and the same actions give another episode ({ref.difference}): no result can be repeated, and no "
+            f"comparison of seeds means anything; {remedy}"
+        )
+    starts = [_start(world, seed) for seed in range(SEED, SEED + 5)]
+    if all(same(start, starts[0]) for start in starts):
+        other = _episode(world.make(), SEED + 1, policy_seed=SEED)
+        if not difference(ref.episode, other):
+            return Expected("every seed gives the same episode: the environment is deterministic")
+        return "the same seed repeats the episode; all start alike, and differ later"
+    env = world.make()
+    unseeded = [reset(env, None)[0] for _ in range(5)]
+    if all(same(start, unseeded[0]) for start in unseeded):
+        return warning(
+            "reset() without a seed starts the same way five times running, while other seeds start differently: "
+            "training sees one start only; seed the generator once, when a seed is given, and not in every reset"
+        )
+    return "the same seed repeats the episode, other seeds and no seed give others"
+
+
+def leak(world: World, ref: Reference) -> Answer:
+    """An episode does not depend on those before it."""
+    if blind := _blind(world, ref):
+        return blind
+    env = world.make()
+    for seed in range(2):
+        _episode(env, seed)
+    used = _episode(env)
+    found = difference(ref.episode, used)
+    if not found:
+        return "an episode after others is the same as in a new environment"
+    wrapper = _running_statistics(env)
+    if wrapper:
+        return Expected(f"{wrapper} keeps running statistics over episodes, so the same state looks different later")
+    if _small(ref.episode, used):
+        return notice(
+            f"after other episodes the same seed gives a slightly different one ({found}): a physics engine that is not built "
+            "anew in reset() does that; build it anew where runs must repeat to the digit"
+        )
+    return critical(
+        f"the same seed gives another episode after others have been played ({found}): something survives reset(); "
+        "reset every field that step() changes"
+    )
+
+
+def shared(world: World, ref: Reference) -> Answer:
+    """Two environments in one process do not disturb each other."""
+    if blind := _blind(world, ref):
+        return blind
+    env, other = world.make(), world.make()
+    if env is other:
+        return NotMeasured("the target is one environment; name a factory or class, so that two can be made")
+    space = env.action_space
+    beside = interleaved(env, at_random(space, SEED), SEED, STEPS, other, at_random(space, SEED + 1))
+    found = difference(ref.episode, beside)
+    if found:
+        return critical(
+            f"an environment changes when another one is stepped beside it ({found}): vectorised training mixes their "
+            "states; move what they share (class attributes, module globals) into the instance"
+        )
+    return "two environments stepped in turns do not disturb each other"
+
+
+def difference(a: Episode, b: Episode) -> str:
+    """Where two episodes part, in words; empty where they do not."""
+    for t in range(max(len(a.observations), len(b.observations))):
+        if t >= min(len(a.observations), len(b.observations)):
+            return f"one goes on after step {t - 1}, the other does not"
+        if not same(a.observations[t], b.observations[t], TOLERANCE):
+            return f"observation {'from reset' if t == 0 else f'after step {t}'}{_values(a, b, t)}"
+        if t and not same(a.rewards[t - 1], b.rewards[t - 1], TOLERANCE):
+            return f"reward of step {t}: {_number(a.rewards[t - 1])} and {_number(b.rewards[t - 1])}"
+        if t and (bool(a.terminated[t - 1]), bool(a.truncated[t - 1])) != (
+            bool(b.terminated[t - 1]),
+            bool(b.truncated[t - 1]),
+        ):
+            return f"one ends at step {t}, the other does not"
+    return ""
+
+
+def _small(a: Episode, b: Episode) -> bool:
+    """Whether observations agree to 1 % of their range at the first step at which they do not agree exactly."""
+    for x, y in zip(a.observations, b.observations, strict=False):
+        if not same(x, y, TOLERANCE):
+            if not isinstance(x, np.ndarray) or x.dtype.kind != "f" or x.shape != np.shape(y):
+                return False
+            scale = np.ptp(np.stack(a.observations), axis=0)
+            return bool(np.all(np.abs(x - y) <= SMALL * scale + TOLERANCE))
+    return False
+
+
+def _values(a: Episode, b: Episode, t: int) -> str:
+    """The first component that differs, where the observations are plain arrays."""
+    try:
+        x, y = np.ravel(np.asarray(a.observations[t], float)), np.ravel(np.asarray(b.observations[t], float))
+    except (TypeError, ValueError):
+        return ""
+    if x.shape != y.shape:
+        return ""
+    i = int(np.argmax(~np.isclose(x, y, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True)))
+    return f", component {i}: {number(float(x[i]))} and {number(float(y[i]))}"
+
+
+def _number(value: Any) -> str:
+    return number(float(value)) if isinstance(value, (int, float, np.generic)) else repr(value)
+
+
+def _episode(env: Any, seed: int | None = SEED, policy_seed: int | None = None) -> Episode:
+    policy = at_random(env.action_space, policy_seed if policy_seed is not None else seed or 0)
+    return play(env, policy, seed=seed, most=STEPS)
+
+
+def _start(world: World, seed: int) -> Any:
+    return reset(world.make(), seed)[0]
+
+
+def _blind(world: World, ref: Reference) -> NotMeasured | None:
+    if world.unseedable:
+        return NotMeasured("needs an environment that can be seeded")
+    if ref.difference or not ref.episode.rewards:
+        return NotMeasured("needs an environment that repeats an episode, or the comparison means nothing")
+    return None
+
+
+def _declared_random(world: World) -> bool:
+    spec = getattr(world.make(), "spec", None)
+    return bool(getattr(spec, "nondeterministic", False))
+
+
+def _running_statistics(env: Any) -> str:
+    """The name of a wrapper that normalises by what it has seen, if there is one."""
+    while env is not None:
+        if hasattr(env, "obs_rms") or hasattr(env, "return_rms"):
+            return type(env).__name__
+        env = env.__dict__.get("env")
+    return ""
+
+
+class _global_seed:
+    """numpy's and Python's global generators, seeded inside the block and put back after it."""
+
+    def __enter__(self) -> None:
+        self.before: tuple[Any, Any] = (np.random.get_state(), random.getstate())
+        np.random.seed(0)
+        random.seed(0)
+
+    def __exit__(self, *_: object) -> None:
+        np.random.set_state(self.before[0])
+        random.setstate(self.before[1])

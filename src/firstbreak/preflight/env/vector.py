@@ -1,0 +1,103 @@
+"""What only a vectorised environment can get wrong: batches, seeds of the copies, and the step at which one starts anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from firstbreak.model import Expected, NotMeasured
+from firstbreak.preflight import Answer, critical, warning
+from firstbreak.preflight.env.play import reset, same, step
+from firstbreak.preflight.env.worlds import row
+
+SEED, STEPS = 11, 2000
+
+
+def batches(make: Callable[[], Any]) -> Answer:
+    """Observations, rewards and flags hold one row for each copy."""
+    env = make()
+    observations, _ = reset(env, SEED)
+    if not env.observation_space.contains(observations):
+        return critical(
+            "the batch of observations from reset is not in observation_space: the copies are stacked wrongly"
+        )
+    env.action_space.seed(SEED)
+    _, rewards, terminated, truncated, _ = step(env, env.action_space.sample())
+    for name, value in (("rewards", rewards), ("terminated", terminated), ("truncated", truncated)):
+        if np.shape(value) != (env.num_envs,):
+            return critical(
+                f"{name} have shape {np.shape(value)} for {env.num_envs} environments: it broadcasts against the batch, and "
+                f"every environment gets the reward of others; return shape ({env.num_envs},)"
+            )
+        if name != "rewards" and np.asarray(value).dtype != np.bool_:
+            return warning(f"{name} have type {np.asarray(value).dtype}, not bool: `~{name}` means another thing")
+    return f"{env.num_envs} environments, one row each"
+
+
+def seeds(make: Callable[[], Any]) -> Answer:
+    """The copies do not all play the same episode."""
+    env = make()
+    if env.num_envs < 2:
+        return NotMeasured("there is one environment only")
+    first, _ = reset(env, SEED)
+    other, _ = reset(env, SEED + 1000)
+    rows = [row(first, i) for i in range(env.num_envs)]
+    if not all(same(r, rows[0]) for r in rows):
+        return f"{env.num_envs} environments start differently"
+    if same(first, other):
+        return Expected("every seed gives the same start")
+    return critical(
+        f"all {env.num_envs} environments start alike, and other seeds start elsewhere: they were given the same seed, and the "
+        "batch holds one episode many times; seed copy i with seed + i"
+    )
+
+
+def autoreset(make: Callable[[], Any]) -> Answer:
+    """The declared convention of what happens after an episode ends is the one that is kept."""
+    from gymnasium.vector import AutoresetMode
+
+    env = make()
+    declared = env.metadata.get("autoreset_mode")
+    if not isinstance(declared, AutoresetMode):
+        return warning(
+            f"metadata['autoreset_mode'] is {declared!r}: a trainer cannot know whether the observation after an end belongs to "
+            "the old episode or the new one; declare AutoresetMode.NEXT_STEP, SAME_STEP or DISABLED"
+        )
+    if declared is AutoresetMode.DISABLED:
+        return "nothing is reset: the trainer has to do it"
+    return _kept(env, declared is AutoresetMode.SAME_STEP)
+
+
+def _kept(env: Any, same_step: bool) -> Answer:
+    env.action_space.seed(SEED)
+    reset(env, SEED)
+    for _ in range(STEPS):
+        _, _, terminated, truncated, infos = step(env, env.action_space.sample())
+        ended = np.flatnonzero(np.asarray(terminated) | np.asarray(truncated))
+        if len(ended):
+            i = int(ended[0])
+            return _final_observation(infos, i) if same_step else _idle_step(env, i)
+    return NotMeasured(f"no episode ended within {STEPS} steps")
+
+
+def _final_observation(infos: Any, i: int) -> Answer:
+    final = infos.get("final_obs", infos.get("final_observation"))
+    if final is None or final[i] is None:
+        return critical(
+            "environments are reset in the step that ends them, and info holds no final_obs: the value of a truncated episode "
+            "is bootstrapped from the first observation of the next; hand over info['final_obs']"
+        )
+    return "reset in the same step, with the last observation in info['final_obs']"
+
+
+def _idle_step(env: Any, i: int) -> Answer:
+    _, rewards, terminated, truncated, _ = step(env, env.action_space.sample())
+    if rewards[i] != 0 or terminated[i] or truncated[i]:
+        return critical(
+            f"NEXT_STEP is declared, so the step after an end only resets; it paid {float(rewards[i]):g} instead, so the "
+            "environment was reset earlier and the row after an end is a real one: trainers that mask it lose data, and "
+            "mistake whose observation it is; declare the mode that is kept"
+        )
+    return "reset in the step after the end, which pays nothing: trainers must leave that row out"

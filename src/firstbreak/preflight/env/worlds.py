@@ -1,0 +1,282 @@
+"""Opening an environment, whatever its interface: everything behind it sees Gymnasium's reset and step.
+
+Gymnasium environments pass through untouched, so that what is checked is what the trainer gets. PettingZoo's are seen
+through the eyes of one agent while the others act at random; dm_env's through a translation of its time steps.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from firstbreak.preflight import target
+from firstbreak.readers import Unreadable
+
+
+@dataclass(frozen=True, kw_only=True)
+class World:
+    """An environment that can be made again and again."""
+
+    name: str
+    interface: str  #: "Gymnasium", "Gymnasium vector", "PettingZoo", "dm_env"
+    make: Callable[[], Any]  #: a new one, with Gymnasium's reset and step
+    make_vector: Callable[[], Any] | None = None  #: a new VectorEnv, where the interface is Gymnasium's vector
+    unseedable: str = ""  #: why no seed can be given, where none can
+    agents: tuple[str, ...] = field(default=())  #: PettingZoo only
+
+
+def open_world(name: str, agent: str | None = None) -> World:
+    """The environment that `name` means: a Gymnasium id, or `module:attribute` of a factory, class or environment.
+
+    Raises `Unreadable` where there is none of that name, or its interface is none that is known; what the factory
+    itself raises is raised as it is.
+    """
+    make = partial(_registered, name) if _is_id(name) else _factory(name)
+    first = make()
+    if _is_vector(first):
+        return World(name=name, interface="Gymnasium vector", make=lambda: RowView(make()), make_vector=make)
+    if hasattr(first, "possible_agents") or hasattr(first, "agents"):
+        agents = tuple(map(str, getattr(first, "possible_agents", None) or first.agents))
+        wanted = agent or agents[0]
+        if wanted not in agents:
+            raise Unreadable(name, f"has no agent {wanted!r}", f"its agents are {', '.join(agents)}")
+        view = AecView if hasattr(first, "agent_iter") else ParallelView
+        return World(name=name, interface="PettingZoo", make=lambda: view(make(), wanted), agents=agents)
+    if hasattr(first, "action_spec"):
+        takes_seed = "seed" in _parameters(make)
+        return World(
+            name=name,
+            interface="dm_env",
+            make=lambda: DmEnvView(make),
+            unseedable="" if takes_seed else "dm_env has no seed in its interface: let the factory take `seed`",
+        )
+    if not (hasattr(first, "reset") and hasattr(first, "step")):
+        raise Unreadable(name, f"a {type(first).__name__} is no environment", "it needs reset and step")
+    return World(name=name, interface="Gymnasium", make=make, unseedable=_refuses_seed(first))
+
+
+def _is_id(name: str) -> bool:
+    """Whether Gymnasium knows it; an id may hold a colon too (`package:Name-v0`)."""
+    import gymnasium
+
+    if ":" in name and name.partition(":")[2] not in gymnasium.registry and "-v" not in name:
+        return False
+    try:
+        gymnasium.spec(name)
+    except ModuleNotFoundError as error:
+        raise Unreadable(name, f"{error}", "install the package that registers it") from error
+    except gymnasium.error.Error as error:
+        raise Unreadable(name, f"Gymnasium does not know it: {error}", "give its id, or module:factory") from error
+    return True
+
+
+def _registered(name: str) -> Any:
+    import gymnasium
+
+    return gymnasium.make(name, disable_env_checker=True)  # its checker raises where this one would report
+
+
+def _factory(name: str) -> Callable[..., Any]:
+    loaded = target.load(name)
+    if isinstance(loaded, str):
+        return partial(_registered, loaded)
+    if not callable(loaded):
+        return lambda: loaded  # one instance: it is told below that there is no fresh one
+    return loaded  # type: ignore[no-any-return]
+
+
+def _is_vector(env: Any) -> bool:
+    from gymnasium.vector import VectorEnv
+
+    return isinstance(env, VectorEnv)
+
+
+def _parameters(call: Callable[..., Any]) -> tuple[str, ...]:
+    try:
+        return tuple(inspect.signature(call).parameters)
+    except (TypeError, ValueError):  # built in C: it does not tell
+        return ()
+
+
+def _refuses_seed(env: Any) -> str:
+    """Why `reset(seed=...)` is refused, where it is. Wrappers take a seed and hand it on, so only the call can tell."""
+    try:
+        env.reset(seed=0)
+    except TypeError as error:
+        if "seed" in str(error):
+            return f"reset() takes no seed ({error})"
+    except Exception:
+        return ""  # it fails for another reason, which the contract's probe reports
+    return ""
+
+
+class RowView:
+    """The first environment of a VectorEnv; the others act at random, seeded with the episode."""
+
+    def __init__(self, env: Any) -> None:
+        self.env = env
+        self.observation_space, self.action_space = env.single_observation_space, env.single_action_space
+
+    def reset(self, *, seed: int | None = None) -> Any:
+        self.env.action_space.seed(seed)
+        observations, infos = self.env.reset(seed=seed)
+        return row(observations, 0), row(infos, 0)
+
+    def step(self, action: Any) -> Any:
+        from gymnasium.vector.utils import concatenate, create_empty_array, iterate
+
+        space = self.env.action_space
+        actions = [action, *list(iterate(space, space.sample()))[1:]]
+        empty: Any = create_empty_array(self.action_space, self.env.num_envs)
+        batch = concatenate(self.action_space, actions, empty)
+        observations, rewards, terminations, truncations, infos = self.env.step(batch)
+        return row(observations, 0), rewards[0], terminations[0], truncations[0], row(infos, 0)
+
+    def close(self) -> None:
+        self.env.close()
+
+
+def row(batch: Any, i: int) -> Any:
+    """Row `i` of a batch of observations or infos."""
+    if isinstance(batch, dict):
+        return {key: row(value, i) for key, value in batch.items()}
+    if isinstance(batch, tuple):
+        return tuple(row(value, i) for value in batch)
+    return batch[i]
+
+
+class ParallelView:
+    """One agent of a PettingZoo ParallelEnv; the others act at random, seeded with the episode."""
+
+    def __init__(self, env: Any, agent: str) -> None:
+        self.env, self.agent = env, agent
+        self.observation_space, self.action_space = env.observation_space(agent), env.action_space(agent)
+        self._seen: dict[str, tuple[Any, Any]] = {}
+
+    def reset(self, *, seed: int | None = None) -> Any:
+        observations, infos = self.env.reset(seed=seed)
+        for i, other in enumerate(self.env.possible_agents):
+            self.env.action_space(other).seed(None if seed is None else seed + i)
+        self._seen = {agent: (observations[agent], infos[agent]) for agent in self.env.agents}
+        return observations[self.agent], infos[self.agent]
+
+    def step(self, action: Any) -> Any:
+        actions = {
+            agent: action if agent == self.agent else sample(self.env.action_space(agent), *self._seen[agent])
+            for agent in self.env.agents
+        }
+        observations, rewards, terminations, truncations, infos = self.env.step(actions)
+        self._seen = {agent: (observations[agent], infos[agent]) for agent in self.env.agents}
+        me = self.agent
+        return observations[me], rewards[me], terminations[me], truncations[me], infos[me]
+
+    def close(self) -> None:
+        self.env.close()
+
+
+class AecView:
+    """One agent of a PettingZoo AECEnv, from its turn to its next turn; the others act at random."""
+
+    def __init__(self, env: Any, agent: str) -> None:
+        self.env, self.agent = env, agent
+        self.observation_space, self.action_space = env.observation_space(agent), env.action_space(agent)
+
+    def reset(self, *, seed: int | None = None) -> Any:
+        self.env.reset(seed=seed)
+        for i, other in enumerate(self.env.possible_agents):
+            self.env.action_space(other).seed(None if seed is None else seed + i)
+        observation, _, _, _, info = self._my_turn()
+        return observation, info
+
+    def step(self, action: Any) -> Any:
+        self.env.step(action)
+        return self._my_turn()
+
+    def _my_turn(self) -> Any:
+        """Let the others act until it is this agent's turn, or its game is over."""
+        while self.env.agents and self.env.agent_selection != self.agent:
+            observation, _, terminated, truncated, info = self.env.last()
+            space = self.env.action_space(self.env.agent_selection)
+            self.env.step(None if terminated or truncated else sample(space, observation, info))
+        return self.env.last()
+
+    def close(self) -> None:
+        self.env.close()
+
+
+class DmEnvView:
+    """A dm_env.Environment: the last step with discount 0 terminates, with another discount it truncates.
+
+    A seed makes a new environment where the factory takes one, because dm_env knows no other way.
+    """
+
+    def __init__(self, make: Callable[..., Any]) -> None:
+        self._make, self._takes_seed = make, "seed" in _parameters(make)
+        self.env = make()
+        self.observation_space = space_of(self.env.observation_spec())
+        self.action_space = space_of(self.env.action_spec())
+
+    def reset(self, *, seed: int | None = None) -> Any:
+        if seed is not None and self._takes_seed:
+            self.env = self._make(seed=seed)
+        step = self.env.reset()
+        if not step.first():
+            raise ValueError(f"reset() returned a {step.step_type!r} time step, not FIRST")
+        return _plain(step.observation), {}
+
+    def step(self, action: Any) -> Any:
+        step = self.env.step(action)
+        if step.discount is None or not 0 <= step.discount <= 1:
+            raise ValueError(f"step() returned the discount {step.discount!r}, which is not between 0 and 1")
+        over = bool(step.last())
+        return _plain(step.observation), step.reward, over and step.discount == 0, over and step.discount > 0, {}
+
+    def close(self) -> None:
+        self.env.close()
+
+
+def _plain(observation: Any) -> Any:
+    """dm_env gives ordered dicts and scalars; Gymnasium's spaces want dicts and arrays."""
+    if isinstance(observation, dict):
+        return {key: _plain(value) for key, value in observation.items()}
+    return np.asarray(observation)
+
+
+def space_of(spec: Any) -> Any:
+    """The Gymnasium space of a dm_env spec."""
+    from gymnasium import spaces
+
+    if isinstance(spec, dict):
+        return spaces.Dict({key: space_of(part) for key, part in spec.items()})
+    if isinstance(spec, (list, tuple)):
+        return spaces.Tuple([space_of(part) for part in spec])
+    if hasattr(spec, "num_values"):
+        return spaces.Discrete(int(spec.num_values))
+    shape, dtype = spec.shape, np.dtype(spec.dtype)
+    if np.issubdtype(dtype, np.floating):
+        bounds: tuple[Any, Any] = (-np.inf, np.inf)
+    else:
+        bounds = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    low, high = getattr(spec, "minimum", bounds[0]), getattr(spec, "maximum", bounds[1])
+    return spaces.Box(
+        np.broadcast_to(low, shape).astype(dtype), np.broadcast_to(high, shape).astype(dtype), dtype=dtype
+    )
+
+
+def legal(observation: Any, info: Any) -> np.ndarray | None:
+    """The action mask that comes with an observation, as PettingZoo and Gymnasium hand it over; None for no mask."""
+    for place in (info, observation):
+        if isinstance(place, dict) and place.get("action_mask") is not None:
+            return np.asarray(place["action_mask"], dtype=np.int8)
+    return None
+
+
+def sample(space: Any, observation: Any, info: Any) -> Any:
+    """A random legal action."""
+    mask = legal(observation, info)
+    return space.sample() if mask is None or not hasattr(space, "n") else space.sample(mask)
