@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from firstbreak.engine.rank import rank
 from firstbreak.engine.verdict import judge, link_verdicts
 from firstbreak.inputs import Inputs
 from firstbreak.model import (
+    EMPTY,
     BestCheckpoint,
     Confidence,
     Cost,
@@ -24,20 +25,27 @@ from firstbreak.model import (
     Run,
     Severity,
     Status,
+    Weight,
 )
 
 CAUSES_SHOWN = 5
 
 
-def diagnose(run: Run, outcomes: Sequence[Outcome] | None = None, *, rate_per_hour: float | None = None) -> Diagnosis:
+def diagnose(
+    run: Run,
+    outcomes: Sequence[Outcome] | None = None,
+    *,
+    rate_per_hour: float | None = None,
+    known: Mapping[str, Sequence[Weight]] = EMPTY,
+) -> Diagnosis:
     """What broke first, when, why, and what to do.
 
     `outcomes` are those of `check(run)`, made here where they are not given. `rate_per_hour` is what an hour of the run
-    costs in the user's money.
+    costs in the user's money. `known` is evidence from elsewhere, by candidate: the answers of experiments.
     """
     outcomes = check(run) if outcomes is None else list(outcomes)
     inputs = Inputs(run)
-    ranked = rank(inputs, outcomes)
+    ranked = rank(inputs, outcomes, known)
     first_break = find_first_break(outcomes, ranked)
     best = best_checkpoint(run, inputs)
     links = link_verdicts(run, outcomes, first_break)

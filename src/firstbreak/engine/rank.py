@@ -18,7 +18,7 @@ from firstbreak.engine import likelihood
 from firstbreak.engine.likelihood import HEALTHY
 from firstbreak.engine.registry import Cause, causes, sections
 from firstbreak.inputs import Inputs
-from firstbreak.model import Confidence, Experiment, Finding, Outcome, RankedCause, Run, Severity, Status, Weight
+from firstbreak.model import EMPTY, Confidence, Experiment, Finding, Outcome, RankedCause, Run, Severity, Status, Weight
 
 NONE_OF_THESE = "none-of-these"
 
@@ -34,13 +34,19 @@ IN_ORDER, OUT_OF_ORDER = 0.3, -0.7
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
-def rank(inputs: Inputs, outcomes: Sequence[Outcome]) -> tuple[RankedCause, ...]:
-    """All candidates that apply to this run, the most probable first; probabilities sum to 1."""
+def rank(
+    inputs: Inputs, outcomes: Sequence[Outcome], known: Mapping[str, Sequence[Weight]] = EMPTY
+) -> tuple[RankedCause, ...]:
+    """All candidates that apply to this run, the most probable first; probabilities sum to 1.
+
+    `known` is further evidence by candidate, such as the answers of an experiment.
+    """
     applicable = [c for c in causes().values() if c.applies(inputs)]
     scale = (1 - PRIOR_HEALTHY - PRIOR_NONE) / sum(_prior(c) for c in applicable) if applicable else 0.0
     evidence = {c.id: (_weigh_prior(_prior(c) * scale), *weigh(c, inputs, outcomes)) for c in applicable}
     evidence[NONE_OF_THESE] = (_weigh_prior(PRIOR_NONE), *_weigh_none(outcomes))
     evidence[HEALTHY] = ()
+    evidence = {name: (*weights, *known.get(name, ())) for name, weights in evidence.items()}
     odds = {name: math.exp(min(sum(w.weight for w in weights), 600.0)) for name, weights in evidence.items()}
     total = sum(odds.values())
     catalogue = {c.id: c for c in applicable}
