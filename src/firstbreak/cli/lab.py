@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from firstbreak.hyperparameters import plain
 from firstbreak.lab import catalogue
 from firstbreak.lab.plants import Plant
 
@@ -57,8 +58,11 @@ def _by_heading() -> Iterator[tuple[str, list[Plant]]]:
 @click.option("--base", help="What it is planted in: trainer/algorithm-task.  [default: the first it knows]")
 @click.option("--severity", type=float, help="How gross it is.  [default: the gravest it knows]")
 @click.option("--seed", type=int, default=0, show_default=True)
+@click.option(
+    "--set", "said", multiple=True, metavar="KEY=VALUE", help="A setting of the trainer, as a user would say it."
+)
 @click.option("-o", "--output", type=click.Path(path_type=Path, file_okay=False), required=True)
-def run_(plant: str, base: str | None, severity: float | None, seed: int, output: Path) -> None:
+def run_(plant: str, base: str | None, severity: float | None, seed: int, said: tuple[str, ...], output: Path) -> None:
     """Train once with a fault (or healthy variant) planted, and write down the truth beside the run.
 
     OUTPUT/run is what a user would have; OUTPUT/label.json says what is wrong with it.
@@ -66,7 +70,8 @@ def run_(plant: str, base: str | None, severity: float | None, seed: int, output
     from firstbreak.lab import read_label, run
 
     with _one_line():
-        folder = run(plant, out=output, seed=seed, severity=severity, base=base)
+        overrides = {key: plain(value) for key, _, value in (pair.partition("=") for pair in said)}
+        folder = run(plant, out=output, seed=seed, severity=severity, base=base, overrides=overrides)
     label = read_label(output)
     truth = f"{label.link}: {label.cause} from step {label.onset}" if label.link else "nothing is wrong"
     click.echo(f"{folder}: {truth}; true score {label.score:g}, {label.seconds:.0f} s")

@@ -42,12 +42,15 @@ def run(
     severity: float | None = None,
     base: str | None = None,
     options: Mapping[str, Any] | None = None,
+    overrides: Mapping[str, Any] | None = None,
 ) -> Path:
     """Train once with a fault (or healthy variant) planted; `out` then holds the folder `run` and `label.json`.
 
     `base` is the first that the plant knows, `severity` its largest there, unless given. `options` are fields of the
-    base's settings that are set before the fault is planted (a shorter run, a smaller batch). Returns the folder `run`.
-    Raises ValueError where the plant or the base is not known.
+    base's settings that are set before the fault is planted (a shorter run, a smaller batch). `overrides` are what a user
+    would say on the command line, `hyperparameters.gamma` for a key of a setting: a fault that scales an option scales
+    theirs, and one that is a wrong option in the open gives way. Returns the folder `run`.
+    Raises ValueError where the plant, the base or an option is not known.
     """
     plants = catalogue()
     if name not in plants:
@@ -60,8 +63,11 @@ def run(
     settings = BASES[base]()
     vars(settings).update(options or {})
     settings.seed = seed
+    _override(settings, overrides or {})
     onset = max(1, round(plant.onset * settings.steps))
     plant.inject(settings, severity, onset)
+    hidden = getattr(settings, "recorded", {})  # the fault is not what the config says
+    _override(settings, {k: v for k, v in (overrides or {}).items() if k.rpartition(".")[2] not in hidden})
 
     train = importlib.import_module(f"firstbreak.lab.{base.partition('/')[0]}.trainer").train
     wall, cpu = time.perf_counter(), time.process_time()
@@ -83,6 +89,15 @@ def run(
     )
     (out / "label.json").write_text(json.dumps(asdict(label), indent=1) + "\n")
     return out / "run"
+
+
+def _override(settings: Any, overrides: Mapping[str, Any]) -> None:
+    for name, value in overrides.items():
+        owner, _, key = name.rpartition(".")
+        held = getattr(settings, owner, None) if owner else vars(settings)
+        if not isinstance(held, dict) or (not owner and key not in held):
+            raise ValueError(f"{type(settings).__module__} has no setting {name!r}")
+        held[key] = value
 
 
 def read_label(folder: Path) -> Label:
