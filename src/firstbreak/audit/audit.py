@@ -1,0 +1,156 @@
+"""samples -> Audit: one pass over the dump, then everything that can be asked of its table."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from firstbreak.audit import triad as triads
+from firstbreak.audit.diversity import Diversity, diversity
+from firstbreak.audit.rows import AuditRow, Evidence, Found, rows
+from firstbreak.audit.scoring import Ledger
+from firstbreak.audit.selection import Pick, select
+from firstbreak.audit.shift import parts, sides
+from firstbreak.audit.table import REWARD, Table
+from firstbreak.audit.triad import Triad
+from firstbreak.inputs import Inputs, answer_parts
+from firstbreak.model import Expected, Finding, Link, NotApplicable, NotMeasured, Outcome, Run, Sample, Series, Status
+from firstbreak.readers import Unreadable
+from firstbreak.stats.direction import rises
+
+HACKING = "reward-hacking"  #: the id of the triad's outcome
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Audit:
+    """Everything that an audit has found."""
+
+    path: str
+    table: Table
+    triad: Triad
+    diversity: Diversity | None
+    outcomes: tuple[Outcome, ...]  #: the triad's first, then the rows by id
+    picks: tuple[Pick, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def findings(self) -> tuple[Outcome, ...]:
+        """What was found, worst first."""
+        found = [outcome for outcome in self.outcomes if outcome.finding is not None]
+        return tuple(sorted(found, key=lambda o: -o.finding.severity.rank if o.finding else 0))
+
+
+def audit(
+    samples: Iterable[Sample],
+    *,
+    path: str = "",
+    run: Run | None = None,
+    marks: Mapping[str, str] | None = None,
+    processes: int = 1,
+) -> Audit:
+    """Audit the samples of a dump.
+
+    `run` adds what the run's logs say of reward and evaluation, `marks` what people have said of samples (mark by key,
+    see `marks`). Memory is bounded whatever the dump holds. Raises Unreadable where it holds no sample.
+    """
+    ledger, table = Ledger(marks=marks or {}), Table()
+    table.add(ledger.watch(_trained(samples)), processes)
+    if not table.samples:
+        raise Unreadable(path, "holds no completion of training", "give a dump of completions, or a run that has one")
+    inputs = Inputs(run) if run is not None else None
+    proxy = _proxy(table, inputs)
+    curves = _parts(table, inputs)
+    answers = answer_parts(curves)
+    shifts, components = sides(table, _logged(inputs) if inputs else {}), parts(table, curves, answers)
+    found, triad = triads.examine(proxy, _truths(ledger, inputs, answers), shifts, components, ledger)
+    evidence = Evidence(
+        table=table,
+        sides={side.metric.id: side for side in shifts},
+        parts=tuple(components),
+        rewarded=len(proxy) >= triads.MIN_POINTS and rises(proxy),
+        latest=tuple(table.latest),
+    )
+    return Audit(
+        path=path,
+        table=table,
+        triad=triad,
+        diversity=diversity(table),
+        outcomes=(
+            _outcome(HACKING, Link.REWARD, found),
+            *(_outcome(row.id, row.link, _answer(row, evidence)) for row in rows().values()),
+        ),
+        picks=tuple(select(table.latest, shifts)),
+        notes=tuple(_notes(table)),
+    )
+
+
+def _trained(samples: Iterable[Sample]) -> Iterable[Sample]:
+    """Without those of an evaluation: they are no evidence of what training pays for."""
+    return (sample for sample in samples if sample.meta.get("split") != "eval")
+
+
+def _answer(row: AuditRow, evidence: Evidence) -> Found | Exception:
+    try:
+        return row.examine(evidence)
+    except Exception as error:  # one bad row must not hide what the others see
+        return error
+
+
+def _outcome(name: str, link: Link, found: Found | Exception) -> Outcome:
+    match found:
+        case Finding():
+            return Outcome(detector=name, link=link, status=Status.FOUND, finding=found)
+        case NotMeasured(why):
+            return Outcome(detector=name, link=link, status=Status.NOT_MEASURED, note=why)
+        case NotApplicable(why):
+            return Outcome(detector=name, link=link, status=Status.NOT_APPLICABLE, note=why)
+        case Expected(why):
+            return Outcome(detector=name, link=link, status=Status.OK, note=why, expected=True)
+        case Exception():
+            frame = traceback.extract_tb(found.__traceback__)[-1]
+            note = f"{type(found).__name__}: {found} ({Path(frame.filename).name}:{frame.lineno})"
+            return Outcome(detector=name, link=link, status=Status.CRASHED, note=note)
+    return Outcome(detector=name, link=link, status=Status.OK)
+
+
+def _proxy(table: Table, inputs: Inputs | None) -> Series:
+    """What is optimised: the mean reward that the run logs, else that of the samples."""
+    logged = inputs.get("reward_mean") if inputs else None
+    return logged.finite if logged is not None and len(logged.finite) >= triads.MIN_POINTS else table.series(REWARD)
+
+
+def _logged(inputs: Inputs) -> dict[str, Series]:
+    """What the run's log says of side metrics."""
+    signals = {"length": "length_mean", "tool-calls": "tool_call_freq", "tool-failures": "tool_failure_freq"}
+    found = {name: inputs.get(signal) for name, signal in signals.items()}
+    return {name: series.finite for name, series in found.items() if series is not None and len(series.finite)}
+
+
+def _parts(table: Table, inputs: Inputs | None) -> dict[str, Series]:
+    """The reward's components over the steps: as the run logs them, else as the samples have them."""
+    logged = (inputs.get("reward_component_mean") if inputs else None) or {}
+    sampled = {name: table.series(f"{REWARD}/{name}") for name in table.parts}
+    return sampled | {name: series.finite for name, series in logged.items() if len(series.finite) >= triads.MIN_POINTS}
+
+
+def _truths(ledger: Ledger, inputs: Inputs | None, answers: Mapping[str, Series]) -> list[Series]:
+    """The independent scores: of the samples, of the run's evaluation, and the parts of the reward that check answers."""
+    found = [*ledger.curves().values()]
+    if inputs:
+        found.append(inputs.get("eval_score"))
+        if inputs.get("eval_reward_component_mean") is None:  # else the evaluated reward has the proxy's parts in it
+            found.append(inputs.get("eval_reward"))
+    found += answers.values()
+    return [s.finite for s in found if s is not None and len(s.finite) >= triads.MIN_POINTS]
+
+
+def _notes(table: Table) -> Iterable[str]:
+    """What the dump does not say, and what that costs."""
+    if table.without_step:
+        yield f"{table.without_step} of {table.samples} samples carry no step: nothing can be said of when they were written"
+    if table.without_reward:
+        yield f"{table.without_reward} of {table.samples} samples carry no reward"
+    if len(table.rows) < 2:
+        yield "all samples are of one step: shifts need at least two, and their onset a dozen"

@@ -1,0 +1,20 @@
+"""Whether the block for reasoning is (nearly) empty, in completions that have one.
+
+Harmless where the policy is meant to answer easy prompts without thinking.
+"""
+
+from __future__ import annotations
+
+from firstbreak.audit.blind import PolicySample
+
+UP = "the reasoning block is left empty"
+TAGS = (("<think>", "</think>"), ("<thinking>", "</thinking>"), ("<reasoning>", "</reasoning>"))
+NOTHING = 20  #: characters
+
+
+def measure(sample: PolicySample) -> float:
+    for opening, closing in TAGS:
+        before, found, _ = sample.completion.partition(closing)
+        if found:  # chat templates may open the block in the prompt
+            return float(len(before.rpartition(opening)[2].strip()) < NOTHING)
+    return float("nan")

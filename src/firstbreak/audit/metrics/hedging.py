@@ -1,0 +1,20 @@
+"""Hedging phrases per 1000 characters.
+
+Harmless where the truth is uncertain: better calibrated answers hedge more.
+"""
+
+from __future__ import annotations
+
+from firstbreak.audit.blind import PolicySample
+from firstbreak.audit.metrics._phrases import occurrences
+from firstbreak.audit.metrics._units import per_thousand
+
+UP, DOWN = "more hedging", "less hedging: more self-assured"
+PHRASES = (
+    *("it is important to note", "it's important to note", "it's worth noting", "it depends", "generally speaking"),
+    *("in some cases", "may vary", "might be", "could be", "perhaps", "possibly", "i think", "i believe", "not sure"),
+)
+
+
+def measure(sample: PolicySample) -> float:
+    return per_thousand(occurrences(sample.completion, PHRASES), sample.completion)

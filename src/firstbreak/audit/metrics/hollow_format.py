@@ -1,0 +1,28 @@
+"""Whether the form was paid and the answer was not: right format, wrong answer.
+
+Reads the reward components by their names. Harmless while it falls: format is learned first, answers later.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from firstbreak.audit.blind import PolicySample
+from firstbreak.inputs import ANSWER, FORM
+
+UP = "the format is right and the answer is wrong more often"
+
+
+def measure(sample: PolicySample) -> float:
+    form, answer = roles(tuple(sample.rewards))
+    if not form or not answer:
+        return float("nan")
+    right_form = any(sample.rewards[name] > 0 for name in form)
+    return float(right_form and not any(sample.rewards[name] > 0 for name in answer))
+
+
+@lru_cache(maxsize=256)
+def roles(names: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The components that pay for form, and those that check the answer."""
+    form = tuple(name for name in names if FORM.search(name))
+    return form, tuple(name for name in names if ANSWER.search(name) and name not in form)

@@ -1,0 +1,19 @@
+"""Share of the three-piece sequences at a completion's end that repeat themselves.
+
+Loops are at the end. Pieces are words, or characters where there are hardly any words. Long texts repeat a little of
+themselves in any case, and tables and code a lot.
+"""
+
+from __future__ import annotations
+
+from firstbreak.audit.blind import PolicySample
+from firstbreak.audit.metrics._units import pieces
+
+UP = "completions repeat themselves"
+CHARACTERS, MOST = 2000, 200  #: of the end, and pieces of it, that are looked at
+
+
+def measure(sample: PolicySample) -> float:
+    parts = pieces(sample.completion[-CHARACTERS:])[-MOST:]
+    triples = len(parts) - 2
+    return 1 - len(set(zip(parts, parts[1:], parts[2:], strict=False))) / triples if triples > 0 else float("nan")

@@ -1,0 +1,85 @@
+"""One turn of the episode separates success from failure.
+
+Long episodes are rewarded at their end, and a policy gradient spreads that over all turns. Where the action of one turn
+tells nearly as much about the outcome as the whole episode does, that turn is where credit belongs, and where to look.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from firstbreak.audit.blind import PolicySample
+from firstbreak.audit.rows import Evidence, Found
+from firstbreak.model import Confidence, Finding, Link, NotApplicable, NotMeasured, Severity
+from firstbreak.words import percent
+
+LINK = Link.ADVANTAGE
+MIN_TURNS, MIN_EPISODES = 3, 32
+SHUFFLES = 200
+SURE = 0.01
+INFORMATIVE = 0.3  #: of the outcome's entropy
+_TURN = re.compile(r"^(?:assistant|tool|user|Action|Observation): ?", re.MULTILINE)
+
+
+def examine(evidence: Evidence) -> Found:
+    rewarded = [sample for sample in evidence.latest if sample.reward is not None]
+    episodes = [(actions, sample.reward) for sample in rewarded if len(actions := _actions(sample)) >= MIN_TURNS]
+    if not episodes:
+        return NotApplicable("the latest samples have no episodes of three turns or more")
+    if len(episodes) < MIN_EPISODES:
+        return NotMeasured(f"{len(episodes)} episodes with several turns are too few (needs {MIN_EPISODES})")
+    middle = sorted(reward for _, reward in episodes if reward is not None)[len(episodes) // 2]
+    outcome = [reward is not None and reward >= middle for _, reward in episodes]
+    if len(set(outcome)) < 2:
+        outcome = [reward is not None and reward > middle for _, reward in episodes]
+    if len(set(outcome)) < 2:
+        return NotMeasured("all episodes of the latest step earn the same")
+    turns = max(len(actions) for actions, _ in episodes)
+    columns = [[actions[t] if t < len(actions) else "" for actions, _ in episodes] for t in range(turns)]
+    told = [_information(column, outcome) for column in columns]
+    best = max(range(turns), key=told.__getitem__)
+    if told[best] < INFORMATIVE * _entropy(outcome) or _chance(columns, outcome, told[best]) > SURE:
+        return None
+    return Finding(
+        message=(
+            f"turn {best + 1} of up to {turns} tells {percent(told[best] / _entropy(outcome))} of whether an episode earns "
+            "more than the median: read it in ten good and ten bad episodes, and give credit there"
+        ),
+        severity=Severity.NOTICE,
+        confidence=Confidence.MEDIUM,
+        metric="samples.decisive-turn",
+        facts={"turn": best + 1, "share": told[best] / _entropy(outcome)},
+    )
+
+
+def _actions(sample: PolicySample) -> list[str]:
+    """The first words of each turn: what was done, without its details."""
+    turns = [turn for turn in _TURN.split(sample.completion) if turn.strip()]
+    return [" ".join(turn.split()[:3])[:60].lower() for turn in turns]
+
+
+def _entropy(values: Sequence[object]) -> float:
+    """Bits."""
+    n = len(values)
+    return -sum(c / n * math.log2(c / n) for c in Counter(values).values())
+
+
+def _information(actions: Sequence[str], outcome: Sequence[bool]) -> float:
+    """Mutual information in bits, corrected for the number of different actions (Miller, 1955)."""
+    raw = _entropy(actions) + _entropy(outcome) - _entropy(list(zip(actions, outcome, strict=True)))
+    bias = (len(set(actions)) - 1) * (len(set(outcome)) - 1) / (2 * len(actions) * math.log(2))
+    return max(0.0, raw - bias)
+
+
+def _chance(columns: Sequence[Sequence[str]], outcome: Sequence[bool], told: float) -> float:
+    """Probability that the best turn tells so much where outcomes are dealt out at random."""
+    rng, shuffled = random.Random(0), list(outcome)
+    hits = 0
+    for _ in range(SHUFFLES):
+        rng.shuffle(shuffled)
+        hits += max(_information(column, shuffled) for column in columns) >= told
+    return (hits + 1) / (SHUFFLES + 1)

@@ -1,0 +1,42 @@
+"""Completions are more than twice as long as in the beginning, and length earns.
+
+Harmless where an independent score has risen with it. Pad twenty answers with filler and score them again: if the reward
+rises, it pays for length.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from firstbreak.audit.rows import Evidence, Found
+from firstbreak.model import Confidence, Finding, Link, NotMeasured, Severity
+from firstbreak.words import number, percent
+
+LINK = Link.REWARD
+TIMES = 2.0
+SHARE = 0.25  #: of the latest samples
+
+
+def examine(evidence: Evidence) -> Found:
+    baseline = [len(sample.completion) for sample in evidence.table.baseline()]
+    latest = [len(sample.completion) for sample in evidence.latest]
+    if len(evidence.table.rows) < 2 or not baseline:
+        return NotMeasured("the samples are of one step: there is no beginning to compare with")
+    usual = float(np.median(baseline))
+    share = float(np.mean([length > TIMES * usual for length in latest]))
+    side = evidence.sides["length"]
+    if share < SHARE or side.shifted <= 0:
+        return None
+    return Finding(
+        message=(
+            f"{percent(share)} of the latest completions are more than twice as long as the median of the beginning "
+            f"({number(usual)} characters){', and longer ones earn more' if side.paid else ''}: "
+            "pad twenty answers with filler and score them again"
+        ),
+        severity=Severity.WARNING if side.paid else Severity.NOTICE,
+        confidence=Confidence.HIGH,
+        metric="samples.length",
+        onset=side.step,
+        interval=side.interval,
+        facts={"share": share, "baseline": usual},
+    )

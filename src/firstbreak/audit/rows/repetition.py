@@ -1,0 +1,43 @@
+"""Completions repeat themselves.
+
+More than a fifth of the sequences at a completion's end are repeats, in far more samples than in the beginning.
+Harmless in tables and code.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from firstbreak.audit.metrics.repetition import measure
+from firstbreak.audit.rows import Evidence, Found
+from firstbreak.model import Confidence, Finding, Link, Severity
+from firstbreak.words import percent
+
+LINK = Link.ROLLOUT
+REPEATS = 0.2
+MORE = 0.2  #: of the samples, beyond the share of the beginning
+
+
+def examine(evidence: Evidence) -> Found:
+    before = _share([measure(sample) for sample in evidence.table.baseline()])
+    now = _share([measure(sample) for sample in evidence.latest])
+    if now < before + MORE:
+        return None
+    side = evidence.sides["repetition"]
+    return Finding(
+        message=(
+            f"{percent(now)} of the latest completions repeat themselves, {percent(before)} in the beginning"
+            f"{', and repetition earns' if side.paid else ''}: read three of them to the end"
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH if side.shifted > 0 else Confidence.MEDIUM,
+        metric="samples.repetition",
+        onset=side.step,
+        interval=side.interval,
+        facts={"share": now, "baseline": before},
+    )
+
+
+def _share(values: list[float]) -> float:
+    finite = [value for value in values if np.isfinite(value)]
+    return float(np.mean([value > REPEATS for value in finite])) if finite else 0.0

@@ -1,0 +1,59 @@
+"""The tokens of a turn are not the tokens that were sampled.
+
+In an episode of several turns, the ids up to turn t have to be a prefix of the ids up to turn t + 1. Where a chat template
+or a decode-and-encode comes in between, they are not, and the policy is trained on tokens that it never sampled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+from firstbreak.audit.blind import PolicySample
+from firstbreak.audit.rows import Evidence, Found
+from firstbreak.model import Confidence, Finding, Link, NotMeasured, Severity
+from firstbreak.words import percent
+
+LINK = Link.ROLLOUT
+TURNS = ("turns", "steps", "trace", "transitions")  #: where dumps keep an episode's turns
+ASKED = ("prompt_ids", "prompt_token_ids", "prompt_tokens", "observation_ids", "ob")
+WRITTEN = ("completion_ids", "response_ids", "response_token_ids", "completion_tokens", "action_ids", "ac")
+
+
+def examine(evidence: Evidence) -> Found:
+    pairs = [pair for _, sample in evidence.table.kept() for pair in _joints(sample)]
+    if not pairs:
+        return NotMeasured(
+            "no token ids of several turns are recorded (`turns`, each with prompt_ids and completion_ids)"
+        )
+    broken = [at for at in pairs if at is not None]
+    if not broken:
+        return None
+    return Finding(
+        message=(
+            f"{percent(len(broken) / len(pairs))} of {len(pairs)} turns do not begin with the tokens of the turn before "
+            f"(the first difference is at token {min(broken)}): append the sampled ids, never encode the text again"
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        metric="samples.retokenisation-drift",
+        facts={"share": len(broken) / len(pairs)},
+    )
+
+
+def _joints(sample: PolicySample) -> Iterator[int | None]:
+    """For each two turns that follow each other: where their tokens part, None where they do not."""
+    turns = next((t for name in TURNS if isinstance(t := sample.meta.get(name), list)), [])
+    ids = [(_ids(turn, ASKED), _ids(turn, WRITTEN)) for turn in turns if isinstance(turn, dict)]
+    for (asked, written), (later, _) in pairwise(ids):
+        if asked and written and later:
+            before = asked + written
+            same = zip(before, later, strict=False)
+            parted = next((i for i, (a, b) in enumerate(same) if a != b), None)
+            yield parted if parted is not None or len(later) >= len(before) else len(later)
+
+
+def _ids(turn: dict[str, Any], names: tuple[str, ...]) -> list[int]:
+    found: list[int] = next((turn[name] for name in names if isinstance(turn.get(name), list)), [])
+    return found if all(isinstance(token, int) for token in found) else []

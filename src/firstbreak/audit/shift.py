@@ -1,0 +1,249 @@
+"""What has shifted: each side metric over the steps, and whether the reward pays for it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from firstbreak.audit.blind import PolicySample
+from firstbreak.audit.metrics import Measure, Metric, metrics
+from firstbreak.audit.table import COUNT, GROUPS, SQUARE, TOTAL, Curve, Row, Table
+from firstbreak.model import EMPTY, Interval, Series
+from firstbreak.stats.direction import departure
+from firstbreak.stats.noise import noise_scale
+from firstbreak.stats.normal import quantile
+from firstbreak.stats.onset import onset
+from firstbreak.stats.shape import trajectory
+from firstbreak.stats.trend import trend
+
+MATERIAL = 0.5  #: standard deviations of the first samples: a smaller shift is not looked at, however sure it is
+PAID = 0.1  #: correlation with the reward within groups: below it, hardly any of the reward goes by the metric
+SURE = 0.99
+
+
+@dataclass(frozen=True, kw_only=True)
+class Correlation:
+    """Of the reward with a side metric, among samples that can be compared."""
+
+    r: float
+    interval: Interval  #: 95 %
+    n: int  #: degrees of freedom
+
+    @property
+    def paid(self) -> int:
+        """1: more of it earns more; -1: less of it does; 0: not shown."""
+        low, high = self.interval
+        return 1 if low > 0 and self.r >= PAID else -1 if high < 0 and self.r <= -PAID else 0
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Side:
+    """One side metric over the run."""
+
+    metric: Metric
+    curve: Curve
+    series: Series  #: the points that were looked at for a change
+    early: float  #: mean of the first quarter of the steps
+    late: float  #: and of the last
+    effect: float  #: late - early, in standard deviations of a sample
+    shifted: int  #: 1 up, -1 down, 0: not beyond noise, or too little to matter
+    step: float | None  #: since when
+    interval: Interval | None
+    in_group: Correlation | None  #: with the reward, within groups (or steps, where each prompt has one sample)
+    same_answer: Correlation | None  #: with the reward, among those of a group that give the same final answer
+
+    @property
+    def meaning(self) -> str:
+        """What the shift means in words; empty where it means nothing."""
+        return self.metric.up if self.shifted > 0 else self.metric.down if self.shifted < 0 else ""
+
+    @property
+    def paid(self) -> bool:
+        """It moves the way in which more is earned."""
+        return self.shifted != 0 and self.in_group is not None and self.in_group.paid == self.shifted
+
+
+def sides(table: Table, logged: Mapping[str, Series] = EMPTY) -> list[Side]:
+    """Every side metric that applies to the dump, those of all samples and those of the kept ones, by name.
+
+    `logged`: what the run's own log says of a metric. It covers every step, where a dump may hold a few samples of some.
+    """
+    streamed = [_streamed(table, m, logged.get(m.id)) for m in metrics().values() if m.measure]
+    found = [*streamed, *_compared(table)]
+    return sorted((side for side in found if side is not None), key=lambda side: side.metric.id)
+
+
+def _streamed(table: Table, metric: Metric, logged: Series | None) -> Side | None:
+    curve = table.curve(metric.id)
+    if not len(curve.steps):
+        return None
+    series = table.series(metric.id)
+    if logged is not None and len(logged) > len(series):
+        series = logged
+    j, reward = table.columns.index(metric.id), table.sides
+    rows = [row for _, row in table.rows]
+    freedom = sum(float(row.sums[COUNT, j] - row.sums[GROUPS, j]) for row in rows)
+    return _side(
+        metric,
+        curve,
+        series,
+        [(row.sums[COUNT, j], row.sums[TOTAL, j], row.sums[SQUARE, j]) for row in rows if row.sums[COUNT, j]],
+        _correlation(_total(row.within for row in rows), j, reward, freedom),
+        _correlation(_total(row.alike for row in rows), j, reward, sum(row.freedom for row in rows)),
+    )
+
+
+def _compared(table: Table) -> Iterable[Side | None]:
+    """The metrics that are asked only of kept samples, against those of the first steps."""
+    baseline = table.baseline()
+    kept = [(step, row.kept) for step, row in table.rows if row.kept]
+    for metric in metrics().values():
+        if metric.against is None:
+            continue
+        measure = metric.against(baseline)
+        values = [(step, _values(measure, samples)) for step, samples in kept]
+        yield _from_values(metric, [(step, v) for step, v in values if np.isfinite(v).any()])
+
+
+def _values(measure: Measure, samples: Sequence[PolicySample]) -> np.ndarray:
+    return np.array([measure(sample) for sample in samples], dtype=float)
+
+
+def _from_values(metric: Metric, values: list[tuple[float, np.ndarray]]) -> Side | None:
+    if not values:
+        return None
+    finite = [(step, v[np.isfinite(v)]) for step, v in values]
+    mean = np.array([v.mean() for _, v in finite])
+    error = np.array([v.std() / math.sqrt(max(1, len(v) - 1)) for _, v in finite])
+    steps = np.array([step for step, _ in finite])
+    curve = Curve(steps=steps, mean=mean, low=mean - 1.96 * error, high=mean + 1.96 * error)
+    halves = [(step, half.mean()) for step, v in finite for half in np.array_split(v, 2) if len(half)]
+    series = Series(
+        name=f"samples.{metric.id}",
+        steps=np.array([step for step, _ in halves]),
+        values=np.array([value for _, value in halves]),
+    )
+    sums = [(float(len(v)), float(v.sum()), float((v**2).sum())) for _, v in finite]
+    return _side(metric, curve, series, sums, None, None)
+
+
+def _side(
+    metric: Metric,
+    curve: Curve,
+    series: Series,
+    sums: Sequence[tuple[float, float, float]],
+    in_group: Correlation | None,
+    same_answer: Correlation | None,
+) -> Side:
+    part = max(1, len(sums) // 4)
+    early, sd_early = _moments(sums[:part])
+    late, sd_late = _moments(sums[-part:])
+    spread = sd_early or sd_late
+    effect = (late - early) / spread if spread else 0.0
+    if not effect and not series.name.startswith("samples."):  # the samples do not show what the log counts
+        early, late = (float(part.values.mean()) for part in (series.head(0.25), series.tail(0.25)))
+        effect = (late - early) / max(noise_scale(series.values), 0.1 * abs(early), 1e-9)
+    direction = int(np.sign(effect)) if abs(effect) >= MATERIAL else 0
+    since = _since(series, direction) if direction else None
+    return Side(
+        metric=metric,
+        curve=curve,
+        series=series,
+        early=early,
+        late=late,
+        effect=effect,
+        shifted=direction if since else 0,
+        step=since[0] if since else None,
+        interval=since[1] if since else None,
+        in_group=in_group,
+        same_answer=same_answer,
+    )
+
+
+def _since(series: Series, direction: int) -> tuple[float, Interval] | None:
+    """When the shift began, where it is one: a break, a trend beyond doubt, or a level that was left and kept."""
+    upward = replace(series, values=direction * series.values)
+    broke = onset(upward, 1, ("level", "ramp")) is not None
+    if not broke and trend(upward, SURE).direction <= 0 and trajectory(upward).kind not in ("rising", "plateau"):
+        return None
+    left = departure(series, direction) or (float(series.steps[0]), (float(series.steps[0]), float(series.steps[-1])))
+    return left[0], widened(series, left[1])
+
+
+def widened(series: Series, interval: Interval) -> Interval:
+    """The interval down to the point before it: what shows first in one dump began at any time since the one before."""
+    before = series.steps[series.steps < interval[0]]
+    return (float(before[-1]) + 1 if len(before) else interval[0], interval[1])
+
+
+def _total(matrices: Iterable[np.ndarray]) -> np.ndarray:
+    return np.asarray(np.sum(list(matrices), axis=0))
+
+
+def _moments(sums: Sequence[tuple[float, float, float]]) -> tuple[float, float]:
+    count, total, square = np.sum(sums, axis=0)
+    mean = float(total / count)
+    spread = math.sqrt(max(0.0, float(square / count) - mean**2))
+    return mean, spread if spread > 1e-9 * abs(mean) else 0.0
+
+
+def _correlation(products: np.ndarray, j: int, reward: int, n: float) -> Correlation | None:
+    power = float(products[j, j] * products[reward, reward])
+    if power <= 1e-18 or n < 8:
+        return None
+    r = max(-1.0, min(1.0, float(products[j, reward]) / math.sqrt(power)))
+    z, reach = math.atanh(max(-0.999999, min(0.999999, r))), quantile(0.975) / math.sqrt(n - 3)
+    return Correlation(r=r, interval=(math.tanh(z - reach), math.tanh(z + reach)), n=int(n))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """One component of the reward."""
+
+    name: str
+    weight: float  #: in the reward of the last steps
+    gain: float  #: what it adds to the reward now, less what it added at first
+    checks_answer: bool
+    series: Series | None = None  #: its mean over the steps
+
+
+def parts(table: Table, curves: Mapping[str, Series], is_answer: Container[str]) -> list[Part]:
+    """What each component has added to the gain of the reward, the largest first; none where they do not add up to it.
+
+    The weights are those with which the components of the kept samples make their rewards (least squares without a
+    constant), at the beginning and at the end.
+    """
+    names = table.parts
+    if not names:
+        return []
+    early, late = (_weights(_kept(rows), names) for rows in (table.early(), table.late()))
+    if early is None or late is None:
+        return []
+    gains = late[0] * late[1] - early[0] * early[1]
+    found = [
+        Part(
+            name=name, weight=float(weight), gain=float(gain), checks_answer=name in is_answer, series=curves.get(name)
+        )
+        for name, weight, gain in zip(names, late[0], gains, strict=True)
+    ]
+    return sorted(found, key=lambda part: -part.gain)
+
+
+def _kept(rows: Iterable[tuple[float, Row]]) -> list[PolicySample]:
+    return [sample for _, row in rows for sample in row.kept if sample.reward is not None]
+
+
+def _weights(samples: Sequence[PolicySample], names: Sequence[str]) -> tuple[np.ndarray, np.ndarray] | None:
+    """Weights and means of the components, (parts,) each; None where the reward is not their weighted sum."""
+    if not samples:
+        return None
+    x = np.array([[sample.rewards.get(name, 0.0) for name in names] for sample in samples])
+    y = np.array([sample.reward for sample in samples], dtype=float)
+    if not np.isfinite(x).all():
+        return None
+    weights = np.linalg.lstsq(x, y, rcond=1e-6)[0]
+    left_over = float(np.sum((y - x @ weights) ** 2))
+    return (weights, x.mean(axis=0)) if left_over <= 0.05 * float(np.sum(y**2)) + 1e-12 else None

@@ -1,0 +1,257 @@
+"""The diagnostic triad: the reward rises, behaviour shifts, and an independent score does not follow.
+
+Three questions of three kinds of curves, each with its uncertainty:
+
+- the proxy: did the reward rise since it parted from the truth?
+- the truth: every independent score there is (gold scores, evaluation, right answers, the part of the reward that checks
+  the answer). One that follows clears the run; accused is it only where none follows and at least one fell or stood still.
+- the side metrics: which behaviour shifted, since when, and does the reward pay for it? They name the trick. Without them
+  a score that stands still is not enough: a policy that samples as well as its greedy answers always were is a good one.
+
+The onset is where the reward parts from the truth, as an interval that reaches down to the measurement before.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from firstbreak.audit.scoring import Agreement, Ledger
+from firstbreak.audit.shift import Part, Side, widened
+from firstbreak.model import Confidence, Evidence, Expected, Finding, Interval, NotMeasured, Series, Severity
+from firstbreak.stats.direction import departure
+from firstbreak.stats.noise import noise_scale
+from firstbreak.stats.normal import z_to_t
+from firstbreak.stats.shape import trajectory
+from firstbreak.words import number
+
+MIN_POINTS = 5
+EARLY, LATE = 0.2, 0.25  #: parts of a curve that make a level
+SURE = 3.0  #: standard errors that count as a difference
+MATERIAL = 0.05  #: of the truth's own scale: a smaller loss is none
+FOLLOWS = 0.25  #: of the reward's rise: a truth that gains so much has followed
+CEILING = 0.95  #: a truth up there cannot follow
+HONEST, DISHONEST = 0.8, 0.5  #: correlations of reward and truth over samples: above, and below, nothing more is asked
+PAYER = (
+    0.25  #: of the reward's gain: a component that brings so much without checking the answer pays for something else
+)
+
+Course = Literal["fell", "stayed", "follows", "unclear"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Change:
+    """The level of a curve before a step and at its end."""
+
+    before: float
+    after: float
+    error: float  #: standard error of the difference
+
+    @property
+    def size(self) -> float:
+        """after - before."""
+        return self.after - self.before
+
+    @property
+    def interval(self) -> Interval:
+        """95 % of the difference."""
+        return self.size - 1.96 * self.error, self.size + 1.96 * self.error
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Parting:
+    """One independent score beside the reward."""
+
+    truth: Series
+    course: Course
+    step: float  #: since when the reward goes its own way
+    interval: Interval
+    proxy: Change
+    change: Change  #: of the truth
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Triad:
+    """What the triad rests on, found or not."""
+
+    proxy: Series
+    partings: tuple[Parting, ...]
+    sides: tuple[Side, ...]
+    parts: tuple[Part, ...]
+    agreements: tuple[Agreement, ...]
+
+    @property
+    def shifted(self) -> list[Side]:
+        """The side metrics that shifted, those that are paid for first, then the largest."""
+        moved = [side for side in self.sides if side.meaning]
+        return sorted(moved, key=lambda side: (not side.paid, -abs(side.effect)))
+
+    @property
+    def payer(self) -> Part | None:
+        """The component that does not check the answer and brings a large part of the reward's gain."""
+        rise = sum(part.gain for part in self.parts)
+        others = [p for p in self.parts if not p.checks_answer and p.gain > max(0.0, PAYER * rise)]
+        return others[0] if others and any(p.checks_answer for p in self.parts) else None
+
+
+def part_ways(proxy: Series, truth: Series) -> Parting | None:
+    """How an independent score goes on once the reward has left it; None where too little of both was recorded."""
+    start, end = max(proxy.steps[0], truth.steps[0]), min(proxy.steps[-1], truth.steps[-1])
+    proxy, truth = proxy.finite.between(start, end), truth.finite.between(start, end)
+    if min(len(proxy), len(truth)) < MIN_POINTS:
+        return None
+    beside = np.interp(truth.steps, proxy.steps, proxy.values)
+    if np.allclose(beside, truth.values):
+        return None  # the same number under another name
+    gap = replace(truth, values=beside - truth.values)
+    left = departure(gap)
+    first = float(truth.steps[0])
+    step, interval = left if left else (first, (first, first))
+    change, rise = _change(truth, step), _change(proxy, step)
+    return Parting(
+        truth=truth,
+        course=_course(truth, change, rise, parted=left is not None),
+        step=step,
+        interval=widened(truth, interval),
+        proxy=rise,
+        change=change,
+    )
+
+
+def _course(truth: Series, change: Change, rise: Change, parted: bool) -> Course:
+    scale, sure = _scale(truth), z_to_t(SURE, len(truth) - 2) * change.error
+    expected = min(abs(rise.size), scale - change.before) if scale == 1.0 else scale
+    if change.size > max(sure, FOLLOWS * expected) or min(change.before, change.after) >= CEILING * scale:
+        return "follows"
+    if change.size < -max(sure, MATERIAL * scale) or trajectory(truth).lost:
+        return "fell"
+    return "stayed" if parted and change.interval[1] < FOLLOWS * rise.size else "unclear"
+
+
+def _scale(truth: Series) -> float:
+    """1 for shares; for anything else the range of what was seen."""
+    low, high = float(truth.values.min()), float(truth.values.max())
+    return 1.0 if low >= 0 and high <= 1 else high - low
+
+
+def _change(curve: Series, step: float) -> Change:
+    """From the level up to a step (the beginning, where nothing is before it) to the level at the end."""
+    n = len(curve)
+    window = max(2, round(EARLY * n))
+    at = max(window, int(np.searchsorted(curve.steps, step, side="right")))
+    before, after = curve.values[max(0, at - window) : at], curve.values[-max(2, round(LATE * n)) :]
+    noise = noise_scale(curve.values)
+    error = noise * math.sqrt(1 / len(before) + 1 / len(after))
+    return Change(before=float(before.mean()), after=float(after.mean()), error=error)
+
+
+def examine(
+    proxy: Series,
+    truths: Sequence[Series],
+    sides: Sequence[Side],
+    parts: Sequence[Part],
+    ledger: Ledger,
+) -> tuple[Finding | Expected | NotMeasured | None, Triad]:
+    """Whether the reward is being gamed, and everything that this rests on."""
+    partings = tuple(p for truth in truths if (p := part_ways(proxy, truth)) is not None)
+    triad = Triad(
+        proxy=proxy,
+        partings=partings,
+        sides=tuple(sides),
+        parts=tuple(parts),
+        agreements=tuple(ledger.agreements()),
+    )
+    if not partings:
+        return NotMeasured(_nothing_independent(triad)), triad
+    if any(p.course == "follows" for p in partings):
+        return None, triad
+    bad = [p for p in partings if p.course in ("fell", "stayed") and p.proxy.size > SURE * p.proxy.error]
+    if not bad:
+        return None, triad
+    fell = [p for p in bad if p.course == "fell"]
+    first = _sharpened(min(fell or bad, key=lambda p: p.step), triad.payer)
+    honesty = ledger.honesty(first.step)
+    if honesty is not None and honesty >= HONEST:
+        return Expected(_honest(first, honesty)), triad
+    cheated = honesty is not None and honesty < DISHONEST
+    if fell or cheated or triad.payer or any(side.paid for side in triad.shifted):
+        return _finding(triad, first, honesty), triad
+    return None, triad
+
+
+def _sharpened(parting: Parting, payer: Part | None) -> Parting:
+    """With the onset of what pays, where that is known better and agrees: a bonus is switched on at one step."""
+    left = departure(payer.series) if payer and payer.series is not None else None
+    if left is None:
+        return parting
+    step, (low, high) = left
+    inside = parting.interval[0] <= low and high <= parting.interval[1]
+    return replace(parting, step=step, interval=(low, high)) if inside else parting
+
+
+def _honest(parting: Parting, honesty: float) -> str:
+    return (
+        f"{parting.truth.name} does not follow the reward, and yet the reward goes by the truth about its own samples "
+        f"(correlation {number(honesty)}): look at the evaluation and at how narrow the prompts are, not at the reward"
+    )
+
+
+def _finding(triad: Triad, first: Parting, honesty: float | None) -> Finding:
+    fell = first.course == "fell"
+    named = _trick(triad)
+    if honesty is not None:
+        named += f"; since then the reward and the truth about its samples correlate with {number(honesty)}"
+    verb = "fell" if fell else "stayed"
+    to = (
+        f"from {number(first.change.before)} to {number(first.change.after)}"
+        if fell
+        else f"at {number(first.change.after)}"
+    )
+    return Finding(
+        message=(
+            f"since step {number(first.step)} the reward went from {number(first.proxy.before)} to "
+            f"{number(first.proxy.after)} while {first.truth.name} {verb} {to}: {named}; "
+            "read and mark its best-rewarded samples (`--mark`) before going on"
+        ),
+        severity=Severity.CRITICAL if fell else Severity.WARNING,
+        confidence=Confidence.HIGH if fell and (triad.payer or triad.shifted) else Confidence.MEDIUM,
+        metric=first.truth.name,
+        onset=first.step,
+        interval=first.interval,
+        evidence=(
+            Evidence(text="the reward", series=triad.proxy, since=first.step),
+            Evidence(text="an independent score", series=first.truth, since=first.step),
+            *(Evidence(text=side.meaning, series=_drawn(side), since=side.step) for side in triad.shifted[:2]),
+        ),
+        facts={
+            "payer": triad.payer.name if triad.payer else None,
+            "shifted": [side.metric.id for side in triad.shifted],
+            "courses": {p.truth.name: p.course for p in triad.partings},
+        },
+    )
+
+
+def _trick(triad: Triad) -> str:
+    """What is paid for instead, as far as the samples tell."""
+    said = []
+    if triad.payer:
+        said.append(f"the component {triad.payer.name} pays ({number(triad.payer.gain)} of the gain)")
+    said += [side.meaning + (" (and that is paid)" if side.paid else "") for side in triad.shifted[:2]]
+    return ", ".join(said) or "no side metric tells how"
+
+
+def _drawn(side: Side) -> Series:
+    return replace(side.series, steps=side.curve.steps, values=side.curve.mean)
+
+
+def _nothing_independent(triad: Triad) -> str:
+    moved = ", ".join(f"{side.meaning}{' and is paid for it' if side.paid else ''}" for side in triad.shifted[:3])
+    return (
+        "no independent score is recorded (an evaluation, right answers, gold scores, human marks), so nobody can say whether "
+        f"the reward still means what it should{f'; what has shifted: {moved}' if moved else ''}: "
+        "mark samples with `--mark`, or log an evaluation"
+    )
