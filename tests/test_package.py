@@ -29,9 +29,9 @@ LAYERS = [
     {"guard"},
     {"compare"},
     {"closeout"},
+    {"experiments", "fleet"},
     {"demo", "lab"},
-    {"web", "mcp"},
-    {"cli"},
+    {"web", "mcp", "cli"},
 ]
 #: installed by extras only: whatever needs one imports it inside the function that uses it
 HEAVY = {"torch", "tensorboard", "wandb", "mlflow", "trackio", "swanlab", "pandas", "pyarrow", "ray", "gymnasium", "trl",

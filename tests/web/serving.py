@@ -15,7 +15,8 @@ from pathlib import Path
 
 import uvicorn
 
-from firstbreak.web.app import create
+from firstbreak.web.app import Site
+from firstbreak.web.gate import Gate
 from tests.reports.fixtures import HOSTILE
 
 ROOT = Path(__file__).parent.parent
@@ -56,7 +57,7 @@ def serving(folder: Path, host: str = "127.0.0.1", token: str | None = None) -> 
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
     settings = uvicorn.Config(
-        create(folder, host=host, token=token), log_level="error", ws="none", timeout_graceful_shutdown=1
+        Gate(Site(folder).app(), host, token), log_level="error", ws="none", timeout_graceful_shutdown=1
     )
     server = uvicorn.Server(settings)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)

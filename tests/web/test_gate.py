@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from firstbreak.web.app import MOST_METRICS, MOST_POINTS, create
+from firstbreak.web.app import MOST_METRICS, MOST_POINTS
 from firstbreak.web.gate import LONGEST_BODY, LONGEST_QUERY, is_loopback
 from tests.web.serving import Served, serving, write_jsonl
 
@@ -91,7 +91,6 @@ def test_no_server_for_other_machines_without_a_token(small: Path) -> None:
     assert [is_loopback(host) for host in ("127.0.0.1", "127.9.9.9", "::1", "localhost", "0.0.0.0", "::", "box")] == [
         True, True, True, True, False, False, False
     ]  # fmt: skip
-    assert create(small)
 
 
 @pytest.mark.parametrize(
@@ -120,13 +119,10 @@ def test_every_answer_carries_the_policy(open_: Served, path: str) -> None:
         "one%00",
         ".",
         "..",
-        "",
     ],
 )
 @pytest.mark.parametrize("kind", ["run", "curves", "samples", "report", "diagnosis", "live"])
 def test_no_path_leads_out_of_the_folder(open_: Served, kind: str, name: str) -> None:
-    if kind == "live" and name == "":
-        pytest.skip("the list's own events")
     status, _, body = open_.get(f"/{kind}/{name}")
     assert status == 404
     assert b"root:" not in body

@@ -23,7 +23,6 @@ from starlette.routing import Route
 from firstbreak.model import Run, Sample
 from firstbreak.reports import html, json
 from firstbreak.web import pages
-from firstbreak.web.gate import Gate
 from firstbreak.web.shelf import Entry, Shelf
 from firstbreak.web.window import window
 
@@ -38,16 +37,8 @@ LIST_EVERY = 2.0  #: seconds between two looks at all runs while a page is open
 _TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 
-def create(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> Gate:
-    """The web page over the runs below `root`, as an ASGI app for a server bound to `host`.
-
-    Raises ValueError where other machines could reach it and there is no `token`.
-    """
-    return Gate(Site(root).app(), host, token)
-
-
 class Site:
-    """The shelf and who looks at it."""
+    """The web page over the runs below `root`: the shelf, and who looks at it. `app` needs the gate before it."""
 
     def __init__(self, root: Path) -> None:
         self.shelf = Shelf(root)

@@ -304,7 +304,7 @@ _ZOOMS = (
 
 
 def _grouped(dx: Diagnosis) -> Iterator[tuple[str, list[Series]]]:
-    shown = dict.fromkeys(o.finding.metric for o in dx.findings if o.finding is not None)
+    shown = dict.fromkeys(o.finding.metric for o in dx.findings if o.finding is not None and o.finding.metric)
     first = [dx.run.series[name] for name in shown if name in dx.run.series]
     yield "What the findings rest on", first
     rest = [series for series in dx.run.series.values() if series not in first and len(series)]

@@ -1,0 +1,187 @@
+"""The tools as an agent meets them: through the official client, over each transport."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import jsonschema
+import pytest
+from mcp.types import CallToolResult
+
+from firstbreak.demo import RUN
+from firstbreak.engine.diagnose import diagnose
+from firstbreak.engine.read import read
+from firstbreak.mcp.server import MARK, create
+from firstbreak.reports import json as report
+from mcp import Client, StdioServerParameters
+from tests.web.serving import write_hostile, write_jsonl
+
+TOOLS = {"inspect", "diagnose", "explain", "samples", "experiment_plan"}
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    import shutil
+
+    folder = tmp_path_factory.mktemp("agents") / "runs"
+    shutil.copytree(RUN, folder / "demo")
+    write_jsonl(folder / "steady" / "metrics.jsonl", 60)
+    write_hostile(folder)
+    return folder.resolve()
+
+
+def ask(target: Any, talk: Callable[[Client], Awaitable[Any]]) -> Any:
+    """Talk to a server through the SDK's client, which checks structured results against their schema."""
+
+    async def session() -> Any:
+        async with Client(target, read_timeout_seconds=60) as client:
+            return await talk(client)
+
+    return anyio.run(session)
+
+
+def call(target: Any, tool: str, **arguments: Any) -> CallToolResult:
+    return ask(target, lambda client: client.call_tool(tool, arguments))  # type: ignore[no-any-return]
+
+
+def expected(root: Path) -> dict[str, Any]:
+    return report.payload(diagnose(read(root / "demo")))
+
+
+def test_every_tool_only_reads_and_has_a_schema(root: Path) -> None:
+    tools = ask(create(root), lambda client: client.list_tools()).tools
+    assert {tool.name for tool in tools} == TOOLS
+    for tool in tools:
+        assert tool.annotations.read_only_hint
+        assert len(tool.description) > 60
+    schema = next(tool for tool in tools if tool.name == "diagnose").output_schema
+    assert schema == report.schema()
+
+
+def test_a_diagnosis_is_the_json_of_the_command_line(root: Path) -> None:
+    result = call(create(root), "diagnose", path="demo")
+    assert result.structured_content == expected(root)
+    jsonschema.validate(result.structured_content, report.schema())
+
+
+def test_over_standard_input_and_output(root: Path) -> None:
+    server = StdioServerParameters(command=sys.executable, args=["-c", MAIN, "mcp", "--root", str(root)])
+    assert call(server, "diagnose", path="demo").structured_content == expected(root)
+
+
+MAIN = "from firstbreak.cli import main; main()"
+
+
+@pytest.fixture
+def over_http(root: Path) -> Iterator[str]:
+    command = [sys.executable, "-c", MAIN, "mcp", "--root", str(root), "--http", "--port", "0"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        said = process.stderr.readline()
+        threading.Thread(target=process.stderr.read, daemon=True).start()
+        yield re.search(r"http://\S+", said)[0]  # type: ignore[index]
+        process.terminate()
+
+
+def test_over_http(over_http: str, root: Path) -> None:
+    assert call(over_http, "diagnose", path="demo").structured_content == expected(root)
+
+
+def test_http_refuses_a_foreign_name(over_http: str) -> None:
+    import http.client
+    from urllib.parse import urlsplit
+
+    connection = http.client.HTTPConnection("127.0.0.1", urlsplit(over_http).port, timeout=30)
+    connection.request("POST", "/mcp", b"{}", {"host": "evil.example", "content-type": "application/json"})
+    assert connection.getresponse().status == 421
+    connection.close()
+
+
+def test_what_a_log_says_is_marked_as_data(root: Path) -> None:
+    hostile = next(path for path in root.iterdir() if path.name.startswith("<script"))
+    server = create(root)
+    fences = []
+    for tool in ("inspect", "diagnose", "samples"):
+        result = call(server, tool, path=str(hostile))
+        assert not result.is_error, result.content
+        assert result.meta["firstbreak/untrusted"] == MARK
+        text = result.content[0].text
+        head, fence, body = re.match(r"(.*?)\n<(log-data-[0-9a-f]{16})>\n(.*)\n</\2>$", text, re.DOTALL).groups()
+        assert head == MARK
+        assert "evil.example" in body
+        assert fence not in body
+        assert json.loads(body) == result.structured_content
+        fences.append(fence)
+    assert len(set(fences)) == 3  # else a log could close the fence itself
+
+
+def test_no_path_leads_out_of_the_folder(root: Path) -> None:
+    write_jsonl(root.parent / "private" / "metrics.jsonl", 60)
+    (root / "sly").symlink_to(root.parent / "private")
+    server = create(root)
+    for path in ("../private", str(root.parent / "private"), "sly", "/etc/passwd", "demo/../../private"):
+        for tool in ("inspect", "diagnose", "samples", "experiment_plan"):
+            result = call(server, tool, path=path)
+            assert result.is_error
+            assert "outside of the served folder" in result.content[0].text
+    (root / "sly").unlink()
+
+
+def test_inspect_lists_the_runs_of_a_folder_and_tells_about_one(root: Path) -> None:
+    server = create(root)
+    runs = call(server, "inspect").structured_content["runs"]
+    assert len(runs) == 3
+    one = call(server, "inspect", path=str(root / "demo")).structured_content
+    assert (one["schema"], one["trainer"], one["algorithm"]) == ("firstbreak.run/1", "trl", "grpo")
+    several = call(server, "diagnose", path=".")
+    assert several.is_error
+    assert "3 runs" in several.content[0].text
+
+
+def test_samples_are_paged_and_found(root: Path) -> None:
+    server = create(root)
+    first = call(server, "samples", path="demo", count=5).structured_content["samples"]
+    then = call(server, "samples", path="demo", first=5, count=5).structured_content["samples"]
+    assert len(first) == len(then) == 5
+    assert first != then
+    late = call(server, "samples", path="demo", lowest_step=100, count=50).structured_content["samples"]
+    assert late
+    assert min(sample["step"] for sample in late) >= 100
+    assert not call(server, "samples", path="demo", contains="no such text").structured_content["samples"]
+
+
+def test_a_plan_names_the_trainers_own_options(root: Path) -> None:
+    plan = call(create(root), "experiment_plan", path="demo").structured_content
+    causes = expected(root)["causes"]
+    named = [item["cause"] for item in plan["experiments"]]
+    assert named == [cause["id"] for cause in causes if cause["experiment"]]
+    assert all(item["text"] for item in plan["experiments"])
+
+
+def test_explain_says_what_a_name_is_and_what_is_near(root: Path) -> None:
+    server = create(root)
+    assert "kl" in call(server, "explain", name="kl-spike").structured_content["text"].lower()
+    unknown = call(server, "explain", name="kl-spikes")
+    assert unknown.is_error
+    assert "did you mean kl-spike" in unknown.content[0].text
+
+
+def test_the_guide_ships_with_the_package(root: Path) -> None:
+    guide = ask(create(root), lambda client: client.read_resource("firstbreak://guide")).contents[0].text
+    for word in ("first_break", "not_measured", "When to stop and ask", "data"):
+        assert word in guide
+
+
+def test_bad_input_is_one_clear_line(root: Path) -> None:
+    result = call(create(root), "diagnose", path="nothing")
+    assert result.is_error
+    assert "no such file or folder" in result.content[0].text
+    assert "Traceback" not in result.content[0].text
