@@ -207,10 +207,9 @@ class Part:
     weight: float  #: in the reward of the last steps
     gain: float  #: what it adds to the reward now, less what it added at first
     checks_answer: bool
-    series: Series | None = None  #: its mean over the steps
 
 
-def parts(table: Table, curves: Mapping[str, Series], is_answer: Container[str]) -> list[Part]:
+def parts(table: Table, is_answer: Container[str]) -> list[Part]:
     """What each component has added to the gain of the reward, the largest first; none where they do not add up to it.
 
     The weights are those with which the components of the kept samples make their rewards (least squares without a
@@ -224,9 +223,7 @@ def parts(table: Table, curves: Mapping[str, Series], is_answer: Container[str])
         return []
     gains = late[0] * late[1] - early[0] * early[1]
     found = [
-        Part(
-            name=name, weight=float(weight), gain=float(gain), checks_answer=name in is_answer, series=curves.get(name)
-        )
+        Part(name=name, weight=float(weight), gain=float(gain), checks_answer=name in is_answer)
         for name, weight, gain in zip(names, late[0], gains, strict=True)
     ]
     return sorted(found, key=lambda part: -part.gain)

@@ -32,8 +32,8 @@ from firstbreak.words import number
 MIN_POINTS = 5
 EARLY, LATE = 0.2, 0.25  #: parts of a curve that make a level
 SURE = 3.0  #: standard errors that count as a difference
-MATERIAL = 0.05  #: of the truth's own scale: a smaller loss is none
-FOLLOWS = 0.25  #: of the reward's rise: a truth that gains so much has followed
+MATERIAL = 0.05  #: of the truth's own scale: a smaller change is none
+FOLLOWS = 0.25  #: of the reward's rise: a truth that may have gained so much is not said to have stayed
 CEILING = 0.95  #: a truth up there cannot follow
 HONEST, DISHONEST = 0.8, 0.5  #: correlations of reward and truth over samples: above, and below, nothing more is asked
 PAYER = (
@@ -123,11 +123,12 @@ def part_ways(proxy: Series, truth: Series) -> Parting | None:
 
 
 def _course(truth: Series, change: Change, rise: Change, parted: bool) -> Course:
-    scale, sure = _scale(truth), z_to_t(SURE, len(truth) - 2) * change.error
-    expected = min(abs(rise.size), scale - change.before) if scale == 1.0 else scale
-    if change.size > max(sure, FOLLOWS * expected) or min(change.before, change.after) >= CEILING * scale:
+    scale = _scale(truth)
+    enough = max(z_to_t(SURE, len(truth) - 2) * change.error, MATERIAL * scale)
+    if change.size > enough or min(change.before, change.after) >= CEILING * scale:
         return "follows"
-    if change.size < -max(sure, MATERIAL * scale) or trajectory(truth).lost:
+    shape = trajectory(truth)
+    if change.size < -enough or (shape.lost and shape.drop > MATERIAL * scale):
         return "fell"
     return "stayed" if parted and change.interval[1] < FOLLOWS * rise.size else "unclear"
 
@@ -173,7 +174,7 @@ def examine(
     if not bad:
         return None, triad
     fell = [p for p in bad if p.course == "fell"]
-    first = _sharpened(min(fell or bad, key=lambda p: p.step), triad.payer)
+    first = min(fell or bad, key=lambda p: p.step)
     honesty = ledger.honesty(first.step)
     if honesty is not None and honesty >= HONEST:
         return Expected(_honest(first, honesty)), triad
@@ -181,16 +182,6 @@ def examine(
     if fell or cheated or triad.payer or any(side.paid for side in triad.shifted):
         return _finding(triad, first, honesty), triad
     return None, triad
-
-
-def _sharpened(parting: Parting, payer: Part | None) -> Parting:
-    """With the onset of what pays, where that is known better and agrees: a bonus is switched on at one step."""
-    left = departure(payer.series) if payer and payer.series is not None else None
-    if left is None:
-        return parting
-    step, (low, high) = left
-    inside = parting.interval[0] <= low and high <= parting.interval[1]
-    return replace(parting, step=step, interval=(low, high)) if inside else parting
 
 
 def _honest(parting: Parting, honesty: float) -> str:
