@@ -22,6 +22,7 @@ COMMANDS = {
     "replay": "The one update of an incident again, from the bundle that the guard has kept.",
     "experiment": "The smallest experiment that tells the likeliest causes apart, on your own trainer.",
     "explain": "A detector, cause, metric, link, hyperparameter or trainer, in words.",
+    "new": "A new detector, cause, reader, dialect or fault, with its test.",
     "demo": "A real broken run, diagnosed.",
     "lab": "Real runs with a planted fault, and a benchmark that scores any diagnoser on them.",
 }

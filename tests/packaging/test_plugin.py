@@ -1,0 +1,116 @@
+"""What somebody else writes is used like what we wrote: a package with one entry point, installed beside firstbreak."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from firstbreak.cli.new import command as new
+
+ROOT = Path(__file__).parent.parent.parent
+MAIN = "from firstbreak.cli import main; main()"
+
+
+def installed(package: Path, folder: Path) -> dict[str, str]:
+    """The environment in which `package` is installed; built with what this machine has, fetched from nowhere."""
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
+    subprocess.run([*pip, "--target", str(folder), str(package)], check=True, capture_output=True)
+    return {**os.environ, "PYTHONPATH": str(folder)}
+
+
+def firstbreak(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", MAIN, *arguments], env=environment, capture_output=True, text=True)
+
+
+def test_a_detector_from_outside_takes_part(tmp_path: Path) -> None:
+    environment = installed(ROOT / "examples" / "plugin", tmp_path / "site")
+    explained = firstbreak(environment, "explain", "answers-repeat")
+    assert "detector of the link rollout" in explained.stdout
+    run = tmp_path / "run"
+    run.mkdir()
+    with (run / "completions.jsonl").open("w") as file:
+        for step in range(40):
+            looping = " ".join(["again and"] * 20)
+            file.write(json.dumps({"step": step, "prompt": "go", "completion": looping, "reward": 0.5}) + "\n")
+    found = json.loads(firstbreak(environment, "diagnose", str(run), "--format", "json").stdout)["findings"]
+    assert "answers-repeat" in [finding["detector"] for finding in found]
+
+
+PROJECT = """
+[build-system]
+requires = ["hatchling"]
+build-backend = "hatchling.build"
+[project]
+name = "mine"
+version = "0"
+[tool.hatch.build.targets.wheel]
+packages = ["mine"]
+"""
+
+
+def test_what_the_scaffold_writes_works_but_for_its_todos(tmp_path: Path) -> None:
+    """Every kind, as a plugin: it loads, it passes its own first tests, and fails on the one that says TODO."""
+    package = tmp_path / "mine"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    project = [PROJECT]
+    for kind, name in (
+        ("detector", "reward/odd-thing"),
+        ("cause", "reward/odd-cause"),
+        ("reader", "oddlog"),
+        ("dialect", "oddtrainer"),
+    ):
+        said = CliRunner().invoke(new, [kind, name, "--into", str(package)])
+        assert said.exit_code == 0, said.output
+        project.append(said.output.partition("In pyproject.toml:")[2].replace("YOUR_PACKAGE", "mine"))
+    (tmp_path / "pyproject.toml").write_text("\n".join(project))
+    environment = installed(tmp_path, tmp_path / "site")
+    tests = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(tmp_path), str(package)]
+    done = subprocess.run(tests, env=environment, capture_output=True, text=True, cwd=tmp_path)
+    assert "4 failed, 6 passed" in done.stdout, done.stdout
+    assert done.stdout.count("Failed: TODO") >= 4
+    ruff = subprocess.run(
+        [sys.executable, "-m", "ruff", "format", "--check", "--line-length=120", str(package)], capture_output=True
+    )
+    assert ruff.returncode == 0, ruff.stdout
+
+
+def test_in_a_checkout_both_files_go_where_they_belong(tmp_path: Path) -> None:
+    (tmp_path / "src" / "firstbreak").mkdir(parents=True)
+    (tmp_path / "src" / "firstbreak" / "model.py").touch()
+    runner = CliRunner()
+    for kind, name, module, test in (
+        ("detector", "reward/odd", "detectors/reward/odd.py", "tests/detectors/reward/test_odd.py"),
+        ("fault", "systems/odd-load", "lab/faults/systems/odd_load.py", "tests/lab/test_odd_load.py"),
+        ("reader", "odd", "readers/odd.py", "tests/readers/test_odd.py"),
+    ):
+        assert runner.invoke(new, [kind, name, "--into", str(tmp_path)]).exit_code == 0
+        source = (tmp_path / "src" / "firstbreak" / module).read_text()
+        compile(source, module, "exec")
+        assert "LINK" not in source  # the folder is the link
+        assert (tmp_path / test).exists()
+        assert runner.invoke(new, [kind, name, "--into", str(tmp_path)]).exit_code == 2  # nothing is written over
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "said"),
+    [
+        ("detector", "odd", "belongs to a link"),
+        ("detector", "rewards/odd", "belongs to a link"),
+        ("reader", "reward/odd", "belongs to no link"),
+        ("detector", "reward/Odd", "lower-case words"),
+        ("detector", "reward/../odd", "belongs to a link"),
+        ("fault", "reward/odd", "checkout"),
+    ],
+)
+def test_a_wrong_call_is_one_clear_line(tmp_path: Path, kind: str, name: str, said: str) -> None:
+    done = CliRunner().invoke(new, [kind, name, "--into", str(tmp_path)])
+    assert done.exit_code == 2
+    assert said in done.output
+    assert not list(tmp_path.iterdir())
