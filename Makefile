@@ -18,7 +18,7 @@ $(VENV)/.core: pyproject.toml
 
 $(VENV)/.test: $(VENV)/.core
 	$(PIP) "$(TORCH)"
-	$(PIP) -e ".[test,trainers,loggers,cluster,eval,web,mcp,docs,dev]"
+	$(PIP) -e ".[test,trainers,loggers,cluster,check,eval,web,mcp,docs,dev]"
 	touch $@
 
 setup: $(VENV)/.core

@@ -48,4 +48,4 @@ def improvement(better: np.ndarray, worse: np.ndarray) -> tuple[float, Interval]
     # Both groups are drawn anew, each by how often its members are drawn: the mean of wins under those weights.
     weights = [np.stack([np.bincount(draw, minlength=draw.size) for draw in draws]) for draws in (rows, columns)]
     draws = np.einsum("di,ij,dj->d", weights[0] / len(better), wins, weights[1] / len(worse), optimize=True)
-    return float(wins.mean()), percentile(draws)
+    return float(wins.mean()), percentile(draws.clip(0, 1))

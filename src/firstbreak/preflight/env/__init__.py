@@ -1,6 +1,6 @@
 """Is the environment what the trainer takes it for, and is there something in it to learn?
 
-Episodes are recorded exactly as the environment returns them (play.py), in new environments, in used ones and side by
+Episodes are recorded exactly as the environment returns them (episodes.py), in new environments, in used ones and side by
 side (repeat.py); the probes look at the records (contract.py, ends.py, actions.py, vector.py). The last one compares
 random actions with an expert (baseline.py).
 """
@@ -12,10 +12,10 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from firstbreak.model import Link, Outcome
+from firstbreak.model import Link, Outcome, Severity
 from firstbreak.preflight import Answer, Report, ask, critical, target
 from firstbreak.preflight.env import actions, baseline, contract, ends, repeat, vector
-from firstbreak.preflight.env.play import (
+from firstbreak.preflight.env.episodes import (
     KEPT_BYTES,
     SPELL,
     Episode,
@@ -76,7 +76,8 @@ def _report(world: World, expert: Policy | None, episodes: int, steps: int) -> R
         ]
     try:
         random, seconds = scores(env, at_random(env.action_space, 0), _seeds(world), episodes, steps)
-        base = baseline.compare(env, random, expert, _seeds(world), episodes, steps)
+        sound = not any(o.finding and o.finding.severity is Severity.CRITICAL for o in outcomes)
+        base = baseline.compare(env, random, expert, _seeds(world), episodes, steps, sound)
     except Stopped as stopped:
         probe, said = stopped.probe, str(stopped)
         outcomes.append(_ask(probe, lambda: critical(said)))
@@ -165,7 +166,15 @@ def _expert(name: str) -> Policy:
     loaded = target.load(name)
     if not callable(loaded):
         raise Unreadable(name, "cannot be called", "name a function of (observation) -> action")
-    return lambda observation, info: loaded(observation)
+
+    def act(observation: Any, info: Any) -> Any:
+        try:
+            return loaded(observation)
+        except Exception as error:
+            said = f"the expert {name} raises {type(error).__name__}: {error}; call it on what reset() returns"
+            raise Stopped("env-expert-beats-random", said) from error
+
+    return act
 
 
 def _seeds(world: World) -> Iterator[int | None]:

@@ -10,7 +10,7 @@ import numpy as np
 from firstbreak.model import NotApplicable, NotMeasured
 from firstbreak.preflight import Answer, critical, notice, warning
 from firstbreak.preflight.env import contract
-from firstbreak.preflight.env.play import Episode, Stopped, play, reset, same, step
+from firstbreak.preflight.env.episodes import Episode, Stopped, play, reset, same, step
 from firstbreak.preflight.env.repeat import Reference, difference
 from firstbreak.preflight.env.worlds import World, legal
 from firstbreak.words import number, percent

@@ -17,9 +17,10 @@ import numpy as np
 from firstbreak.model import Interval, NotMeasured
 from firstbreak.preflight import Answer, Bars, Table, critical, histogram, intervals, warning
 from firstbreak.preflight.env.actions import corners
-from firstbreak.preflight.env.play import SPELL, Policy, Score, at_random, play, scores
+from firstbreak.preflight.env.episodes import SPELL, Policy, Score, at_random, play, scores
 from firstbreak.words import number, percent
 
+LEAST = 20  # random episodes before it is said that nothing ever changes
 LARGEST_INPUT = 600  # flattened observation components: beyond that, random weights find nothing
 POPULATION, ELITE = 16, 4
 AGAIN, FINALISTS = 5, 4  # further episodes for the best rules of the search, so that luck does not choose
@@ -47,11 +48,21 @@ class Baseline:
 
 
 def compare(
-    env: Any, random: Sequence[Score], expert: Policy | None, seeds: Iterator[int | None], episodes: int, steps: int
+    env: Any,
+    random: Sequence[Score],
+    expert: Policy | None,
+    seeds: Iterator[int | None],
+    episodes: int,
+    steps: int,
+    sound: bool,
 ) -> Baseline:
-    """`expert`, or the best simple rule that `steps` steps of search find, beside the random episodes."""
+    """`expert`, or the best simple rule that `steps` steps of search find, beside the random episodes.
+
+    Nothing is searched where observations or rewards are not `sound`.
+    """
     returns = np.array([s.total for s in random])
-    policy, source = (expert, "your function") if expert is not None else search(env, seeds, steps)
+    found = search(env, seeds, steps) if expert is None and sound else (None, "")
+    policy, source = found if expert is None else (expert, "your function")
     if policy is None:
         return Baseline(returns, np.array([]), "", given=False)
     played, _ = scores(env, policy, seeds, episodes, steps)
@@ -63,14 +74,18 @@ def verdict(baseline: Baseline) -> Answer:
     random, expert = baseline.random, baseline.expert
     if not len(random):
         return NotMeasured("no episode could be played")
-    if np.ptp(random) == 0 and not (len(expert) and np.ptp(np.concatenate([random, expert]))):
+    if np.ptp(np.concatenate([random, expert])) == 0:
+        if len(random) < LEAST:
+            return NotMeasured(f"all {len(random)} random episodes return {number(float(random[0]))}; raise --steps")
         return warning(
             f"do not train yet: every episode returns {number(float(random[0]))}, whatever is done ({len(random)} random "
             f"episodes{' and ' + str(len(expert)) + ' of ' + baseline.source if len(expert) else ''}): there is no signal to "
             "follow; pay for progress, start nearer to the goal, or show that a rule reaches it with --expert"
         )
     if not len(expert):
-        return NotMeasured("no rule could be tried on these spaces: name one with --expert module:function")
+        return NotMeasured(
+            "no rule could be tried on what the environment returns: name one with --expert module:function"
+        )
     chance, (low, high) = baseline.improvement
     gain = baseline.gain
     seen = (

@@ -9,7 +9,7 @@ import numpy as np
 
 from firstbreak.model import NotApplicable, NotMeasured
 from firstbreak.preflight import Answer, critical, notice, warning
-from firstbreak.preflight.env.play import Episode
+from firstbreak.preflight.env.episodes import Episode
 from firstbreak.words import number, percent
 
 UNIT = 1.0  # standard deviation that Gaussian policies start with
@@ -83,9 +83,9 @@ def in_space(episodes: Sequence[Episode], space: Any) -> Answer:
     for episode in episodes:
         for t, observation in enumerate(episode.observations):
             seen += 1
-            if not _contains(space, observation):
+            if problem := why_not(space, observation):
                 bad += 1
-                first = first or f"{why_not(space, observation)} ({_at(t)})"
+                first = first or f"{problem} ({_at(t)})"
     if bad:
         return critical(
             f"{bad} of {seen} observations ({percent(bad / seen)}) are not in the declared space: {first}; the network's "
@@ -93,13 +93,6 @@ def in_space(episodes: Sequence[Episode], space: Any) -> Answer:
             share=bad / seen,
         )
     return f"{seen} observations, all in the space"
-
-
-def _contains(space: Any, observation: Any) -> bool:
-    """Whether it is in the space, leaving out what is not finite: another probe speaks of that."""
-    if _all_finite(observation):
-        return bool(space.contains(observation))
-    return why_not(space, observation) == ""
 
 
 def why_not(space: Any, value: Any, path: str = "") -> str:

@@ -8,7 +8,7 @@ import numpy as np
 
 from firstbreak.model import NotMeasured
 from firstbreak.preflight import Answer, critical, warning
-from firstbreak.preflight.env.play import Score
+from firstbreak.preflight.env.episodes import Score
 from firstbreak.words import number, percent
 
 LEAST = 5  # episodes before anything is said of their ends

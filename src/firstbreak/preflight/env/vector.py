@@ -9,7 +9,7 @@ import numpy as np
 
 from firstbreak.model import Expected, NotMeasured
 from firstbreak.preflight import Answer, critical, warning
-from firstbreak.preflight.env.play import reset, same, step
+from firstbreak.preflight.env.episodes import reset, same, step
 from firstbreak.preflight.env.worlds import row
 
 SEED, STEPS = 11, 2000

@@ -1,0 +1,631 @@
+"""Environments with one defect each, and the healthy one that they are made from.
+
+Every class is a Gymnasium environment unless its name says otherwise, so that any checker can be pointed at it. `BROKEN`
+maps each to the probe that has to find it.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any, ClassVar
+
+import dm_env
+import gymnasium as gym
+import numpy as np
+from dm_env import specs
+from gymnasium import spaces
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from pettingzoo import ParallelEnv
+
+FAR, LIMIT = 1.0, 60
+
+
+class Corridor(gym.Env[np.ndarray, Any]):
+    """Healthy: a cart between two walls is pushed left or right, is paid for being near the middle, and ends at a wall."""
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
+
+    def __init__(self) -> None:
+        self.observation_space = spaces.Box(-2, 2, (2,), np.float32)
+        self.action_space = spaces.Discrete(2)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
+        super().reset(seed=seed)
+        self.state, self.t = self.start(), 0
+        return self.observe(), {}
+
+    def step(self, action: Any) -> Any:
+        self.move(self.push(action))
+        self.t += 1
+        return self.observe(), self.reward(), self.failed(), self.t >= LIMIT, {}
+
+    def start(self) -> np.ndarray:
+        return np.array([self.np_random.uniform(-0.5, 0.5), 0.0])
+
+    def push(self, action: Any) -> float:
+        return 0.02 if action == 1 else -0.02
+
+    def move(self, push: float) -> None:
+        x, v = self.state
+        v = 0.97 * v + push
+        self.state = np.array([x + 0.5 * v, v])
+
+    def observe(self) -> Any:
+        return np.clip(self.state, -2, 2).astype(np.float32)
+
+    def reward(self) -> Any:
+        return float(1 - abs(self.state[0]))
+
+    def failed(self) -> Any:
+        return bool(abs(self.state[0]) > FAR)
+
+
+class Continuous(Corridor):
+    """Healthy: the push is a number between -1 and 1."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.action_space = spaces.Box(-1, 1, (1,), np.float32)
+
+    def push(self, action: Any) -> float:
+        return 0.02 * float(action[0])
+
+
+class ObservationNaN(Corridor):
+    def observe(self) -> Any:
+        return np.array([np.nan, 0], np.float32) if self.t == 7 else super().observe()
+
+
+class ObservationInfinite(Corridor):
+    def observe(self) -> Any:
+        with np.errstate(divide="ignore"):
+            return np.array([self.state[0], 1 / np.float64(self.t == 0)], np.float32)
+
+
+class ObservationShape(Corridor):
+    def observe(self) -> Any:
+        return super().observe()[:, None] if self.t else super().observe()
+
+
+class ObservationDtype(Corridor):
+    def observe(self) -> Any:
+        return super().observe().astype(np.float64)
+
+
+class ObservationIsList(Corridor):
+    def observe(self) -> Any:
+        return super().observe().tolist()
+
+
+class ObservationLeavesBounds(Corridor):
+    """Only late in an episode, where the two published checkers do not look."""
+
+    def observe(self) -> Any:
+        return (super().observe() + (5 if self.t > 10 else 0)).astype(np.float32)
+
+
+class ObservationIsNone(Corridor):
+    def observe(self) -> Any:
+        return None if self.t == 3 else super().observe()
+
+
+class ObservationFrozen(Corridor):
+    def observe(self) -> Any:
+        return np.zeros(2, np.float32)
+
+
+class ObservationLate(Corridor):
+    """What an action does is seen three steps later."""
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
+        self.queue: list[Any] = []
+        return super().reset(seed=seed)
+
+    def observe(self) -> Any:
+        self.queue = [*self.queue, super().observe()][-4:]
+        return self.queue[0].copy()
+
+
+class ObservationUnscaled(Corridor):
+    def __init__(self) -> None:
+        super().__init__()
+        self.observation_space = spaces.Box(-np.inf, np.inf, (2,), np.float32)
+
+    def observe(self) -> Any:
+        return super().observe() * np.array([1e5, 1], np.float32)
+
+
+class ObservationDictLacksKey(Corridor):
+    def __init__(self) -> None:
+        super().__init__()
+        self.observation_space = spaces.Dict(
+            {"x": spaces.Box(-2, 2, (2,), np.float32), "t": spaces.Discrete(LIMIT + 1)}
+        )
+
+    def observe(self) -> Any:
+        return {"x": super().observe(), "t": self.t} if self.t < 5 else {"x": super().observe()}
+
+
+class ObservationOverwritten(Corridor):
+    """One buffer for all observations."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.buffer = np.zeros(2, np.float32)
+
+    def observe(self) -> Any:
+        self.buffer[:] = super().observe()
+        return self.buffer
+
+
+class RewardNaN(Corridor):
+    def reward(self) -> Any:
+        return float("nan") if self.t == 9 else super().reward()
+
+
+class RewardIsArray(Corridor):
+    def reward(self) -> Any:
+        return np.array([super().reward()])
+
+
+class RewardIsNone(Corridor):
+    def reward(self) -> Any:
+        return None
+
+
+class RewardWrapsAround(Corridor):
+    def reward(self) -> Any:
+        return np.uint8(200)
+
+
+class RewardHuge(Corridor):
+    def reward(self) -> Any:
+        return 1e6 * super().reward()
+
+
+class RewardReversed(Corridor):
+    """Needs an expert: nothing in the interface is wrong."""
+
+    def reward(self) -> Any:
+        return -super().reward()
+
+
+class RewardAlwaysZero(Corridor):
+    def reward(self) -> Any:
+        return 0.0
+
+
+class RewardIsNoise(Corridor):
+    """Needs an expert. The episode has a fixed length, so that surviving pays nothing either."""
+
+    def reward(self) -> Any:
+        return float(self.np_random.normal())
+
+    def failed(self) -> Any:
+        return False
+
+
+class FlagIsNumber(Corridor):
+    def failed(self) -> Any:
+        return int(super().failed())
+
+
+class FourValues(Corridor):
+    def step(self, action: Any) -> Any:
+        observation, reward, terminated, truncated, info = super().step(action)
+        return observation, reward, terminated or truncated, info
+
+
+class ResetWithoutInfo(Corridor):
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
+        return super().reset(seed=seed)[0]
+
+
+class ResetWithoutSeed(Corridor):
+    def reset(self) -> Any:  # type: ignore[override]
+        return super().reset()
+
+
+class InfoIsNone(Corridor):
+    def step(self, action: Any) -> Any:
+        return (*super().step(action)[:4], None)
+
+
+class StepRaisesLate(Corridor):
+    """In its 40th step: an index that runs out."""
+
+    def observe(self) -> Any:
+        return super().observe() * [np.float32(1)] * (1 if self.t < 40 else [][0])
+
+
+class StepHangs(Corridor):
+    def observe(self) -> Any:
+        while self.t == 4:
+            time.sleep(0.01)
+        return super().observe()
+
+
+class GlobalGenerator(Corridor):
+    def start(self) -> np.ndarray:
+        return np.array([np.random.uniform(-0.5, 0.5), 0.0])
+
+
+class OwnGenerator(Corridor):
+    """The starts are seeded, the wind is not."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.wind = np.random.default_rng()
+
+    def move(self, push: float) -> None:
+        super().move(push + self.wind.normal(0, 0.005))
+
+
+class AlwaysTheSameSeed(Corridor):
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
+        return super().reset(seed=42 if seed is None else seed)
+
+
+class StateSurvivesReset(Corridor):
+    """The velocity of the last episode is the first of the next."""
+
+    def start(self) -> np.ndarray:
+        before = getattr(self, "state", np.zeros(2))
+        return np.array([super().start()[0], before[1]])
+
+
+class ClockSurvivesReset(Corridor):
+    """The time limit comes earlier in every episode."""
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
+        before = getattr(self, "t", 0)
+        answer = super().reset(seed=seed)
+        self.t = before % LIMIT
+        return answer
+
+
+class ClassAttribute(Corridor):
+    """All instances push the same cart."""
+
+    shared: ClassVar[dict[str, np.ndarray]] = {}
+
+    @property
+    def state(self) -> np.ndarray:
+        return self.shared["state"]
+
+    @state.setter
+    def state(self, value: np.ndarray) -> None:
+        self.shared["state"] = value
+
+
+class LimitIsFailure(Corridor):
+    """The clock is reported as a termination."""
+
+    def step(self, action: Any) -> Any:
+        observation, reward, terminated, truncated, info = super().step(action)
+        return observation, reward, terminated or truncated, False, info
+
+    def push(self, action: Any) -> float:
+        return super().push(action) / 4
+
+
+class FailureIsLimit(Corridor):
+    """The wall is reported as a truncation."""
+
+    def step(self, action: Any) -> Any:
+        observation, reward, terminated, _, info = super().step(action)
+        return observation, reward, False, terminated, info
+
+    def push(self, action: Any) -> float:
+        return 3 * super().push(action)
+
+
+class BothFlags(Corridor):
+    def step(self, action: Any) -> Any:
+        observation, reward, terminated, truncated, info = super().step(action)
+        return observation, reward, terminated or truncated, terminated or truncated, info
+
+
+class NeverEnds(Corridor):
+    def step(self, action: Any) -> Any:
+        return (*super().step(action)[:2], False, False, {})
+
+
+class EndsAtOnce(Corridor):
+    def failed(self) -> Any:
+        return True
+
+
+class ActionRefused(Corridor):
+    """Three actions are declared, two are known."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.action_space = spaces.Discrete(3)
+
+    def push(self, action: Any) -> float:
+        return {0: -0.02, 1: 0.02}[int(action)]
+
+
+class ActionRefusedAtCorner(Continuous):
+    def push(self, action: Any) -> float:
+        assert abs(float(action[0])) < 1, "the motor breaks"
+        return super().push(action)
+
+
+class ActionIgnored(Corridor):
+    def push(self, action: Any) -> float:
+        return float(self.np_random.choice([-0.02, 0.02]))
+
+
+class ActionClippedInside(Continuous):
+    """Beyond a tenth of the declared range nothing changes."""
+
+    def push(self, action: Any) -> float:
+        return super().push(np.clip(action, -0.1, 0.1)) * 10
+
+
+class ActionUnbounded(Continuous):
+    def __init__(self) -> None:
+        super().__init__()
+        self.action_space = spaces.Box(-np.inf, np.inf, (1,), np.float32)
+
+    def push(self, action: Any) -> float:
+        return 0.02 * float(np.tanh(action[0]))
+
+
+class ActionRangeHuge(Continuous):
+    def __init__(self) -> None:
+        super().__init__()
+        self.action_space = spaces.Box(-1000, 1000, (1,), np.float32)
+
+    def push(self, action: Any) -> float:
+        return super().push(action) / 1000
+
+
+class ActionRangeTiny(Continuous):
+    def __init__(self) -> None:
+        super().__init__()
+        self.action_space = spaces.Box(-0.01, 0.01, (1,), np.float32)
+
+    def push(self, action: Any) -> float:
+        return super().push(action) * 100
+
+
+class ActionWrittenInto(Continuous):
+    def push(self, action: Any) -> float:
+        action *= 0.5
+        return 2 * super().push(action)
+
+
+class NoActionSpace(Corridor):
+    def __init__(self) -> None:
+        super().__init__()
+        del self.action_space
+
+
+class SpaceIsTuple(Corridor):
+    def __init__(self) -> None:
+        super().__init__()
+        self.observation_space = (2,)  # type: ignore[assignment]
+
+
+class MaskForbidsAll(Corridor):
+    def step(self, action: Any) -> Any:
+        answer = super().step(action)
+        return (*answer[:4], {"action_mask": np.array([self.t != 8, self.t != 8], np.int8)})
+
+
+def vectors(kind: type[SyncVectorEnv]) -> SyncVectorEnv:
+    """Three corridors in a vector."""
+    return kind([Corridor] * 3)
+
+
+class VectorSeedsAlike(SyncVectorEnv):
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
+        return super().reset(seed=[seed] * self.num_envs if isinstance(seed, int) else seed)
+
+
+class VectorRewardShape(SyncVectorEnv):
+    def step(self, actions: Any) -> Any:
+        observations, rewards, *rest = super().step(actions)
+        return (observations, rewards[:, None], *rest)
+
+
+class VectorNoFinalObservation(SyncVectorEnv):
+    def __init__(self, envs: Any) -> None:
+        super().__init__(envs, autoreset_mode=AutoresetMode.SAME_STEP)
+
+    def step(self, actions: Any) -> Any:
+        *answer, infos = super().step(actions)
+        return (*answer, {k: v for k, v in infos.items() if "final" not in k})
+
+
+class VectorModeUndeclared(SyncVectorEnv):
+    """Resets in the same step, and says that it does so in the next."""
+
+    def __init__(self, envs: Any) -> None:
+        super().__init__(envs, autoreset_mode=AutoresetMode.SAME_STEP)
+        self.metadata = {**self.metadata, "autoreset_mode": AutoresetMode.NEXT_STEP}
+
+
+class Pair(ParallelEnv):  # type: ignore[type-arg]
+    """Healthy PettingZoo: two carts in corridors of their own, paid for being nearer to the middle than the other."""
+
+    metadata: ClassVar[dict[str, Any]] = {"name": "pair"}
+
+    def __init__(self) -> None:
+        self.possible_agents = ["left", "right"]
+        self.carts = {agent: Corridor() for agent in self.possible_agents}
+
+    def observation_space(self, agent: str) -> Any:
+        return self.carts[agent].observation_space
+
+    def action_space(self, agent: str) -> Any:
+        return self.carts[agent].action_space
+
+    def reset(self, seed: int | None = None, options: Any = None) -> Any:
+        self.agents = list(self.possible_agents)
+        starts = {a: c.reset(seed=None if seed is None else seed + i) for i, (a, c) in enumerate(self.carts.items())}
+        return {a: o for a, (o, _) in starts.items()}, {a: {} for a in self.agents}
+
+    def step(self, actions: Any) -> Any:
+        moves = {a: self.carts[a].step(actions[a]) for a in self.agents}
+        ended, late = any(m[2] for m in moves.values()), any(m[3] for m in moves.values())
+        near = {a: -abs(float(self.carts[a].state[0])) for a in self.agents}
+        rewards = {a: near[a] - min(near.values()) for a in self.agents}
+        answer = {a: m[0] for a, m in moves.items()}, rewards, *({a: f for a in self.agents} for f in (ended, late))
+        infos: dict[str, Any] = {a: {} for a in self.agents}
+        self.agents = [] if ended or late else self.agents
+        return (*answer, infos)
+
+
+class PairForgetsAgent(Pair):
+    """The other agent's reward is missing once, and the whole step with it."""
+
+    def step(self, actions: Any) -> Any:
+        observations, rewards, *rest = super().step(actions)
+        return (observations, {a: r for a, r in rewards.items() if self.carts["left"].t != 5}, *rest)
+
+
+class PairSeedIgnored(Pair):
+    def reset(self, seed: int | None = None, options: Any = None) -> Any:
+        return super().reset(seed=None)
+
+
+class Catch(dm_env.Environment):
+    """Healthy dm_env: a ball falls, the paddle below it moves left, stays or moves right."""
+
+    def __init__(self, seed: int | None = None) -> None:
+        self.rng = np.random.default_rng(seed)
+
+    def reset(self) -> Any:
+        self.ball, self.paddle = np.array([0, self.rng.integers(5)]), 2
+        return dm_env.restart(self.observe())
+
+    def step(self, action: Any) -> Any:
+        self.paddle = int(np.clip(self.paddle + int(action) - 1, 0, 4))
+        self.ball[0] += 1
+        if self.ball[0] == 9:
+            return dm_env.termination(self.reward(), self.observe())
+        return dm_env.transition(0.0, self.observe())
+
+    def reward(self) -> float:
+        return 1.0 if self.ball[1] == self.paddle else -1.0
+
+    def observe(self) -> Any:
+        return np.array([*self.ball, self.paddle], np.float32)
+
+    def observation_spec(self) -> Any:
+        return specs.BoundedArray((3,), np.float32, 0, 9, "positions")
+
+    def action_spec(self) -> Any:
+        return specs.DiscreteArray(3, name="move")
+
+
+class CatchDiscount(Catch):
+    def step(self, action: Any) -> Any:
+        return super().step(action)._replace(discount=1.5)
+
+
+class CatchObservationOutside(Catch):
+    def observe(self) -> Any:
+        return super().observe() * 2
+
+
+#: the environment -> the probe that has to find its defect
+BROKEN: dict[str, str] = {
+    "ObservationNaN": "env-observation-finite",
+    "ObservationInfinite": "env-observation-finite",
+    "ObservationShape": "env-observation-in-space",
+    "ObservationDtype": "env-observation-in-space",
+    "ObservationIsList": "env-observation-in-space",
+    "ObservationLeavesBounds": "env-observation-in-space",
+    "ObservationIsNone": "env-observation-in-space",
+    "ObservationFrozen": "env-observation-scale",
+    "ObservationLate": "env-action-effect",
+    "ObservationUnscaled": "env-observation-scale",
+    "ObservationDictLacksKey": "env-observation-in-space",
+    "ObservationOverwritten": "env-returned-data-kept",
+    "RewardNaN": "env-reward-is-number",
+    "RewardIsArray": "env-reward-is-number",
+    "RewardIsNone": "env-reward-is-number",
+    "RewardWrapsAround": "env-reward-is-number",
+    "RewardHuge": "env-reward-scale",
+    "RewardReversed": "env-expert-beats-random",
+    "RewardAlwaysZero": "env-expert-beats-random",
+    "RewardIsNoise": "env-expert-beats-random",
+    "FlagIsNumber": "env-flags",
+    "FourValues": "env-step-contract",
+    "ResetWithoutInfo": "env-reset-contract",
+    "ResetWithoutSeed": "env-seeding",
+    "InfoIsNone": "env-info",
+    "StepRaisesLate": "env-answers",
+    "StepHangs": "env-answers",
+    "GlobalGenerator": "env-seeding",
+    "OwnGenerator": "env-seeding",
+    "AlwaysTheSameSeed": "env-seeding",
+    "StateSurvivesReset": "env-state-leak",
+    "ClockSurvivesReset": "env-state-leak",
+    "ClassAttribute": "env-shared-state",
+    "LimitIsFailure": "env-ends",
+    "FailureIsLimit": "env-ends",
+    "BothFlags": "env-ends",
+    "NeverEnds": "env-ends",
+    "EndsAtOnce": "env-ends",
+    "ActionRefused": "env-answers",
+    "ActionRefusedAtCorner": "env-actions-accepted",
+    "ActionIgnored": "env-action-effect",
+    "ActionClippedInside": "env-action-saturation",
+    "ActionUnbounded": "env-spaces",
+    "ActionRangeHuge": "env-action-range",
+    "ActionRangeTiny": "env-action-range",
+    "ActionWrittenInto": "env-returned-data-kept",
+    "NoActionSpace": "env-spaces",
+    "SpaceIsTuple": "env-spaces",
+    "MaskForbidsAll": "env-action-masks",
+}
+
+#: not Gymnasium's single environments, so the published checkers cannot be pointed at them
+BROKEN_ELSEWHERE: dict[str, str] = {
+    "vector_seeds_alike": "env-vector-seeds",
+    "vector_reward_shape": "env-vector-batches",
+    "vector_no_final_observation": "env-vector-autoreset",
+    "vector_mode_undeclared": "env-vector-autoreset",
+    "PairForgetsAgent": "env-answers",
+    "PairSeedIgnored": "env-seeding",
+    "CatchDiscount": "env-answers",
+    "CatchObservationOutside": "env-observation-in-space",
+}
+
+HEALTHY = ("Corridor", "Continuous", "vector_healthy", "vector_same_step", "Pair", "Catch")
+
+
+def vector_healthy() -> Any:
+    return vectors(SyncVectorEnv)
+
+
+def vector_same_step() -> Any:
+    return SyncVectorEnv([Corridor] * 3, autoreset_mode=AutoresetMode.SAME_STEP)
+
+
+def vector_seeds_alike() -> Any:
+    return vectors(VectorSeedsAlike)
+
+
+def vector_reward_shape() -> Any:
+    return vectors(VectorRewardShape)
+
+
+def vector_no_final_observation() -> Any:
+    return vectors(VectorNoFinalObservation)
+
+
+def vector_mode_undeclared() -> Any:
+    return vectors(VectorModeUndeclared)
+
+
+def to_the_middle(observation: Any) -> int:
+    """The expert of the corridor: push towards the middle, brake in time."""
+    x, v = observation
+    return int(x + 3 * v < 0)

@@ -1,0 +1,90 @@
+"""Broken environments are named, healthy ones are left in peace."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from firstbreak.cli.check.env import command
+from firstbreak.model import Action, Status
+from firstbreak.preflight import Report, env
+from firstbreak.preflight.env import episodes
+from firstbreak.readers import Unreadable
+from tests.preflight.broken import BROKEN, BROKEN_ELSEWHERE, HEALTHY
+
+HERE = "tests.preflight.broken"
+NEEDS_EXPERT = {"RewardReversed", "RewardIsNoise"}
+
+
+def checked(name: str, expert: str | None = None) -> Report:
+    return env.check(f"{HERE}:{name}", episodes=40, steps=2500, expert=expert)
+
+
+def loud(report: Report) -> set[str]:
+    """The probes that would make a person look: findings above a notice."""
+    return {o.detector for o in report.findings if o.finding is not None and o.finding.severity.rank}
+
+
+@pytest.mark.parametrize("name", [*BROKEN, *BROKEN_ELSEWHERE])
+def test_the_defect_is_found_by_its_own_probe(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(episodes, "SECONDS", 0.5)
+    report = checked(name, f"{HERE}:to_the_middle" if name in NEEDS_EXPERT else None)
+    assert {**BROKEN, **BROKEN_ELSEWHERE}[name] in loud(report)
+    assert not [o.note for o in report.outcomes if o.status is Status.CRASHED]
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+def test_a_healthy_environment_of_any_interface_is_left_in_peace(name: str) -> None:
+    report = checked(name)
+    assert loud(report) == set()
+    assert report.action is Action.CONTINUE
+    assert not [o.note for o in report.outcomes if o.status is Status.CRASHED]
+    assert {o.detector: o.status for o in report.outcomes}["env-expert-beats-random"] is Status.OK
+
+
+@pytest.mark.parametrize(
+    "name", ["CartPole-v1", "MountainCarContinuous-v0", "FrozenLake-v1", "Blackjack-v1", "Acrobot-v1"]
+)
+def test_gymnasiums_own_environments_are_left_in_peace(name: str) -> None:
+    report = env.check(name, episodes=30, steps=3000)
+    assert loud(report) == set()
+    assert not [o.note for o in report.outcomes if o.status is Status.CRASHED]
+
+
+def test_a_reversed_reward_is_told_from_one_that_says_nothing() -> None:
+    reversed_, noise = (checked(name, f"{HERE}:to_the_middle") for name in sorted(NEEDS_EXPERT, reverse=True))
+    assert "sign of the reward is reversed" in reversed_.summary
+    assert "sign" not in noise.summary
+    assert "do not train yet" in noise.summary
+
+
+def test_the_expert_is_shown_beside_random_with_an_interval() -> None:
+    report = checked("Corridor", f"{HERE}:to_the_middle")
+    low, high = report.numbers["probability_of_improvement_interval"]
+    assert 0.9 < low <= report.numbers["probability_of_improvement"] <= high <= 1
+    assert report.exhibits[0].columns == ("random", "expert")
+    assert np.mean(report.numbers["expert_returns"]) > np.mean(report.numbers["random_returns"])
+
+
+def test_the_command_prints_a_page_and_sets_the_exit_code() -> None:
+    healthy = CliRunner().invoke(command, [f"{HERE}:Corridor", "--episodes", "20", "--steps", "2000"])
+    assert healthy.exit_code == 0
+    assert "a linear rule returns" in healthy.output
+    assert max(map(len, healthy.output.splitlines())) <= 80
+    broken = CliRunner().invoke(command, [f"{HERE}:RewardNaN", "--format", "json"])
+    assert broken.exit_code == 1
+    assert json.loads(broken.output)["findings"][0]["detector"] == "env-reward-is-number"
+
+
+@pytest.mark.parametrize("target", ["NoSuchEnv-v0", "nowhere:make", f"{HERE}:Missing", f"{HERE}:FAR"])
+def test_a_wrong_name_is_a_wrong_call(target: str) -> None:
+    with pytest.raises(Unreadable):
+        env.check(target)
+
+
+def test_a_factory_that_raises_is_a_finding() -> None:
+    report = env.check("builtins:int.from_bytes")
+    assert report.findings[0].detector == "env-opens"
