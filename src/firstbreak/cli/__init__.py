@@ -21,6 +21,8 @@ COMMANDS = {
     "mcp": "The same for agents, over the Model Context Protocol.",
     "replay": "The one update of an incident again, from the bundle that the guard has kept.",
     "experiment": "The smallest experiment that tells the likeliest causes apart, on your own trainer.",
+    "audit": "What the policy has learned to do, from its samples: reward hacking, since when, and what pays.",
+    "compare": "What differs between runs, where their curves part first, and whether it is real.",
     "explain": "A detector, cause, metric, link, hyperparameter or trainer, in words.",
     "new": "A new detector, cause, reader, dialect or fault, with its test.",
     "demo": "A real broken run, diagnosed.",
