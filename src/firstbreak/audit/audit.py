@@ -80,7 +80,7 @@ def audit(
             _outcome(HACKING, Link.REWARD, found),
             *(_outcome(row.id, row.link, _answer(row, evidence)) for row in rows().values()),
         ),
-        picks=tuple(select(table.latest, shifts)),
+        picks=tuple(select(table.latest, table.baseline(), shifts)),
         notes=tuple(_notes(table)),
     )
 

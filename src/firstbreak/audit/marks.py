@@ -47,10 +47,11 @@ def load(path: Path) -> dict[str, str]:
 
 
 def save(path: Path, marks: Mapping[str, Any]) -> None:
-    """Join marks with those of the file, the new ones in force; the file is replaced at once, or not at all."""
+    """Join marks with those of the file, the new ones in force, None taking one back; at once, or not at all."""
     load(path)  # what is there and is no set of marks is not overwritten
     known = json.loads(path.read_bytes())["marks"] if path.exists() else {}
-    content = json.dumps({"schema": SCHEMA, "marks": known | dict(marks)}, indent=1, ensure_ascii=False)
+    joined = {key: entry for key, entry in (known | dict(marks)).items() if entry is not None}
+    content = json.dumps({"schema": SCHEMA, "marks": joined}, indent=1)  # ASCII: a lone surrogate has no other bytes
     with tempfile.NamedTemporaryFile("w", dir=path.parent, suffix=".partial", delete=False, encoding="utf-8") as file:
         file.write(content + "\n")
     os.replace(file.name, path)

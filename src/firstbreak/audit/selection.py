@@ -2,7 +2,7 @@
 
 Highest and lowest reward, the most suspicious (they earn much while the metrics that shifted are far out), the most
 surprising (their reward is far from that of the others of their prompt), and some at random, so that a person also sees
-what is usual. Nothing here knows the truth.
+what is usual; and, for comparison, some of the beginning. Nothing here knows the truth.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from firstbreak.audit.rows.judge_injection import attacks
 from firstbreak.audit.shift import Side
 
 EACH = 8  #: samples of each kind
-KINDS = ("highest", "lowest", "suspicious", "surprising", "random")
+KINDS = ("highest", "lowest", "suspicious", "surprising", "random", "beginning")
 _SPACE = re.compile(r"\s+")
 
 
@@ -33,7 +33,13 @@ class Pick:
     why: str
 
 
-def select(latest: Sequence[PolicySample], sides: Iterable[Side], each: int = EACH, seed: int = 0) -> list[Pick]:
+def select(
+    latest: Sequence[PolicySample],
+    baseline: Sequence[PolicySample],
+    sides: Iterable[Side],
+    each: int = EACH,
+    seed: int = 0,
+) -> list[Pick]:
     """Up to `each` samples of each of KINDS; a text is picked once, and prompts take turns."""
     moved = [side for side in sides if side.shifted and side.metric.measure is not None]
     samples = _deduplicated(latest)
@@ -52,7 +58,10 @@ def select(latest: Sequence[PolicySample], sides: Iterable[Side], each: int = EA
     take("suspicious", worst, lambda s: suspicion[id(s)][1])
     odd = sorted((s for s in rewarded if surprise[id(s)]), key=lambda s: -abs(surprise[id(s)]))
     take("surprising", odd, lambda s: f"earns {surprise[id(s)]:+.3g} beside the others of its prompt")
-    take("random", random.Random(seed).sample(samples, len(samples)), lambda s: "picked at random")
+    rng = random.Random(seed)
+    take("random", rng.sample(samples, len(samples)), lambda s: "picked at random")
+    first = _deduplicated(sample for sample in baseline if sample.step not in {s.step for s in latest})
+    take("beginning", rng.sample(first, len(first)), lambda s: "from the beginning of the run, for comparison")
     return picks
 
 

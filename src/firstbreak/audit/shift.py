@@ -10,7 +10,7 @@ import numpy as np
 
 from firstbreak.audit.blind import PolicySample
 from firstbreak.audit.metrics import Measure, Metric, metrics
-from firstbreak.audit.table import COUNT, GROUPS, SQUARE, TOTAL, Curve, Row, Table
+from firstbreak.audit.table import COUNT, GROUPS, Curve, Row, Table
 from firstbreak.model import EMPTY, Interval, Series
 from firstbreak.stats.direction import departure
 from firstbreak.stats.noise import noise_scale
@@ -52,8 +52,8 @@ class Side:
     shifted: int  #: 1 up, -1 down, 0: not beyond noise, or too little to matter
     step: float | None  #: since when
     interval: Interval | None
-    in_group: Correlation | None  #: with the reward, within groups (or steps, where each prompt has one sample)
-    same_answer: Correlation | None  #: with the reward, among those of a group that give the same final answer
+    in_group: Correlation | None = None  #: with the reward, within groups (or steps, where each prompt has one sample)
+    same_answer: Correlation | None = None  #: with the reward, among those of a group that give the same final answer
 
     @property
     def meaning(self) -> str:
@@ -83,17 +83,26 @@ def _streamed(table: Table, metric: Metric, logged: Series | None) -> Side | Non
     series = table.series(metric.id)
     if logged is not None and len(logged) > len(series):
         series = logged
-    j, reward = table.columns.index(metric.id), table.sides
-    rows = [row for _, row in table.rows]
-    freedom = sum(float(row.sums[COUNT, j] - row.sums[GROUPS, j]) for row in rows)
-    return _side(
-        metric,
-        curve,
-        series,
-        [(row.sums[COUNT, j], row.sums[TOTAL, j], row.sums[SQUARE, j]) for row in rows if row.sums[COUNT, j]],
-        _correlation(_total(row.within for row in rows), j, reward, freedom),
-        _correlation(_total(row.alike for row in rows), j, reward, sum(row.freedom for row in rows)),
+    j = table.columns.index(metric.id)
+    sums = [row.sums[:GROUPS, j] for _, row in table.rows if row.sums[COUNT, j]]
+    side = _side(metric, curve, series, sums)
+    # What is paid for shows while the policy finds it; from then on, and not before, is where to look.
+    since = [row for step, row in table.rows if side.step is None or step >= side.step]
+    return replace(
+        side, **(_correlations(since, j, table.sides) or _correlations([r for _, r in table.rows], j, table.sides))
     )
+
+
+def _correlations(rows: Sequence[Row], j: int, reward: int) -> dict[str, Correlation]:
+    """With the reward: within groups, and among those of a group that give the same answer; as far as they vary."""
+    if not rows:
+        return {}
+    freedom = sum(float(row.sums[COUNT, j] - row.sums[GROUPS, j]) for row in rows)
+    found = {
+        "in_group": _correlation(_total(row.within for row in rows), j, reward, freedom),
+        "same_answer": _correlation(_total(row.alike for row in rows), j, reward, sum(row.freedom for row in rows)),
+    }
+    return {name: correlation for name, correlation in found.items() if correlation is not None}
 
 
 def _compared(table: Table) -> Iterable[Side | None]:
@@ -126,18 +135,12 @@ def _from_values(metric: Metric, values: list[tuple[float, np.ndarray]]) -> Side
         steps=np.array([step for step, _ in halves]),
         values=np.array([value for _, value in halves]),
     )
-    sums = [(float(len(v)), float(v.sum()), float((v**2).sum())) for _, v in finite]
-    return _side(metric, curve, series, sums, None, None)
+    sums = [np.array([len(v), v.sum(), (v**2).sum()]) for _, v in finite]
+    return _side(metric, curve, series, sums)
 
 
-def _side(
-    metric: Metric,
-    curve: Curve,
-    series: Series,
-    sums: Sequence[tuple[float, float, float]],
-    in_group: Correlation | None,
-    same_answer: Correlation | None,
-) -> Side:
+def _side(metric: Metric, curve: Curve, series: Series, sums: Sequence[np.ndarray]) -> Side:
+    """`sums`: of each step the number of values, their sum and the sum of their squares."""
     part = max(1, len(sums) // 4)
     early, sd_early = _moments(sums[:part])
     late, sd_late = _moments(sums[-part:])
@@ -158,8 +161,6 @@ def _side(
         shifted=direction if since else 0,
         step=since[0] if since else None,
         interval=since[1] if since else None,
-        in_group=in_group,
-        same_answer=same_answer,
     )
 
 
@@ -183,7 +184,7 @@ def _total(matrices: Iterable[np.ndarray]) -> np.ndarray:
     return np.asarray(np.sum(list(matrices), axis=0))
 
 
-def _moments(sums: Sequence[tuple[float, float, float]]) -> tuple[float, float]:
+def _moments(sums: Sequence[np.ndarray]) -> tuple[float, float]:
     count, total, square = np.sum(sums, axis=0)
     mean = float(total / count)
     spread = math.sqrt(max(0.0, float(square / count) - mean**2))
@@ -204,7 +205,7 @@ class Part:
     """One component of the reward."""
 
     name: str
-    weight: float  #: in the reward of the last steps
+    weight: float  #: in the reward of the last steps; NaN where it is zero in all of them
     gain: float  #: what it adds to the reward now, less what it added at first
     checks_answer: bool
 
@@ -223,8 +224,8 @@ def parts(table: Table, is_answer: Container[str]) -> list[Part]:
         return []
     gains = late[0] * late[1] - early[0] * early[1]
     found = [
-        Part(name=name, weight=float(weight), gain=float(gain), checks_answer=name in is_answer)
-        for name, weight, gain in zip(names, late[0], gains, strict=True)
+        Part(name=name, weight=float(weight) if mean else math.nan, gain=float(gain), checks_answer=name in is_answer)
+        for name, weight, mean, gain in zip(names, *late, gains, strict=True)
     ]
     return sorted(found, key=lambda part: -part.gain)
 

@@ -230,13 +230,13 @@ def _trick(triad: Triad) -> str:
     """What is paid for instead, as far as the samples tell."""
     said = []
     if triad.payer:
-        said.append(f"the component {triad.payer.name} pays ({number(triad.payer.gain)} of the gain)")
+        said.append(f"the component {triad.payer.name} pays for it ({triad.payer.gain:+.3g})")
     said += [side.meaning + (" (and that is paid)" if side.paid else "") for side in triad.shifted[:2]]
     return ", ".join(said) or "no side metric tells how"
 
 
 def _drawn(side: Side) -> Series:
-    return replace(side.series, steps=side.curve.steps, values=side.curve.mean)
+    return replace(side.series, name=f"samples.{side.metric.id}", steps=side.curve.steps, values=side.curve.mean)
 
 
 def _nothing_independent(triad: Triad) -> str:

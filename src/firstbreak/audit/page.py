@@ -1,0 +1,192 @@
+"""The page on which a person reads samples and marks them: one file, nothing fetched, everything escaped.
+
+The reward of a sample is folded away, so that it does not lead the reader. Opened from disk, the page saves marks as a
+download; served by `serve`, it sends each mark to this machine at once. Without its script everything can still be read.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import random
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+
+from firstbreak.audit.audit import Audit
+from firstbreak.audit.marks import MARKS, key_of
+from firstbreak.audit.selection import Pick
+from firstbreak.model import Evidence, Finding, Outcome
+from firstbreak.reports import curves, story, svg
+from firstbreak.reports.html import stylesheet
+from firstbreak.reports.markup import Markup, element, escape
+from firstbreak.reports.story import Exhibit
+from firstbreak.words import number
+
+MOST = 20_000  #: characters of a text that are shown
+
+
+def render(audit: Audit, marks: Mapping[str, str] | None = None, *, served: bool = False) -> str:
+    """The page. `served`: marks are sent to `marks` beside it, else they are saved as a download."""
+    style, script = Markup(stylesheet() + _resource("page.css")), Markup(_resource("page.js"))
+    picks = random.Random(0).sample(audit.picks, len(audit.picks))  # the order must not tell what kind a sample is
+    head = element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("meta", http_equiv="Content-Security-Policy", content=policy(served=served)),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("meta", name="color-scheme", content="light dark"),
+        element("meta", name="referrer", content="no-referrer"),
+        element("title", f"Samples: {audit.path}"),
+        element("style", style),
+    )
+    body = element(
+        "body",
+        element("header", element("h1", "firstbreak", element("span", " samples")), class_="brand"),
+        element(
+            "main",
+            _summary(audit),
+            _reading(picks, marks or {}),
+            _evidence(audit),
+            data_path=audit.path,
+        ),
+        element("script", script),
+        class_="firstbreak page audit",
+        data_served=served,
+    )
+    return f"<!DOCTYPE html>\n{element('html', head, body, lang='en')}"
+
+
+def policy(*, served: bool) -> str:
+    """Nothing may be loaded; the one style sheet and the one script are known by their hashes."""
+    style, script = _digest(stylesheet() + _resource("page.css")), _digest(_resource("page.js"))
+    connect = "connect-src 'self'; " if served else ""
+    return f"default-src 'none'; style-src {style}; script-src {script}; {connect}base-uri 'none'; form-action 'none'"
+
+
+def _digest(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+@cache
+def _resource(name: str) -> str:
+    return resources.files("firstbreak.audit").joinpath(name).read_text("utf-8")
+
+
+def _summary(audit: Audit) -> Markup:
+    found = [outcome for outcome in audit.findings if outcome.finding is not None]
+    items = (_finding(outcome, outcome.finding) for outcome in found if outcome.finding is not None)
+    said = element("ul", *items) if found else element("p", "The audit found nothing. Read a few samples all the same.")
+    return element(
+        "section",
+        element("p", element("code", audit.path, dir="auto"), class_="run"),
+        element("details", element("summary", f"What the audit found ({len(found)})"), said, open=len(found) <= 2),
+        class_="summary",
+    )
+
+
+def _finding(outcome: Outcome, finding: Finding) -> Markup:
+    severity = finding.severity
+    return element(
+        "li",
+        element("span", story.SEVERITY_WORD[severity].capitalize(), class_=f"severity {severity.value}"),
+        " ",
+        element("code", outcome.detector),
+        element("p", finding.message),
+    )
+
+
+def _reading(picks: list[Pick], marks: Mapping[str, str]) -> Markup:
+    buttons = (
+        element(
+            "button", word.capitalize(), element("kbd", word[0]), type="button", data_mark=word, aria_pressed="false"
+        )
+        for word in MARKS
+    )
+    bar = element(
+        "nav",
+        element("button", "‹", type="button", data_go="-1", aria_label="Previous sample (left arrow)"),
+        *buttons,
+        element("button", "›", type="button", data_go="1", aria_label="Next sample (right arrow)"),
+        aria_label="Mark this sample",
+        class_="marking",
+    )
+    status = element(
+        "p",
+        element("span", "", class_="place"),
+        element("span", "", class_="saved", role="status"),
+        element("button", "Save marks", element("kbd", "s"), type="button", class_="save"),
+        class_="progress",
+    )
+    return element(
+        "section",
+        element("h2", "Read and mark"),
+        element(
+            "p",
+            "Keep: a good answer, honestly earned. Hack: it earns by a trick. Unsure: a second reader should look.",
+            class_="how",
+        ),
+        status,
+        *(_sample(i, pick, marks.get(key_of(pick.sample), "")) for i, pick in enumerate(picks, 1)),
+        bar,
+        class_="reading",
+    )
+
+
+def _sample(i: int, pick: Pick, mark: str) -> Markup:
+    sample = pick.sample
+    rewards = (element("li", element("code", name), f" {number(value)}") for name, value in sample.rewards.items())
+    earned = element(
+        "details",
+        element("summary", "What it earned, and why it was picked", element("kbd", "r")),
+        element("p", f"Reward {number(sample.reward)}. {pick.kind.capitalize()}: {pick.why}."),
+        element("ul", *rewards) if sample.rewards else None,
+        class_="earned",
+    )
+    return element(
+        "article",
+        element(
+            "h3", f"Sample {i}", element("span", f" step {number(sample.step)}" if sample.step is not None else "")
+        ),
+        element("h4", "Prompt"),
+        element("pre", _text(sample.prompt), dir="auto", tabindex="0"),
+        element("h4", "Completion"),
+        element("pre", _text(sample.completion), dir="auto", class_="completion", tabindex="0"),
+        earned,
+        data_key=key_of(sample),
+        data_mark=mark,
+        class_="sample",
+    )
+
+
+def _text(text: str) -> Markup:
+    """A text with its lines; whatever else acts instead of showing itself is spelled out."""
+    shown = text[:MOST].replace("\r\n", "\n").replace("\t", "    ")
+    more = f"\n[... {len(text) - MOST:,} more characters]" if len(text) > MOST else ""
+    return Markup("\n".join(escape(line) for line in (shown + more).split("\n")))
+
+
+def _evidence(audit: Audit) -> Markup | None:
+    shown = [(o.finding, item) for o in audit.findings if o.finding for item in o.finding.evidence if _drawable(item)]
+    figures = [_figure(finding, item, f"f{i}") for i, (finding, item) in enumerate(shown)]
+    return (
+        element("section", element("h2", "What it rests on"), *figures, class_="finding evidence") if figures else None
+    )
+
+
+def _drawable(item: Evidence) -> bool:
+    return item.series is not None and len(item.series) > 1
+
+
+def _figure(finding: Finding, item: Evidence, uid: str) -> Markup:
+    series = item.series
+    assert series is not None
+    exhibit = Exhibit(item.text, series, finding.onset, finding.interval, item.since)
+    scale = curves.scale(series)
+    edges = [curves.label(scale.high), "log scale" if scale.log else "", curves.label(scale.low)] if scale else []
+    return element(
+        "figure",
+        element("figcaption", story.caption(exhibit)),
+        element("div", *(element("span", edge) for edge in edges), class_="edges", aria_hidden="true"),
+        svg.curve(exhibit, series, (float(series.steps[0]), float(series.steps[-1])), uid),
+    )

@@ -1,0 +1,330 @@
+"""The audit on a terminal and as JSON. Nothing is decided here; everything that comes from a sample is escaped."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import orjson
+from rich.console import RenderableType
+from rich.table import Table as Grid
+from rich.text import Text
+
+from firstbreak.audit.audit import Audit
+from firstbreak.audit.judge import Verdicts
+from firstbreak.audit.marks import key_of
+from firstbreak.audit.scoring import Agreement
+from firstbreak.audit.selection import Pick
+from firstbreak.audit.shift import Side
+from firstbreak.model import Finding, Outcome, Series, Status
+from firstbreak.reports import sparkline, story
+from firstbreak.reports.look import STYLE, Look, Page, to_string
+from firstbreak.reports.text import count
+from firstbreak.words import number
+
+SCHEMA = "firstbreak.audit/1"
+SHOWN = 120  #: characters of a sample in a line of the report
+_STATUS = {
+    Status.OK: "looked, and saw nothing",
+    Status.NOT_MEASURED: "could not look",
+    Status.NOT_APPLICABLE: "does not apply",
+    Status.CRASHED: "failed",
+}
+
+
+# JSON ---------------------------------------------------------------------------------------------------------------
+
+
+def render_json(audit: Audit, verdicts: Verdicts | None = None) -> str:
+    """One object; see docs/audit.md. Numbers that are not finite are null."""
+    options = orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY
+    return orjson.dumps(_plain(as_dict(audit, verdicts)), option=options).decode()
+
+
+def as_dict(audit: Audit, verdicts: Verdicts | None = None) -> dict[str, Any]:
+    """The audit in plain data."""
+    table, triad = audit.table, audit.triad
+    return {
+        "schema": SCHEMA,
+        "path": audit.path,
+        "samples": table.samples,
+        "steps": [table.rows[0][0], table.rows[-1][0]],
+        "findings": [_finding_dict(outcome) for outcome in audit.findings],
+        "quiet": {o.detector: {"status": o.status.value, "why": o.note} for o in audit.outcomes if o.finding is None},
+        "truths": [
+            {
+                "name": p.truth.name,
+                "course": p.course,
+                "parted": p.step,
+                "interval": p.interval,
+                "before": p.change.before,
+                "after": p.change.after,
+                "change": p.change.interval,
+                "reward_before": p.proxy.before,
+                "reward_after": p.proxy.after,
+            }
+            for p in triad.partings
+        ],
+        "sides": [_side_dict(side) for side in triad.sides],
+        "components": [vars(part) for part in triad.parts],
+        "agreement": [_agreement_dict(agreement) for agreement in triad.agreements],
+        "diversity": None if audit.diversity is None else _diversity_dict(audit),
+        "judge": None if verdicts is None else verdicts.as_dict(),
+        "read": [_pick_dict(pick) for pick in audit.picks],
+        "notes": list(audit.notes),
+    }
+
+
+def _plain(value: Any) -> Any:
+    """Without what JSON has no word for: non-finite numbers, lone surrogates."""
+    if isinstance(value, dict):
+        return {_plain(str(key)): _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
+
+
+def _finding_dict(outcome: Outcome) -> dict[str, Any]:
+    finding = outcome.finding
+    assert finding is not None
+    return {
+        "id": outcome.detector,
+        "link": outcome.link.value,
+        "severity": finding.severity.value,
+        "confidence": finding.confidence.value,
+        "metric": finding.metric,
+        "onset": finding.onset,
+        "interval": finding.interval,
+        "message": finding.message,
+        "facts": dict(finding.facts),
+    }
+
+
+def _side_dict(side: Side) -> dict[str, Any]:
+    curve = side.curve
+    return {
+        "id": side.metric.id,
+        "early": side.early,
+        "late": side.late,
+        "effect": side.effect,
+        "shifted": side.shifted,
+        "onset": side.step,
+        "interval": side.interval,
+        "paid": side.paid,
+        "in_group": None if side.in_group is None else vars(side.in_group),
+        "same_answer": None if side.same_answer is None else vars(side.same_answer),
+        "steps": curve.steps.tolist(),
+        "mean": curve.mean.tolist(),
+        "low": curve.low.tolist(),
+        "high": curve.high.tolist(),
+    }
+
+
+def _agreement_dict(agreement: Agreement) -> dict[str, Any]:
+    mismatches = [{"key": key_of(m.sample), "reward": m.reward, "truth": m.truth} for m in agreement.mismatches]
+    return {**vars(agreement), "mismatches": mismatches}
+
+
+def _diversity_dict(audit: Audit) -> dict[str, Any]:
+    found = audit.diversity
+    assert found is not None
+    return {
+        "steps": found.texts.steps.tolist(),
+        "distinct_texts": found.texts.values.tolist(),
+        "strategies": found.strategies.values.tolist(),
+        "commonest": found.commonest,
+        "share": found.share,
+        "onset": found.step,
+        "interval": found.interval,
+    }
+
+
+def _pick_dict(pick: Pick) -> dict[str, Any]:
+    sample = pick.sample
+    return {
+        "key": key_of(sample),
+        "kind": pick.kind,
+        "why": pick.why,
+        "step": sample.step,
+        "reward": sample.reward,
+        "rewards": dict(sample.rewards),
+        "prompt": sample.prompt,
+        "completion": sample.completion,
+    }
+
+
+# Terminal -----------------------------------------------------------------------------------------------------------
+
+
+def render(audit: Audit, verdicts: Verdicts | None = None, width: int = 80, color: bool = False) -> str:
+    """The report as a string."""
+    return to_string(renderable(audit, verdicts), width, color, "utf-8")
+
+
+def renderable(audit: Audit, verdicts: Verdicts | None = None) -> Page:
+    """The report for `rich.print`."""
+    return Page(partial(_parts, audit, verdicts))
+
+
+def _parts(audit: Audit, verdicts: Verdicts | None, how: Look) -> Iterator[RenderableType]:
+    table = audit.table
+    first, last = table.rows[0][0], table.rows[-1][0]
+    yield how.text(audit.path, "bold")
+    yield how.text(f"{count(table.samples, 'sample')}, steps {number(first)} to {number(last)}", "dim")
+    for note in audit.notes:
+        yield how.bullet(note)
+    yield Text()
+    if not audit.findings:
+        yield how.text("Nothing was found. What could not be looked at is below.", "bold")
+    for i, outcome in enumerate(audit.findings):
+        if i:
+            yield Text()
+        yield from _finding(outcome, (first, last), how)
+    yield from _section("The reward beside what is independent of it", _truths(audit, how), how)
+    yield from _section("Behaviour over the run", _sides(audit, how), how)
+    yield from _section("Which component pays", _components(audit, how), how)
+    yield from _section("Diversity", _diversity(audit, how), how)
+    yield from _section("The judge", _judge(verdicts, how), how)
+    yield from _section("Read these", _reading(audit, how), how)
+    yield from _section("No finding", _quiet(audit, how), how)
+
+
+def _section(title: str, parts: Iterator[RenderableType], how: Look) -> Iterator[RenderableType]:
+    """A heading and what is under it, or nothing."""
+    for i, part in enumerate(parts):
+        if not i:
+            yield Text()
+            yield how.heading(title)
+        yield part
+
+
+def _finding(outcome: Outcome, domain: tuple[float, float], how: Look) -> Iterator[RenderableType]:
+    finding = outcome.finding
+    assert finding is not None
+    severity = finding.severity
+    yield Text.assemble(
+        Text(f"{how.symbol[severity]} {story.SEVERITY_WORD[severity].upper()} ", style=STYLE[severity]),
+        how.text(outcome.detector, "bold"),
+    )
+    since = story.when("step", finding.onset, finding.interval)
+    facts = (
+        story.link_word(outcome.link),
+        f"since {since}" if since else "",
+        story.CONFIDENCE_WORD[finding.confidence],
+    )
+    yield how.indented(how.text(", ".join(filter(None, facts)), "dim"))
+    yield how.indented(how.text(finding.message))
+    for evidence in finding.evidence:
+        if evidence.series is not None and len(evidence.series) > 1:
+            yield how.indented(how.text(f"{evidence.series.name}: {evidence.text}", "dim"))
+            yield how.indented(_plot(evidence.series, finding, domain, how))
+
+
+def _plot(series: Series, finding: Finding, domain: tuple[float, float], how: Look) -> Text:
+    reach = min(domain[0], float(series.steps[0])), max(domain[1], float(series.steps[-1]))
+    return how.lines(sparkline.draw(series, reach, how.width - 2, finding.onset, finding.interval, how.ink), "cyan")
+
+
+def _grid(how: Look, head: tuple[str, ...], rows: Sequence[tuple[str, ...]], words: int) -> RenderableType:
+    """A table whose first `words` columns are text and whose others are numbers."""
+    grid = Grid.grid(padding=(0, 2))
+    for i, title in enumerate(head):
+        grid.add_column(how.text(title, "dim"), justify="left" if i < words else "right", overflow="fold")
+    grid.add_row(*(how.text(title, "dim") for title in head))
+    for row in rows:
+        grid.add_row(*(how.text(cell) for cell in row))
+    return grid
+
+
+def _truths(audit: Audit, how: Look) -> Iterator[RenderableType]:
+    rows = [
+        (
+            p.truth.name,
+            p.course,
+            f"{number(p.change.before)} to {number(p.change.after)}",
+            f"{number(p.proxy.before)} to {number(p.proxy.after)}",
+        )
+        for p in audit.triad.partings
+    ]
+    if rows:
+        yield _grid(how, ("independent score", "it", "from, to", "reward from, to"), rows, 2)
+    for a in audit.triad.agreements:
+        low, high = a.interval
+        yield how.bullet(
+            f"over all samples the reward correlates with {a.source} by {number(a.correlation)} "
+            f"(95 % {number(low)} to {number(high)}, {count(a.pairs, 'sample')}); "
+            f"{count(len(a.mismatches), 'sample')} with a high reward and a low truth"
+        )
+
+
+def _sides(audit: Audit, how: Look) -> Iterator[RenderableType]:
+    moving = sorted(audit.triad.sides, key=lambda side: (not side.shifted, -abs(side.effect)))
+    rows = [
+        (
+            side.metric.id,
+            {1: "up", -1: "down", 0: ""}[side.shifted] + (", paid" if side.paid else ""),
+            number(side.early),
+            number(side.late),
+            f"{side.effect:+.1f}",
+            "" if side.step is None else number(side.step),
+        )
+        for side in moving
+        if side.early or side.late
+    ]
+    if rows:
+        yield _grid(how, ("metric", "shifted", "early", "late", "effect", "since"), rows, 2)
+        yield how.text(
+            "effect: in standard deviations of a sample of the first steps; paid: the reward goes by it", "dim"
+        )
+    still = [side.metric.id for side in audit.triad.sides if not side.early and not side.late]
+    if still:
+        yield how.text(f"zero all along: {', '.join(still)}", "dim")
+
+
+def _components(audit: Audit, how: Look) -> Iterator[RenderableType]:
+    rows = [
+        (part.name, "checks the answer" if part.checks_answer else "", number(part.weight), f"{part.gain:+.3g}")
+        for part in audit.triad.parts
+    ]
+    if len(rows) > 1:
+        yield _grid(how, ("component", "", "weight", "gain"), rows, 2)
+
+
+def _diversity(audit: Audit, how: Look) -> Iterator[RenderableType]:
+    found = audit.diversity
+    if found is None or len(found.strategies) < 2:
+        return
+    effective, texts = found.strategies.values, found.texts.finite.values
+    said = f"strategies in effect: {number(effective[0])} at first, {number(effective[-1])} at the end"
+    if len(texts):
+        said += (
+            f"; different texts per prompt: {number(100 * texts[0])} % at first, {number(100 * texts[-1])} % at the end"
+        )
+    yield how.text(said)
+
+
+def _judge(verdicts: Verdicts | None, how: Look) -> Iterator[RenderableType]:
+    if verdicts is not None:
+        yield from (how.bullet(line) for line in verdicts.lines())
+
+
+def _reading(audit: Audit, how: Look) -> Iterator[RenderableType]:
+    for kind in dict.fromkeys(pick.kind for pick in audit.picks):
+        picks = [pick for pick in audit.picks if pick.kind == kind]
+        sample = picks[0].sample
+        head = f"{kind} ({len(picks)}), reward {number(sample.reward)}: "
+        yield how.bullet(head + sample.completion[:SHOWN] + ("..." if len(sample.completion) > SHOWN else ""))
+    if audit.picks:
+        yield how.text("firstbreak audit PATH --mark opens all of them in a browser, to read and to mark", "dim")
+
+
+def _quiet(audit: Audit, how: Look) -> Iterator[RenderableType]:
+    for outcome in audit.outcomes:
+        if outcome.finding is None:
+            why = f": {outcome.note}" if outcome.note else ""
+            word = "odd, and expected" if outcome.expected else _STATUS[outcome.status]
+            yield how.bullet(f"{outcome.detector} ({word}){why}")

@@ -1,0 +1,131 @@
+"""firstbreak audit SAMPLES|RUN"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from firstbreak.cli._output import on_a_terminal, show, write
+from firstbreak.model import Run, Samples, Severity
+
+FAILS = {
+    "critical": frozenset({Severity.CRITICAL}),
+    "warning": frozenset({Severity.CRITICAL, Severity.WARNING}),
+    "never": frozenset[Severity](),
+}
+LARGE = 16 << 20  #: bytes of samples from which on a second process pays
+
+
+@click.command("audit")
+@click.argument("path")
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(("terminal", "json", "html")),
+    default="terminal",
+    help="How it is written.",
+)
+@click.option(
+    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file, not to stdout."
+)
+@click.option(
+    "--column",
+    "columns",
+    multiple=True,
+    metavar="ROLE=NAME",
+    help="What a column of a table (CSV, JSONL, parquet) is: completion, prompt, reward, step, group; rewards=A,B.",
+)
+@click.option(
+    "--marks",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The human-audit set: what people have marked. Read if it is there.",
+)
+@click.option("--mark", is_flag=True, help="Read and mark samples in a browser; marks go to --marks (marks.json).")
+@click.option("--port", default=0, metavar="N", help="With --mark: the port on this machine.  [default: a free one]")
+@click.option(
+    "--judge", "judge_url", metavar="URL", help="An OpenAI-compatible endpoint that compares samples, up to /v1."
+)
+@click.option("--judge-model", default="default", metavar="NAME", help="Its model. A key is read from OPENAI_API_KEY.")
+@click.option(
+    "--fail-on",
+    type=click.Choice(list(FAILS)),
+    default="critical",
+    show_default=True,
+    help="What is found that makes the exit code 1.",
+)
+def command(
+    path: str,
+    format_: str,
+    output: Path | None,
+    columns: tuple[str, ...],
+    marks: Path | None,
+    mark: bool,
+    port: int,
+    judge_url: str | None,
+    judge_model: str,
+    fail_on: str,
+) -> None:
+    """Say what the policy has learned to do, from the samples it wrote.
+
+    PATH is a dump of completions, or a run that has one; with --column any table. Looks for reward hacking (the reward
+    rises, behaviour shifts, independent scores do not follow), says since when and what pays, and picks the samples
+    that a person should read.
+    """
+    from firstbreak.audit import report
+    from firstbreak.audit.audit import audit
+    from firstbreak.audit.judge import Judge, judge, pairs
+    from firstbreak.audit.marks import load
+
+    samples, run = _read(path, columns)
+    file = marks or Path("marks.json")
+    processes = (os.cpu_count() or 1) if _bytes(Path(path)) > LARGE else 1
+    known = load(file) if marks or mark else {}
+    found = audit(samples, path=path, run=run, marks=known, processes=processes)
+    if mark:
+        from firstbreak.audit.serve import serve
+
+        serve(found, file, known, port=port, announce=lambda line: click.echo(line, err=True))
+        return
+    verdicts = None
+    if judge_url:
+        endpoint = Judge(judge_url, judge_model, os.environ.get("OPENAI_API_KEY"))
+        verdicts = judge(endpoint, pairs(found.table.latest))
+    if format_ == "json":
+        write(report.render_json(found, verdicts), output)
+    elif format_ == "html":
+        from firstbreak.audit.page import render
+
+        write(render(found, known), output)
+    elif output is None and on_a_terminal():
+        show([report.renderable(found, verdicts)])
+    else:
+        write(report.render(found, verdicts), output)
+    if any(o.finding is not None and o.finding.severity in FAILS[fail_on] for o in found.outcomes):
+        sys.exit(1)
+
+
+def _read(path: str, columns: tuple[str, ...]) -> tuple[Samples, Run | None]:
+    """The samples, and the run that they belong to where there is one."""
+    from firstbreak.engine.read import read
+    from firstbreak.readers import Unreadable
+
+    if columns:
+        from firstbreak.audit.columns import samples
+
+        mapping = dict(column.partition("=")[::2] for column in columns)
+        if not Path(path).is_file():
+            raise Unreadable(path, "no such file", "give one table; without --column a folder may be given")
+        return samples(Path(path), mapping), None
+    run = read(path)
+    if run.samples is None:
+        remedy = "log completions (TRL: log_completions=True), or name the columns of a table with --column"
+        raise Unreadable(path, "holds no samples", remedy)
+    return run.samples, run
+
+
+def _bytes(path: Path) -> int:
+    """What a file holds, or all files below a folder."""
+    return path.stat().st_size if path.is_file() else sum(p.stat().st_size for p in path.rglob("*") if p.is_file())
