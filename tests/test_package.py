@@ -26,6 +26,7 @@ LAYERS = [
     {"evals"},
     {"preflight"},
     {"reports"},
+    {"audit"},
     {"guard"},
     {"compare"},
     {"closeout"},
