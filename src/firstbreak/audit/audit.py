@@ -138,8 +138,10 @@ def _truths(ledger: Ledger, inputs: Inputs | None, answers: Mapping[str, Series]
     """The independent scores: of the samples, of the run's evaluation, and the parts of the reward that check answers."""
     found = [*ledger.curves().values()]
     if inputs:
-        found.append(inputs.get("eval_score"))
-        if inputs.get("eval_reward_component_mean") is None:  # else the evaluated reward has the proxy's parts in it
+        evaluated = inputs.get("eval_reward_component_mean")
+        found += [inputs.get(name) for name in ("eval_accuracy", "eval_success_rate", "eval_pass_at_k")]
+        found += answer_parts(evaluated).values()
+        if evaluated is None:  # else the evaluated reward has the proxy's parts in it
             found.append(inputs.get("eval_reward"))
     found += answers.values()
     return [s.finite for s in found if s is not None and len(s.finite) >= triads.MIN_POINTS]

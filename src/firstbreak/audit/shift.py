@@ -87,22 +87,22 @@ def _streamed(table: Table, metric: Metric, logged: Series | None) -> Side | Non
     sums = [row.sums[:GROUPS, j] for _, row in table.rows if row.sums[COUNT, j]]
     side = _side(metric, curve, series, sums)
     # What is paid for shows while the policy finds it; from then on, and not before, is where to look.
+    rows = [row for _, row in table.rows]
     since = [row for step, row in table.rows if side.step is None or step >= side.step]
     return replace(
-        side, **(_correlations(since, j, table.sides) or _correlations([r for _, r in table.rows], j, table.sides))
+        side,
+        in_group=_in_group(since, j, table.sides) or _in_group(rows, j, table.sides),
+        same_answer=_same_answer(since, j, table.sides) or _same_answer(rows, j, table.sides),
     )
 
 
-def _correlations(rows: Sequence[Row], j: int, reward: int) -> dict[str, Correlation]:
-    """With the reward: within groups, and among those of a group that give the same answer; as far as they vary."""
-    if not rows:
-        return {}
+def _in_group(rows: Sequence[Row], j: int, reward: int) -> Correlation | None:
     freedom = sum(float(row.sums[COUNT, j] - row.sums[GROUPS, j]) for row in rows)
-    found = {
-        "in_group": _correlation(_total(row.within for row in rows), j, reward, freedom),
-        "same_answer": _correlation(_total(row.alike for row in rows), j, reward, sum(row.freedom for row in rows)),
-    }
-    return {name: correlation for name, correlation in found.items() if correlation is not None}
+    return _correlation([row.within for row in rows], j, reward, freedom)
+
+
+def _same_answer(rows: Sequence[Row], j: int, reward: int) -> Correlation | None:
+    return _correlation([row.alike for row in rows], j, reward, sum(row.freedom for row in rows))
 
 
 def _compared(table: Table) -> Iterable[Side | None]:
@@ -180,10 +180,6 @@ def widened(series: Series, interval: Interval) -> Interval:
     return (float(before[-1]) + 1 if len(before) else interval[0], interval[1])
 
 
-def _total(matrices: Iterable[np.ndarray]) -> np.ndarray:
-    return np.asarray(np.sum(list(matrices), axis=0))
-
-
 def _moments(sums: Sequence[np.ndarray]) -> tuple[float, float]:
     count, total, square = np.sum(sums, axis=0)
     mean = float(total / count)
@@ -191,7 +187,9 @@ def _moments(sums: Sequence[np.ndarray]) -> tuple[float, float]:
     return mean, spread if spread > 1e-9 * abs(mean) else 0.0
 
 
-def _correlation(products: np.ndarray, j: int, reward: int, n: float) -> Correlation | None:
+def _correlation(matrices: Sequence[np.ndarray], j: int, reward: int, n: float) -> Correlation | None:
+    """From summed products of deviations with `n` degrees of freedom; None where either does not vary."""
+    products = np.sum(matrices, axis=0) if matrices else np.zeros((reward + 1, reward + 1))
     power = float(products[j, j] * products[reward, reward])
     if power <= 1e-18 or n < 8:
         return None
