@@ -1,0 +1,68 @@
+"""Is the difference between two arms real? An answer with an interval, or how many runs it would take."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from firstbreak.compare import statistics
+from firstbreak.compare.arms import Arm
+from firstbreak.compare.statistics import Estimate, Scores
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judgement:
+    """Two arms, in the scores of the tasks that both were trained on."""
+
+    tasks: tuple[str, ...]
+    left: Estimate  #: interquartile mean
+    right: Estimate
+    difference: Estimate  #: right - left
+    improvement: Estimate  #: probability that a run of the right arm beats one of the left
+    runs: tuple[int, int]
+    needed: int | None  #: runs a side to see a difference of this size, where it cannot be told now
+    visible: float | None  #: the smallest difference that so many runs would have shown with 80 % probability
+
+    @property
+    def real(self) -> bool | None:
+        """Whether the interval of the difference leaves out 0; None where there is no interval."""
+        interval = self.difference.interval
+        return None if interval is None else not interval[0] <= 0 <= interval[1]
+
+
+def judge(left: Arm, right: Arm) -> Judgement | None:
+    """The verdict on two arms, or None where they have no scored task in common.
+
+    Tasks are scored on their own scale; several are brought to [0, 1] by the lowest and highest score of any run first.
+    """
+    tasks = tuple(task for task in left.scores if task in right.scores)
+    if not tasks:
+        return None
+    one, other = ([arm.scores[task] for task in tasks] for arm in (left, right))
+    if len(tasks) > 1:
+        one, other = _normalised(one, other)
+    few = min(map(len, [*one, *other])) < 2
+    difference = statistics.difference(one, other)
+    told = difference.interval is not None and not difference.interval[0] <= 0 <= difference.interval[1]
+    return Judgement(
+        tasks=tasks,
+        left=statistics.estimate(one),
+        right=statistics.estimate(other),
+        difference=difference,
+        improvement=statistics.probability_of_improvement(one, other),
+        runs=(sum(map(len, one)), sum(map(len, other))),
+        needed=None if few or told else statistics.runs_needed(one, other),
+        visible=None if few else statistics.smallest_visible(one, other),
+    )
+
+
+def _normalised(one: Scores, other: Scores) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    pairs = [_unit(np.concatenate(pair), pair) for pair in zip(one, other, strict=True)]
+    return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+
+
+def _unit(both: np.ndarray, pair: Sequence[np.ndarray]) -> list[np.ndarray]:
+    low, width = float(both.min()), float(np.ptp(both)) or 1.0
+    return [(scores - low) / width for scores in pair]

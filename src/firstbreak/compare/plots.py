@@ -1,0 +1,127 @@
+"""Pictures of several seeds: every run thin, the interquartile mean of its arm thick, and the performance profiles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from firstbreak.compare.arms import Arm
+from firstbreak.compare.partings import at, grid
+from firstbreak.compare.statistics import iqm, profile
+from firstbreak.model import Series
+from firstbreak.reports import curves
+from firstbreak.reports.markup import Markup, element, join
+from firstbreak.words import number
+
+WIDTH, HEIGHT, MARGIN, ROW = 720, 260, 56, 18
+#: Okabe and Ito's colours: told apart by the colour-blind; each arm has a dash of its own as well
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
+DASHES = (None, "7 3", "2 3", "9 3 2 3")
+THRESHOLDS = 101
+
+Line = tuple[np.ndarray, np.ndarray]
+
+
+def scores(compared: Sequence[Arm]) -> str:
+    """An SVG document: the score of every run over its steps, and the share of runs above each final score."""
+    drawn = [arm for arm in compared if any(m.score is not None for m in arm.members)]
+    if not drawn:
+        raise ValueError("no run records a score")
+    height = 2 * (HEIGHT + MARGIN) + ROW * len(drawn) + MARGIN
+    body = join(
+        element("title", "Scores of " + ", ".join(arm.name for arm in drawn)),
+        element("rect", width=WIDTH, height=height, fill="#ffffff"),
+        _legend(drawn),
+        _panel(_trajectories(drawn), "score over steps", ROW * len(drawn) + MARGIN / 2),
+        _panel(_profiles(drawn), "share of runs above a final score", ROW * len(drawn) + HEIGHT + 1.5 * MARGIN),
+    )
+    return element(
+        "svg",
+        body,
+        xmlns="http://www.w3.org/2000/svg",
+        viewBox=f"0 0 {WIDTH} {height:g}",
+        font_family="system-ui, sans-serif",
+        font_size=12,
+        role="img",
+    )
+
+
+def _legend(drawn: Sequence[Arm]) -> Markup:
+    return join(
+        *(
+            element(
+                "g",
+                _path([(20, 0), (60, 0)], i, 2.5),
+                element("text", f"{arm.name} ({len(arm.members)} runs)", x=70, y=4),
+                transform=f"translate(0,{ROW * (i + 1)})",
+            )
+            for i, arm in enumerate(drawn)
+        )
+    )
+
+
+def _trajectories(drawn: Sequence[Arm]) -> list[tuple[int, float, Line]]:
+    """(arm, width, line) of every run and of the middle of each arm."""
+    lines: list[tuple[int, float, Line]] = []
+    for i, arm in enumerate(drawn):
+        series = [m.score for m in arm.members if m.score is not None]
+        lines += [(i, 0.6, (piece.steps, piece.values)) for s in series for piece in curves.thin(s)]
+        places = grid(series) if len(series) > 1 else np.array([])
+        if len(places):
+            lines.append((i, 2.5, (places, iqm(np.stack([at(s, places) for s in series], axis=1)))))
+    return lines
+
+
+def _profiles(drawn: Sequence[Arm]) -> list[tuple[int, float, Line]]:
+    """(arm, width, line) of each performance profile, with thin lines for its 95 % band."""
+    finals = [[*arm.scores.values()] for arm in drawn]
+    every = np.concatenate([task for arm in finals for task in arm])
+    places = np.linspace(every.min(), every.max(), THRESHOLDS)
+    lines: list[tuple[int, float, Line]] = []
+    for i, arm in enumerate(finals):
+        share, low, high = profile(arm, places)
+        lines += [(i, 2.5, (places, share))]
+        lines += [(i, 0.6, (places, low)), (i, 0.6, (places, high))] if sum(map(len, arm)) > 1 else []
+    return lines
+
+
+def _panel(lines: Sequence[tuple[int, float, Line]], heading: str, top: float) -> Markup:
+    xs, ys = (np.concatenate([line[k] for _, _, line in lines]) for k in (0, 1))
+    domain = (float(xs.min()), float(xs.max()))
+    scale = curves.scale(Series(name="", steps=xs, values=ys))
+    assert scale is not None  # every line is finite
+    drawn = [
+        _path(
+            zip(
+                MARGIN + (WIDTH - 2 * MARGIN) * curves.across(x, domain),
+                HEIGHT * (1 - scale(y)),
+                strict=True,
+            ),
+            arm,
+            width,
+        )
+        for arm, width, (x, y) in lines
+    ]
+    labels = [
+        element("text", heading, x=MARGIN, y=-8, font_weight="bold"),
+        element("text", curves.label(domain[0]), x=MARGIN, y=HEIGHT + 16),
+        element("text", curves.label(domain[1]), x=WIDTH - MARGIN, y=HEIGHT + 16, text_anchor="end"),
+        element("text", number(scale.high), x=MARGIN - 6, y=10, text_anchor="end"),
+        element("text", number(scale.low), x=MARGIN - 6, y=HEIGHT, text_anchor="end"),
+        element("path", d=f"M{MARGIN},0V{HEIGHT}H{WIDTH - MARGIN}", fill="none", stroke="#888888"),
+    ]
+    return element("g", *labels, *drawn, transform=f"translate(0,{top:g})")
+
+
+def _path(points: object, arm: int, width: float) -> Markup:
+    pairs = list(points)  # type: ignore[call-overload]
+    return element(
+        "path",
+        d="M" + "L".join(f"{x:.1f},{y:.1f}" for x, y in pairs) + ("h0" if len(pairs) == 1 else ""),
+        fill="none",
+        stroke=COLOURS[arm % len(COLOURS)],
+        stroke_width=width,
+        stroke_dasharray=DASHES[arm // len(COLOURS) % len(DASHES)] if width < 1 else None,
+        stroke_opacity=1 if width > 1 else 0.55,
+    )

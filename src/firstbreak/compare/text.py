@@ -1,0 +1,123 @@
+"""A comparison in words, for a terminal, a pipe or a page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from textwrap import wrap
+from typing import Any
+
+from firstbreak.compare.arms import Arm, differences
+from firstbreak.compare.judge import Judgement, judge
+from firstbreak.compare.partings import Parting, partings
+from firstbreak.compare.statistics import Estimate
+from firstbreak.reports.story import link_word
+from firstbreak.reports.text import visible
+from firstbreak.words import number
+
+MOST_ROWS = 12  #: of one part of the differences; packages alone can be hundreds
+WIDEST = 26  #: of a cell
+
+
+def render(compared: Sequence[Arm]) -> str:
+    """All of it: the arms, what differs, and each arm against the first."""
+    parts = [_arms(compared), _differences(compared)]
+    for other in compared[1:]:
+        parts += [_against(compared[0], other)]
+    return "\n\n".join(parts)
+
+
+def _arms(compared: Sequence[Arm]) -> str:
+    rows = [("", "runs", "seeds", "final score (mean of the last tenth)")]
+    for arm in compared:
+        seeds = sorted({str(member.seed) for member in arm.members if member.seed is not None})
+        scores = ["?" if member.final is None else number(member.final) for member in arm.members]
+        shown = scores if len(scores) <= 6 else [*scores[:5], f"... ({len(scores)})"]
+        rows.append((arm.name, str(len(arm.members)), ",".join(seeds[:6]) or "?", "  ".join(shown)))
+    return table(rows)
+
+
+def _differences(compared: Sequence[Arm]) -> str:
+    found = differences(compared)
+    if not found and not any(member.settings for arm in compared for member in arm.members):
+        return "No run records its configuration, so nothing says what differs."
+    if not found:
+        return "Nothing that is recorded differs: configuration, code, data and seeds are the same."
+    rows = [("what differs", "", *(arm.name for arm in compared))]
+    for part in dict.fromkeys(d.part for d in found):
+        here = [d for d in found if d.part == part]
+        rows += [(part if i == 0 else "", d.name, *map(_cell, d.values)) for i, d in enumerate(here[:MOST_ROWS])]
+        if len(here) > MOST_ROWS:
+            rows.append(("", f"... and {len(here) - MOST_ROWS} more", *("" for _ in compared)))
+    return table(rows)
+
+
+def _cell(value: Any) -> str:
+    text = "not recorded" if value is None else number(value) if isinstance(value, float) else str(value)
+    return text if len(text) <= WIDEST else text[: WIDEST - 3] + "..."
+
+
+def _against(left: Arm, right: Arm) -> str:
+    parted = partings(left, right)
+    judgement = judge(left, right)
+    lines = [f"{left.name} -> {right.name}", *_parted(left, right, parted), "", *_judged(left, right, judgement)]
+    return "\n".join(lines)
+
+
+def _parted(left: Arm, right: Arm, parted: Sequence[Parting]) -> list[str]:
+    if not parted:
+        return ["The curves do not part: no signal that both record stays beyond its noise."]
+    first = min(parted, key=lambda p: (p.step, p.link.order))
+    rows = [("parts first", "signal", "at step", left.name, right.name, "")]
+    rows += [
+        (link_word(p.link), p.metric, number(p.step), number(p.left), number(p.right), "<- first" if p is first else "")
+        for p in parted
+    ]
+    single = min(len(left.members), len(right.members)) == 1
+    note = "With one run on a side, two seeds of one setting may part like this." if single else ""
+    return [table(rows), *([note] if note else [])]
+
+
+def _judged(left: Arm, right: Arm, judgement: Judgement | None) -> list[str]:
+    if judgement is None:
+        return ["No score that both sides record on the same task: nothing says which is better."]
+    rows = [
+        (f"score of {left.name}", _estimate(judgement.left)),
+        (f"score of {right.name}", _estimate(judgement.right)),
+        ("difference", _estimate(judgement.difference, sign=True)),
+        (f"P({right.name} beats {left.name})", _estimate(judgement.improvement)),
+    ]
+    scale = " of scores brought to 0..1 by task" if len(judgement.tasks) > 1 else ""
+    return [table(rows), f"Interquartile means{scale}, 95 % intervals.", *wrap(_verdict(right, judgement), 80)]
+
+
+def _verdict(right: Arm, judgement: Judgement) -> str:
+    few = min(judgement.runs)
+    if judgement.real is None:
+        return (
+            f"{few} run{'' if few == 1 else 's'} a side cannot tell whether this is the setting or the seed: "
+            "train at least two more seeds of each."
+        )
+    if judgement.real:
+        better = "better" if judgement.difference.value > 0 else "worse"
+        return f"The difference is real: {right.name} is {better}, beyond what seeds explain."
+    told = f"{few} seeds cannot tell."
+    if judgement.needed is None:
+        return f"{told} If there is a difference, it is too small to be worth the runs that would show it."
+    return (
+        f"{told} If the difference is as large as it looks, about {judgement.needed} runs a side would show it "
+        f"(normal theory, 80 % power); {few} show one of {number(judgement.visible)} or more."
+    )
+
+
+def _estimate(estimate: Estimate, sign: bool = False) -> str:
+    value = f"{'+' if sign and estimate.value > 0 else ''}{number(estimate.value)}"
+    if estimate.interval is None:
+        return f"{value}  (no interval from single runs)"
+    return f"{value}  [{number(estimate.interval[0])}, {number(estimate.interval[1])}]"
+
+
+def table(rows: Sequence[Sequence[str]]) -> str:
+    """Columns two blanks apart, aligned to the left; what a log holds is made visible."""
+    shown = [[visible(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
+    return "\n".join("  ".join(f"{cell:{w}}" for cell, w in zip(row, widths, strict=True)).rstrip() for row in shown)

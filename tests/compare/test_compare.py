@@ -1,0 +1,137 @@
+"""Which runs belong together, in what they differ, where they part, and whether it is real."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from click.testing import CliRunner
+
+from firstbreak import context
+from firstbreak.cli.compare import command
+from firstbreak.compare.arms import Arm, arms, differences
+from firstbreak.compare.judge import judge
+from firstbreak.compare.partings import partings
+from firstbreak.compare.plots import scores
+from firstbreak.engine.read import read
+from firstbreak.model import Link
+from tests.compare.runs import write
+
+
+def compared(*folders: Path) -> list[Arm]:
+    return arms([(str(folder), [read(folder)]) for folder in folders])
+
+
+def test_runs_that_differ_in_seed_only_are_one_arm(tmp_path: Path) -> None:
+    found = compared(*(write(tmp_path / f"a{i}", seed=i) for i in range(3)), write(tmp_path / "b", seed=0, total=5))
+    assert [len(arm.members) for arm in found] == [3, 1]
+
+
+def test_the_same_setting_on_other_tasks_is_one_arm(tmp_path: Path) -> None:
+    found = compared(write(tmp_path / "a", seed=0, env="Pong"), write(tmp_path / "b", seed=0, env="Qbert"))
+    assert [len(arm.members) for arm in found] == [2]
+    assert set(found[0].scores) == {"Pong", "Qbert"}
+
+
+def test_a_second_run_of_one_seed_is_no_second_seed(tmp_path: Path) -> None:
+    assert len(compared(write(tmp_path / "a", seed=0), write(tmp_path / "b", seed=0))) == 2
+
+
+def test_other_code_is_another_arm(tmp_path: Path) -> None:
+    folders = [write(tmp_path / name, seed=i) for i, name in enumerate("ab")]
+    for folder, commit in zip(folders, ("1111", "2222"), strict=True):
+        (folder / context.FILE).write_text(json.dumps({"schema": context.SCHEMA, "code": {"commit": commit}}))
+    found = compared(*folders)
+    assert len(found) == 2
+    assert [(d.part, d.name, d.values) for d in differences(found) if d.part == "code"] == [
+        ("code", "commit", ("1111", "2222"))
+    ]
+
+
+def test_what_differs_is_named_with_both_values(tmp_path: Path) -> None:
+    one = write(tmp_path / "one", seed=0)
+    other = write(tmp_path / "other", seed=0, actor={"optimizer": {"lr": 1e-3}, "kl_ctl": 0.5}, env="Pong")
+    found = {(d.part, d.name): d.values for d in differences(compared(one, other))}
+    assert found[("config", "kl_coef")] == (0.02, 0.5)
+    assert ("data", "task") in found
+    assert not any(name == "seed" for _, name in found)
+
+
+def test_the_link_that_the_setting_bends_parts_first(tmp_path: Path) -> None:
+    plain = [write(tmp_path / f"p{i}", seed=i) for i in range(3)]
+    bent = [write(tmp_path / f"b{i}", seed=i, kl_from=40, total=9) for i in range(3)]
+    left, right = compared(*plain, *bent)
+    (found,) = partings(left, right)
+    assert (found.link, found.metric) == (Link.POLICY_UPDATE, "kl.ref.k1")
+    assert 40 <= found.step <= 60
+    assert found.right > found.left
+
+
+def test_seeds_of_one_setting_do_not_part(tmp_path: Path) -> None:
+    left, right = compared(
+        *(write(tmp_path / f"a{i}", seed=i) for i in range(4)),
+        *(write(tmp_path / f"b{i}", seed=10 + i, total=9) for i in range(4)),
+    )
+    assert partings(left, right) == []
+    found = judge(left, right)
+    assert found is not None
+    assert found.real is False
+
+
+def test_a_real_difference_is_called_real(tmp_path: Path) -> None:
+    left, right = compared(
+        *(write(tmp_path / f"a{i}", seed=i, level=0.5) for i in range(3)),
+        *(write(tmp_path / f"b{i}", seed=i, level=0.9, total=9) for i in range(3)),
+    )
+    found = judge(left, right)
+    assert found is not None
+    assert found.real
+    assert found.improvement.value == 1
+    assert found.difference.value == pytest.approx(0.4, abs=0.03)
+
+
+def run(*arguments: object) -> str:
+    result = CliRunner().invoke(command, [str(a) for a in arguments])
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def test_three_seeds_that_cannot_tell_say_how_many_could(tmp_path: Path) -> None:
+    levels = [(0.60, 0.66), (0.70, 0.73), (0.80, 0.79)]
+    for i, (one, other) in enumerate(levels):
+        write(tmp_path / "one" / f"s{i}", seed=i, level=one)
+        write(tmp_path / "other" / f"s{i}", seed=i, level=other, total=9)
+    printed = run(tmp_path / "one", tmp_path / "other")
+    words = " ".join(printed.split())
+    assert "3 seeds cannot tell." in printed
+    needed = re.search(r"about (\d+) runs a side would show it \(normal theory, 80 % power\)", words)
+    assert needed is not None
+    assert int(needed[1]) > 3
+    assert max(map(len, printed.splitlines())) <= 80
+
+
+def test_one_run_a_side_tells_nothing_of_the_setting(tmp_path: Path) -> None:
+    printed = run(write(tmp_path / "a", seed=0), write(tmp_path / "b", seed=1, level=0.2, total=9))
+    assert "cannot tell whether this is the setting or the seed" in printed
+
+
+def test_a_log_cannot_forge_the_report(tmp_path: Path) -> None:
+    run_ = write(tmp_path / "a", seed=0, note="x\x1b[31m\n</text><script>")
+    printed = run(run_, write(tmp_path / "b", seed=0), "--plot", tmp_path / "p.svg")
+    assert "\x1b" not in printed
+    assert "<script" not in (tmp_path / "p.svg").read_text()
+
+
+def test_the_plot_has_every_seed(tmp_path: Path) -> None:
+    left, right = compared(
+        *(write(tmp_path / f"a{i}", seed=i) for i in range(3)),
+        *(write(tmp_path / f"b{i}", seed=i, x=1) for i in range(2)),
+    )
+    root = ElementTree.fromstring(scores([left, right]))
+    paths = [e for e in root.iter() if e.tag.endswith("path") and e.get("stroke") not in (None, "#888888")]
+    # of each arm: the legend, its runs, their middle; then its profile with a band of two lines
+    assert len(paths) == (1 + 3 + 1 + 3) + (1 + 2 + 1 + 3)
+    assert "a0 (3 runs)" in "".join(root.itertext())
