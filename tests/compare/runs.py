@@ -17,7 +17,7 @@ def write(
     folder.mkdir(parents=True)
     options = {"seed": seed, "actor": {"optimizer": {"lr": 1e-3}, "kl_ctl": 0.02}, **config}
     if env:
-        options["env_id"] = env
+        options["train_dataset"] = {"path": env}
     (folder / "config.yaml").write_text(yaml.safe_dump(options))
     kl = 0.0
     with (folder / "metrics.jsonl").open("w") as rows:

@@ -114,7 +114,7 @@ def differences(compared: Sequence[Arm]) -> list[Difference]:
     first = [arm.members[0] for arm in compared]
     found = [
         *_unequal("data", [{"task": ", ".join(sorted({m.task for m in arm.members}))} for arm in compared]),
-        *_unequal("config", [_text(member.settings) for member in first]),
+        *_unequal("config", [member.settings for member in first]),
     ]
     contexts = [member.context for member in first]
     reference = next((c for c in contexts if c is not None), None)
