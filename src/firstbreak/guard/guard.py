@@ -19,7 +19,7 @@ from firstbreak.guard import bundle, evidence, looks, synchronous
 from firstbreak.guard.decision import GO_ON, Act, Decision, Policy
 from firstbreak.guard.history import History, number
 from firstbreak.guard.invariants import LASTING, Breach, Watch
-from firstbreak.model import Action, Checkpoint, Diagnosis, Run, Sample, Samples
+from firstbreak.model import Action, Checkpoint, Confidence, Diagnosis, Finding, Run, Sample, Samples, Severity
 
 LOG = logging.getLogger("firstbreak.guard")
 SHARE = 0.01  #: of training time that looks may take
@@ -133,9 +133,23 @@ class Guard:
             self._warn("before_update", error)
             return GO_ON
 
-    def begin_update(self) -> None:
-        """A new update begins. An adapter calls it where it has kept what is needed to run the update again from here."""
+    def begin_update(self) -> bool:
+        """A new update begins: whether to keep what is needed to run it again, in place of what was kept before.
+
+        Not where a stop waits, and an update that was held back is kept as its evidence.
+        """
+        if self._pending is not None and self._measured and self._untouched:
+            return False
         self._measured, self._untouched = {}, True
+        return True
+
+    def stop(self, reason: str) -> None:
+        """End the run for a reason of your own, whatever the policy: the next `observe` says so, with the evidence kept."""
+        finding = Finding(message=reason, severity=Severity.CRITICAL, confidence=Confidence.HIGH, onset=self._step)
+        back = rollback_to(self._checkpoints, before=self._step)
+        act = Act.STOP if back is None else Act.ROLLBACK
+        asked = Decision(act=act, advice=act, step=self._step, by="asked for", finding=finding, rollback=back)
+        self._pending = self._pending or asked
 
     def checkpoint(self, step: float, path: str | Path) -> None:
         """A model was saved at this step: a place to roll back to."""
@@ -220,7 +234,7 @@ class Guard:
         if self._over:
             return self.decision
         if self._pending is not None:
-            return self._await_update(self._pending)
+            return self._await_update(self._pending, numbers)
         breaches = self._steps.breaches(numbers, self.config)
         looked = self._scheduled_look(urgent=any(breach.act is Act.CONTINUE for breach in breaches))
         advised = [self._advised(breach) for breach in breaches]
@@ -319,17 +333,21 @@ class Guard:
         gravest = max(advised, key=lambda d: d.advice.rank)
         acts = (gravest.advice, Act.SKIP_UPDATE if gravest.diagnosis is None else Act.CONTINUE, Act.CONTINUE)
         permitted = next(act for act in acts if self.policy.permits(act) and act.rank <= gravest.advice.rank)
-        self.decision = decision = replace(gravest, act=permitted)
-        if not decision.stop:
-            self._announce(decision)
-            return decision
-        self._pending = decision
-        return replace(decision, act=Act.CONTINUE) if self._gated else self._conclude(decision)
+        decision = replace(gravest, act=permitted)
+        if decision.stop:
+            self._pending = decision
+            return replace(decision, act=Act.CONTINUE) if self._gated else self._conclude(decision)
+        self.decision = decision
+        self._announce(decision)
+        return decision
 
-    def _await_update(self, pending: Decision) -> Decision:
+    def _await_update(self, pending: Decision, numbers: Mapping[str, float]) -> Decision:
         """The stop, once an update was held back and measured; before that, go on."""
         self._waited += 1
-        if (self._measured and self._untouched) or self._waited >= WITHOUT_GATE:
+        held_back = bool(self._measured) and self._untouched
+        if held_back:  # what the trainer logs after it is what it came to
+            self._measured = {**numbers, **self._measured}
+        if held_back or not self._gated or self._waited >= WITHOUT_GATE:
             return self._conclude(pending)
         return replace(pending, act=Act.CONTINUE)
 

@@ -1,0 +1,37 @@
+"""firstbreak replay BUNDLE"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from firstbreak.guard import bundle
+from firstbreak.guard.replay import build, replay
+
+
+@click.command("replay")
+@click.argument("folder", metavar="BUNDLE", type=click.Path(path_type=Path))
+@click.option(
+    "--with",
+    "place",
+    required=True,
+    metavar="MODULE:FUNCTION",
+    help="Your function that builds, without arguments, what was training: for SB3 the model, for TRL the trainer, for a "
+    "loop of your own (model, optimizer, function of a batch to the loss).",
+)
+def command(folder: Path, place: str) -> None:
+    """Run the one update of an incident again, and compare loss and gradient norm with what was measured then.
+
+    Exit code 0: it comes out the same; 1: it does not; 2: the bundle does not hold enough.
+    """
+    manifest = bundle.read(folder)
+    click.echo(f"{manifest['reason']}\nstep {manifest['step']:g}, {manifest['adapter']}", err=True)
+    compared = replay(folder, build(place))
+    for one in compared:
+        click.echo(f"{one.name:28} then {one.then:<14.8g} now {one.now:<14.8g} {'same' if one.equal else 'DIFFERENT'}")
+    if not manifest["exact"]:
+        click.echo("The state was kept after the update had begun, so the numbers may differ.", err=True)
+    if not compared or not all(one.equal for one in compared):
+        sys.exit(1)

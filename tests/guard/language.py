@@ -1,0 +1,68 @@
+"""A tiny GRPO trainer of TRL's own, with a fault to be planted in it."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+from datasets import Dataset
+from transformers import PrinterCallback, set_seed
+from trl import GRPOConfig, GRPOTrainer
+
+from firstbreak.lab.trl import trainer as lab
+
+SETTINGS = lab.Settings(warm_up_steps=20)
+
+
+def digits(completions: Sequence[str], **_: Any) -> list[float]:
+    """The share of digits: something that completions of one prompt differ in."""
+    return [sum(c.isdigit() for c in text) / max(len(text), 1) for text in completions]
+
+
+def trainer(folder: Path, *, nan_from: float = float("inf"), **options: Any) -> GRPOTrainer:
+    """GRPO on sorting digits; from the step `nan_from` on its loss is NaN."""
+    set_seed(0)
+    tokenizer = lab.character_tokenizer()
+    policy = folder / "policy"
+    if not policy.exists():
+        lab.warmed_up_model(tokenizer, SETTINGS).save_pretrained(policy)
+    problems = SETTINGS.task.draw(random.Random(0), 256)
+    arguments = GRPOConfig(
+        output_dir=str(folder / "out"),
+        seed=0,
+        report_to="none",
+        use_cpu=True,
+        bf16=False,
+        disable_tqdm=True,
+        gradient_checkpointing=False,
+        learning_rate=5e-4,
+        beta=0.02,
+        num_generations=4,
+        per_device_train_batch_size=16,
+        max_completion_length=12,
+        logging_steps=1,
+        **options,
+    )
+    built = GRPOTrainer(
+        model=str(policy),
+        reward_funcs=[digits],
+        args=arguments,
+        processing_class=tokenizer,
+        train_dataset=Dataset.from_dict(
+            {"prompt": [p.prompt for p in problems], "answer": [p.answer for p in problems]}
+        ),
+    )
+    built.remove_callback(PrinterCallback)
+    compute_loss = built.compute_loss
+
+    def faulty(*arguments: Any, **given: Any) -> Any:
+        loss = compute_loss(*arguments, **given)
+        return loss * float("nan") if built.state.global_step >= nan_from else loss
+
+    built.compute_loss = faulty
+    return built

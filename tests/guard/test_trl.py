@@ -1,0 +1,88 @@
+"""TRL for real: a planted fault is stopped, kept, run again, and trained on from before it."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from transformers import TrainerCallback
+
+from firstbreak.guard import bundle
+from firstbreak.guard.adapters import trl
+from firstbreak.guard.decision import Act
+from firstbreak.guard.guard import Guard
+from firstbreak.guard.replay import replay
+from tests.guard.language import trainer
+
+pytestmark = pytest.mark.trainer
+
+
+@pytest.fixture(autouse=True)
+def quiet() -> Any:
+    torch.set_num_threads(1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        yield
+
+
+class Request(TrainerCallback):  # type: ignore[misc]
+    """Asks for a stop in mid-run."""
+
+    def __init__(self, guard: Guard, at: int) -> None:
+        self.guard, self.at = guard, at
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **given: Any) -> None:
+        if state.global_step == self.at:
+            self.guard.stop("seen enough")
+
+
+def test_from_the_fault_to_training_on(tmp_path: Path) -> None:
+    guard = Guard("stop", folder=tmp_path / "incidents", tell=lambda d: None)
+    broken = trainer(tmp_path, nan_from=6, max_steps=20, save_steps=2)
+    trl.attach(broken, guard)
+    with guard:
+        broken.train()
+
+    decision = guard.decision
+    assert decision.act is Act.ROLLBACK
+    assert broken.state.global_step < 12
+    assert all(p.isfinite().all() for p in broken.model.parameters()), "no broken update was applied"
+
+    assert decision.bundle is not None
+    manifest = bundle.read(decision.bundle)
+    assert manifest["exact"]
+    assert manifest["lost"] == {}
+    same = replay(decision.bundle, trainer(tmp_path, nan_from=0))
+    assert all(one.equal for one in same), same
+    fixed = {one.name: one for one in replay(decision.bundle, trainer(tmp_path))}
+    assert not fixed["grad.norm"].equal
+    assert fixed["grad.norm"].now > 0
+
+    assert decision.rollback is not None
+    assert decision.rollback.step <= 6
+    resumed = trainer(tmp_path, max_steps=8)
+    resumed.train(resume_from_checkpoint=decision.rollback.path)
+    assert resumed.state.global_step == 8
+
+
+def test_an_update_of_ordinary_numbers_comes_out_the_same(tmp_path: Path) -> None:
+    guard = Guard("stop", folder=tmp_path / "incidents", tell=lambda d: None)
+    training = trainer(tmp_path, max_steps=10, gradient_accumulation_steps=2, log_completions=True)
+    training.num_completions_to_print = 0
+    training.add_callback(Request(guard, 3))
+    trl.attach(training, guard)
+    training.train()
+    assert training.state.global_step == 4
+    assert guard.decision.bundle is not None
+    again = {one.name: one for one in replay(guard.decision.bundle, trainer(tmp_path, gradient_accumulation_steps=2))}
+    assert again.keys() == {"loss", "grad.norm"}
+    assert all(one.equal for one in again.values()), again
+    assert again["grad.norm"].then > 0
+    samples = (guard.decision.bundle / "samples.jsonl").read_text()
+    assert "sort:" in samples
+    run = guard.run()
+    assert (run.trainer, run.algorithm) == ("trl", "grpo")
+    assert {"reward.mean", "kl.ref", "policy.entropy", "grad.norm"} <= {n.removesuffix(".k3") for n in run.series}
