@@ -306,10 +306,13 @@ class Weight:
 class Experiment:
     """The smallest experiment that separates a cause from its rivals."""
 
+    id: str = ""  #: its page in the catalogue of experiments
     text: str = ""  #: what to do, in words; a cause's own comes from its docstring
     overrides: Mapping[str, Any] = field(default_factory=lambda: EMPTY)  #: canonical hyperparameter -> value
+    length: float = 0.1  #: share of the run's steps that is enough
     measure: str = ""  #: the signal to look at
     if_cause: str = ""  #: what is seen if the cause is right
+    weight: float = 0.0  #: what that sight adds to the cause's evidence against its rivals', in nats
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,13 +12,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from firstbreak.engine import likelihood
 from firstbreak.engine.likelihood import HEALTHY
 from firstbreak.engine.registry import Cause, causes, sections
 from firstbreak.inputs import Inputs
-from firstbreak.model import EMPTY, Confidence, Experiment, Finding, Outcome, RankedCause, Run, Severity, Status, Weight
+from firstbreak.model import EMPTY, Confidence, Finding, Outcome, RankedCause, Run, Severity, Status, Weight
 
 NONE_OF_THESE = "none-of-these"
 
@@ -120,7 +121,6 @@ def _ranked(name: str, cause: Cause | None, probability: float, evidence: tuple[
         return RankedCause(id=name, title=title, link=None, probability=probability, evidence=evidence)
     text = sections(cause.doc)
     steps = tuple(line.lstrip("- ").strip() for line in _items(text.get("Fix", "")))
-    experiment = cause.experiment
     return RankedCause(
         id=name,
         title=cause.title.rstrip("."),
@@ -128,11 +128,8 @@ def _ranked(name: str, cause: Cause | None, probability: float, evidence: tuple[
         probability=probability,
         evidence=evidence,
         fix=tuple(with_options(step, run) for step in steps),
-        experiment=Experiment(
-            text=with_options(" ".join(text.get("Smallest experiment", "").split()), run),
-            overrides=experiment.overrides,
-            measure=experiment.measure,
-            if_cause=experiment.if_cause,
+        experiment=replace(
+            cause.experiment, text=with_options(" ".join(text.get("Smallest experiment", "").split()), run)
         ),
     )
 

@@ -1,0 +1,278 @@
+"""firstbreak experiment list | plan | run | status"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from firstbreak.cli._output import write
+from firstbreak.words import number, percent
+
+SETTINGS = click.option(
+    "--settings",
+    "file",
+    default="firstbreak.toml",
+    show_default=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The file whose section [experiment] says how your training is started.",
+)
+FOLDER = click.option(
+    "-o",
+    "--folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Where trials and their record go.  [default: firstbreak-experiments/<run>]",
+)
+TRAINER = click.option("--trainer", metavar="NAME", help="The trainer, where the automatic choice is wrong.")
+SHOWN = 8  #: proposals in a plan
+
+
+class BadCall(click.ClickException):
+    """What the user can put right: one line on stderr."""
+
+    exit_code = 2
+
+
+@click.group("experiment")
+def command() -> None:
+    """The smallest experiment that separates the causes of a diagnosis, on your own trainer.
+
+    A section [experiment] in firstbreak.toml says how your training is started; docs/experiments.md shows one.
+    """
+
+
+@command.command("list")
+@click.argument("name", required=False)
+def list_(name: str | None) -> None:
+    """Every experiment of the catalogue, or the page of one."""
+    from firstbreak.experiments.catalogue import catalogue
+
+    if name is None:
+        click.echo("\n".join(f"{design.id:20} {design.title}" for design in catalogue().values()))
+        return
+    design = _design(name)
+    asked = "\n".join(f"  {q.asks}\n{_table(q.yes, q.otherwise)}" for q in design.questions)
+    click.echo(f"{design.id}: {design.doc}\n\n## Asked, with the probability of yes under each cause\n{asked}")
+
+
+def _table(yes: Any, otherwise: float) -> str:
+    rows = [*sorted(yes.items(), key=lambda row: -row[1]), ("any other", otherwise)]
+    return "\n".join(f"    {p:4.0%}  {cause}" for cause, p in rows)
+
+
+@command.command()
+@click.argument("path", metavar="RUN")
+@SETTINGS
+@FOLDER
+@TRAINER
+@click.option("--json", "as_json", is_flag=True, help="For programs.")
+def plan(path: str, file: Path, folder: Path | None, trainer: str | None, as_json: bool) -> None:
+    """Which experiments would separate the likeliest causes of RUN best, per minute of compute."""
+    from firstbreak.engine.check import check
+    from firstbreak.engine.diagnose import diagnose
+    from firstbreak.engine.rank import rank
+    from firstbreak.engine.read import read
+    from firstbreak.experiments import conduct
+    from firstbreak.experiments.plan import propose
+    from firstbreak.experiments.settings import load
+    from firstbreak.inputs import Inputs
+
+    run, settings = read(path, trainer=trainer), load(file)
+    place = folder or _folder(path)
+    done = {e["experiment"] for e in conduct.entries(place / conduct.LEDGER) if e["event"] == "concluded"}
+    known = conduct.evidence(place, run)
+    outcomes = check(run)
+    proposals = propose(run, rank(Inputs(run), outcomes, known), settings, done)
+    dx = diagnose(run, outcomes, known=known)
+    if as_json:
+        write(json.dumps({"causes": _causes(dx.causes), "proposals": [_proposal(p) for p in proposals]}, indent=2))
+        return
+    write("\n".join(_plan_lines(dx.causes, proposals, sorted(done))))
+
+
+def _causes(causes: Sequence[Any]) -> list[dict[str, Any]]:
+    return [{"id": c.id, "probability": round(c.probability, 4)} for c in causes]
+
+
+def _proposal(proposal: Any) -> dict[str, Any]:
+    return {
+        "id": proposal.design.id,
+        "bits": round(proposal.bits, 4),
+        "share": round(proposal.share, 4),
+        "minutes": None if proposal.minutes is None else round(proposal.minutes, 2),
+        "cannot": proposal.cannot or None,
+    }
+
+
+def _plan_lines(causes: Sequence[Any], proposals: Sequence[Any], done: Sequence[str]) -> list[str]:
+    lines = ["Likeliest causes", *(f"  {c.probability:4.0%}  {c.id}" for c in causes), ""]
+    possible = [p for p in proposals if not p.cannot and p.bits >= 0.01]
+    if done:
+        lines += [f"Done and counted: {', '.join(done)}", ""]
+    if possible:
+        lines.append(f"{'Experiment':20} {'tells':>9} {'costs':>9} {'minutes':>8}")
+        for p in possible[:SHOWN]:
+            minutes = "?" if p.minutes is None else f"{p.minutes:.1f}"
+            lines.append(f"{p.design.id:20} {p.bits:4.2f} bits {percent(p.share):>9} {minutes:>8}  {p.design.title}")
+        lines += ["", f"Next: firstbreak experiment run {possible[0].design.id} RUN"]
+    else:
+        lines.append("No experiment that can be made here would tell more.")
+    impossible = [p for p in proposals if p.cannot and p.bits >= 0.1]
+    if impossible:
+        best = sorted(impossible, key=lambda p: -p.bits)[:3]
+        lines += ["", "Not possible here", *(f"  {p.design.id} ({p.bits:.2f} bits): {p.cannot}" for p in best)]
+    return lines
+
+
+@command.command("run")
+@click.argument("name")
+@click.argument("path", metavar="RUN")
+@SETTINGS
+@FOLDER
+@TRAINER
+@click.option(
+    "--seeds", type=click.IntRange(1), default=1, show_default=True, help="Of each arm; a claim that A beats B takes 3."
+)
+@click.option(
+    "--processes", type=click.IntRange(1), default=1, show_default=True, help="Trials at a time on this machine."
+)
+@click.option("--minutes", type=float, help="Limit of one trial, instead of the settings'.")
+@click.option("--dry-run", is_flag=True, help="Print the exact commands, and run nothing.")
+@click.option("--ray", "address", help="Run the trials on this Ray cluster: auto, local or ray://host:port.")
+@click.option("--cpus", type=float, default=1, show_default=True, help="Of one trial on Ray.")
+@click.option("--gpus", type=float, default=0, show_default=True, help="Of one trial on Ray.")
+def run_(
+    name: str,
+    path: str,
+    file: Path,
+    folder: Path | None,
+    trainer: str | None,
+    seeds: int,
+    processes: int,
+    minutes: float | None,
+    dry_run: bool,
+    address: str | None,
+    cpus: float,
+    gpus: float,
+) -> None:
+    """Run the experiment NAME for RUN, read it back, and say what it changes.
+
+    NAME is one of `firstbreak experiment list`, or `next` for the best of the plan. What has been run is not run again:
+    an experiment that was interrupted goes on where it stopped.
+    """
+    from dataclasses import replace
+
+    from firstbreak.engine.read import read
+    from firstbreak.experiments import conduct
+    from firstbreak.experiments.overrides import CannotOverride
+    from firstbreak.experiments.settings import load
+
+    run, settings = read(path, trainer=trainer), load(file)
+    if minutes is not None:
+        settings = replace(settings, limits=replace(settings.limits, minutes=minutes))
+    place = folder or _folder(path)
+    design = _design(name) if name != "next" else _next(run, settings, place)
+    execute = conduct.local(processes) if address is None else _on_ray(address, cpus, gpus)
+    try:
+        if dry_run:
+            arms = conduct.prepare(design, run, settings, place, seeds)
+            write("\n\n".join(_command(trial) for trials in arms.values() for trial in trials))
+            return
+        conclusion = conduct.conduct(
+            design, run, settings, place, seeds=seeds, execute=execute, report=lambda r: click.echo(_told(r), err=True)
+        )
+    except CannotOverride as error:
+        raise BadCall(f"{design.id}: {error}") from None
+    write("\n".join(_conclusion_lines(conclusion)))
+
+
+def _command(trial: Any) -> str:
+    """A command as a shell would take it, with the variables that are set for it."""
+    variables = [f"{k}={shlex.quote(v)}" for k, v in trial.environment.items()]
+    return f"# {trial.name}\ncd {shlex.quote(trial.directory)} && \\\n{' '.join([*variables, shlex.join(trial.arguments)])}"
+
+
+def _told(result: Any) -> str:
+    return f"{result.trial}: {result.state.replace('_', ' ')} after {number(round(result.seconds, 1))} s"
+
+
+def _conclusion_lines(conclusion: Any) -> list[str]:
+    design, before = conclusion.design, {c.id: c.probability for c in conclusion.before}
+    word = {True: "yes", False: "no", None: "open"}
+    lines = [f"{design.id}: {design.title}", ""]
+    for question, answer in zip(design.questions, conclusion.answers, strict=True):
+        lines += [f"  {question.asks} {word[answer.yes]}", f"    {answer.reason}"]
+    lines += ["", f"{conclusion.decision.verdict.value}, for {percent(conclusion.share)} of the original run's steps"]
+    if conclusion.claim is not None:
+        lines.append(f"A better than B? {conclusion.claim.verdict.value}: {conclusion.claim.reason}")
+    lines += ["", "Cause" + " " * 27 + "before    after"]
+    for cause in conclusion.after.causes:
+        lines.append(f"{cause.id:30} {before.get(cause.id, 0):7.0%} {cause.probability:8.0%}")
+    following = design.then.get(word[conclusion.answers[0].yes], ())
+    if following:
+        lines += ["", f"Next on this branch: {' or '.join(following)}"]
+    return [*lines, "", f"Do first: {conclusion.after.verdict.do_first}"]
+
+
+@command.command()
+@click.argument("path", metavar="RUN")
+@FOLDER
+@TRAINER
+@click.option("--format", "format_", type=click.Choice(("terminal", "json", "html", "markdown")), default="terminal")
+def status(path: str, folder: Path | None, trainer: str | None, format_: str) -> None:
+    """The diagnosis of RUN with everything that its experiments have shown."""
+    from firstbreak.cli.diagnose import report
+    from firstbreak.engine.diagnose import diagnose
+    from firstbreak.engine.read import read
+    from firstbreak.experiments.conduct import evidence
+
+    run = read(path, trainer=trainer)
+    report([diagnose(run, known=evidence(folder or _folder(path), run))], format_)
+
+
+def _folder(path: str) -> Path:
+    """One folder for each run: its name, and enough of its place to tell two of one name apart."""
+    import hashlib
+
+    place = Path(path).resolve()
+    return Path("firstbreak-experiments") / f"{place.name}-{hashlib.sha256(str(place).encode()).hexdigest()[:6]}"
+
+
+def _design(name: str) -> Any:
+    import difflib
+
+    from firstbreak.experiments.catalogue import catalogue
+
+    if name not in catalogue():
+        near = difflib.get_close_matches(name, catalogue(), n=2, cutoff=0.5)
+        remedy = f"did you mean {' or '.join(near)}?" if near else "`firstbreak experiment list` shows them"
+        raise BadCall(f"no experiment is called {name!r}; {remedy}")
+    return catalogue()[name]
+
+
+def _next(run: Any, settings: Any, place: Path) -> Any:
+    from firstbreak.engine.check import check
+    from firstbreak.engine.rank import rank
+    from firstbreak.experiments import conduct
+    from firstbreak.experiments.plan import propose
+    from firstbreak.inputs import Inputs
+
+    done = {e["experiment"] for e in conduct.entries(place / conduct.LEDGER) if e["event"] == "concluded"}
+    ranked = rank(Inputs(run), check(run), conduct.evidence(place, run))
+    best = next((p for p in propose(run, ranked, settings, done) if not p.cannot), None)
+    if best is None:
+        raise BadCall("no experiment can be made here; `firstbreak experiment plan` says why")
+    return best.design
+
+
+def _on_ray(address: str, cpus: float, gpus: float) -> Any:
+    from firstbreak.experiments.ray import on_ray
+
+    try:
+        return on_ray(address, cpus=cpus, gpus=gpus)
+    except ModuleNotFoundError:
+        raise BadCall("ray is not installed; pip install 'firstbreak[cluster]'") from None

@@ -1,0 +1,29 @@
+"""Everything in fp32
+
+## What is done
+Weights, activations and updates in fp32.
+
+## What it tells
+Updates that arrive, and steps that are finite: the number format had swallowed them.
+
+## When it misleads
+Twice the memory: use the smaller model where it does not fit.
+
+## References
+https://arxiv.org/abs/1710.03740
+"""
+
+from __future__ import annotations
+
+from firstbreak.experiments.questions import Question, rises
+
+OVERRIDES = {"precision": "fp32", "model?": "@small_model"}
+QUESTIONS = (
+    Question(
+        asks="does the score rise?",
+        answer=rises("score"),
+        needs="score",
+        yes={"updates-rounded-away": 0.8, "gradients-not-finite": 0.7, "engines-disagree": 0.5, "healthy": 0.8},
+        otherwise=0.2,
+    ),
+)

@@ -1,0 +1,42 @@
+"""The same weights, evaluated again and again
+
+## What is done
+The learning rate is 0 and an evaluation follows every step, under one protocol.
+
+## What it tells
+A score that jumps between two evaluations of the same weights names the protocol. One that varies as much as the
+whole curve of the run says that the evaluation is too small to show anything.
+
+## When it misleads
+A sampled evaluation has a spread; only a change of level speaks for the protocol.
+
+## References
+https://arxiv.org/abs/2108.13264
+"""
+
+from __future__ import annotations
+
+from firstbreak.experiments.questions import Question, moves, spreads_as_the_original_moves
+
+OVERRIDES = {"learning_rate": 0.0, "eval_interval": 1}
+QUESTIONS = (
+    Question(
+        asks="does the score change its level although the weights do not?",
+        answer=moves("eval_score"),
+        needs="eval_score",
+        yes={"evaluation-protocol-changed": 0.9, "environment-changed": 0.6},
+        otherwise=0.04,
+    ),
+    Question(
+        asks="does it vary as much as in the whole run?",
+        answer=spreads_as_the_original_moves("eval_score"),
+        needs="eval_score",
+        yes={
+            "evaluation-too-small": 0.85,
+            "optimiser-not-connected": 0.6,
+            "signal-too-weak": 0.5,
+            "prompts-too-hard": 0.5,
+        },
+        otherwise=0.12,
+    ),
+)

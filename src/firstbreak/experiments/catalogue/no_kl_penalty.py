@@ -1,0 +1,36 @@
+"""No penalty for leaving the reference
+
+## What is done
+The weight of the divergence from the reference model is 0.
+
+## What it tells
+A score that now rises was held down by the penalty.
+
+## When it misleads
+Without it a reward model is over-optimised sooner: a short rise proves nothing about a long run.
+
+## References
+https://arxiv.org/abs/2210.10760
+"""
+
+from __future__ import annotations
+
+from firstbreak.experiments.questions import Question, rises
+from firstbreak.inputs import Inputs
+
+OVERRIDES = {"kl_coef": 0.0}
+LENGTH = 0.15
+QUESTIONS = (
+    Question(
+        asks="does the score rise?",
+        answer=rises("score"),
+        needs="score",
+        yes={"kl-penalty-too-strong": 0.9, "healthy": 0.8},
+        otherwise=0.2,
+    ),
+)
+
+
+def applies(inputs: Inputs) -> bool:
+    """Only policies that write text."""
+    return bool(inputs.get("writes_text"))

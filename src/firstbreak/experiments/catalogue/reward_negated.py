@@ -1,0 +1,45 @@
+"""The reward with its sign turned
+
+## What is done
+Every reward is multiplied by -1 before anything is computed from it.
+
+## What it tells
+The true score must fall now. If it rises, the sign was wrong between reward and update.
+
+## When it misleads
+A score at its floor cannot fall.
+
+## References
+https://arxiv.org/abs/1709.06560
+"""
+
+from __future__ import annotations
+
+from firstbreak.experiments.questions import Question, falls, rises
+
+OVERRIDES = {"reward": "negated"}
+LENGTH = 0.15
+QUESTIONS = (
+    Question(
+        asks="does the score rise with the sign turned?",
+        answer=rises("eval_score"),
+        needs="eval_score",
+        yes={"reward-sign-wrong": 0.7, "advantage-sign-wrong": 0.7},
+        otherwise=0.02,
+    ),
+    Question(
+        asks="does the score fall, as it should?",
+        answer=falls("eval_score"),
+        needs="eval_score",
+        yes={
+            "reward-sign-wrong": 0.05,
+            "advantage-sign-wrong": 0.05,
+            "optimiser-not-connected": 0.03,
+            "evaluation-of-stale-weights": 0.1,
+            "answers-misaligned": 0.3,
+            "verdicts-noisy": 0.4,
+            "healthy": 0.85,
+        },
+        otherwise=0.6,
+    ),
+)

@@ -1,0 +1,29 @@
+"""The same, small and short
+
+## What is done
+A tenth of the steps with nothing else changed; with the smaller model and batch that the user names.
+
+## What it tells
+A break that comes back is in the loop and can be looked for in minutes. One that does not needs scale, time or bad
+luck.
+
+## When it misleads
+A break that sets in after a fixed number of steps does not fit into a tenth of them.
+
+## References
+https://arxiv.org/abs/1709.06560
+"""
+
+from __future__ import annotations
+
+from firstbreak.experiments.questions import Question, breaks_again
+
+OVERRIDES = {"model?": "@small_model", "batch_size?": "@small_batch"}
+QUESTIONS = (
+    Question(
+        asks="does it break in the same link again?",
+        answer=breaks_again,
+        yes={"healthy": 0.02, "evaluation-too-small": 0.3, "interference": 0.2, "reward-over-optimised": 0.2},
+        otherwise=0.5,
+    ),
+)

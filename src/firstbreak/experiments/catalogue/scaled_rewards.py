@@ -1,0 +1,30 @@
+"""Rewards divided by their own spread
+
+## What is done
+Rewards are divided by a running estimate of their spread.
+
+## What it tells
+A score that rises and a gradient that calms down: the scale of the reward was wrong.
+
+## When it misleads
+Running estimates drift at the start of a run.
+
+## References
+https://arxiv.org/abs/1709.06560
+"""
+
+from __future__ import annotations
+
+from firstbreak.experiments.questions import Question, rises
+
+OVERRIDES = {"normalize_reward": True}
+LENGTH = 0.15
+QUESTIONS = (
+    Question(
+        asks="does the score rise?",
+        answer=rises("score"),
+        needs="score",
+        yes={"reward-scale-wrong": 0.85, "healthy": 0.8},
+        otherwise=0.25,
+    ),
+)

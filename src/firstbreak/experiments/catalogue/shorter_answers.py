@@ -1,0 +1,45 @@
+"""A price on length: go or no-go
+
+## What is done
+Each character costs a little. A second arm goes on without the price.
+
+## What it tells
+The reward may drop. The evaluation must rise: then length was what had been learned. Where it does not, the fix is
+none.
+
+## When it misleads
+A price that is too high teaches silence.
+
+## References
+https://arxiv.org/abs/2310.03716
+"""
+
+from __future__ import annotations
+
+from firstbreak.experiments.questions import Question, beats
+from firstbreak.inputs import Inputs
+
+OVERRIDES = {"reward": "shorter"}
+CONTROL: dict[str, object] = {}
+LENGTH = 0.1
+QUESTIONS = (
+    Question(
+        asks="is the evaluation better with the price?",
+        answer=beats("eval_score"),
+        needs="eval_score",
+        yes={"reward-pays-for-length": 0.7, "reward-pays-for-calls": 0.4},
+        otherwise=0.05,
+    ),
+    Question(
+        asks="are completions shorter?",
+        answer=beats("length_mean", -1),
+        needs="length_mean",
+        yes={"reward-pays-for-length": 0.9},
+        otherwise=0.4,
+    ),
+)
+
+
+def applies(inputs: Inputs) -> bool:
+    """Only policies that write text."""
+    return bool(inputs.get("writes_text"))

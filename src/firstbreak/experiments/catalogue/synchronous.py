@@ -1,0 +1,32 @@
+"""Rollouts by the newest weights only
+
+## What is done
+No version lag: every batch is made by the weights that it trains, with the plain loss and the engine's own log-
+probabilities.
+
+## What it tells
+A score that now rises was held back by old data, or by the way in which its age was corrected.
+
+## When it misleads
+Also switches off whatever else runs beside the training: a machine that was overloaded recovers too.
+
+## References
+https://github.com/areal-project/AReaL (best practices: diagnosing performance)
+https://arxiv.org/abs/2505.24298
+"""
+
+from __future__ import annotations
+
+from firstbreak.experiments.questions import Question, rises
+
+OVERRIDES = {"max_staleness": 0, "recompute_logprob?": False, "use_decoupled_loss?": False}
+LENGTH = 0.15
+QUESTIONS = (
+    Question(
+        asks="does the score rise with fresh data?",
+        answer=rises("score"),
+        needs="score",
+        yes={"rollouts-too-old": 0.85, "behaviour-weights-uncapped": 0.85, "healthy": 0.7},
+        otherwise=0.2,
+    ),
+)

@@ -1,0 +1,30 @@
+"""The same with other seeds
+
+## What is done
+Nothing is changed but the seed: at least three of them, before any claim that A is better than B.
+
+## What it tells
+The spread between seeds is the smallest difference that an A/B comparison can speak of.
+
+## When it misleads
+Three seeds show a spread; they do not measure it well.
+
+## References
+https://arxiv.org/abs/1709.06560
+https://arxiv.org/abs/2108.13264
+"""
+
+from __future__ import annotations
+
+from firstbreak.experiments.questions import Question, breaks_again
+
+OVERRIDES: dict[str, object] = {}
+LENGTH = 0.15
+QUESTIONS = (
+    Question(
+        asks="does it break in the same link again?",
+        answer=breaks_again,
+        yes={"healthy": 0.02, "evaluation-too-small": 0.3, "signal-too-weak": 0.4, "interference": 0.2},
+        otherwise=0.6,
+    ),
+)

@@ -1,0 +1,36 @@
+"""The clip back at 0.2
+
+## What is done
+The half-width of the ratio clip is set to 0.2, on both sides.
+
+## What it tells
+Ratios that stay within bounds and a score that rises: the clip was missing or too wide.
+
+## When it misleads
+With a single update per batch the clip never acts, whatever it is.
+
+## References
+https://arxiv.org/abs/1707.06347
+"""
+
+from __future__ import annotations
+
+from firstbreak.experiments.questions import Question, rises
+from firstbreak.inputs import Inputs
+
+OVERRIDES = {"clip_range": 0.2, "clip_range_high?": 0.2}
+LENGTH = 0.15
+QUESTIONS = (
+    Question(
+        asks="does the score rise?",
+        answer=rises("score"),
+        needs="score",
+        yes={"clip-missing": 0.8, "healthy": 0.8, "evaluation-too-small": 0.5},
+        otherwise=0.2,
+    ),
+)
+
+
+def applies(inputs: Inputs) -> bool:
+    """Only methods of these families."""
+    return inputs.get("family") in ("on_policy", "group", None)

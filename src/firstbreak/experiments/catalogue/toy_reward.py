@@ -1,0 +1,67 @@
+"""A reward that any working loop can raise
+
+## What is done
+The reward is replaced by a toy: for texts the share of characters with an even code point, for actions whether the
+first one (or a negative one) was chosen.
+
+## What it tells
+It must rise within some twenty updates. If it does, advantages and updates work, and the break lies in the
+environment, the data or the real reward. If it does not, it lies behind the reward.
+
+## When it misleads
+A strong penalty on divergence holds the policy whatever the reward.
+
+## References
+https://iclr-blog-track.github.io/2022/03/25/ppo-implementation-details/
+https://arxiv.org/abs/2101.00135
+"""
+
+from __future__ import annotations
+
+from firstbreak.experiments.questions import Question, toy_rises
+
+OVERRIDES = {"reward": "toy"}
+QUESTIONS = (
+    Question(
+        asks="does the toy reward rise?",
+        answer=toy_rises,
+        yes={
+            "advantage-sign-wrong": 0.02,
+            "optimiser-not-connected": 0.03,
+            "gradients-not-finite": 0.3,
+            "updates-rounded-away": 0.3,
+            "kl-penalty-too-strong": 0.3,
+            "entropy-bonus-too-strong": 0.4,
+            "weights-not-delivered": 0.4,
+            "step-size-too-large": 0.6,
+            "groups-mixed": 0.6,
+            "premature-convergence": 0.5,
+            "actions-not-executed": 0.95,
+            "environment-changed": 0.95,
+            "episodes-end-wrongly": 0.95,
+            "observations-wrong": 0.95,
+            "termination-flags-wrong": 0.95,
+            "done-mask-wrong": 0.95,
+            "critic-cannot-fit": 0.95,
+            "horizon-too-short": 0.95,
+            "reward-never-found": 0.95,
+            "answers-misaligned": 0.95,
+            "prompts-too-hard": 0.95,
+            "prompts-too-narrow": 0.95,
+            "reward-sign-wrong": 0.95,
+            "reward-scale-wrong": 0.95,
+            "reward-over-optimised": 0.95,
+            "reward-pays-for-form": 0.95,
+            "reward-pays-for-length": 0.95,
+            "verdicts-noisy": 0.95,
+            "verifier-exploited": 0.95,
+            "silence-pays": 0.95,
+            "evaluation-too-small": 0.95,
+            "evaluation-protocol-changed": 0.95,
+            "evaluation-of-stale-weights": 0.95,
+            "groups-carry-no-signal": 0.95,
+            "healthy": 0.95,
+        },
+        otherwise=0.6,
+    ),
+)

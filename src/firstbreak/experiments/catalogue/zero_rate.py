@@ -1,0 +1,65 @@
+"""Everything runs, nothing is learned
+
+## What is done
+The learning rate is 0 for a tenth of the run: rollout, reward and evaluation go on, and the weights stand still.
+
+## What it tells
+Whatever moves now is moved by something other than the update: the environment, the reward, the evaluation or the
+sampler. And since both engines hold the same weights all the time, every ratio between them must be exactly 1.
+
+## When it misleads
+Running statistics (normalised observations or rewards) drift at the start of every run. An optimiser with weight
+decay still moves the weights.
+
+## References
+https://arxiv.org/abs/2510.26788
+https://github.com/areal-project/AReaL (best practices: diagnosing performance)
+"""
+
+from __future__ import annotations
+
+from firstbreak.experiments.questions import Question, is_off, moves
+
+OVERRIDES = {"learning_rate": 0.0, "value_learning_rate?": 0.0, "weight_decay?": 0.0}
+QUESTIONS = (
+    Question(
+        asks="does the reward or the score move although the weights stand still?",
+        answer=moves("reward_mean", "eval_score"),
+        needs="score",
+        yes={
+            "environment-changed": 0.9,
+            "evaluation-protocol-changed": 0.7,
+            "tools-fail": 0.7,
+            "length-limit-too-short": 0.5,
+            "sampler-differs-from-policy": 0.5,
+            "observations-wrong": 0.3,
+            "reward-sign-wrong": 0.4,
+            "reward-pays-for-length": 0.4,
+            "verifier-exploited": 0.4,
+            "outages-graded-as-failures": 0.4,
+            "verdicts-noisy": 0.15,
+        },
+        otherwise=0.06,
+    ),
+    Question(
+        asks="do trainer and rollout disagree about the same weights?",
+        answer=is_off(
+            {
+                "policy_ratio_max": 1.0,
+                "policy_ratio_mean": 1.0,
+                "behave_ratio_max": 1.0,
+                "behave_ratio_mean": 1.0,
+                "rollout_train_ratio_mean": 1.0,
+                "rollout_train_kl": 0.0,
+                "kl_old": 0.0,
+            },
+            tolerance=0.02,
+        ),
+        yes={
+            "engines-disagree": 0.97,
+            "sampling-differs-from-scoring": 0.97,
+            "sampler-differs-from-policy": 0.9,
+        },
+        otherwise=0.03,
+    ),
+)

@@ -1,0 +1,209 @@
+"""Which experiment is worth the most: the expected information about the cause, per minute of compute.
+
+The beliefs are the probabilities of the ranking, the model of an experiment is P(yes | cause) of its questions. What an
+experiment is expected to tell is the mutual information between cause and answers (Lindley 1956, "On a measure of the
+information provided by an experiment"): how much less uncertain the ranking will be, averaged over the answers.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from firstbreak.experiments.catalogue import Design, catalogue
+from firstbreak.experiments.overrides import CannotOverride, hooked, in_force, render, resolve
+from firstbreak.experiments.questions import Answer, Question, curve_of
+from firstbreak.experiments.settings import Settings
+from firstbreak.inputs import Inputs
+from firstbreak.model import RankedCause, Run, Weight
+
+LEAST_POINTS = 10  #: updates or evaluations of an arm: fewer answer nothing
+#: of P(yes | cause): no single answer is trusted beyond this
+CERTAIN = 0.02
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proposal:
+    """One experiment, what it is expected to tell about this run, and what it costs."""
+
+    design: Design
+    bits: float  #: expected information about the cause
+    share: float  #: of the original run's compute, for one seed
+    minutes: float | None  #: where the run says how long it took
+    cannot: str = ""  #: why it cannot be made here
+
+    @property
+    def worth(self) -> float:
+        """Bits per minute, or per share of the run where its duration is not known (the order is the same)."""
+        return self.bits / self.share
+
+
+def propose(run: Run, ranked: Sequence[RankedCause], settings: Settings, done: Iterable[str] = ()) -> list[Proposal]:
+    """Every experiment that could tell something, the most valuable first; those that cannot be made here come last."""
+    beliefs = {c.id: c.probability for c in ranked}
+    minutes, inputs = duration(run), Inputs(run)
+    proposals = []
+    for design in catalogue().values():
+        if design.id in set(done) or not design.applies(inputs):
+            continue
+        share = cost(design, run, settings)
+        proposals.append(
+            Proposal(
+                design=design,
+                bits=information(beliefs, answerable(design, run, settings)),
+                share=share,
+                minutes=None if minutes is None else share * minutes,
+                cannot=_obstacle(design, run, settings),
+            )
+        )
+    return sorted(proposals, key=lambda p: (bool(p.cannot), -p.worth))
+
+
+def answerable(design: Design, run: Run, settings: Settings) -> tuple[Question, ...]:
+    """The questions whose curves the original run has recorded (its trainer will again), or that the hooks measure."""
+    return tuple(q for q in design.questions if _measured(q.needs, run, settings))
+
+
+def _measured(what: str, run: Run, settings: Settings) -> bool:
+    match what:
+        case "":
+            return True
+        case "hooks":
+            return hooked(run, settings) and bool(Inputs(run).get("writes_text"))
+        case "weights":
+            return (
+                settings.hooks is True
+            )  # no trainer's engine is known to the hooks: the user has said that it is recorded
+        case _:
+            return curve_of(run, what) is not None
+
+
+def _obstacle(design: Design, run: Run, settings: Settings) -> str:
+    try:
+        for overrides in design.arms.values():
+            wanted = applicable(overrides, run, settings)
+            render(resolve(wanted, run.config, settings), run, settings)
+            length(design, run, settings)
+    except CannotOverride as error:
+        return str(error)
+    return ""
+
+
+# --- information -------------------------------------------------------------------------------------------------------
+
+
+def probability(question: Question, candidate: str) -> float:
+    """P(yes | candidate), never quite 0 or 1."""
+    return min(max(question.yes.get(candidate, question.otherwise), CERTAIN), 1 - CERTAIN)
+
+
+def information(beliefs: Mapping[str, float], questions: Sequence[Question]) -> float:
+    """Expected fall of the entropy of the beliefs, in bits; the answers are independent given the cause."""
+    before = _entropy(beliefs.values())
+    after = 0.0
+    for answers in itertools.product((True, False), repeat=len(questions)):
+        joint = {
+            name: p * math.prod(_likelihood(q, name, yes) for q, yes in zip(questions, answers, strict=True))
+            for name, p in beliefs.items()
+        }
+        after += _entropy(joint.values()) - sum(joint.values()) * math.log2(1 / max(sum(joint.values()), 1e-300))
+    return max(0.0, before - after)
+
+
+def _entropy(masses: Iterable[float]) -> float:
+    return sum(-p * math.log2(p) for p in masses if p > 0)
+
+
+def _likelihood(question: Question, candidate: str, yes: bool) -> float:
+    p = probability(question, candidate)
+    return p if yes else 1 - p
+
+
+def weigh(experiment: str, question: Question, answer: Answer, candidates: Iterable[str]) -> dict[str, Weight]:
+    """What an answer says about each candidate, in nats against a healthy run; nothing where it is open."""
+    if answer.yes is None:
+        return {}
+    healthy = _likelihood(question, "healthy", answer.yes)
+    text = f"{question.asks} {'yes' if answer.yes else 'no'}: {answer.reason}"
+    weights = {name: math.log(_likelihood(question, name, answer.yes) / healthy) for name in candidates}
+    return {name: Weight(finding=f"experiment:{experiment}", weight=w, text=text) for name, w in weights.items() if w}
+
+
+# --- size --------------------------------------------------------------------------------------------------------------
+
+
+def applicable(overrides: Mapping[str, object], run: Run, settings: Settings) -> dict[str, object]:
+    """The overrides without those that are only wanted where they can be had (their names end in "?")."""
+    wanted: dict[str, object] = {}
+    for name, value in overrides.items():
+        if name.endswith("?"):
+            try:
+                render(resolve({name[:-1]: value}, run.config, settings), run, settings)
+            except CannotOverride:
+                continue
+        wanted[name.removesuffix("?")] = value
+    return wanted
+
+
+def length(design: Design, run: Run, settings: Settings) -> dict[str, float]:
+    """The overrides that make an arm short: its steps, and evaluations and warm-up in proportion.
+
+    Raises `CannotOverride` where the run does not show how long it was.
+    """
+    total = planned(run, settings)
+    steps = max(design.length * total, min(total, LEAST_POINTS * _update(run)))
+    steps = min(steps, settings.limits.steps or math.inf)
+    values: dict[str, float] = {"total_steps": max(1, round(steps))}
+    interval, warm_up = in_force("eval_interval", run.config, settings), in_force("warmup_steps", run.config, settings)
+    if interval:
+        values["eval_interval"] = max(1, min(round(interval), round(steps / LEAST_POINTS)))
+    if warm_up:
+        values["warmup_steps"] = max(1, round(warm_up * steps / total))
+    return values
+
+
+def planned(run: Run, settings: Settings) -> float:
+    """The original run's length in its trainer's own steps: as planned, or as far as it came."""
+    total = in_force("total_steps", run.config, settings) or run.last_step
+    if not total:
+        raise CannotOverride("the run does not say how long it is; give total_steps in [experiment.now]")
+    return total
+
+
+def _update(run: Run) -> float:
+    """Steps of one update: 1, or the batch where steps count environment steps."""
+    counts_env_steps = any(series.axis == "env_steps" for series in run.series.values())
+    return (run.config.number("batch_size") or 1.0) if counts_env_steps else 1.0
+
+
+def cost(design: Design, run: Run, settings: Settings) -> float:
+    """Compute of one seed as a share of the original run; a batch or group that is larger costs in proportion."""
+    try:
+        total = planned(run, settings)
+        share = length(design, run, settings)["total_steps"] / total
+        arms = [
+            resolve(applicable(overrides, run, settings), run.config, settings) for overrides in design.arms.values()
+        ]
+    except CannotOverride:
+        return design.cost
+    return sum(share * _heavier(values, run, settings) for values in arms)
+
+
+def _heavier(values: Mapping[str, object], run: Run, settings: Settings) -> float:
+    factor = 1.0
+    for name in ("batch_size", "group_size"):
+        now, then = in_force(name, run.config, settings), values.get(name)
+        if now and isinstance(then, int | float):
+            factor *= then / now
+    return factor
+
+
+def duration(run: Run) -> float | None:
+    """Minutes that the original run took, where its log can say."""
+    if (elapsed := run.series.get("time.elapsed")) is not None and len(elapsed.finite):
+        return float(elapsed.finite.values.max()) / 60
+    parts = ["time.step"] if "time.step" in run.series else ["time.rollout", "time.train", "time.eval"]
+    seconds = [float(run.series[name].finite.values.sum()) for name in parts if name in run.series]
+    return sum(seconds) / 60 if seconds else None

@@ -1,0 +1,275 @@
+"""What an experiment may ask of its arms. Each builder returns a function from the arms to an answer.
+
+An answer is yes where it is clear beyond chance, at whatever moment one looks; no where the arms have ended (or the
+opposite is clear) without that; and open where nothing could be measured. "No" therefore means "looked for and not
+seen", as a quiet detector does, and what it is worth is part of P(yes | cause).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from firstbreak.engine.diagnose import diagnose
+from firstbreak.experiments.decide import ALPHA, Decision, Verdict, decide
+from firstbreak.inputs import Inputs
+from firstbreak.model import EMPTY, Interval, Run, Series
+from firstbreak.stats.normal import quantile, z_to_t
+from firstbreak.words import number
+
+TREATED, CONTROL = "treated", "control"
+MIN_POINTS = 6  #: of a curve of which anything is asked
+FIRST_LOOK = 8  #: points at the first look at a rise; each further look comes at twice as many
+MATERIAL = 0.02  #: changes below this share of the curve's own size are left alone
+
+
+@dataclass(frozen=True)
+class Arms:
+    """What came of an experiment so far."""
+
+    runs: Mapping[str, Sequence[Run]]  #: arm -> one run for each seed
+    folders: Mapping[str, Sequence[Path]]  #: arm -> the trials' folders
+    original: Run  #: the run that is to be explained
+    ended: bool = True  #: nothing more will be written
+
+    def curve(self, name: str, arm: str = TREATED) -> Series | None:
+        """A signal (`kl_ref`) or derived input (`score`) of an arm, the mean over its seeds; None where none recorded it."""
+        curves = [
+            c.finite for run in self.runs.get(arm, ()) if (c := curve_of(run, name)) is not None and len(c.finite)
+        ]
+        if not curves:
+            return None
+        steps = min(curves, key=len).steps
+        values = np.mean([np.interp(steps, c.steps, c.values) for c in curves], axis=0)
+        return replace(curves[0], steps=steps, values=values)
+
+    def watched(self, name: str, arm: str = TREATED) -> np.ndarray:
+        """What the hooks measured, batch by batch, shape (n,); empty where they did not."""
+        rows = (json.loads(line) for folder in self.folders.get(arm, ()) for line in _lines(folder / "watch.jsonl"))
+        return np.array([row[name] for row in rows if name in row], dtype=float)
+
+
+def _lines(path: Path) -> list[str]:
+    """Whole lines only: the last one may still be in the writing."""
+    return path.read_text().splitlines(keepends=True) if path.exists() else []
+
+
+def curve_of(run: Run, name: str) -> Series | None:
+    """A signal (`kl_ref`) or derived input (`score`) of a run."""
+    found = Inputs(run).get(name)
+    return found if isinstance(found, Series) else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """Yes, no, or open (None), with the reason."""
+
+    yes: bool | None
+    reason: str
+    interval: Interval | None = None
+    n: int = 0  #: points that it rests on
+
+
+Asked = Callable[[Arms], Answer]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """One question, and how probable "yes" is under each cause."""
+
+    asks: str
+    answer: Asked
+    needs: str = ""  #: signal or derived input, "hooks" or "weights": without it there is no answer
+    yes: Mapping[str, float] = field(default_factory=lambda: EMPTY)  #: cause, or "healthy" -> P(yes)
+    otherwise: float = 0.5  #: P(yes) for every other candidate
+
+
+def rises(name: str) -> Asked:
+    """Does the treated arm's curve rise, from its first half to its second?"""
+    return lambda arms: _changed(arms.curve(name), name, 1, arms.ended)
+
+
+def falls(name: str) -> Asked:
+    """Does the treated arm's curve fall?"""
+    return lambda arms: _changed(arms.curve(name), name, -1, arms.ended)
+
+
+def moves(*names: str) -> Asked:
+    """Does any of the treated arm's curves change its level, up or down?"""
+
+    def asked(arms: Arms) -> Answer:
+        answers = [
+            _changed(curve, name, sign, arms.ended, ALPHA / (2 * len(names)))
+            for name in names
+            if (curve := arms.curve(name)) is not None
+            for sign in (1, -1)
+        ]
+        return _any(answers) if answers else _open(f"none of {', '.join(names)} was recorded")
+
+    return asked
+
+
+def beats(name: str, sign: int = 1) -> Asked:
+    """Is the treated arm's curve above (sign 1) or below (-1) the control's, step by step?"""
+
+    def asked(arms: Arms) -> Answer:
+        treated, control = arms.curve(name), arms.curve(name, CONTROL)
+        if treated is None or control is None:
+            return _open(f"{name} was not recorded in both arms")
+        both = treated.between(control.steps[0], control.steps[-1])
+        difference = sign * (both.values - np.interp(both.steps, control.steps, control.values))
+        return _answer(
+            decide(difference, MATERIAL * _size(control)),
+            len(difference),
+            arms.ended,
+            f"{name}, treated against control",
+        )
+
+    return asked
+
+
+def is_off(levels: Mapping[str, float], tolerance: float) -> Asked:
+    """Is any signal further than `tolerance` from the level that it has by construction? One point decides."""
+
+    def asked(arms: Arms) -> Answer:
+        curves = {name: curve for name in levels if (curve := arms.curve(name)) is not None}
+        if not curves:
+            return _open(f"none of {', '.join(levels)} was recorded")
+        distance = {name: float(np.abs(curve.values - levels[name]).max()) for name, curve in curves.items()}
+        name = max(distance, key=distance.__getitem__)
+        yes = distance[name] > tolerance
+        reason = f"{name} is up to {number(distance[name])} away from {number(levels[name])}"
+        return Answer(yes=yes if yes or arms.ended else None, reason=reason, n=len(curves[name]))
+
+    return asked
+
+
+def watched(asks: Callable[[Mapping[str, float]], bool], *names: str) -> Asked:
+    """Does the mean of what the hooks measured, by name, satisfy the condition?"""
+
+    def asked(arms: Arms) -> Answer:
+        seen = {name: arms.watched(name) for name in names}
+        if missing := [name for name, rows in seen.items() if not len(rows)]:
+            return _open(f"the hooks measured no {', '.join(missing)}")
+        means = {name: float(rows.mean()) for name, rows in seen.items()}
+        reason = ", ".join(f"{name}: {number(value)}" for name, value in means.items())
+        return Answer(yes=asks(means) if arms.ended else None, reason=reason, n=min(map(len, seen.values())))
+
+    return asked
+
+
+def toy_rises(arms: Arms) -> Answer:
+    """Does the toy reward rise? Text trainers log it as the reward; elsewhere the hooks measure it."""
+    rows = arms.watched("toy")
+    curve = (
+        Series(name="toy", steps=np.arange(len(rows), dtype=float), values=rows)
+        if len(rows)
+        else arms.curve("reward_mean")
+    )
+    return _changed(curve, "the toy reward", 1, arms.ended)
+
+
+def spreads_as_the_original_moves(name: str) -> Asked:
+    """Do repeated measurements of the same weights differ as much as the original curve moves?"""
+
+    def asked(arms: Arms) -> Answer:
+        curve, original = arms.curve(name), curve_of(arms.original, name)
+        if curve is None or original is None or len(curve) < MIN_POINTS or len(original.finite) < MIN_POINTS:
+            return _open(f"too few points of {name}")
+        here, there = float(np.std(curve.values, ddof=1)), float(np.std(original.finite.values, ddof=1))
+        reason = f"{name} varies by {number(here)} with the weights held still, by {number(there)} in the run"
+        return Answer(yes=here > 0.7 * there if arms.ended else None, reason=reason, n=len(curve))
+
+    return asked
+
+
+def weights_differ(arms: Arms) -> Answer:
+    """Do trainer and engine hold different weights (or adapters) after any delivery?"""
+    rows = [json.loads(line) for folder in arms.folders.get(TREATED, ()) for line in _lines(folder / "weights.jsonl")]
+    sides = {(row["side"], row["step"]): row for row in rows}
+    pairs = [(row, sides.get(("engine", step))) for (side, step), row in sides.items() if side == "trainer"]
+    both = [(trainer, engine) for trainer, engine in pairs if engine is not None]
+    if not both:
+        return _open("no weights of both sides were recorded; see record_weights")
+    apart = [t["step"] for t, e in both if t["hashes"] != e["hashes"] or t["adapters"] != e["adapters"]]
+    reason = f"{len(apart)} of {len(both)} deliveries differ" + (f", the first at step {apart[0]}" if apart else "")
+    return Answer(yes=bool(apart) if apart or arms.ended else None, reason=reason, n=len(both))
+
+
+def breaks_again(arms: Arms) -> Answer:
+    """Does the treated arm break in the link in which the original broke?"""
+    if not arms.ended:
+        return _open("still running")
+    before = diagnose(arms.original).first_break
+    after = [dx.first_break for dx in map(diagnose, arms.runs.get(TREATED, ()))]
+    if before is None or not after:
+        return _open("the original shows no first break")
+    again = [b for b in after if b is not None and b.link is before.link]
+    return Answer(
+        yes=len(again) > len(after) / 2,
+        reason=f"{len(again)} of {len(after)} break at {before.link.value}",
+        n=len(after),
+    )
+
+
+# --- how ---------------------------------------------------------------------------------------------------------------
+
+
+def _changed(curve: Series | None, name: str, sign: int, ended: bool, alpha: float = ALPHA) -> Answer:
+    """A change of level between the first and the second half, looked at whenever the curve has doubled.
+
+    The k-th look spends alpha / (k (k + 1)) of the error, which adds up to alpha over any number of looks.
+    """
+    if curve is None:
+        return _open(f"{name} was not recorded")
+    values = sign * curve.values
+    word = "rises" if sign > 0 else "falls"
+    looks = [FIRST_LOOK * 2**k for k in range(20) if FIRST_LOOK * 2**k <= len(values)]
+    if ended and len(values) >= MIN_POINTS and len(values) not in looks:
+        looks.append(len(values))
+    low = high = math.nan
+    for k, n in enumerate(looks, 1):
+        low, high = _difference(values[:n], alpha / (k * (k + 1)))
+        if low > MATERIAL * _size(curve):
+            return Answer(
+                yes=True, reason=f"{name} {word} by {number(low)} to {number(high)}", interval=(low, high), n=n
+            )
+    if not looks or not ended:
+        return _open(f"{len(values)} points of {name}")
+    reason = f"{name}: no clear sign that it {word} ({number(low)} to {number(high)})"
+    return Answer(yes=False, reason=reason, interval=(low, high), n=len(values))
+
+
+def _difference(values: np.ndarray, alpha: float) -> Interval:
+    """Interval of the second half's mean minus the first half's (Welch; 1 - alpha)."""
+    first, second = np.array_split(values, 2)
+    gap = float(second.mean() - first.mean())
+    error = math.sqrt(float(first.var(ddof=1)) / len(first) + float(second.var(ddof=1)) / len(second))
+    half = z_to_t(quantile(1 - alpha / 2), max(2.0, len(values) / 2 - 1)) * error
+    return gap - half, gap + half
+
+
+def _size(curve: Series) -> float:
+    return float(np.abs(curve.values).max()) if len(curve) else 0.0
+
+
+def _answer(decision: Decision, n: int, ended: bool, what: str) -> Answer:
+    """Clear answers at once; at the end, what was not seen is a no."""
+    if decision.verdict is Verdict.CANNOT_TELL and (not ended or n < MIN_POINTS):
+        return _open(f"{what}: {decision.reason}")
+    yes = decision.verdict is Verdict.GO
+    return Answer(yes=yes, reason=f"{what}: {decision.reason}", interval=decision.interval, n=decision.n)
+
+
+def _any(answers: Sequence[Answer]) -> Answer:
+    """Yes if any is, else no if any is, else open."""
+    return min(answers, key=lambda a: (a.yes is not True, a.yes is None))
+
+
+def _open(reason: str) -> Answer:
+    return Answer(yes=None, reason=reason)

@@ -1,0 +1,168 @@
+"""One trial: a command in a folder of its own, within limits, whose result is stored once and never run again."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from firstbreak.experiments import supervisor
+
+POLL = 0.1  #: seconds between two looks at a trial
+#: states in which a trial has told what it can: it is not run again
+FINAL = frozenset({"finished", "stopped", "over_time"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trial:
+    """One command to run. `folder` holds all that it writes."""
+
+    name: str  #: arm and seed
+    folder: Path
+    arguments: tuple[str, ...]
+    directory: str
+    environment: Mapping[str, str] = field(default_factory=dict)  #: on top of the environment of this process
+    files: Mapping[str, str] = field(default_factory=dict)  #: name in the folder -> content, written before it starts
+    seconds: float | None = None  #: limit
+    bytes: float | None = None  #: limit of what the folder may hold
+
+    @property
+    def mark(self) -> str:
+        """What makes this trial the same trial in another session: where it lies and what it runs."""
+        told = sorted({**self.environment, **self.files}.items())
+        described = json.dumps([str(self.folder.resolve()), self.directory, self.arguments, told])
+        return hashlib.sha256(described.encode()).hexdigest()[:32]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """How a trial ended."""
+
+    trial: str
+    state: str  #: finished, failed, stopped (nothing more to learn), over_time, over_disk, interrupted
+    exit_code: int | None
+    seconds: float
+    detail: str = ""
+
+    @property
+    def final(self) -> bool:
+        """Whether the trial has told what it can."""
+        return self.state in FINAL
+
+
+def never() -> bool:
+    """Do not stop early."""
+    return False
+
+
+def stored(trial: Trial) -> Result | None:
+    """The result of this very trial, where it has ended before."""
+    try:
+        described = json.loads((trial.folder / "trial.json").read_text())
+        result = json.loads((trial.folder / "result.json").read_text())
+    except (OSError, ValueError):
+        return None
+    return Result(trial=trial.name, **result) if described.get("mark") == trial.mark else None
+
+
+def run(trial: Trial, stop: Callable[[], bool] = never, cancelled: threading.Event | None = None) -> Result:
+    """Run the trial and wait for its end; the stored result where it has ended already.
+
+    `stop` is asked now and then whether nothing more is to be learned from it: that is a result. `cancelled` ends it
+    without one, as does the death of this process.
+    """
+    if (done := stored(trial)) is not None and done.final:
+        return done
+    _clear(trial)
+    for name, content in trial.files.items():
+        (trial.folder / name).write_text(content, "utf-8")
+    described = asdict(trial) | {"folder": str(trial.folder), "mark": trial.mark}
+    supervisor.write(trial.folder / "trial.json", described)
+    with (trial.folder / "supervisor.txt").open("wb") as complaints:
+        keeper = subprocess.Popen(
+            [sys.executable, "-S", supervisor.__file__, str(trial.folder.resolve())],
+            stdin=subprocess.PIPE,
+            stdout=complaints,
+            stderr=complaints,
+            start_new_session=True,  # Ctrl-C in a terminal reaches the runner only, which then closes the pipe
+        )
+    assert keeper.stdin is not None
+    try:
+        while keeper.poll() is None and not (cancelled and cancelled.is_set()):
+            if stop():
+                with contextlib.suppress(BrokenPipeError):
+                    os.write(keeper.stdin.fileno(), b"stop")
+                keeper.wait()
+            time.sleep(POLL)
+    finally:
+        keeper.stdin.close()
+        keeper.wait()
+        _sweep(trial)
+    if (ended := stored(trial)) is not None:
+        return ended
+    complaint = (trial.folder / "supervisor.txt").read_text("utf-8", "replace").strip().rpartition("\n")[2]
+    return Result(
+        trial=trial.name,
+        state="interrupted",
+        exit_code=None,
+        seconds=0.0,
+        detail=complaint or "its supervisor was killed",
+    )
+
+
+def _clear(trial: Trial) -> None:
+    """An empty folder, and no process left of an earlier attempt."""
+    _sweep(trial)
+    if trial.folder.exists():
+        shutil.rmtree(trial.folder)
+    trial.folder.mkdir(parents=True)
+
+
+def _sweep(trial: Trial) -> None:
+    """End what an attempt has left running: only where its supervisor was killed is there anything."""
+    for process in supervisor.marked(trial.mark):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(process, 9)
+
+
+def run_all(
+    trials: list[Trial],
+    *,
+    processes: int,
+    retries: int = 0,
+    stop: Callable[[], bool] = never,
+    report: Callable[[Result], None] = lambda result: None,
+) -> list[Result]:
+    """All trials on this machine, so many at a time, in the order given; what fails is started again `retries` times."""
+    cancelled = threading.Event()
+
+    def tried(trial: Trial) -> Result:
+        result = run(trial, stop, cancelled)
+        for _ in range(retries):
+            if result.final or cancelled.is_set():
+                break
+            result = run(trial, stop, cancelled)
+        return result
+
+    done: dict[str, Result] = {}
+    with ThreadPoolExecutor(max(1, processes)) as pool:
+        waiting = {pool.submit(tried, trial): trial.name for trial in trials}
+        try:
+            while waiting:
+                for future in wait(waiting, return_when=FIRST_COMPLETED).done:
+                    done[waiting.pop(future)] = future.result()
+                    report(future.result())
+        except BaseException:  # Ctrl-C: the pool waits for its threads, and these for their trials
+            cancelled.set()
+            raise
+    return [done[trial.name] for trial in trials]

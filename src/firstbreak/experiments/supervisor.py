@@ -1,0 +1,157 @@
+"""Keeps one trial: starts the trainer, watches its limits, writes down how it ended, and leaves nothing running.
+
+Started by runner.py as a process of its own, with the standard library only. Whoever dies first, nothing is left over:
+
+    the runner dies      the pipe to its standard input closes, and the trial is ended
+    the supervisor dies  the kernel kills the trainer (Linux), and the runner its process group and whatever left that group
+    the trainer dies     its process group, and whatever left that group, is ended
+
+Processes that leave the group (a daemon, a worker with a session of its own) are found by a mark in their environment,
+where the system shows it (/proc).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+MARK = "FIRSTBREAK_TRIAL"
+GRACE = 5.0  #: seconds between asking a trainer to end and killing it
+LOOK = 0.1  #: seconds between two looks at the trainer
+WEIGH = 2.0  #: seconds between two looks at the disk
+PR_SET_PDEATHSIG = 1
+
+
+def main(folder: Path) -> None:
+    """Run the trial that `trial.json` in the folder describes; `result.json` says how it ended."""
+    trial = json.loads((folder / "trial.json").read_text())
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    start = time.monotonic()
+    with (folder / "output.txt").open("ab") as output:
+        try:
+            child = subprocess.Popen(
+                trial["arguments"],
+                cwd=trial["directory"],
+                env={**os.environ, **trial["environment"], MARK: trial["mark"]},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                preexec_fn=_die_with_parent,
+            )
+        except OSError as error:
+            write(folder / "result.json", _result("failed", None, start, f"{trial['arguments'][0]}: {error.strerror}"))
+            return
+    write(folder / "group.json", child.pid)
+    state = "interrupted"
+    try:
+        state = _watch(child, folder, trial["seconds"], trial["bytes"])
+    finally:
+        end(child.pid, trial["mark"])
+        code = child.wait()
+        if state == "ended":
+            state = "finished" if code == 0 else "failed"
+        write(folder / "result.json", _result(state, code, start, ""))
+
+
+def _result(state: str, code: int | None, start: float, detail: str) -> dict[str, Any]:
+    return {"state": state, "exit_code": code, "seconds": round(time.monotonic() - start, 3), "detail": detail}
+
+
+def _die_with_parent() -> None:
+    """In the child, before the trainer is loaded: be killed when the supervisor dies (Linux)."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() == 1:  # it died in between
+            os._exit(1)
+
+
+def _watch(child: subprocess.Popen[bytes], folder: Path, seconds: float | None, size: float | None) -> str:
+    """How the trial ends: by itself, stopped by the runner, over a limit, or because the runner is gone."""
+    start = weighed = time.monotonic()
+    while child.poll() is None:
+        readable, _, _ = select.select([0], [], [], LOOK)
+        if readable:
+            return "stopped" if os.read(0, 16) else "interrupted"
+        now = time.monotonic()
+        if seconds is not None and now - start > seconds:
+            return "over_time"
+        if size is not None and now - weighed > WEIGH:
+            weighed = now
+            if used(folder) > size:
+                return "over_disk"
+    return "ended"
+
+
+def used(folder: Path) -> int:
+    """Bytes on disk below a folder."""
+    total = 0
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(OSError):
+                total += (Path(parent) / name).lstat().st_blocks * 512
+    return total
+
+
+def end(group: int, mark: str) -> None:
+    """End a process group, and every process with the mark: asked first, then killed."""
+    _signal(group, mark, signal.SIGTERM)
+    deadline = time.monotonic() + GRACE
+    while _alive(group, mark) and time.monotonic() < deadline:
+        time.sleep(LOOK / 2)
+    while _alive(group, mark):
+        _signal(group, mark, signal.SIGKILL)
+        time.sleep(LOOK / 2)
+
+
+def marked(mark: str) -> list[int]:
+    """The processes whose environment carries the mark, but for this one; none where the system does not show it."""
+    wanted = f"{MARK}={mark}".encode()
+    found = []
+    for entry in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):
+            if wanted in entry.read_bytes().split(b"\0") and int(entry.parent.name) != os.getpid():
+                found.append(int(entry.parent.name))
+    return found
+
+
+def _signal(group: int, mark: str, what: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, what)
+    for process in marked(mark):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(process, what)
+
+
+def _alive(group: int, mark: str) -> bool:
+    """Whether anything of the trial still runs. A zombie that only waits to be collected does not."""
+    if Path("/proc/self").exists():
+        return bool(marked(mark))  # a zombie has no environment any more
+    try:
+        os.killpg(group, 0)
+    except (ProcessLookupError, PermissionError):
+        return False
+    return True
+
+
+def write(path: Path, content: Any) -> None:
+    """JSON that is there as a whole or not at all, whatever happens in between."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    with partial.open("w") as stream:
+        json.dump(content, stream)
+        stream.flush()
+        os.fsync(stream.fileno())
+    partial.replace(path)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

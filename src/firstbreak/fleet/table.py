@@ -1,0 +1,60 @@
+"""The survey as a table: one line for each run, what needs attention first."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Sequence
+
+from firstbreak.fleet.runs import ORDER, UNREADABLE, Row
+from firstbreak.words import number, percent
+
+HEAD = ("verdict", "run", "first break", "likeliest cause", "since", "spent")
+REASONS = 5  #: runs that could not be read, with the reason
+
+
+def render(rows: Sequence[Row], width: int = 80) -> str:
+    """Plain text of at most so many columns; a path that is too long loses its beginning."""
+    if not rows:
+        return "No runs were found."
+    base = _base(rows)
+    cells = [HEAD, *(_cells(row, base) for row in rows)]
+    wide = [max(len(line[i]) for line in cells) for i in range(len(HEAD))]
+    wide[1] = min(wide[1], max(12, width - sum(wide) + wide[1] - 2 * (len(HEAD) - 1)))
+    lines = ["  ".join(_fitted(cell, n) for cell, n in zip(line, wide, strict=True)).rstrip() for line in cells]
+    unreadable = [f"{_visible(row.path[base:])}: {_visible(row.summary)}" for row in rows if row.action == UNREADABLE]
+    more = [f"... and {len(unreadable) - REASONS} more"] if len(unreadable) > REASONS else []
+    return "\n".join([*lines, "", _counts(rows), *unreadable[:REASONS], *more])
+
+
+def _base(rows: Sequence[Row]) -> int:
+    """Characters that all paths begin with, whole folders only."""
+    return 0 if len(rows) < 2 else len(os.path.commonpath([os.path.dirname(row.path) for row in rows])) + 1
+
+
+def markdown(rows: Sequence[Row]) -> str:
+    """The same as a Markdown table."""
+    cells = [HEAD, ["---"] * len(HEAD), *(_cells(row, 0) for row in rows)]
+    table = "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in cells)
+    return f"{_counts(rows)}\n\n{table}"
+
+
+def _cells(row: Row, base: int) -> tuple[str, ...]:
+    cause = f"{row.cause} ({percent(row.probability or 0)})" if row.cause else ""
+    since = "" if row.onset is None else number(row.onset)
+    spent = "" if row.wasted is None else percent(row.wasted)
+    return (row.action, _visible(row.path[base:]), (row.link or "").replace("_", " "), cause, since, spent)
+
+
+def _visible(text: str) -> str:
+    """A path may hold anything."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def _fitted(cell: str, wide: int) -> str:
+    return (cell if len(cell) <= wide else "..." + cell[3 - wide :]).ljust(wide)
+
+
+def _counts(rows: Sequence[Row]) -> str:
+    counted = Counter(row.action for row in rows)
+    return f"{len(rows)} runs: " + ", ".join(f"{counted[action]} {action}" for action in ORDER if counted[action])

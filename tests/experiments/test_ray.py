@@ -1,0 +1,92 @@
+"""Trials on a real Ray cluster of this machine, a worker that is killed included."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from firstbreak.experiments import ray as on_cluster
+from firstbreak.experiments import supervisor
+from firstbreak.experiments.runner import Result, never, stored
+from tests.experiments.test_runner import trial, until
+
+pytest.importorskip("ray", reason="the cluster extra is not installed")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
+
+
+@pytest.fixture(scope="module")
+def execute() -> Iterator[Callable[..., list[Result]]]:
+    import ray
+
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    yield on_cluster.on_ray("auto")
+    ray.shutdown()
+
+
+def worker_of(trainer: int) -> int:
+    """The Ray worker above a trainer: trainer -> supervisor -> worker."""
+    parent = trainer
+    for _ in range(2):
+        parent = int(Path(f"/proc/{parent}/stat").read_text().rpartition(")")[2].split()[1])
+    return parent
+
+
+def test_trials_come_back_in_order_and_are_not_run_again(execute: Callable[..., list[Result]], tmp_path: Path) -> None:
+    trials = [trial(tmp_path, 0.1, f"treated-{i}") for i in range(3)]
+    first = execute(trials, retries=0, stop=never, report=lambda result: None)
+    assert [(r.trial, r.state) for r in first] == [(t.name, "finished") for t in trials]
+    assert execute(trials, retries=0, stop=never, report=lambda result: None) == first
+
+
+def test_a_killed_worker_loses_only_its_trial_which_is_run_again(
+    execute: Callable[..., list[Result]], tmp_path: Path
+) -> None:
+    short, long = trial(tmp_path, 0.0, "control-0"), trial(tmp_path, 3.0, "treated-0")
+    killed: list[int] = []
+
+    def kill() -> None:
+        assert until(lambda: len(supervisor.marked(long.mark)) == 3, 60)
+        killed.extend(supervisor.marked(long.mark))
+        trainer = int((long.folder / "group.json").read_text())
+        os.kill(worker_of(trainer), signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    results = execute([short, long], retries=0, stop=never, report=lambda result: None)
+    killer.join()
+    assert [r.state for r in results] == ["finished", "finished"]
+    assert len(killed) == 3
+    assert not any(Path(f"/proc/{process}").exists() for process in killed), "an orphan is left"
+    assert stored(long) == results[1]
+
+
+def test_a_trial_that_fails_on_a_cluster_says_so(execute: Callable[..., list[Result]], tmp_path: Path) -> None:
+    wrong = replace(trial(tmp_path), arguments=(sys.executable, "-S", "-c", "raise SystemExit(3)"))
+    (result,) = execute([wrong], retries=1, stop=never, report=lambda result: None)
+    assert (result.state, result.exit_code) == ("failed", 3)
+
+
+def test_a_worker_without_the_drivers_disk_sends_its_folder_back(tmp_path: Path) -> None:
+    short = trial(tmp_path / "elsewhere", 0.0)
+    short = replace(short, directory=str(tmp_path))
+    result, archive = on_cluster._work(short)
+    assert result.state == "finished"
+    assert archive is not None
+    assert not short.folder.exists()
+
+    class Ray:
+        exceptions = pytest.importorskip("ray").exceptions
+
+        @staticmethod
+        def get(ready: object) -> object:
+            return ready
+
+    assert on_cluster._received(Ray, (result, archive), short) == result
+    assert (short.folder / "metrics.jsonl").exists()
