@@ -30,7 +30,10 @@ FINDINGS = {
     "reward-flat": 0.1,
 }
 EXPERIMENT = Experiment(
-    overrides={},
+    id="reward-negated",
+    overrides={"reward": "negated"},
+    length=0.15,
     measure="reward.mean",
-    if_cause="the best completion becomes less probable",
+    if_cause="does the score rise with the sign turned? yes",
+    weight=3.6,
 )

@@ -35,9 +35,12 @@ FINDINGS = {
     "no-update": 0.2,
 }
 EXPERIMENT = Experiment(
+    id="larger-group",
     overrides={"group_size": "x4"},
+    length=0.04,
     measure="reward.zero_std_frac",
-    if_cause="the share falls",
+    if_cause="does the share of equal groups fall? yes",
+    weight=0.6,
 )
 
 

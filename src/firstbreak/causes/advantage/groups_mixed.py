@@ -30,9 +30,12 @@ FINDINGS = {
     "score-lost": 0.3,
 }
 EXPERIMENT = Experiment(
-    overrides={},
+    id="one-prompt",
+    overrides={"data": "one"},
+    length=0.1,
     measure="advantage.mean",
-    if_cause="it is not 0 for each prompt",
+    if_cause="does the training reward rise? yes",
+    weight=0.6,
 )
 
 

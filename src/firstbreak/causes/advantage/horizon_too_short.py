@@ -29,9 +29,12 @@ FINDINGS = {
     "entropy-stays-high": 0.2,
 }
 EXPERIMENT = Experiment(
+    id="long-horizon",
     overrides={"gamma": 0.99},
+    length=0.15,
     measure="reward.mean",
-    if_cause="the score rises",
+    if_cause="does the score rise? yes",
+    weight=1.0,
 )
 
 

@@ -36,9 +36,12 @@ FINDINGS = {
     "members-apart": 0.6,
 }
 EXPERIMENT = Experiment(
+    id="rate-tenth",
     overrides={"learning_rate": "/10"},
+    length=0.15,
     measure="eval.reward",
-    if_cause="the score holds",
+    if_cause="does the score rise? yes",
+    weight=1.2,
 )
 
 

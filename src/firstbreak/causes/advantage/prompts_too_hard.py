@@ -31,9 +31,12 @@ FINDINGS = {
     "gradient-vanished": 0.3,
 }
 EXPERIMENT = Experiment(
-    overrides={},
+    id="train-on-test-set",
+    overrides={"data": "test"},
+    length=0.15,
     measure="reward.mean",
-    if_cause="the score rises on prompts of middling difficulty",
+    if_cause="does the score rise on the test set? yes",
+    weight=1.2,
 )
 
 

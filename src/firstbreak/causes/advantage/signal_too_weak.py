@@ -33,7 +33,10 @@ FINDINGS = {
     "zero-variance-groups": 0.15,
 }
 EXPERIMENT = Experiment(
-    overrides={},
+    id="larger-batch",
+    overrides={"batch_size": "x4"},
+    length=0.04,
     measure="reward.mean",
-    if_cause="it rises on one batch and not on all",
+    if_cause="does the score rise? yes",
+    weight=1.3,
 )

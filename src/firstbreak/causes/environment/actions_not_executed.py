@@ -31,9 +31,12 @@ FINDINGS = {
     "critic-worse-than-mean": 0.2,
 }
 EXPERIMENT = Experiment(
-    overrides={},
+    id="toy-reward",
+    overrides={"reward": "toy"},
+    length=0.1,
     measure="reward.mean",
-    if_cause="the expert fails through the wrapper",
+    if_cause="does the toy reward rise? yes",
+    weight=0.5,
 )
 
 

@@ -30,7 +30,10 @@ FINDINGS = {
     "evaluation-protocol-shift": 0.2,
 }
 EXPERIMENT = Experiment(
-    overrides={},
+    id="zero-rate",
+    overrides={"learning_rate": 0.0},
+    length=0.1,
     measure="eval.reward",
-    if_cause="the old checkpoint scores less in the new environment",
+    if_cause="does the reward or the score move although the weights stand still? yes",
+    weight=2.7,
 )

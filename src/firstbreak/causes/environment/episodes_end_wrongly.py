@@ -29,7 +29,10 @@ FINDINGS = {
     "score-lost": 0.2,
 }
 EXPERIMENT = Experiment(
-    overrides={},
+    id="toy-reward",
+    overrides={"reward": "toy"},
+    length=0.1,
     measure="episode.length",
-    if_cause="random and expert episodes have the same length",
+    if_cause="does the toy reward rise? yes",
+    weight=0.5,
 )

@@ -32,9 +32,12 @@ FINDINGS = {
     "score-below-start": 0.3,
 }
 EXPERIMENT = Experiment(
-    overrides={"learning_rate": 0.0},
+    id="reward-probe",
+    overrides={"watch": "reward"},
+    length=0.1,
     measure="loss.total",
-    if_cause="the first loss is not ln 2",
+    if_cause="do right answers earn less than others' answers or nothing at all? yes",
+    weight=3.4,
 )
 
 

@@ -32,9 +32,12 @@ FINDINGS = {
     "score-lost": 0.3,
 }
 EXPERIMENT = Experiment(
-    overrides={},
+    id="train-on-test-set",
+    overrides={"data": "test"},
+    length=0.15,
     measure="reward.mean",
-    if_cause="the other template scores more without any training",
+    if_cause="does the score rise on the test set? yes",
+    weight=1.2,
 )
 
 

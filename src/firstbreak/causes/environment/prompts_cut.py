@@ -30,9 +30,12 @@ FINDINGS = {
     "zero-variance-groups": 0.3,
 }
 EXPERIMENT = Experiment(
-    overrides={"max_prompt_tokens": "x4"},
+    id="longer-prompts",
+    overrides={"max_prompt_tokens": "x4", "learning_rate": 0.0},
+    length=0.07,
     measure="reward.mean",
-    if_cause="the mean score rises without any training",
+    if_cause="is the reward higher with the whole prompt? yes",
+    weight=3.4,
 )
 
 

@@ -31,9 +31,12 @@ FINDINGS = {
     "score-lost": 0.3,
 }
 EXPERIMENT = Experiment(
-    overrides={},
+    id="train-on-test-set",
+    overrides={"data": "test"},
+    length=0.15,
     measure="eval.accuracy",
-    if_cause="training prompts score much better than held-out ones",
+    if_cause="does the score rise on the test set? yes",
+    weight=1.2,
 )
 
 

@@ -32,9 +32,12 @@ FINDINGS = {
     "episode-length-degenerate": 0.2,
 }
 EXPERIMENT = Experiment(
-    overrides={},
+    id="toy-reward",
+    overrides={"reward": "toy"},
+    length=0.1,
     measure="value.mean",
-    if_cause="values do not fall before a failure",
+    if_cause="does the toy reward rise? yes",
+    weight=0.5,
 )
 
 

@@ -25,9 +25,12 @@ from firstbreak.model import Experiment
 PRIOR = 0.2
 FINDINGS: dict[str, float] = {}  # no curve shows it: overlap of the texts does
 EXPERIMENT = Experiment(
-    overrides={},
+    id="fresh-evaluation",
+    overrides={"data": "fresh"},
+    length=0.15,
     measure="eval.accuracy",
-    if_cause="fresh problems score much less",
+    if_cause="does the policy score less on fresh problems? yes",
+    weight=2.5,
 )
 
 

@@ -28,7 +28,10 @@ FINDINGS = {
     "evaluation-frozen": 0.9,
 }
 EXPERIMENT = Experiment(
-    overrides={},
+    id="wrecked",
+    overrides={"learning_rate": "x300"},
+    length=0.1,
     measure="eval.reward",
-    if_cause="the evaluation does not notice broken weights",
+    if_cause="does the evaluation notice? no",
+    weight=2.3,
 )

@@ -27,7 +27,10 @@ FINDINGS = {
     "score-lost": 0.4,
 }
 EXPERIMENT = Experiment(
-    overrides={},
+    id="locked-evaluation",
+    overrides={"learning_rate": 0.0, "eval_interval": 1},
+    length=0.1,
     measure="eval.reward",
-    if_cause="the old checkpoint jumps as well",
+    if_cause="does the score change its level although the weights do not? yes",
+    weight=3.1,
 )

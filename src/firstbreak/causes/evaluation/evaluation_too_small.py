@@ -28,7 +28,10 @@ FINDINGS = {
     "score-oscillates": 0.3,
 }
 EXPERIMENT = Experiment(
-    overrides={},
+    id="locked-evaluation",
+    overrides={"learning_rate": 0.0, "eval_interval": 1},
+    length=0.1,
     measure="eval.reward",
-    if_cause="repeated evaluations of one checkpoint differ as much as the curve moves",
+    if_cause="does it vary as much as in the whole run? yes",
+    weight=2.0,
 )

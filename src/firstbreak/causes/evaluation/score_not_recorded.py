@@ -28,7 +28,10 @@ FINDINGS = {
     "score-missing": 0.97,
 }
 EXPERIMENT = Experiment(
-    overrides={},
+    id="locked-evaluation",
+    overrides={"learning_rate": 0.0, "eval_interval": 1},
+    length=0.1,
     measure="eval.reward",
-    if_cause="there is none",
+    if_cause="does the score change its level although the weights do not? yes",
+    weight=0.0,
 )

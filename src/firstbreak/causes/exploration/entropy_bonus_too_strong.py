@@ -30,7 +30,10 @@ FINDINGS = {
     "score-lost": 0.3,
 }
 EXPERIMENT = Experiment(
+    id="no-entropy-bonus",
     overrides={"entropy_coef": 0.0},
+    length=0.15,
     measure="policy.entropy",
-    if_cause="it falls and the score rises",
+    if_cause="does the score rise? yes",
+    weight=1.4,
 )

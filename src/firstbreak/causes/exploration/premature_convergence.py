@@ -32,7 +32,10 @@ FINDINGS = {
     "zero-variance-groups": 0.3,
 }
 EXPERIMENT = Experiment(
-    overrides={"entropy_coef": "x10"},
+    id="more-entropy",
+    overrides={"entropy_coef": 0.01},
+    length=0.075,
     measure="policy.entropy",
-    if_cause="the entropy holds and the score rises",
+    if_cause="is the score better? yes",
+    weight=2.3,
 )

@@ -32,9 +32,12 @@ FINDINGS = {
     "entropy-stays-high": 0.3,
 }
 EXPERIMENT = Experiment(
-    overrides={},
+    id="toy-reward",
+    overrides={"reward": "toy"},
+    length=0.1,
     measure="success_rate",
-    if_cause="the expert succeeds and the policy never does",
+    if_cause="does the toy reward rise? yes",
+    weight=0.5,
 )
 
 

@@ -32,7 +32,10 @@ FINDINGS = {
     "gradient-vanished": 0.2,
 }
 EXPERIMENT = Experiment(
-    overrides={"behave_weight_cap": 5},
+    id="capped-weights",
+    overrides={"behave_weight_cap": 5.0},
+    length=0.15,
     measure="behave.ratio.max",
-    if_cause="weights and gradient norm calm down",
+    if_cause="does the score rise? yes",
+    weight=1.0,
 )

@@ -34,9 +34,12 @@ FINDINGS = {
     "score-lost": 0.3,
 }
 EXPERIMENT = Experiment(
+    id="same-tokens",
     overrides={"learning_rate": 0.0},
+    length=0.1,
     measure="rollout_train.kl",
-    if_cause="it differs from 0 without any update",
+    if_cause="do trainer and engine give the same tokens different probabilities? yes",
+    weight=3.9,
 )
 
 

@@ -31,7 +31,10 @@ FINDINGS = {
     "stale-rollouts": 0.2,
 }
 EXPERIMENT = Experiment(
-    overrides={},
+    id="weight-hashes",
+    overrides={"watch": "weights"},
+    length=0.1,
     measure="rollout_train.kl",
-    if_cause="the hashes differ",
+    if_cause="do the two sides hold different weights after a delivery? yes",
+    weight=3.9,
 )

@@ -33,7 +33,10 @@ FINDINGS = {
     "score-lost": 0.3,
 }
 EXPERIMENT = Experiment(
+    id="rate-tenth",
     overrides={"learning_rate": "/10"},
+    length=0.15,
     measure="grad.norm",
-    if_cause="its tail returns to its past",
+    if_cause="does the score rise? yes",
+    weight=1.4,
 )

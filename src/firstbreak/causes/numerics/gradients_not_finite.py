@@ -31,7 +31,10 @@ FINDINGS = {
     "score-lost": 0.2,
 }
 EXPERIMENT = Experiment(
-    overrides={},
+    id="full-precision",
+    overrides={"precision": "fp32"},
+    length=0.1,
     measure="optim.update_ok",
-    if_cause="the step is finite in fp32",
+    if_cause="does the score rise? yes",
+    weight=1.3,
 )

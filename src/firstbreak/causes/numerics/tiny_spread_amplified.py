@@ -33,9 +33,12 @@ FINDINGS = {
     "grad-norm-explosion": 0.15,
 }
 EXPERIMENT = Experiment(
-    overrides={},
+    id="unscaled-rewards",
+    overrides={"scale_rewards": "none"},
+    length=0.15,
     measure="grad.norm",
-    if_cause="it falls with rounded rewards",
+    if_cause="does the score rise? yes",
+    weight=1.4,
 )
 
 

@@ -29,7 +29,10 @@ FINDINGS = {
     "score-lost": 0.1,
 }
 EXPERIMENT = Experiment(
-    overrides={},
+    id="full-precision",
+    overrides={"precision": "fp32"},
+    length=0.1,
     measure="kl.ref",
-    if_cause="it stays 0 while gradients flow",
+    if_cause="does the score rise? yes",
+    weight=1.4,
 )

@@ -30,7 +30,10 @@ FINDINGS = {
     "score-lost": 0.6,
 }
 EXPERIMENT = Experiment(
+    id="tight-clip",
     overrides={"clip_range": 0.2},
+    length=0.15,
     measure="policy.ratio.max",
-    if_cause="it stays within bounds and the score holds",
+    if_cause="does the score rise? yes",
+    weight=1.4,
 )

@@ -30,9 +30,12 @@ FINDINGS = {
     "reward-flat": 0.3,
 }
 EXPERIMENT = Experiment(
-    overrides={"learning_rate": "/10"},
+    id="stronger-kl",
+    overrides={"kl_coef": "x5"},
+    length=0.1,
     measure="kl.ref",
-    if_cause="it grows and the score does not",
+    if_cause="is the evaluation better? yes",
+    weight=1.4,
 )
 
 

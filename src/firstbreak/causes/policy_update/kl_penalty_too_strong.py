@@ -30,9 +30,12 @@ FINDINGS = {
     "entropy-stays-high": 0.2,
 }
 EXPERIMENT = Experiment(
-    overrides={"kl_coef": "/10"},
+    id="no-kl-penalty",
+    overrides={"kl_coef": 0.0},
+    length=0.15,
     measure="kl.ref",
-    if_cause="divergence and score rise together",
+    if_cause="does the score rise? yes",
+    weight=1.5,
 )
 
 

@@ -30,7 +30,10 @@ FINDINGS = {
     "score-lost": 0.5,
 }
 EXPERIMENT = Experiment(
-    overrides={},
+    id="one-epoch",
+    overrides={"epochs_per_batch": 1},
+    length=0.15,
     measure="policy.ratio.max",
-    if_cause="it is 1 in every minibatch",
+    if_cause="does the score rise? yes",
+    weight=1.7,
 )

@@ -31,9 +31,12 @@ FINDINGS = {
     "entropy-stays-high": 0.4,
 }
 EXPERIMENT = Experiment(
-    overrides={},
+    id="wrecked",
+    overrides={"learning_rate": "x300"},
+    length=0.1,
     measure="grad.norm",
-    if_cause="the hash does not change",
+    if_cause="does the evaluation notice? no",
+    weight=2.3,
 )
 
 

@@ -38,9 +38,12 @@ FINDINGS = {
     "members-apart": 0.4,
 }
 EXPERIMENT = Experiment(
+    id="rate-tenth",
     overrides={"learning_rate": "/10"},
+    length=0.15,
     measure="kl.old",
-    if_cause="it falls about a hundredfold and the score holds",
+    if_cause="does the score rise? yes",
+    weight=1.4,
 )
 
 

@@ -32,9 +32,12 @@ FINDINGS = {
     "entropy-collapse": 0.15,
 }
 EXPERIMENT = Experiment(
-    overrides={},
+    id="train-on-test-set",
+    overrides={"data": "test"},
+    length=0.15,
     measure="reward.mean",
-    if_cause="right answers earn nothing",
+    if_cause="does the score rise on the test set? yes",
+    weight=1.2,
 )
 
 

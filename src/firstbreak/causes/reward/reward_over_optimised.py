@@ -31,9 +31,12 @@ FINDINGS = {
     "length-runaway": 0.2,
 }
 EXPERIMENT = Experiment(
+    id="stronger-kl",
     overrides={"kl_coef": "x5"},
+    length=0.1,
     measure="eval.reward",
-    if_cause="the evaluation holds longer",
+    if_cause="is the evaluation better? yes",
+    weight=2.3,
 )
 
 

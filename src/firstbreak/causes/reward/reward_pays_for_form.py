@@ -32,9 +32,12 @@ FINDINGS = {
     "reward-up-evaluation-down": 0.4,
 }
 EXPERIMENT = Experiment(
-    overrides={},
+    id="reward-probe",
+    overrides={"watch": "reward"},
+    length=0.1,
     measure="reward.component.<func>.mean",
-    if_cause="the answer part stays where it is",
+    if_cause="does the form of an answer earn half of what the answer does? yes",
+    weight=3.4,
 )
 
 

@@ -35,9 +35,12 @@ FINDINGS = {
     "score-lost": 0.5,
 }
 EXPERIMENT = Experiment(
-    overrides={},
+    id="shorter-answers",
+    overrides={"reward": "shorter"},
+    length=0.1,
     measure="length.mean",
-    if_cause="with a length penalty the reward drops and the evaluation rises",
+    if_cause="is the evaluation better with the price? yes",
+    weight=2.6,
 )
 
 

@@ -31,7 +31,10 @@ FINDINGS = {
     "step-too-large": 0.3,
 }
 EXPERIMENT = Experiment(
-    overrides={},
+    id="scaled-rewards",
+    overrides={"normalize_reward": True},
+    length=0.15,
     measure="grad.norm",
-    if_cause="it calms down",
+    if_cause="does the score rise? yes",
+    weight=1.2,
 )

@@ -31,7 +31,10 @@ FINDINGS = {
     "zero-variance-groups": 0.2,
 }
 EXPERIMENT = Experiment(
-    overrides={},
+    id="reward-probe",
+    overrides={"watch": "reward"},
+    length=0.1,
     measure="reward.mean",
-    if_cause="the score rises with the sign turned",
+    if_cause="do right answers earn less than others' answers or nothing at all? yes",
+    weight=3.9,
 )

@@ -32,9 +32,12 @@ FINDINGS = {
     "outputs-alike": 0.3,
 }
 EXPERIMENT = Experiment(
-    overrides={},
+    id="reward-probe",
+    overrides={"watch": "reward"},
+    length=0.1,
     measure="reward.mean",
-    if_cause="the empty completion is not the worst",
+    if_cause="does nothing at all earn more than a completion? yes",
+    weight=3.5,
 )
 
 

@@ -30,9 +30,12 @@ FINDINGS = {
     "reward-up-evaluation-down": 0.1,
 }
 EXPERIMENT = Experiment(
-    overrides={},
+    id="reward-probe",
+    overrides={"watch": "reward"},
+    length=0.1,
     measure="reward.mean",
-    if_cause="verdicts of one completion differ",
+    if_cause="are two verdicts on one completion different? yes",
+    weight=3.9,
 )
 
 

@@ -35,9 +35,12 @@ FINDINGS = {
     "length-runaway": 0.15,
 }
 EXPERIMENT = Experiment(
-    overrides={"max_new_tokens": "x4"},
+    id="longer-limit",
+    overrides={"max_new_tokens": "x4", "learning_rate": 0.0},
+    length=0.07,
     measure="reward.mean",
-    if_cause="the mean score rises without any training",
+    if_cause="is the reward higher with room to finish? yes",
+    weight=3.4,
 )
 
 

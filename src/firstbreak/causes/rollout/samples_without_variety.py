@@ -32,9 +32,12 @@ FINDINGS = {
     "entropy-collapse": 0.1,
 }
 EXPERIMENT = Experiment(
-    overrides={},
+    id="larger-group",
+    overrides={"group_size": "x4"},
+    length=0.04,
     measure="diversity.distinct",
-    if_cause="nearly all completions are the same while the entropy is not 0",
+    if_cause="does the share of equal groups fall? no",
+    weight=0.5,
 )
 
 

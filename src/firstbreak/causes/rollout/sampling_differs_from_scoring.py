@@ -33,9 +33,12 @@ FINDINGS = {
     "score-lost": 0.4,
 }
 EXPERIMENT = Experiment(
+    id="same-tokens",
     overrides={"learning_rate": 0.0},
+    length=0.1,
     measure="policy.ratio.mean",
-    if_cause="it is not 1 without any update",
+    if_cause="do trainer and engine give the same tokens different probabilities? yes",
+    weight=3.9,
 )
 
 

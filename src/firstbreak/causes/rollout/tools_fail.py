@@ -30,9 +30,12 @@ FINDINGS = {
     "score-lost": 0.3,
 }
 EXPERIMENT = Experiment(
-    overrides={},
+    id="zero-rate",
+    overrides={"learning_rate": 0.0},
+    length=0.1,
     measure="tool.error_frac",
-    if_cause="the replayed calls fail as well",
+    if_cause="does the reward or the score move although the weights stand still? yes",
+    weight=2.5,
 )
 
 

@@ -31,7 +31,10 @@ FINDINGS = {
     "stale-rollouts": 0.2,
 }
 EXPERIMENT = Experiment(
-    overrides={},
+    id="short-rollouts",
+    overrides={"max_new_tokens": "/2"},
+    length=0.05,
     measure="time.rollout",
-    if_cause="the step time falls with the length",
+    if_cause="does the rollout take less time? yes",
+    weight=0.6,
 )
