@@ -1,0 +1,46 @@
+"""firstbreak check reward FUNCTION [SAMPLES]"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from firstbreak.cli.check import reported
+
+if TYPE_CHECKING:
+    from firstbreak.preflight import Report
+
+
+@click.command("reward")
+@click.argument("function")
+@click.argument("samples", required=False)
+@click.option("--pairs", metavar="FILE", help="Labelled preference pairs, for a reward model.")
+@click.option(
+    "--group-size", type=click.IntRange(2), default=8, show_default=True, help="Completions of a prompt in the run."
+)
+@click.option(
+    "--column",
+    "columns",
+    multiple=True,
+    metavar="ROLE=NAME",
+    help="Which column is the prompt, completion, answer, human, ...",
+)
+@reported
+def command(function: str, samples: str | None, pairs: str | None, group_size: int, columns: tuple[str, ...]) -> Report:
+    """Check a reward function or reward model before anything is trained on it.
+
+    FUNCTION is module:function (file.py:function) with TRL's signature, verl's, or (prompt, completion). SAMPLES is a
+    trainer's dump of completions, JSON lines or CSV. The function runs in this process.
+    """
+    from firstbreak.preflight import reward
+
+    roles = dict(_role(column) for column in columns)
+    return reward.check(function, samples, pairs=pairs, group_size=group_size, column=roles)
+
+
+def _role(text: str) -> tuple[str, str]:
+    role, equals, name = text.partition("=")
+    if not equals:
+        raise click.BadParameter(f"{text!r} is not of the form ROLE=NAME", param_hint="--column")
+    return role, name

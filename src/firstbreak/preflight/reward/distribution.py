@@ -1,0 +1,193 @@
+"""The rewards of the given samples: their shape, their direction, and how much signal a group of them carries."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+
+import numpy as np
+
+from firstbreak.model import Interval, NotApplicable, NotMeasured
+from firstbreak.preflight import Answer, critical, intervals, warning
+from firstbreak.preflight.reward.items import Item
+from firstbreak.words import number, percent
+
+LEAST = 20  # samples before a shape is spoken of
+ALMOST_ALL = 0.95
+TAIL_SHARE = 0.5  # of all deviation from the median, held by the top 1 %
+ENOUGH_GROUPS = 0.2  # share of groups with signal, below which most of a batch is silent
+WEAK = 0.3  # rank correlation with people's scores
+
+
+def finite(rewards: np.ndarray) -> Answer:
+    """Every sample gets a number."""
+    bad = int(np.sum(~np.isfinite(rewards)))
+    if bad:
+        return critical(
+            f"{bad} of {len(rewards)} rewards ({percent(bad / len(rewards))}) are None, NaN or infinite: TRL leaves such a "
+            "sample out, other trainers turn every advantage of its group into NaN; return a number for every completion",
+            share=bad / len(rewards),
+        )
+    return f"{len(rewards)} rewards, all finite"
+
+
+def shape(rewards: np.ndarray) -> Answer:
+    """Not all the same, and not decided by a few."""
+    values = rewards[np.isfinite(rewards)]
+    if len(values) < LEAST:
+        return NotMeasured(f"{len(values)} samples are too few; give at least {LEAST}")
+    common, count = _most_common(values)
+    share = count / len(values)
+    at = number(common)
+    if share >= ALMOST_ALL:
+        if common == values.max() and common > values.min():
+            return critical(
+                f"almost all rewards are {at}, the highest ({percent(share)} of {len(values)}): the reward is too loose, or the "
+                "prompts too easy; make the task harder, or score its parts"
+            )
+        if len(np.unique(values)) == 1 and common > 0:
+            return critical(
+                f"all {len(values)} rewards are {at}: too loose, or not a reward at all; read ten completions and score them "
+                "by hand"
+            )
+        return critical(
+            f"almost all rewards are {at} ({percent(share)} of {len(values)}): too sparse, the policy gradient sees silence; "
+            "give credit for parts, start with easier prompts, or fine-tune on solutions first"
+        )
+    deviation = np.sort(np.abs(values - np.median(values)))[::-1]
+    top = max(1, math.ceil(len(values) / 100))
+    held = float(deviation[:top].sum() / deviation.sum())
+    distinct = len(np.unique(values))
+    if held > TAIL_SHARE and distinct > 3:
+        farthest = float(values[np.argmax(np.abs(values - np.median(values)))])
+        return warning(
+            f"a long tail: {top} of {len(values)} samples hold {percent(held)} of all deviation from the median, the farthest "
+            f"is {number(farthest)}: a few samples decide every update; clip or normalise the reward",
+            held=held,
+        )
+    return f"mean {number(float(values.mean()))}, {distinct} distinct values, the most common holds {percent(share)}"
+
+
+def density(items: Sequence[Item], rewards: np.ndarray, group_size: int) -> Answer:
+    """The share of groups of the planned size in which rewards differ: the others have no gradient in GRPO."""
+    groups: dict[str, list[float]] = defaultdict(list)
+    for item, reward in zip(items, rewards, strict=True):
+        if np.isfinite(reward):
+            groups[item.group].append(float(reward))
+    several = [np.array(values) for values in groups.values() if len(values) > 1]
+    if not several:
+        return NotMeasured("no prompt has several completions; give some for each to see how often a group differs")
+    share = float(np.mean([with_signal(values, group_size) for values in several]))
+    said = (
+        f"{percent(share)} of groups of {group_size} carry a signal, estimated from {len(several)} prompts with "
+        f"{number(float(np.mean([len(v) for v in several])))} completions each"
+    )
+    if share < ENOUGH_GROUPS:
+        return warning(
+            f"{said}: the rest have equal rewards and no gradient; filter prompts that are always or never solved, raise the "
+            "group size, or give credit for parts",
+            share=share,
+        )
+    return said
+
+
+def with_signal(values: np.ndarray, size: int) -> float:
+    """Probability that `size` completions of this prompt, drawn from these rewards (n,), do not all get the same.
+
+    Drawn without replacement where there are enough, which makes the estimate unbiased; else with replacement.
+    """
+    counts, n = np.unique(values, return_counts=True)[1], len(values)
+    if n >= size:
+        return float(1 - sum(math.comb(int(c), size) for c in counts) / math.comb(n, size))
+    return float(1 - np.sum((counts / n) ** size))
+
+
+def human(items: Sequence[Item], rewards: np.ndarray) -> Answer:
+    """The reward agrees with what people say."""
+    rows = [(i.human, r) for i, r in zip(items, rewards, strict=True) if i.human is not None and np.isfinite(r)]
+    if len(rows) < LEAST:
+        return NotMeasured(
+            f"{len(rows)} samples have a human score; score {LEAST} or more by hand and give them as --column human=NAME"
+            if rows
+            else f"no sample has a human score; score {LEAST} by hand and give them as --column human=NAME"
+        )
+    people, scores = np.array(rows).T
+    if np.ptp(people) == 0 or np.ptp(scores) == 0:
+        return NotMeasured("the scores of people, or the rewards, are all the same")
+    rho, (low, high) = correlation(people, scores)
+    said = f"rank correlation {rho:.2f} with {len(rows)} human scores (95 % interval {low:.2f} to {high:.2f})"
+    if high < 0:
+        return critical(
+            f"{said}: the sign is reversed, what people like is punished; check the sign and the order of the rows"
+        )
+    if low <= 0 or rho < WEAK:
+        return critical(
+            f"{said}: the reward is not a proxy for what people want, and training on it moves away from that; rewrite it, or "
+            "calibrate it on the human scores",
+            rho=rho,
+        )
+    return said
+
+
+def length(items: Sequence[Item], rewards: np.ndarray) -> Answer:
+    """The reward does not pay for length."""
+    keep = np.isfinite(rewards)
+    lengths = np.array([len(item.completion) for item in items], float)[keep]
+    scores = rewards[keep]
+    if len(scores) < LEAST or np.ptp(lengths) == 0 or np.ptp(scores) == 0:
+        return NotMeasured("needs samples whose lengths and rewards differ")
+    rho, (low, high) = correlation(lengths, scores)
+    said = f"rank correlation {rho:+.2f} with length (95 % interval {low:+.2f} to {high:+.2f})"
+    if low > 0.5:
+        return warning(
+            f"{said}: longer completions are paid more, and a policy finds that out first; compare lengths of right and wrong "
+            "answers, then take length out of the reward",
+            rho=rho,
+        )
+    return said
+
+
+def correlation(x: np.ndarray, y: np.ndarray) -> tuple[float, Interval]:
+    """Spearman's rank correlation of two arrays (n,) and its 95 % bootstrap interval."""
+    a, b = ranks(x), ranks(y)
+    draws = intervals.resamples(len(a))
+    u, v = a[draws], b[draws]
+    u, v = u - u.mean(axis=1, keepdims=True), v - v.mean(axis=1, keepdims=True)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        rhos = (u * v).sum(axis=1) / np.sqrt((u**2).sum(axis=1) * (v**2).sum(axis=1))
+    return float(np.corrcoef(a, b)[0, 1]), intervals.percentile(rhos[np.isfinite(rhos)])
+
+
+def ranks(values: np.ndarray) -> np.ndarray:
+    """Ranks, ties sharing their mean."""
+    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    ends = np.cumsum(counts)
+    mean: np.ndarray = (ends - (counts - 1) / 2)[place]
+    return mean
+
+
+def direction(items: Sequence[Item], rewards: np.ndarray) -> Answer:
+    """Rewards of both signs mean something: positive for what people call good."""
+    values = rewards[np.isfinite(rewards)]
+    if not (values < 0).any() or not (values > 0).any():
+        return NotApplicable("all rewards have one sign")
+    rows = [
+        (i.human, r) for i, r in zip(items, rewards, strict=True) if i.human is not None and np.isfinite(r) and r != 0
+    ]
+    if len(rows) < LEAST:
+        return NotMeasured("rewards have both signs; human scores would show whether the sign separates good from bad")
+    people, scores = np.array(rows).T
+    good = people > np.median(people)
+    confused = float(np.mean((scores > 0) != good))
+    if confused > 0.35:
+        return warning(
+            f"sign confusion: {percent(confused)} of {len(rows)} rewards have the sign that the human score does not (above or "
+            "below its median); read some of each and define what a negative reward means"
+        )
+    return f"the sign agrees with people's scores in {percent(1 - confused)}"
+
+
+def _most_common(values: np.ndarray) -> tuple[float, int]:
+    distinct, counts = np.unique(values, return_counts=True)
+    return float(distinct[np.argmax(counts)]), int(counts.max())

@@ -1,0 +1,149 @@
+"""The user's reward function, called as its trainer would call it.
+
+TRL calls `f(prompts=, completions=, completion_ids=, **columns) -> list[float | None]` with chats where the data set has
+chats (GRPOTrainer._calculate_rewards); verl calls `compute_score(data_source, solution_str, ground_truth, extra_info)`
+and takes a number or a dict with "score"; a reward model or judge is any `f(prompt, completion) -> number`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from firstbreak.preflight import target
+from firstbreak.preflight.deadline import Overdue, deadline
+from firstbreak.preflight.reward.items import Item
+from firstbreak.readers import Unreadable
+
+SECONDS = 60.0  # for one call
+ALWAYS_PASSED = ("prompts", "completions", "completion_ids", "trainer_state")  # by TRL, whether it is wanted or not
+
+
+class Failed(Exception):
+    """The function raised, hung or returned something that is no list of rewards; the message says which."""
+
+
+@dataclass(frozen=True)
+class Judge:
+    """A reward function behind one interface."""
+
+    name: str
+    signature: str  #: "TRL", "verl" or "(prompt, completion)"
+    function: Callable[..., Any]
+    chats: bool = False  #: completions are handed over as [{"role": "assistant", "content": ...}]
+
+    def __call__(self, items: Sequence[Item]) -> np.ndarray:
+        """Shape (n,): the rewards, NaN where the function returned None. Raises `Failed`."""
+        if not items:
+            return np.array([])
+        try:
+            with deadline(SECONDS):
+                rewards = self._call(items)
+        except Overdue as error:
+            raise Failed(f"{error} for {len(items)} completions") from None
+        except Exception as error:
+            raise Failed(f"{type(error).__name__}: {error}") from error
+        if len(rewards) != len(items):
+            raise Failed(f"{len(rewards)} rewards for {len(items)} completions")
+        try:
+            return np.array([np.nan if r is None else float(r) for r in rewards])
+        except (TypeError, ValueError) as error:
+            raise Failed(f"a reward is no number ({error})") from None
+
+    def _call(self, items: Sequence[Item]) -> list[Any]:
+        match self.signature:
+            case "TRL":
+                return self._call_trl(items)
+            case "verl":
+                return [_score(self.function(**_verl_arguments(item))) for item in items]
+            case _:
+                return [self.function(item.prompt, item.completion) for item in items]
+
+    def _call_trl(self, items: Sequence[Item]) -> list[Any]:
+        chat: Callable[[str, str], Any] = lambda role, text: [{"role": role, "content": text}] if self.chats else text  # noqa: E731
+        given: dict[str, Any] = {
+            "prompts": [chat("user", item.prompt) for item in items],
+            "completions": [chat("assistant", item.completion) for item in items],
+            "completion_ids": [
+                list(item.completion.encode()) for item in items
+            ],  # some length, where there is no tokenizer
+            "trainer_state": None,
+        }
+        given |= {name: [item.columns.get(name) for item in items] for name in items[0].columns if name not in given}
+        accepted = inspect.signature(self.function).parameters
+        if not _takes_anything(self.function):
+            given = {name: value for name, value in given.items() if name in accepted}
+        answer = self.function(**given)
+        if inspect.isawaitable(answer):
+            answer = asyncio.run(_awaited(answer))
+        return list(answer)
+
+    @property
+    def refuses(self) -> tuple[str, ...]:
+        """What TRL passes by name and the function does not take."""
+        if self.signature != "TRL" or _takes_anything(self.function):
+            return ()
+        accepted = inspect.signature(self.function).parameters
+        return tuple(name for name in ALWAYS_PASSED if name not in accepted)
+
+
+def open_judge(name: str, items: Sequence[Item]) -> Judge:
+    """The function that `module:function` names, and how it wants to be called. Raises `Unreadable`."""
+    function = target.load(name)
+    if not callable(function):
+        raise Unreadable(name, "cannot be called", "name a reward function")
+    parameters = list(inspect.signature(function).parameters)
+    if "completions" in parameters or (_takes_anything(function) and len(parameters) <= 2):
+        judge = Judge(name, "TRL", function)
+        return replace(judge, chats=True) if items and _wants_chats(judge, items[0]) else judge
+    if "solution_str" in parameters:
+        return Judge(name, "verl", function)
+    if len(parameters) >= 2:
+        return Judge(name, "(prompt, completion)", function)
+    raise Unreadable(
+        name,
+        f"takes ({', '.join(parameters)}), which no trainer calls",
+        "write f(prompts, completions, **columns), compute_score(data_source, solution_str, ground_truth, extra_info) "
+        "or f(prompt, completion)",
+    )
+
+
+def _wants_chats(judge: Judge, item: Item) -> bool:
+    """Whether plain text is refused and a chat is not."""
+    try:
+        judge([item])
+    except Failed:
+        try:
+            replace(judge, chats=True)([item])
+        except Failed:
+            return False
+        return True
+    return False
+
+
+def _takes_anything(function: Callable[..., Any]) -> bool:
+    return any(p.kind is p.VAR_KEYWORD for p in inspect.signature(function).parameters.values())
+
+
+def _verl_arguments(item: Item) -> dict[str, Any]:
+    extra = item.columns.get("extra_info")
+    return {
+        "data_source": item.columns.get("data_source", ""),
+        "solution_str": item.completion,
+        "ground_truth": item.answer,
+        "extra_info": extra if isinstance(extra, dict) else {},
+    }
+
+
+def _score(result: Any) -> Any:
+    """verl takes a number, or a dict with the number under "score"."""
+    return result["score"] if isinstance(result, dict) else result
+
+
+async def _awaited(answer: Any) -> Any:
+    return await answer

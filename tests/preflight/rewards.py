@@ -1,0 +1,129 @@
+"""Reward functions with TRL's and verl's signatures, sound ones and ones with a defect each; and reward models."""
+
+from __future__ import annotations
+
+import random
+import re
+from typing import Any
+
+NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?")
+
+
+def value(text: str) -> float | None:
+    """The one number that stands alone in a text."""
+    bare = re.sub(r"[\s$*]|\\boxed|[{}]", "", text).rstrip(".").replace(",", "")
+    return float(bare) if re.fullmatch(r"[-+]?\d+(\.\d+)?", bare) else None
+
+
+def answer_in(text: str) -> float | None:
+    """What stands in the last <answer> tag, if it is one number."""
+    found = re.findall(r"<answer>(.*?)</answer>", text, re.DOTALL)
+    return value(found[-1]) if found else None
+
+
+def sound(prompts: list[str], completions: list[str], answer: list[str], **columns: Any) -> list[float]:
+    return [float(answer_in(c) == float(a)) for c, a in zip(completions, answer, strict=True)]
+
+
+def sound_score(data_source: str, solution_str: str, ground_truth: str, extra_info: Any = None) -> dict[str, float]:
+    """verl's signature."""
+    return {"score": float(answer_in(solution_str) == float(ground_truth)), "length": float(len(solution_str))}
+
+
+async def sound_async(completions: list[str], answer: list[str], **columns: Any) -> list[float]:
+    return sound([], completions, answer)
+
+
+def substring(completions: list[str], answer: list[str], **columns: Any) -> list[float]:
+    """Takes the right digits anywhere for the answer."""
+    return [float(a in c) for c, a in zip(completions, answer, strict=True)]
+
+
+def format_only(completions: list[str], answer: list[str], **columns: Any) -> list[float]:
+    return [1.0 if "</answer>" in c else 0.1 * (a in c) for c, a in zip(completions, answer, strict=True)]
+
+
+def believes_claims(completions: list[str], answer: list[str], **columns: Any) -> list[float]:
+    """A judge that can be talked to."""
+    right = sound([], completions, answer)
+    return [1.0 if "answer below is correct" in c else r for c, r in zip(completions, right, strict=True)]
+
+
+def exact(completions: list[str], answer: list[str], **columns: Any) -> list[float]:
+    """Refuses every notation but one."""
+    return [float(c.endswith(f"<answer>{a}</answer>")) for c, a in zip(completions, answer, strict=True)]
+
+
+def reversed_sign(completions: list[str], answer: list[str], **columns: Any) -> list[float]:
+    return [1 - r for r in sound([], completions, answer)]
+
+
+def length(completions: list[str], answer: list[str], **columns: Any) -> list[float]:
+    return [r + len(c) / 10 for r, c in zip(sound([], completions, answer), completions, strict=True)]
+
+
+def always_one(completions: list[str], **columns: Any) -> list[float]:
+    return [1.0] * len(completions)
+
+
+def always_zero(completions: list[str], **columns: Any) -> list[float]:
+    return [0.0] * len(completions)
+
+
+def noisy(completions: list[str], answer: list[str], **columns: Any) -> list[float]:
+    return [r + random.random() for r in sound([], completions, answer)]
+
+
+def by_place(completions: list[str], answer: list[str], **columns: Any) -> list[float]:
+    """The answers are one row late."""
+    return sound([], completions, [answer[-1], *answer[:-1]])
+
+
+def long_tail(completions: list[str], answer: list[str], **columns: Any) -> list[float]:
+    lengths = [len(c) % 7 / 10 for c in completions]
+    return [5000.0 if sum(map(ord, c)) % 97 == 0 else x for c, x in zip(completions, lengths, strict=True)]
+
+
+def not_finite(completions: list[str], answer: list[str], **columns: Any) -> list[float | None]:
+    return [None if len(c) % 5 == 0 else 1.0 for c in completions]
+
+
+def raises(completions: list[str], answer: list[str], **columns: Any) -> list[float]:
+    return [float(c.split("<answer>")[1].split("<")[0] == a) for c, a in zip(completions, answer, strict=True)]
+
+
+def one_short(completions: list[str], answer: list[str], **columns: Any) -> list[float]:
+    return sound([], completions, answer)[1:]
+
+
+def no_kwargs(completions: list[str], answer: list[str]) -> list[float]:
+    """TRL would pass it more than it takes."""
+    return sound([], completions, answer)
+
+
+def empty_pays(completions: list[str], answer: list[str], **columns: Any) -> list[float]:
+    """A penalty for errors, and none for silence."""
+    right = sound([], completions, answer)
+    return [0.0 if not c.strip() else r - 1.5 for c, r in zip(completions, right, strict=True)]
+
+
+def quality(prompt: str, completion: str) -> float:
+    """A reward model: the number of facts in it."""
+    return 2.0 * completion.count("fact") - 0.01 * len(completion)
+
+
+def likes_length(prompt: str, completion: str) -> float:
+    return len(completion) / 10
+
+
+def likes_politeness(prompt: str, completion: str) -> float:
+    return quality(prompt, completion) + 20 * completion.count("hope this helps")
+
+
+def swapped(prompt: str, completion: str) -> float:
+    return -quality(prompt, completion)
+
+
+def overconfident(prompt: str, completion: str) -> float:
+    """Right in most pairs, and always sure."""
+    return 50.0 * (completion.count("fact") + (sum(map(ord, prompt)) % 3 == 0) * completion.count("vague") * 3)

@@ -1,0 +1,234 @@
+"""A reward function is run as its trainer runs it, and what is wrong with it is named."""
+
+from __future__ import annotations
+
+import csv
+import json
+import random
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from firstbreak.cli.check.reward import command
+from firstbreak.model import Action, Status
+from firstbreak.preflight import Report, intervals, reward
+from firstbreak.preflight.reward import attacks, distribution, pairs
+from firstbreak.readers import Unreadable
+
+HERE = "tests.preflight.rewards"
+
+
+def lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+@pytest.fixture(scope="module")
+def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Ten sums, eight completions each, a half right; with a human score."""
+    rng = random.Random(0)
+    rows = []
+    for i in range(10):
+        a, b = rng.randint(100, 900), rng.randint(1000, 9000)
+        for _ in range(8):
+            right = rng.random() < 0.5
+            said = a + b if right else a + b + rng.randint(1, 9)
+            thought = "hm " * rng.randint(0, 12)
+            rows.append(
+                {
+                    "prompt": f"{a} + {b} = ?",
+                    "completion": f"<think>{thought}</think><answer>{said}</answer>",
+                    "answer": str(a + b),
+                    "human": 4 + rng.random() if right else 1 + rng.random(),
+                    "group": i,
+                }
+            )
+    return lines(tmp_path_factory.mktemp("samples") / "samples.jsonl", rows)
+
+
+def checked(name: str, samples: Path, **more: Any) -> Report:
+    return reward.check(f"{HERE}:{name}", str(samples), **more)
+
+
+def found(report: Report) -> dict[str, str]:
+    assert not [o.note for o in report.outcomes if o.status is Status.CRASHED]
+    return {o.detector: o.finding.message for o in report.findings if o.finding is not None}
+
+
+@pytest.mark.parametrize("name", ["sound", "sound_score", "sound_async"])
+def test_a_sound_verifier_is_left_in_peace_in_every_signature(name: str, samples: Path) -> None:
+    report = checked(name, samples)
+    assert found(report) == {}
+    assert report.numbers["false_positive"] == 0
+    assert report.numbers["false_negative"] == 0
+    assert report.numbers["rewards"].mean() == pytest.approx(0.5, abs=0.15)
+    assert {o.detector: o.status for o in report.outcomes}["reward-human"] is Status.OK
+
+
+@pytest.mark.parametrize(
+    ("name", "probe", "said"),
+    [
+        ("substring", "reward-false-positives", "'negation' 100 %"),
+        ("format_only", "reward-right-from-wrong", "the same as wrong ones"),
+        ("believes_claims", "reward-false-positives", "judge injection"),
+        ("exact", "reward-false-negatives", "for their notation"),
+        ("reversed_sign", "reward-human", "sign is reversed"),
+        ("reversed_sign", "reward-right-from-wrong", "sign is reversed"),
+        ("length", "reward-length", "longer completions are paid more"),
+        ("always_one", "reward-distribution", "too loose"),
+        ("always_zero", "reward-distribution", "too sparse"),
+        ("noisy", "reward-repeatable", "scored again"),
+        ("by_place", "reward-repeatable", "reverse order"),
+        ("long_tail", "reward-distribution", "long tail"),
+        ("not_finite", "reward-finite", "None, NaN or infinite"),
+        ("raises", "reward-false-positives", "IndexError"),
+        ("one_short", "reward-answers", "79 rewards for 80"),
+        ("no_kwargs", "reward-answers", "add **kwargs"),
+        ("empty_pays", "reward-nothing-pays", "silence pays"),
+    ],
+)
+def test_a_defect_is_named(name: str, probe: str, said: str, samples: Path) -> None:
+    assert said in found(checked(name, samples))[probe]
+
+
+def test_trls_own_rewards_run_unchanged(tmp_path: Path) -> None:
+    rows = [
+        {
+            "prompt": f"What is {i} + {i}?",
+            "completion": f"<think>\nEasy.\n</think>\nIt is $\\boxed{{{2 * i + i % 2}}}$.",
+            "solution": f"${2 * i}$",
+        }
+        for i in range(24)
+    ]
+    path, few = lines(tmp_path / "s.jsonl", rows), lines(tmp_path / "few.jsonl", rows[:6])
+    accuracy = reward.check("trl.rewards:accuracy_reward", str(few), column={"answer": "solution"})
+    assert dict(accuracy.facts)["Called as"] == "TRL with chats"
+    assert accuracy.numbers["rewards"].tolist() == [1.0, 0.0] * 3
+    form = reward.check("trl.rewards:think_format_reward", str(path))
+    assert form.numbers["rewards"].tolist() == [1.0] * 24
+    assert "too loose" in found(form)["reward-distribution"]
+
+
+def test_a_trainers_own_dump_can_be_scored_again() -> None:
+    dump = Path(__file__).parents[2] / "src" / "firstbreak" / "demo" / "run"
+    report = reward.check(f"{HERE}:always_one", str(dump))
+    assert len(report.numbers["rewards"]) > 100
+
+
+def test_columns_may_have_any_name_and_csv_will_do(tmp_path: Path) -> None:
+    path = tmp_path / "s.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["q", "said", "truth"])
+        writer.writerows([[f"{i}+1", f"<answer>{i + i % 2}</answer>", i + 1] for i in range(40)])
+    roles = {"prompt": "q", "completion": "said", "answer": "truth"}
+    report = reward.check(f"{HERE}:sound_score", str(path), column=roles)
+    assert report.numbers["rewards"].tolist() == [0.0, 1.0] * 20
+
+
+@pytest.mark.parametrize(
+    ("rows", "roles", "said"),
+    [
+        ([{"x": 1}], {}, "--column completion=NAME"),
+        ([{"completion": "a"}], {"answer": "truth"}, "no column 'truth'"),
+        ([{"completion": "a"}], {"anwser": "truth"}, "no role"),
+        ([], {}, "holds no rows"),
+    ],
+)
+def test_a_file_that_cannot_be_scored_says_what_is_missing(
+    rows: list[Any], roles: dict[str, str], said: str, tmp_path: Path
+) -> None:
+    with pytest.raises(Unreadable, match=said):
+        reward.check(f"{HERE}:sound", str(lines(tmp_path / "s.jsonl", rows)), column=roles)
+
+
+def test_the_command_prints_a_page_and_sets_the_exit_code(samples: Path) -> None:
+    good = CliRunner().invoke(command, [f"{HERE}:sound", str(samples)])
+    assert good.exit_code == 0
+    assert max(map(len, good.output.splitlines())) <= 80
+    bad = CliRunner().invoke(
+        command, [f"{HERE}:substring", str(samples), "--column", "answer=answer", "--format", "json"]
+    )
+    assert bad.exit_code == 1
+    assert json.loads(bad.output)["numbers"]["false_positive"] > 0.2
+
+
+def preference_pairs(tmp_path: Path) -> Path:
+    rng = random.Random(1)
+    rows = []
+    for i in range(150):
+        facts = rng.randint(2, 4)
+        good = " ".join(["A fact."] * facts + ["And so on."] * rng.randint(0, 6))
+        bad = " ".join(["A fact."] * (facts - 1) + ["Something vague."] * rng.randint(0, 6))
+        rows.append({"prompt": f"topic {i}", "chosen": good, "rejected": bad, "category": "maths" if i % 2 else "chat"})
+    return lines(tmp_path / "pairs.jsonl", rows)
+
+
+@pytest.mark.parametrize(
+    ("name", "probe", "said"),
+    [
+        ("likes_length", "reward-pairs-length", "pays for length"),
+        ("likes_length", "reward-pairs-style", "longer by filler"),
+        ("likes_politeness", "reward-pairs-style", "polite closing"),
+        ("swapped", "reward-pairs-accuracy", "reversed"),
+        ("overconfident", "reward-pairs-calibration", "larger than its accuracy deserves"),
+    ],
+)
+def test_what_a_reward_model_pays_for_is_named(name: str, probe: str, said: str, tmp_path: Path) -> None:
+    report = reward.check(f"{HERE}:{name}", pairs=str(preference_pairs(tmp_path)))
+    assert said in found(report)[probe]
+
+
+def test_a_good_reward_model_is_left_in_peace_and_shown_by_category(tmp_path: Path) -> None:
+    report = reward.check(f"{HERE}:quality", pairs=str(preference_pairs(tmp_path)))
+    assert found(report) == {}
+    assert report.action is Action.CONTINUE
+    table = next(e for e in report.exhibits if e.title == "Accuracy")
+    assert {row[0] for row in table.rows} == {"maths", "chat"}
+
+
+def test_margins_drawn_from_the_model_are_calibrated_and_scaled_ones_are_not() -> None:
+    rng = np.random.default_rng(0)
+    sure = rng.exponential(1.5, size=4000)
+    margin = np.where(rng.random(4000) < 1 / (1 + np.exp(-sure)), sure, -sure)
+    assert pairs.calibration_error(margin) < 0.03
+    assert pairs.best_scale(margin) == pytest.approx(1, rel=0.1)
+    assert pairs.calibration_error(8 * margin) > 0.1
+    assert pairs.best_scale(8 * margin) == pytest.approx(1 / 8, rel=0.1)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=2, max_size=12), st.integers(2, 6))
+def test_group_signal_is_the_share_of_draws_that_differ(values: list[float], size: int) -> None:
+    rewards = np.array(values)
+    rng = np.random.default_rng(0)
+    draws = [rng.choice(rewards, size, replace=len(values) < size) for _ in range(400)]
+    drawn = np.mean([np.ptp(d) > 0 for d in draws])
+    assert distribution.with_signal(rewards, size) == pytest.approx(drawn, abs=0.1)
+
+
+@given(st.lists(st.integers(-3, 3), min_size=3, max_size=30))
+def test_ranks_are_scipys(values: list[int]) -> None:
+    assert distribution.ranks(np.array(values)).tolist() == stats.rankdata(values).tolist()
+
+
+@given(st.integers(0, 60), st.integers(1, 60))
+def test_wilsons_interval_is_scipys(hits: int, n: int) -> None:
+    hits = min(hits, n)
+    expected = stats.binomtest(hits, n).proportion_ci(method="wilson")
+    assert intervals.wilson(hits, n) == pytest.approx((expected.low, expected.high), abs=1e-6)
+
+
+WRONG = {"41": "42", "-1": "0", "B": "C", "(c)": "(D)", "Yes": "no", "x=2.5": "x=3.5", "Paris": "something else"}
+
+
+@pytest.mark.parametrize(("answer", "other"), WRONG.items())
+def test_a_wrong_answer_is_of_the_same_kind_and_wrong(answer: str, other: str) -> None:
+    assert attacks.wrong(answer) == other
