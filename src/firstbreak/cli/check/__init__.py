@@ -24,6 +24,11 @@ CHECKS = {
     "env": "Contract, spaces, seeding, scales; and whether a simple rule beats random actions.",
     "reward": "Distribution, density and direction of a reward; what gets past it, and what it refuses.",
     "critic": "Can the value function fit the returns of fixed rollouts, and are these cut in the right places?",
+    "data": "Pairs, prompts and offline data: duplicates, overlap, length, templates, which tokens get loss.",
+    "eval": "Is the protocol of the evaluation complete and fixed, and what differs from the rollouts?",
+    "memory": "What lies on a GPU in each phase, for each role; does it fit, and what to change first.",
+    "context": "Is it recorded what the run was made with, and is that still what lies here?",
+    "plan": "All of these, as `firstbreak.toml` or `pyproject.toml` says.",
 }
 FAILS = {"stop": frozenset({"stop"}), "watch": frozenset({"stop", "watch"}), "never": frozenset[str]()}
 

@@ -1,0 +1,445 @@
+"""Will it fit: what lies on a GPU in each phase of training, for whom, and what to change first where it does not.
+
+`decoder` reads the model's shape, `activations` knows what a backward pass keeps, `ledger` adds up a plan for a language
+model and `classic` one for small networks. Nothing is downloaded or allocated.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from firstbreak.model import Link, NotApplicable, Outcome, Severity
+from firstbreak.preflight import Answer, Bars, Report, Table, ask, critical, notice, warning
+from firstbreak.preflight.memory import classic, decoder
+from firstbreak.preflight.memory.activations import PRECISIONS
+from firstbreak.preflight.memory.ledger import (
+    ALGORITHMS,
+    ENGINES,
+    GIB,
+    LOGITS,
+    OFFLOADS,
+    OPTIMIZERS,
+    SHARDS,
+    Entry,
+    Plan,
+    engine_cache,
+    engine_weights,
+    kv_bytes,
+    ledger,
+    peaks,
+    ranked,
+    roles,
+    total,
+    until_it_fits,
+)
+from firstbreak.readers import Unreadable
+
+#: Of a GPU's memory; the rest is lost to fragmentation, and a card sold as 80 GB shows 79.2 GiB.
+USABLE = 0.92
+SHOWN = 0.004  #: a part of a peak smaller than this is not drawn
+NETWORKS = ("mlp", "cnn")
+
+
+def check(
+    model: str,
+    *,
+    algo: str,
+    gpus: int = 1,
+    gpu_memory: float = 80.0,
+    prompt: int = 512,
+    completion: int = 1024,
+    micro_batch: int = 1,
+    rollouts: int = 8,
+    accumulation: bool = True,
+    precision: str = "bf16",
+    optimizer: str = "adamw",
+    shard: str = "none",
+    lora: int = 0,
+    four_bit: bool = False,
+    checkpointing: bool = True,
+    fused_attention: bool = True,
+    logits: str = "full",
+    temperature: float = 1.0,
+    reference: bool = True,
+    critic: str | None = None,
+    reward_model: str | None = None,
+    engine: str = "trainer",
+    engine_gpus: int = 1,
+    engine_share: float | None = None,
+    offload: Sequence[str] = (),
+    host_memory: float | None = None,
+    observation: str = "",
+    actions: int = 0,
+    discrete: bool = False,
+    layers: str = "",
+    buffer: int = 1_000_000,
+    steps: int = 2048,
+    envs: int = 1,
+    batch: int = 256,
+) -> Report:
+    """The ledger of a plan, whether it fits, and what to change first.
+
+    `model` is a config.json, a folder with one, a name on the Hugging Face hub, or "mlp" or "cnn" for the networks of
+    classic algorithms (which need `observation`, as "17" or "4x84x84", and `actions`). Memory is in GiB; `prompt` and
+    `completion` are tokens; `micro_batch` and `rollouts` count sequences of one GPU. The other names are those of
+    `ledger.Plan` and `classic.ClassicPlan`. Raises `Unreadable` where the model or an option cannot be understood.
+    """
+    host = (host_memory * GIB) if host_memory is not None else _memory_of_this_machine()
+    if model in NETWORKS:
+        _among("algo", algo, (*classic.OFF_POLICY, *classic.ON_POLICY))
+        if not observation or actions < 1:
+            raise Unreadable(model, "needs the sizes of observations and actions", "give --observation and --actions")
+        small = classic.ClassicPlan(
+            algorithm=algo,
+            observation=_sizes("observation", observation, (3,) if model == "cnn" else (1,)),
+            actions=actions,
+            discrete=discrete or algo == "dqn",
+            layers=_sizes("layers", layers, range(1, 20)) if layers else None,
+            buffer=buffer,
+            steps=steps,
+            envs=envs,
+            batch=batch,
+        )
+        return _small(small, model, gpu_memory * GIB, host)
+    for name, value, known in (
+        ("algo", algo, ALGORITHMS),
+        ("precision", precision, tuple(PRECISIONS)),
+        ("optimizer", optimizer, tuple(OPTIMIZERS)),
+        ("shard", shard, SHARDS),
+        ("logits", logits, LOGITS),
+        ("engine", engine, ENGINES),
+        *(("offload", what, OFFLOADS) for what in offload),
+    ):
+        _among(name, value, known)
+    for name, count in (
+        ("gpus", gpus),
+        ("prompt", prompt),
+        ("completion", completion),
+        ("micro_batch", micro_batch),
+        ("rollouts", rollouts),
+        ("engine_gpus", engine_gpus),
+        ("gpu_memory", gpu_memory),
+    ):
+        if count <= 0:
+            raise Unreadable(f"--{name.replace('_', '-')}", f"is {count}", "give a number above 0")
+    if four_bit and not lora:
+        raise Unreadable("--four-bit", "weights in 4 bits cannot be trained", "add --lora 16")
+    plan = Plan(
+        algorithm=algo,
+        actor=decoder.read(model),
+        critic=decoder.read(critic) if critic else None,
+        reward_model=decoder.read(reward_model) if reward_model else None,
+        reference=reference,
+        gpus=gpus,
+        gpu_memory=round(gpu_memory * GIB),
+        prompt=prompt,
+        completion=completion,
+        micro_batch=micro_batch,
+        rollouts=rollouts,
+        accumulation=accumulation,
+        precision=precision,
+        optimizer=optimizer,
+        shard=shard,
+        lora=lora,
+        four_bit=four_bit,
+        checkpointing=checkpointing,
+        flash=fused_attention,
+        logits=logits,
+        temperature=temperature,
+        engine=engine,
+        engine_gpus=engine_gpus,
+        engine_share=engine_share,
+        offload=frozenset(offload),
+    )
+    return _large(plan, model, host)
+
+
+def _large(plan: Plan, target: str, host: float) -> Report:
+    entries = ledger(plan)
+    limit = plan.gpu_memory * USABLE
+    outcomes = [
+        _ask("memory-fits", lambda: _fits(plan, entries)),
+        _ask("memory-engine", lambda: _engine(plan, entries)),
+        _ask("memory-host", lambda: _host(entries, host)),
+        _ask("memory-spare", lambda: _spare(plan, entries)),
+    ]
+    changes = ranked(plan)
+    rows = [
+        (
+            text,
+            f"{saved / GIB:.1f}",
+            f"{_highest(ledger(new), 'trainer').bytes / GIB:.1f}",
+            "yes" if _all_fit(new) else "no",
+        )
+        for saved, text, new in changes
+    ]
+    columns = ("change", "saves GiB", "then GiB", "fits")
+    table = Table(title="What to change, by memory saved", columns=columns, rows=tuple(rows[:8]))
+    worst = _highest(entries, "trainer")
+    return Report(
+        check="memory",
+        target=f"{target}, {plan.algorithm}, {plan.gpus} x {plan.gpu_memory / GIB:.0f} GiB",
+        outcomes=tuple(outcomes),
+        summary=_headline(outcomes, worst, plan.gpu_memory),
+        facts=tuple(_facts(plan)),
+        exhibits=(
+            _phases(entries),
+            *_drawn(entries, plan.gpu_memory),
+            *((table,) if rows and worst.bytes > limit / 2 else ()),
+        ),
+        numbers=_numbers(entries, plan.gpu_memory)
+        | {"parameters": {role.name: role.parameters for role in roles(plan)}, "trainable": roles(plan)[0].trainable}
+        | {"changes": [{"change": text, "saves": saved, "fits": _all_fit(new)} for saved, text, new in changes]},
+    )
+
+
+def _small(plan: classic.ClassicPlan, target: str, gpu_memory: float, host: float) -> Report:
+    entries = classic.ledger(plan)
+    parameters = {role: size for role, size, _ in classic.networks(plan)}
+    worst = _highest(entries, "trainer")
+
+    def fits() -> Answer:
+        if worst.bytes > gpu_memory * USABLE:
+            return critical(f"{_said(worst, gpu_memory)}. Make the batch or the layers smaller.")
+        return _said(worst, gpu_memory)
+
+    outcomes = [_ask("memory-fits", fits), _ask("memory-host", lambda: _host(entries, host))]
+
+    return Report(
+        check="memory",
+        target=f"{target}, {plan.algorithm}",
+        outcomes=tuple(outcomes),
+        summary=_headline(outcomes, worst, gpu_memory),
+        facts=(("networks", ", ".join(f"{role} {size:,} parameters" for role, size in parameters.items())),),
+        exhibits=(_phases(entries), *_drawn(entries, gpu_memory)),
+        numbers=_numbers(entries, gpu_memory) | {"parameters": parameters},
+    )
+
+
+# --- probes ----------------------------------------------------------------------------------------------------------
+
+
+def _fits(plan: Plan, entries: tuple[Entry, ...]) -> Answer:
+    worst = _highest(entries, "trainer")
+    said = _said(worst, plan.gpu_memory)
+    if worst.bytes <= plan.gpu_memory * USABLE:
+        return said
+    steps, then = until_it_fits(plan, plan.gpu_memory * USABLE)
+    enough = _highest(ledger(then), "trainer").bytes <= plan.gpu_memory * USABLE
+    first = "; then ".join(steps) or "shorter completions"
+    way = f"Change first: {first}" + (
+        "." if enough else ", which is not enough: more GPUs or a smaller model are needed."
+    )
+    if worst.bytes <= plan.gpu_memory:
+        return warning(f"{said}: fragmentation can take the rest. {way}", changes=steps)
+    return critical(f"{said}. {way}", changes=steps, enough=enough)
+
+
+def _engine(plan: Plan, entries: tuple[Entry, ...]) -> Answer:
+    if not plan.generates or plan.engine == "trainer":
+        return NotApplicable("the trainer's own model generates, or nothing is generated")
+    sequence = plan.length * kv_bytes(plan.actor, PRECISIONS["bf16"].compute) / plan.engine_gpus
+    holds = int(engine_cache(plan) / sequence + 1e-6)
+    reserved = plan.engine_share * plan.gpu_memory if plan.engine_share is not None else None
+    if reserved is not None and holds == 0:
+        return critical(
+            f"the engine's share of a GPU is {_gib(reserved)}; its weights take {_gib(engine_weights(plan))}, and "
+            f"one sequence of {plan.length} tokens {_gib(sequence)} of cache. Raise --engine-share or --engine-gpus."
+        )
+    separate = _highest(entries, "engine")
+    if separate.bytes > plan.gpu_memory * USABLE:
+        return critical(
+            f"an engine's GPU needs {_gib(separate.bytes)} of {_gib(plan.gpu_memory)}. Raise --engine-gpus, or generate "
+            "fewer completions at a time."
+        )
+    if holds < plan.rollouts:
+        return notice(
+            f"the engine's cache holds {holds} sequences of full length and {plan.rollouts} are generated at a time: the "
+            "rest waits, or is preempted and computed again. Raise --engine-share where rollouts are slow.",
+            sequences=holds,
+        )
+    return f"its cache holds {holds} sequences of {plan.length} tokens"
+
+
+def _host(entries: tuple[Entry, ...], host: float) -> Answer:
+    needed = total([entry for entry in entries if entry.place == "host"])
+    if not needed:
+        return NotApplicable("nothing is kept in the memory of the host")
+    what = " and ".join(dict.fromkeys(entry.kind for entry in entries if entry.place == "host"))
+    said = f"{what}: {_gib(needed)} in the memory of the host, which has {_gib(host)}"
+    if needed > host * USABLE:
+        return critical(f"{said}. Keep less there: a smaller buffer, images as bytes, or less offloading.")
+    return said
+
+
+def _spare(plan: Plan, entries: tuple[Entry, ...]) -> Answer:
+    """A GPU that is mostly empty: memory that was paid for can make training faster."""
+    worst = _highest(entries, "trainer")
+    if worst.bytes > plan.gpu_memory / 3:
+        return None
+    larger = plan
+    while larger.micro_batch < 4096:
+        double = replace(larger, micro_batch=larger.micro_batch * 2)
+        if _highest(ledger(double), "trainer").bytes > plan.gpu_memory * USABLE:
+            break
+        larger = double
+    return notice(
+        f"two thirds of the GPU stay empty: a micro-batch of {larger.micro_batch} fits as well"
+        + (", or no checkpointing." if plan.checkpointing else ".")
+    )
+
+
+# --- words -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Peak:
+    phase: str
+    moment: str
+    bytes: float
+
+
+def _highest(entries: Sequence[Entry], place: str) -> _Peak:
+    """The highest phase of a place."""
+    found = _Peak("", "", 0.0)
+    for (where, phase), size in peaks(tuple(entries)).items():
+        if where == place and size > found.bytes:
+            moment = next(e.moment for e in entries if e.place == place and e.phase == phase)
+            found = _Peak(phase, moment, size)
+    return found
+
+
+def _all_fit(plan: Plan) -> bool:
+    entries = ledger(plan)
+    return all(_highest(entries, place).bytes <= plan.gpu_memory * USABLE for place in ("trainer", "engine"))
+
+
+def _said(worst: _Peak, memory: float) -> str:
+    return f"{worst.phase} ({worst.moment}) needs {_gib(worst.bytes)} of the GPU's {_gib(memory)}"
+
+
+def _headline(outcomes: Sequence[Outcome], worst: _Peak, memory: float) -> str:
+    """Whether it fits; where it does and something else stands in the way, that."""
+    if worst.bytes > memory:
+        return f"Does not fit: {_gib(worst.bytes - memory)} too much in the {worst.phase} phase."
+    other = next((o for o in outcomes if o.finding and o.finding.severity is Severity.CRITICAL), None)
+    return other.finding.message if other and other.finding else f"Fits: {_gib(memory - worst.bytes)} to spare."
+
+
+def _phases(entries: tuple[Entry, ...]) -> Table:
+    """Role and kind down, place and phase across, in GiB."""
+    columns = list(peaks(entries))
+    lines: dict[tuple[str, str], dict[tuple[str, str], float]] = {}
+    for entry in entries:
+        line = lines.setdefault((entry.role, entry.kind), {})
+        line[entry.place, entry.phase] = line.get((entry.place, entry.phase), 0.0) + entry.bytes
+    rows = [
+        (f"{role} {kind}".strip(), *(_cell(line.get(column, 0.0)) for column in columns))
+        for (role, kind), line in lines.items()
+        if max(line.values()) >= 0.005 * GIB
+    ]
+    sums = ("together", *(f"{size / GIB:.2f}" for size in peaks(entries).values()))
+    heads = [phase if place == "trainer" else place for place, phase in columns]
+    return Table(title="The ledger, GiB on one GPU", columns=("", *heads), rows=(*rows, sums))
+
+
+def _cell(size: float) -> str:
+    return f"{size / GIB:.2f}" if size >= 0.005 * GIB else "-"
+
+
+def _drawn(entries: tuple[Entry, ...], memory: float) -> Iterator[Bars]:
+    """The parts of the highest phase of each kind of GPU, the largest first."""
+    for place in ("trainer", "engine"):
+        worst = _highest(entries, place)
+        sums: dict[str, float] = {}
+        for entry in entries:
+            if (entry.place, entry.phase) == (place, worst.phase) and entry.bytes >= SHOWN * worst.bytes:
+                name = f"{entry.role} {entry.kind}".strip()
+                sums[name] = sums.get(name, 0.0) + entry.bytes / GIB
+        free = (memory - worst.bytes) / GIB
+        left = f"{free:.1f} free" if free >= 0 else f"{-free:.1f} TOO MUCH"
+        title = f"{worst.phase} ({worst.moment}): {worst.bytes / GIB:.1f} of {memory / GIB:.0f} GiB, {left}"
+        rows = sorted(sums.items(), key=lambda row: -row[1])
+        if rows:
+            yield Bars(
+                title=title + (", on the engine's GPU" if place == "engine" else ""),
+                columns=("GiB",),
+                rows=tuple((name, (round(amount, 2),)) for name, amount in rows),
+            )
+
+
+def _facts(plan: Plan) -> Iterator[tuple[str, str]]:
+    for role in roles(plan):
+        d = role.model
+        trained = f", {role.trainable / role.parameters:.1%} of it trained" if role.trained and plan.lora else ""
+        yield (
+            role.name,
+            f"{d.family}, {role.parameters:,} parameters{trained}, {d.layers} layers of {d.hidden}, vocabulary {d.vocab:,}",
+        )
+    yield (
+        "sequences",
+        f"{plan.sequences} of {plan.length} tokens in a pass"
+        + (f", {plan.rollouts} generated at a time" if plan.generates else ""),
+    )
+    if plan.actor.note:
+        yield "estimated", plan.actor.note
+    yield (
+        "assumed",
+        f"{_gib(plan.context)} for CUDA and its libraries, one host, nothing padded; {1 - USABLE:.0%} lost to fragmentation",
+    )
+
+
+def _numbers(entries: tuple[Entry, ...], memory: float) -> dict[str, Any]:
+    return {
+        "gpu_memory": memory,
+        "peaks": {f"{place} {phase}": round(size) for (place, phase), size in peaks(entries).items()},
+        "entries": [
+            {
+                "place": e.place,
+                "phase": e.phase,
+                "moment": e.moment,
+                "role": e.role,
+                "kind": e.kind,
+                "bytes": round(e.bytes),
+            }
+            for e in entries
+        ],
+    }
+
+
+def _ask(probe: str, answer: Any) -> Outcome:
+    return ask(probe, Link.SYSTEMS, answer)
+
+
+def _gib(size: float) -> str:
+    return f"{size / GIB:.1f} GiB"
+
+
+# --- options ---------------------------------------------------------------------------------------------------------
+
+
+def _among(name: str, value: str, known: Sequence[str]) -> None:
+    if value not in known:
+        raise Unreadable(f"--{name}", f"{value!r} is not known", f"give one of {', '.join(known)}")
+
+
+def _sizes(name: str, text: str, dimensions: Sequence[int]) -> tuple[int, ...]:
+    """`4x84x84` or `256,256` as numbers."""
+    parts = text.replace("x", ",").split(",")
+    if not all(part.strip().isdigit() and int(part) > 0 for part in parts) or len(parts) not in dimensions:
+        example = "4x84x84 (channels, height, width)" if 3 in dimensions and 1 not in dimensions else "17 or 256,256"
+        raise Unreadable(f"--{name}", f"{text!r} is no size", f"write it like {example}")
+    return tuple(int(part) for part in parts)
+
+
+def _memory_of_this_machine() -> float:
+    """Bytes; of a container its limit."""
+    for limit in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        text = Path(limit).read_text().strip() if Path(limit).is_file() else ""
+        if text.isdigit() and int(text) < 1 << 50:
+            return float(text)
+    return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
