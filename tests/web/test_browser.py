@@ -10,6 +10,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Browser, Page
 
+from firstbreak.audit.marks import load
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.engine.read import read
 from firstbreak.reports import html
@@ -22,6 +23,7 @@ PAGES = {
     "run": "/run/demo",
     "collapse": "/run/sb3",
     "samples": "/samples/demo",
+    "compare": "/compare?run=demo&run=large",
     "missing": "/run/nothing",
     "hostile": f"/run/{quote(HOSTILE_NAME)}",
 }
@@ -189,6 +191,53 @@ def test_samples_are_read_page_by_page_and_found(page: Page, site: Served) -> No
     assert page.locator(".sample").count() == 0
 
 
+def test_runs_are_compared_side_by_side(page: Page, site: Served) -> None:
+    page.goto(site.address)
+    until(page, "!document.querySelector('#tally').textContent.includes('being read')")
+    for name in ("large", "growing"):
+        page.check(f"[name=run][value={name}]")
+    page.click("#compare")
+    page.wait_for_url("**/compare?run=*&run=*")
+    assert page.locator(".compared tbody tr").count() == 2
+    assert page.locator("#differences").inner_text()
+    page.evaluate("document.querySelector('#curves').scrollIntoView()")
+    drawn(page)
+    box = page.locator(".plot .u-over").first.bounding_box()
+    page.mouse.move(box["x"] + 1, box["y"] + 20)
+    values = page.locator(".plot output").first.inner_text().partition(": ")[2].split(", ")
+    assert len(values) == 2  # one of each run, at the same step
+    assert "-" not in values
+
+
+def test_the_differences_of_two_settings_are_named(page: Page, site: Served) -> None:
+    page.goto(f"{site.address}/compare?run=demo&run=sb3")
+    assert "learning_rate" in page.locator("#differences").inner_text()
+
+
+def test_a_mark_is_kept_and_taken_back(page: Page, site: Served, runs: Path) -> None:
+    page.goto(f"{site.address}/samples/demo")
+    first = page.locator(".sample").first
+    first.get_by_role("button", name="Hack").click()
+    until(page, "document.querySelector('[data-mark=hack]').getAttribute('aria-pressed') === 'true'")
+    kept = load(runs / "marks.json")
+    assert list(kept.values()) == ["hack"]
+    page.reload()
+    assert first.get_by_role("button", name="Hack").get_attribute("aria-pressed") == "true"
+    page.keyboard.press("j")
+    page.keyboard.press("2")  # the same again, by key: taken back
+    until(page, "document.querySelector('[data-mark=hack]').getAttribute('aria-pressed') === 'false'")
+    assert load(runs / "marks.json") == {}
+    page.goto(site.address)
+    assert page.locator(".runs tbody tr").count() == 5  # the file of marks is no run, and hides none
+
+
+def test_experiments_are_proposed_and_not_started(page: Page, site: Served) -> None:
+    page.goto(f"{site.address}/run/demo")
+    proposed = page.locator("#experiments tbody th code").all_inner_texts()
+    assert "reward-probe" in proposed
+    assert page.locator("#experiments button, #experiments form").count() == 0
+
+
 @pytest.mark.parametrize("kind", ["run", "samples"])
 def test_nothing_from_a_log_runs(page: Page, site: Served, kind: str) -> None:
     """Metric names, samples and the folder's own name are attacks. The page reports no refused script either: escaping held."""
@@ -245,7 +294,7 @@ def test_the_page_is_accessible_and_does_not_scroll_sideways(
     tab.wait_for_timeout(300)
     assert tab.evaluate("document.documentElement.scrollWidth") <= width
     tab.evaluate(AXE)
-    found = tab.evaluate("axe.run()")["violations"]
+    found = tab.evaluate("axe.run({resultTypes: ['violations']})")["violations"]
     serious = {
         v["id"]: [n["html"][:120] for n in v["nodes"]][:3] for v in found if v["impact"] in ("serious", "critical")
     }

@@ -65,7 +65,7 @@ def test_another_site_may_link_here_and_not_load_from_here(open_: Served) -> Non
 
 
 def test_other_machines_need_the_token(guarded: Served) -> None:
-    for path in ("/", "/run/one", "/curves/one?metric=loss", "/static/page.js", "/live/", "/?token=wrong"):
+    for path in ("/", "/run/one", "/curves?run=one&metric=loss", "/static/page.js", "/live/", "/?token=wrong"):
         status, _, body = guarded.get(path)
         assert (status, b"loss" in body) == (401, False), path
 
@@ -94,7 +94,7 @@ def test_no_server_for_other_machines_without_a_token(small: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/run/one", "/curves/one?metric=loss", "/report/one", "/nothing", "/static/page.js"]
+    "path", ["/", "/run/one", "/curves?run=one&metric=loss", "/report/one", "/nothing", "/static/page.js"]
 )
 def test_every_answer_carries_the_policy(open_: Served, path: str) -> None:
     headers = open_.get(path)[1]
@@ -123,7 +123,8 @@ def test_every_answer_carries_the_policy(open_: Served, path: str) -> None:
 )
 @pytest.mark.parametrize("kind", ["run", "curves", "samples", "report", "diagnosis", "live"])
 def test_no_path_leads_out_of_the_folder(open_: Served, kind: str, name: str) -> None:
-    status, _, body = open_.get(f"/{kind}/{name}")
+    address = f"/curves?metric=loss&run={name}" if kind == "curves" else f"/{kind}/{name}"
+    status, _, body = open_.get(address)
     assert status == 404
     assert b"root:" not in body
 
@@ -144,7 +145,7 @@ def test_a_link_out_of_the_folder_is_not_followed(tmp_path: Path) -> None:
         assert status == 200
         assert b"leads out of the served folder" in body
         assert b"secret" not in body
-        assert served.get("/curves/sly?metric=secret")[0] == 409
+        assert served.get("/curves?run=sly&metric=secret")[0] == 409
         assert b"<article" in served.get("/run/plain")[2]
 
 
@@ -155,10 +156,20 @@ def test_nothing_can_be_uploaded(open_: Served) -> None:
     assert open_.get("/run/one", method="POST", transfer_encoding="chunked")[0] == 413
 
 
+def test_a_mark_is_a_word_and_a_place_and_comes_from_our_own_page(small: Path, open_: Served) -> None:
+    good = b'{"place": 0, "mark": "keep"}'
+    assert open_.get("/marks/one", method="POST", body=good, origin="https://evil.example")[0] == 403
+    assert open_.get("/marks/one", method="POST", body=good, sec_fetch_site="cross-site")[0] == 403
+    for bad in (b"", b"[]", b'{"place": 0, "mark": "../x"}', b'{"place": -1, "mark": "keep"}', b'{"place": "x"}'):
+        assert open_.get("/marks/one", method="POST", body=bad)[0] == 400, bad
+    assert open_.get("/marks/one", method="POST", body=good)[0] == 404  # it has no samples
+    assert not (small / "runs" / "marks.json").exists()
+
+
 def test_every_query_has_a_limit(open_: Served) -> None:
-    assert open_.get("/curves/one?" + "&".join(["metric=loss"] * (MOST_METRICS + 1)))[0] == 400
-    assert open_.get(f"/curves/one?metric=loss&points={MOST_POINTS + 1}")[0] == 400
+    assert open_.get("/curves?run=one&" + "&".join(["metric=loss"] * (MOST_METRICS + 1)))[0] == 400
+    assert open_.get(f"/curves?run=one&metric=loss&points={MOST_POINTS + 1}")[0] == 400
     assert open_.get("/?x=" + "y" * LONGEST_QUERY)[0] == 414
     for bad in ("points=-1", "points=1e9", "points=%C2%B2", "from=x", "to=nan"):
-        assert open_.get(f"/curves/one?metric=loss&{bad}")[0] == 400, bad
+        assert open_.get(f"/curves?run=one&metric=loss&{bad}")[0] == 400, bad
     assert open_.get("/samples/one?page=999999999999999999999")[0] == 400

@@ -20,15 +20,19 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from firstbreak.audit.blind import split
+from firstbreak.audit.marks import MARKS, key_of, load, save
 from firstbreak.model import Run, Sample
 from firstbreak.reports import html, json
-from firstbreak.web import pages
+from firstbreak.web import comparison, pages
 from firstbreak.web.shelf import Entry, Shelf
 from firstbreak.web.window import window
 
+MOST_RUNS = 6  #: side by side
 MOST_METRICS = 32  #: in one request for curves
 MOST_POINTS = 4000  #: of one curve in one answer
 SAMPLES_ON_A_PAGE = 20
+MARKS_FILE = "marks.json"  #: in the served folder; `firstbreak audit --marks` reads it
 MOST_SAMPLES_SEARCHED = 100_000
 MOST_LISTENERS = 32  #: open pages that are kept up to date
 TELL_EVERY = 0.1  #: seconds between two looks whether there is something to tell an open page
@@ -44,14 +48,18 @@ class Site:
         self.shelf = Shelf(root)
         self.files = _static_files()
         self.watched: Counter[str] = Counter()  #: run -> open pages; "" is the list
+        self.marks = (root if root.is_dir() else root.parent) / MARKS_FILE
         self._surveyed = threading.Event()
+        self._marking = threading.Lock()
 
     def app(self) -> Starlette:
         routes = [
             Route("/", self.index),
             Route("/run/{name:path}", self.run),
-            Route("/curves/{name:path}", self.curves),
+            Route("/compare", self.compare),
+            Route("/curves", self.curves),
             Route("/samples/{name:path}", self.samples),
+            Route("/marks/{name:path}", self.mark, methods=["POST"]),
             Route("/report/{name:path}", self.report),
             Route("/diagnosis/{name:path}", self.diagnosis),
             Route("/live/{name:path}", self.live),
@@ -97,29 +105,64 @@ class Site:
         entry = self._entry(request)
         dx = entry.diagnosis
         live = pages.address("live", entry.name, grown=entry.grown, revision=entry.revision)
-        return HTMLResponse(pages.unreadable(entry.line, live) if dx is None else pages.run(entry.line, dx, live))
+        return HTMLResponse(
+            pages.unreadable(entry.line, live) if dx is None else pages.run(entry.line, dx, live, load(self.marks))
+        )
 
     def samples(self, request: Request) -> Response:
         entry = self._entry(request)
         page, query = _whole(request, "page", 0, most=MOST_SAMPLES_SEARCHED), request.query_params.get("q", "")
         start = page * SAMPLES_ON_A_PAGE
         found = list(islice(_matching(_read(entry), query), start, start + SAMPLES_ON_A_PAGE + 1))
-        return HTMLResponse(
-            pages.samples(entry.line, found[:SAMPLES_ON_A_PAGE], page, len(found) > SAMPLES_ON_A_PAGE, query)
+        shown, more = found[:SAMPLES_ON_A_PAGE], len(found) > SAMPLES_ON_A_PAGE
+        return HTMLResponse(pages.samples(entry.line, shown, page, more, query, load(self.marks)))
+
+    async def mark(self, request: Request) -> Response:
+        """Keep what somebody says of a sample ("" takes it back) in the marks file of the served folder."""
+        try:
+            wanted = orjson.loads(await request.body())
+            place, word = int(wanted["place"]), wanted["mark"]
+        except (orjson.JSONDecodeError, KeyError, TypeError, ValueError):
+            raise HTTPException(400, "a mark is {place, mark}") from None
+        if word not in (*MARKS, "") or not 0 <= place < MOST_SAMPLES_SEARCHED:
+            raise HTTPException(400, f"a mark is one of {', '.join(MARKS)}, of a sample that is shown")
+        await anyio.to_thread.run_sync(
+            self._mark, _read(await anyio.to_thread.run_sync(self._entry, request)), place, word
         )
+        return Response(status_code=204)
+
+    def _mark(self, run: Run, place: int, word: str) -> None:
+        sample = next(islice(run.samples or (), place, None), None)
+        if sample is None:
+            raise HTTPException(404, "there is no such sample")
+        seen, _ = split(sample)
+        entry = {
+            "mark": word,
+            "step": seen.step,
+            "reward": seen.reward,
+            "prompt": seen.prompt,
+            "completion": seen.completion,
+        }
+        with self._marking:
+            save(self.marks, {key_of(seen): entry if word else None})
+
+    def compare(self, request: Request) -> Response:
+        entries = self._asked(request)
+        if len(entries) < 2:
+            raise HTTPException(400, "tick two runs or more in the list to compare them")
+        return HTMLResponse(comparison.page([(entry.line, _read(entry)) for entry in entries]))
 
     # --- data ---------------------------------------------------------------------------------------------------------
 
     def curves(self, request: Request) -> Response:
-        """Each asked `metric` between `from` and `to`, in at most `points` points."""
-        run = _read(self._entry(request))
+        """Each asked `metric` of each asked `run` between `from` and `to`, in at most `points` points; null where it has none."""
         names = request.query_params.getlist("metric")
         if len(names) > MOST_METRICS:
             raise HTTPException(400, f"at most {MOST_METRICS} metrics in one request")
         points = _whole(request, "points", 600, most=MOST_POINTS)
         span = _number(request, "from", float("-inf")), _number(request, "to", float("inf"))
-        known = {**run.unknown, **run.series}
-        return _json({name: window(known[name], points, *span) for name in names if name in known})
+        known = [{**run.unknown, **run.series} for run in map(_read, self._asked(request))]
+        return _json({name: [window(k[name], points, *span) if name in k else None for k in known] for name in names})
 
     def report(self, request: Request) -> Response:
         dx = self._entry(request).diagnosis
@@ -183,8 +226,18 @@ class Site:
 
     def _entry(self, request: Request) -> Entry:
         """The run that the address names: looked up among the runs that were found, never opened as a path."""
+        return self._known(request.path_params["name"])
+
+    def _asked(self, request: Request) -> list[Entry]:
+        """The runs of the query, each once."""
+        names = list(dict.fromkeys(request.query_params.getlist("run")))
+        if len(names) > MOST_RUNS:
+            raise HTTPException(400, f"at most {MOST_RUNS} runs at a time")
+        return [self._known(name) for name in names]
+
+    def _known(self, name: str) -> Entry:
         self._surveyed.wait(timeout=10)
-        entry = self.shelf.entry(request.path_params["name"])
+        entry = self.shelf.entry(name)
         if entry is None:
             raise HTTPException(404, "there is no run of that name in the served folder")
         return entry

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import json as plain_json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, urlencode
 
-from firstbreak.model import Action, Diagnosis, Link, Run, Sample, Series
+from firstbreak.audit.blind import split
+from firstbreak.audit.marks import MARKS, key_of
+from firstbreak.experiments.plan import propose
+from firstbreak.experiments.settings import Settings
+from firstbreak.model import Action, Diagnosis, Interval, Link, Run, Sample, Series
 from firstbreak.reports import curves, html, inspection, story
 from firstbreak.reports.markup import Markup, element, join
 from firstbreak.reports.text import count
 from firstbreak.web.shelf import Line
 from firstbreak.words import number, percent
 
+MOST_EXPERIMENTS = 6
+LEAST_BITS = 0.05  #: an experiment that is expected to tell less is not proposed
 SAMPLES_SHOWN = 3  #: on the page of the run; the others have a page of their own
-MOST_RUNS_COMPARED = 8
 _ORDER = (Action.ROLLBACK, Action.STOP, Action.WATCH, Action.CONTINUE)
 _KEYS = (
     ("j, k", "next, previous run, finding or sample"),
@@ -28,6 +35,7 @@ _KEYS = (
     ("[, ]", "earlier, later"),
     ("0", "whole run"),
     ("o", "zoom to the onset"),
+    ("1, 2, 3", "mark the sample: keep, hack, unsure"),
     ("t", "theme: system, light, dark"),
     ("?", "this list"),
 )
@@ -41,7 +49,7 @@ def address(kind: str, name: str = "", **query: str | int) -> str:
 # --- what every page has ----------------------------------------------------------------------------------------------
 
 
-def _page(title: str, trail: Iterable[str], *body: str | None, live: str | None = None) -> str:
+def frame(title: str, trail: Iterable[str], *body: str | None, live: str | None = None) -> str:
     """`trail` is what stands behind the name of the program in the head; `live` the address of the events."""
     head = element(
         "head",
@@ -85,7 +93,7 @@ def _keys() -> Markup:
 
 def message(title: str, text: str) -> str:
     """A page that has only this to say."""
-    return _page(title, (), element("h1", title), element("p", text), element("p", element("a", "All runs", href="/")))
+    return frame(title, (), element("h1", title), element("p", text), element("p", element("a", "All runs", href="/")))
 
 
 # --- the list ---------------------------------------------------------------------------------------------------------
@@ -113,7 +121,7 @@ def shelf(root: Path, lines: Sequence[Line], live: str, surveyed: bool) -> str:
         else "Looking for runs ..."
     )
     body = form if lines else element("p", nothing)
-    return _page(f"Runs in {root.name}", (), element("div", heading, _tally(lines), class_="title"), body, live=live)
+    return frame(f"Runs in {root.name}", (), element("div", heading, _tally(lines), class_="title"), body, live=live)
 
 
 _COLUMNS = ("", "Verdict", "Run", "First break", "Most probable", "Score", "Written")
@@ -143,7 +151,7 @@ def _row(line: Line) -> Markup:
     return element(
         "tr",
         element("td", tick, class_="tick"),
-        element("td", _badge(line)),
+        element("td", badge(line)),
         element("th", link, element("span", about, class_="about") if about else None, scope="row"),
         _cell("First break", broke or ("none seen" if line.action else "")),
         _cell("Most probable", f"{line.cause} ({percent(line.probability)})" if line.cause else ""),
@@ -158,7 +166,8 @@ def _cell(label: str, content: str | None) -> Markup:
     return element("td", content, data_label=label) if content else element("td", class_="empty")
 
 
-def _badge(line: Line) -> Markup:
+def badge(line: Line) -> Markup:
+    """The verdict in a word."""
     if line.action is None:
         return element("span", "Unreadable" if line.problem else "Reading ...", class_="badge")
     return element("span", html.icon(html.ICON[line.action]), story.ACTION_WORD[line.action], class_="badge")
@@ -188,11 +197,12 @@ def _spark(line: Line) -> Markup | None:
 # --- one run ----------------------------------------------------------------------------------------------------------
 
 
-def run(line: Line, dx: Diagnosis, live: str) -> str:
+def run(line: Line, dx: Diagnosis, live: str, marks: Mapping[str, str]) -> str:
     """The report, and beside it what a report on paper cannot show."""
     parts = [
-        ("curves", "Curves", _curves(dx)),
-        ("samples", "Samples", _samples(line.name, dx.run)),
+        ("curves", "Curves", _curves(line.name, dx)),
+        ("samples", "Samples", _samples(line.name, dx.run, marks)),
+        ("experiments", "Experiments", _experiments(dx)),
         ("checkpoints", "Checkpoints", _checkpoints(dx)),
     ]
     sections = [
@@ -216,7 +226,7 @@ def run(line: Line, dx: Diagnosis, live: str) -> str:
         aria_label="Parts of this page",
     )
     trail = (element("h1", html.literal(line.name)), _exports(line.name))
-    return _page(
+    return frame(
         f"{story.ACTION_WORD[dx.verdict.action]}: {line.name}",
         trail,
         contents,
@@ -249,47 +259,56 @@ def _exports(name: str) -> Markup:
 def unreadable(line: Line, live: str) -> str:
     """A run that cannot be read (yet): why, and it is tried again while the page is open."""
     text = line.problem or "This run is being read."
-    return _page(line.name, (element("h1", html.literal(line.name)),), element("p", text, class_="problem"), live=live)
+    return frame(line.name, (element("h1", html.literal(line.name)),), element("p", text, class_="problem"), live=live)
 
 
-def _curves(dx: Diagnosis) -> Markup | None:
+def _curves(name: str, dx: Diagnosis) -> Markup | None:
     """A place for every curve, drawn when it comes into view. Those that findings rest on come first."""
-    groups = [(title, members) for title, members in _grouped(dx) if members]
-    if not groups:
+    groups = [(title, [_plot(dx, series) for series in members]) for title, members in _grouped(dx)]
+    first, best = dx.first_break, dx.best_checkpoint
+    return plots([name], groups, onset=first.step if first else None, best=best.step if best else None)
+
+
+def plots(
+    names: Sequence[str],
+    groups: Iterable[tuple[str, Sequence[Markup]]],
+    onset: float | None = None,
+    best: float | None = None,
+) -> Markup | None:
+    """The curves of these runs in groups, with one zoom for all. None where there is no curve."""
+    shown = [(title, members) for title, members in groups if members]
+    if not shown:
         return None
+    zooms = (
+        element("button", text, type="button", data_zoom=key, title=title, aria_label=title)
+        for key, text, title in _ZOOMS
+        if key != "onset" or onset is not None
+    )
     tools = element(
         "div",
         element("label", "Filter", element("input", type="search", id="filter", autocomplete="off"), class_="filter"),
-        *(
-            element("button", text, type="button", data_zoom=key, title=title, aria_label=title)
-            for key, text, title in _ZOOMS
-            if key != "onset" or dx.first_break is not None
-        ),
         element("output", id="range"),
+        *zooms,
         class_="row",
         role="toolbar",
         aria_label="Zoom of all curves",
     )
-    best = dx.best_checkpoint
+    hint = "Drag across a curve to zoom; all curves on the same axis follow."
+    if onset is not None:
+        hint += " Shaded: where the onset lies. Dashed green: the best checkpoint."
+    sections = (
+        element("section", element("h3", f"{title} ({len(members)})"), element("div", *members, class_="plots"))
+        for title, members in shown
+    )
     return element(
         "div",
         tools,
-        element(
-            "p",
-            "Drag across a curve to zoom; all curves on the same axis follow. Shaded: where the onset lies.",
-            class_="facts",
-        ),
-        *(
-            element(
-                "section",
-                element("h3", f"{title} ({len(members)})"),
-                element("div", *(_plot(dx, series) for series in members), class_="plots"),
-            )
-            for title, members in groups
-        ),
+        element("p", hint, class_="facts"),
+        *sections,
         id="plots",
-        data_onset=_number(dx.first_break.step if dx.first_break else None),
-        data_best=_number(best.step if best else None),
+        data_runs=_exact(list(names)),
+        data_onset=_number(onset),
+        data_best=_number(best),
     )
 
 
@@ -318,7 +337,13 @@ def _plot(dx: Diagnosis, series: Series) -> Markup:
     finding = next((o.finding for o in dx.findings if o.finding is not None and o.finding.metric == series.name), None)
     low, high = (None, None) if finding is None or finding.interval is None else finding.interval
     level = next((e.level for e in finding.evidence if e.level is not None), None) if finding is not None else None
-    scale, (start, end) = curves.scale(series), story.domain(dx, series)
+    onset = finding.onset if finding else None
+    return plot(series, story.domain(dx, series), onset=onset, low=low, high=high, level=level)
+
+
+def plot(series: Series, domain: Interval, **marks: float | None) -> Markup:
+    """The place of one curve, and what is drawn on it: `onset`, `low` and `high` of its interval, `level`."""
+    scale = curves.scale(series)
     raw = f"logged as {series.raw}" if series.raw not in ("", series.name) else ""
     return element(
         "figure",
@@ -326,17 +351,19 @@ def _plot(dx: Diagnosis, series: Series) -> Markup:
         element("div", class_="canvas", role="img", aria_label=f"{series.name}: {story.in_words(series)}"),
         class_="plot",
         title=inspection.meaning(series) or None,
-        data_metric=series.name,
+        data_metric=_exact(series.name),
         data_axis=series.axis,
         data_unit=story.axis_word(series.axis),
-        data_from=_number(start),
-        data_to=_number(end),
-        data_onset=_number(finding.onset if finding else None),
-        data_low=_number(low),
-        data_high=_number(high),
-        data_level=_number(level),
+        data_from=_number(domain[0]),
+        data_to=_number(domain[1]),
         data_log=scale is not None and scale.log,
+        **{f"data_{name}": _number(value) for name, value in marks.items()},
     )
+
+
+def _exact(value: Any) -> str:
+    """JSON in pure ASCII: names reach the script as they stand in the log, with nothing spelled out for the eye."""
+    return plain_json.dumps(value)
 
 
 def _number(value: float | None) -> str | None:
@@ -363,18 +390,48 @@ def _checkpoints(dx: Diagnosis) -> Markup | None:
     )
 
 
+def _experiments(dx: Diagnosis) -> Markup | None:
+    """What would separate the causes, per minute of compute. Nothing is started from here."""
+    if not dx.findings:
+        return None
+    proposals = propose(dx.run, dx.causes, Settings(command=()))
+    rows = [
+        element(
+            "tr",
+            element("th", html.literal(p.design.id), element("span", p.design.title, class_="about"), scope="row"),
+            element("td", f"{p.bits:.2f} bits"),
+            element("td", percent(p.share) + ("" if p.minutes is None else f", {story.duration(p.minutes / 60)}")),
+        )
+        for p in proposals
+        if p.bits >= LEAST_BITS and not p.cannot
+    ][:MOST_EXPERIMENTS]
+    if not rows:
+        return None
+    head = element("tr", *(element("th", text, scope="col") for text in ("Experiment", "Tells", "Costs, of this run")))
+    hint = element(
+        "p",
+        "Run one with ",
+        element("code", "firstbreak experiment run NAME RUN"),
+        "; the diagnosis then counts its answer.",
+        class_="facts",
+    )
+    return join(element("table", element("thead", head), element("tbody", *rows), class_="plain"), hint)
+
+
 # --- samples ----------------------------------------------------------------------------------------------------------
 
 
-def _samples(name: str, run: Run) -> Markup | None:
+def _samples(name: str, run: Run, marks: Mapping[str, str]) -> Markup | None:
     if run.samples is None:
         return None
     first = list(islice(run.samples, SAMPLES_SHOWN))
     more = element("p", element("a", "Read all samples", href=address("samples", name)))
-    return join(*(sample(s, i) for i, s in enumerate(first)), more)
+    return join(*(sample(name, s, i, marks) for i, s in enumerate(first)), more)
 
 
-def samples(line: Line, shown: Sequence[tuple[int, Sample]], page: int, more: bool, query: str) -> str:
+def samples(
+    line: Line, shown: Sequence[tuple[int, Sample]], page: int, more: bool, query: str, marks: Mapping[str, str]
+) -> str:
     """One page of samples; `shown` holds them with their places in the run."""
     search = element(
         "form",
@@ -393,21 +450,36 @@ def samples(line: Line, shown: Sequence[tuple[int, Sample]], page: int, more: bo
         class_="row",
     )
     trail = (element("a", html.literal(line.name), href=address("run", line.name)), element("h1", "Samples"))
-    content = [sample(s, i) for i, s in shown] or [
+    content = [sample(line.name, s, i, marks) for i, s in shown] or [
         element("p", "No sample fits." if query else "There are no samples here.")
     ]
-    return _page(f"Samples: {line.name}", trail, search, *content, pages)
+    return frame(f"Samples: {line.name}", trail, search, *content, pages)
 
 
-def sample(shown: Sample, place: int) -> Markup:
-    """One sample as it was dumped, line by line."""
+def sample(name: str, shown: Sample, place: int, marks: Mapping[str, str]) -> Markup:
+    """One sample as it was dumped, line by line, and what somebody has said of it."""
+    said = marks.get(key_of(split(shown)[0]), "")
     facts = [
         *([f"step {number(shown.step)}"] if shown.step is not None else []),
         *([f"reward {number(shown.reward)}"] if shown.reward is not None else []),
         *([f"advantage {number(shown.advantage)}"] if shown.advantage is not None else []),
         *(f"{name} {number(value)}" for name, value in shown.rewards.items()),
     ]
-    head = element("header", element("h3", f"Sample {place + 1}"), element("p", ", ".join(facts), class_="facts"))
+    buttons = element(
+        "div",
+        *(
+            element("button", word.capitalize(), type="button", data_mark=word, aria_pressed=str(word == said).lower())
+            for word in MARKS
+        ),
+        class_="marks",
+        role="group",
+        aria_label=f"mark sample {place + 1}",
+        data_address=address("marks", name),
+        data_place=place,
+    )
+    head = element(
+        "header", element("h3", f"Sample {place + 1}"), element("p", ", ".join(facts), class_="facts"), buttons
+    )
     prompt = element("div", element("h4", "Prompt"), _lines(shown.prompt), class_="prompt") if shown.prompt else None
     completion = element("div", element("h4", "Completion"), _lines(shown.completion), class_="completion")
     text = element("div", prompt, completion, class_="texts")

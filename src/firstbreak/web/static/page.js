@@ -76,6 +76,7 @@ const KEYS = {
   "]": () => zoom("right"),
   0: () => zoom("all"),
   o: () => zoom("onset"),
+  ...Object.fromEntries(["keep", "hack", "unsure"].map((word, i) => [i + 1, () => $(`.sample.current [data-mark=${word}]`)?.click()])),
   t: cycleTheme,
   "?": () => $("dialog").showModal(),
 }
@@ -90,6 +91,18 @@ function onKey(event) {
   if (!act) return
   event.preventDefault()
   act()
+}
+
+// --- marks: saved at once; pressed again, taken back ---
+
+async function mark(button) {
+  const group = button.closest(".marks")
+  const word = button.getAttribute("aria-pressed") === "true" ? "" : button.dataset.mark
+  const body = JSON.stringify({ place: Number(group.dataset.place), mark: word })
+  const answer = await fetch(group.dataset.address, { method: "POST", body })
+  if (!answer.ok) return say("The mark could not be saved.")
+  for (const other of $$("button", group)) other.setAttribute("aria-pressed", String(other.dataset.mark === word))
+  say(word ? `Marked: ${word}` : "The mark is taken back.")
 }
 
 // --- following ---
@@ -184,6 +197,8 @@ document.addEventListener("change", (event) => event.target.name === "run" && co
 document.addEventListener("click", (event) => {
   const button = event.target.closest("[data-zoom]")
   if (button) zoom(button.dataset.zoom)
+  const word = event.target.closest("[data-mark]")
+  if (word) mark(word)
 })
 $("#theme").addEventListener("click", cycleTheme)
 $("#keys").addEventListener("click", () => $("dialog").showModal())

@@ -3,12 +3,14 @@
 
 const AT_ONCE = 24 // curves in one request
 const HEIGHT = 150
+const COLORS = ["--trace", "--amber", "--green", "--red", "--gray", "--ink"] // one for each run; page.css has the same order
 const charts = new Map() // figure -> uPlot, or null while its points are on the way
 const views = new Map() // axis -> [from, to]; absent: the whole run
 const stale = new Set()
 let waiting = []
 let asked = false
 
+const metric = (figure) => JSON.parse(figure.dataset.metric)
 const figures = () => [...document.querySelectorAll(".plot")]
 const number = (text) => (text === undefined ? null : Number(text))
 const colors = new Map()
@@ -79,7 +81,8 @@ async function fetchWanted() {
 }
 
 async function fetchSome(axis, group) {
-  const query = new URLSearchParams(group.map((figure) => ["metric", figure.dataset.metric]))
+  const query = new URLSearchParams(group.map((figure) => ["metric", metric(figure)]))
+  for (const run of JSON.parse(document.querySelector("#plots").dataset.runs)) query.append("run", run)
   const width = Math.max(...group.map((figure) => figure.clientWidth))
   query.set("points", Math.min(4000, Math.max(200, Math.round(width * devicePixelRatio))))
   const view = views.get(axis)
@@ -91,20 +94,21 @@ async function fetchSome(axis, group) {
     stale.delete(figure)
     if (!charts.has(figure)) charts.set(figure, null)
   }
-  const answer = await fetch(location.pathname.replace(/^\/run\//, "/curves/") + `?${query}`)
+  const answer = await fetch(`/curves?${query}`)
   if (!answer.ok) return
   const curves = await answer.json()
   if (views.get(axis) !== view) return group.forEach(want) // zoomed again in the meantime
   for (const figure of group) {
-    const curve = curves[figure.dataset.metric]
-    if (curve && figure.isConnected) draw(figure, curve, view)
+    if (figure.isConnected) draw(figure, curves[metric(figure)], view)
   }
 }
 
-function draw(figure, curve, view) {
-  figure.classList.toggle("thinned", !curve.exact)
-  const data = [curve.steps, curve.values]
-  const chart = charts.get(figure) ?? new uPlot(options(figure), data, figure.querySelector(".canvas"))
+// One curve for each run. Runs that log at different steps share an axis of all their steps, and lines reach across.
+function draw(figure, curves, view) {
+  figure.classList.toggle("thinned", curves.some((curve) => curve && !curve.exact))
+  const tables = curves.map((curve) => [curve?.steps ?? [], curve?.values ?? []])
+  const data = tables.length === 1 ? tables[0] : uPlot.join(tables)
+  const chart = charts.get(figure) ?? new uPlot(options(figure, tables.length), data, figure.querySelector(".canvas"))
   charts.set(figure, chart)
   chart.batch(() => {
     chart.setData(data, false)
@@ -121,7 +125,7 @@ function fit(figure, chart) {
 
 addEventListener("resize", () => charts.forEach((chart, figure) => chart && fit(figure, chart)))
 
-function options(figure) {
+function options(figure, runs) {
   const { axis, unit } = figure.dataset
   const output = figure.querySelector("output")
   const axes = { stroke: () => color("--muted"), font: "11px system-ui, sans-serif", ticks: { show: false } }
@@ -136,7 +140,7 @@ function options(figure) {
       { ...axes, size: 24, gap: 2, grid: { show: false }, values: (_, ticks) => ticks.map(short) },
       { ...axes, size: 52, gap: 4, grid: { stroke: () => color("--line"), width: 1 }, values: (_, ticks) => ticks.map((t) => (t === null ? "" : short(t))) },
     ],
-    series: [{}, { stroke: () => color("--trace"), width: 1.5, points: { show: (chart) => chart.data[0].length < 3 } }],
+    series: [{}, ...COLORS.slice(0, runs).map(line)],
     hooks: {
       drawClear: [(chart) => drawBand(chart, figure)],
       draw: [(chart) => drawMarks(chart, figure)],
@@ -145,6 +149,13 @@ function options(figure) {
     },
   }
 }
+
+const line = (name, i) => ({
+  stroke: () => color(name),
+  width: 1.5,
+  dash: i < 4 ? undefined : [6, 3],
+  points: { show: (chart) => chart.data[0].length < 3 },
+})
 
 // A flat curve lies in the middle; any other fills the height with a little air.
 function reach(_, low, high) {
@@ -155,9 +166,9 @@ function reach(_, low, high) {
 
 function reading(chart, unit) {
   const i = chart.cursor.idx
-  if (i === null || i === undefined || chart.data[1][i] === undefined) return ""
-  const value = chart.data[1][i]
-  return `${unit} ${+chart.data[0][i].toPrecision(8)}: ${value === null ? "not finite" : +value.toPrecision(5)}`
+  if (i === null || i === undefined || i >= chart.data[0].length) return ""
+  const values = chart.data.slice(1).map((values) => (values[i] === null || values[i] === undefined ? "-" : +values[i].toPrecision(5)))
+  return `${unit} ${+chart.data[0][i].toPrecision(8)}: ${values.join(", ")}`
 }
 
 function drawBand(chart, figure) {
