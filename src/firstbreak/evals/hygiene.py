@@ -182,7 +182,7 @@ def _finding(rule: str, looks: Sequence[Look], message: str, severity: Severity)
         message=message,
         severity=severity,
         confidence=Confidence.HIGH,
-        facts={"rule": rule, "rows": [look.number for look in looks]},
+        facts={"rule": rule, "split": looks[0].split, "rows": [look.number for look in looks]},
     )
 
 
