@@ -22,6 +22,7 @@ COMMANDS = {
     "replay": "The one update of an incident again, from the bundle that the guard has kept.",
     "experiment": "The smallest experiment that tells the likeliest causes apart, on your own trainer.",
     "audit": "What the policy has learned to do, from its samples: reward hacking, since when, and what pays.",
+    "eval": "Evaluation that stays clean: locked protocols, a ledger of who looked at which split, contamination.",
     "compare": "What differs between runs, where their curves part first, and whether it is real.",
     "explain": "A detector, cause, metric, link, hyperparameter or trainer, in words.",
     "new": "A new detector, cause, reader, dialect or fault, with its test.",
