@@ -24,7 +24,7 @@ from firstbreak.reports import json as report
 from mcp import Client, StdioServerParameters
 from tests.web.serving import write_hostile, write_jsonl
 
-TOOLS = {"inspect", "diagnose", "explain", "samples", "experiment_plan"}
+TOOLS = {"inspect", "diagnose", "explain", "samples", "compare", "experiment_plan"}
 
 
 @pytest.fixture(scope="module")
@@ -158,12 +158,27 @@ def test_samples_are_paged_and_found(root: Path) -> None:
     assert not call(server, "samples", path="demo", contains="no such text").structured_content["samples"]
 
 
-def test_a_plan_names_the_trainers_own_options(root: Path) -> None:
+def test_a_plan_weighs_what_experiments_tell_against_what_they_cost(root: Path) -> None:
     plan = call(create(root), "experiment_plan", path="demo").structured_content
-    causes = expected(root)["causes"]
-    named = [item["cause"] for item in plan["experiments"]]
-    assert named == [cause["id"] for cause in causes if cause["experiment"]]
-    assert all(item["text"] for item in plan["experiments"])
+    assert plan["causes"][0]["id"] == expected(root)["causes"][0]["id"]
+    possible = [p for p in plan["proposals"] if p["cannot"] is None]
+    assert len(possible) > 2
+    worth = [p["bits"] / p["share"] for p in possible]
+    assert worth == sorted(worth, reverse=True)
+    assert "reward-probe" in [p["id"] for p in possible]
+    assert "What it tells" in possible[0]["what"]
+
+
+def test_runs_are_compared(root: Path) -> None:
+    server = create(root)
+    result = call(server, "compare", paths=["demo", "steady"]).structured_content
+    assert [side["name"] for side in result["sides"]] == ["demo", "steady"]
+    assert "learning_rate" in [d["name"] for d in result["differences"]]
+    assert {p["link"] for p in result["partings"]} <= set(expected(root)["links"])
+    assert "what differs" in result["text"]
+    alone = call(server, "compare", paths=["demo"])
+    assert alone.is_error
+    assert "2 to" in alone.content[0].text
 
 
 def test_explain_says_what_a_name_is_and_what_is_near(root: Path) -> None:
