@@ -54,6 +54,18 @@ FORM = re.compile(r"format|length|lang|tag|xml|style|think|polite|structure|brev
 PREFERENCE = frozenset({"dpo", "kto", "ipo", "orpo", "simpo", "cpo", "reward"})
 
 
+def first_ratio(run: Run) -> Series | None:
+    """How far the ratio is from 1 before the first step of an update, where it is 1 by identity: 0 is perfect.
+
+    Log the ratio, or the clip fraction, of the first minibatch apart from the others.
+    """
+    for name in ("policy.ratio.absdev", "policy.clip_fraction"):
+        first = run.series.get(f"{name}@first_minibatch")
+        if first is not None and len(first.finite):
+            return first.finite
+    return None
+
+
 def eval_score(
     eval_accuracy: Series | None = None,
     eval_success_rate: Series | None = None,
@@ -71,6 +83,7 @@ def eval_score(
         for s in (eval_accuracy, eval_success_rate, eval_pass_at_k, *checked, eval_reward)
         if s is not None and len(s.finite)
     ]
+    candidates.sort(key=lambda s: "greedy" in s.raw)  # where both are logged, training samples, and so does its twin
     return next((s for s in candidates if len(s) >= MIN_EVALUATIONS), candidates[0] if candidates else None)
 
 
@@ -313,6 +326,7 @@ DERIVED = _table(
     {
         f.__name__: f
         for f in (
+            first_ratio,
             eval_score,
             members,
             score,

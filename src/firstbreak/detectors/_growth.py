@@ -11,6 +11,7 @@ from firstbreak.stats.onset import first_sustained, onset
 from firstbreak.stats.trend import trend
 
 EARLY, LATE = 0.2, 0.25  #: parts of the run that are compared
+SETTLED = 5  #: points
 
 
 @dataclass(frozen=True)
@@ -20,11 +21,12 @@ class Growth:
     curve: Series
     early: float
     late: float
+    appears: float | None = None  #: the step at which it left 0, where it had been exactly 0 until then
 
     @property
     def times(self) -> float:
-        """Late over early level."""
-        return self.late / self.early
+        """Late over early level; infinite where it was 0."""
+        return self.late / self.early if self.early > 0 else np.inf
 
     def since(self) -> tuple[float, Interval] | None:
         """The step from which it grows, and where that step lies; None where noise may be all there is.
@@ -32,6 +34,8 @@ class Growth:
         A break in the logarithm, where a factor is a step. Growth that is as smooth as a healthy curve has none, but a
         trend: then it is the step half-way up, some time after the early level was measured.
         """
+        if self.appears is not None:
+            return self.appears, (self.appears, self.appears)
         logarithm = replace(self.curve, values=np.log(self.curve.values))
         if began := onset(logarithm, direction=1, kinds=("level", "ramp")):
             return began.step, began.interval
@@ -40,6 +44,17 @@ class Growth:
         half_way = float(np.sqrt(self.early * self.late))
         step = first_sustained(self.curve, lambda values: values >= half_way) or float(self.curve.steps[-1])
         return step, (min(step, float(self.curve.head(EARLY).steps[-1])), step)
+
+
+def appearance(curve: Series) -> Growth | None:
+    """A quantity that is exactly 0 for the first `SETTLED` points at least, and then is not, for good."""
+    points = curve.finite
+    sizes = np.abs(points.values)
+    if len(sizes) < 2 * SETTLED or np.any(sizes[:SETTLED]):
+        return None
+    since = first_sustained(points, lambda values: np.abs(values) > 0)
+    late = float(np.median(np.abs(points.tail(LATE).values)))
+    return Growth(points, 0.0, late, since) if since is not None and late > 0 else None
 
 
 def growth(curve: Series, min_points: int) -> Growth | None:

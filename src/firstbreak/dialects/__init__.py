@@ -188,7 +188,7 @@ def understand(names: Collection[str], dialect: ModuleType) -> dict[str, Name]:
 
     - where a trainer uses one word for two things, the other names tell which (`context` of the dialect);
     - a slice that stands alone, or is called "all", stands for the whole: where only one data set is evaluated,
-      `eval.accuracy@gsm8k` is `eval.accuracy`.
+      `eval.accuracy@gsm8k` is `eval.accuracy`. A moment of the update is no such slice.
     """
     cleaned = {name: _clean(name) for name in names}
     context = getattr(dialect, "context", None)
@@ -205,11 +205,17 @@ def understand(names: Collection[str], dialect: ModuleType) -> dict[str, Name]:
     return {name: replace(n, signal=for_all.get(n.signal, n.signal)) for name, n in found.items()}
 
 
+MOMENT = re.compile(
+    r"@(first_minibatch|minibatch\d+)$"
+)  #: `policy.ratio.absdev@first_minibatch`: before anything was learned
+
+
 def _for_all(whole: str, signals: Set[str]) -> str:
     """Which of a signal's slices stands for the whole."""
     if whole in signals or len(signals) > 1:
         return whole if whole in signals else f"{whole}@all"
-    return next(iter(signals))
+    alone = next(iter(signals))
+    return whole if MOMENT.search(alone) else alone
 
 
 def not_converted(name: str, dialect: ModuleType) -> str | None:

@@ -23,6 +23,7 @@ HEALTHY = "healthy"
 FALSE_ALARM: Mapping[Severity, float] = {Severity.CRITICAL: 0.005, Severity.WARNING: 0.03, Severity.NOTICE: 0.15}
 #: P(a broken run shows a finding that its cause does not declare), before measuring
 LEAK: Mapping[Severity, float] = {Severity.CRITICAL: 0.03, Severity.WARNING: 0.08, Severity.NOTICE: 0.2}
+LEAK_RUNS = 20.0  #: the leak counts like this many broken runs
 DECLARED_RUNS = 6.0  #: a cause's declaration counts like this many runs of the lab
 FALSE_ALARM_RUNS = 60.0  #: and the false-alarm rate like this many healthy ones: rare events need many runs
 
@@ -50,11 +51,24 @@ def in_healthy(detector: str, severity: Severity) -> float:
 
 def under(cause: str, detector: str, severity: Severity, declared: float | None) -> float:
     """P(a run with this cause shows the detector's finding); `declared` is None where the cause does not name it."""
-    believed = LEAK[severity] if declared is None else declared
+    believed = in_other_breaks(detector, severity) if declared is None else declared
     if severity is Severity.NOTICE:
         return believed
     _, serious, measured = _cell(cause, detector)
     return _smoothed(serious, measured, believed, DECLARED_RUNS)
+
+
+def in_other_breaks(detector: str, severity: Severity) -> float:
+    """P(a broken run shows a finding that its cause does not declare): generic symptoms come with many breaks.
+
+    Counted over the causes in which the detector speaks in less than half of the runs: the others are what it is for.
+    """
+    if severity is Severity.NOTICE:
+        return LEAK[severity]
+    cells = [per[detector] for cause, per in _table().items() if cause != HEALTHY and detector in per]
+    foreign = [cell for cell in cells if 2 * cell[1] < cell[2]]
+    seen, measured = sum(cell[1] for cell in foreign), sum(cell[2] for cell in foreign)
+    return _smoothed(seen, measured, LEAK[severity], LEAK_RUNS)
 
 
 def known(cause: str, detector: str) -> bool:
@@ -72,9 +86,13 @@ def instead(table: Mapping[str, Mapping[str, Cell]]) -> Iterator[None]:
         _INSTEAD.reset(token)
 
 
-def _cell(cause: str, detector: str) -> Cell:
+def _table() -> Mapping[str, Mapping[str, Cell]]:
     table = _INSTEAD.get()
-    return (counts() if table is None else table).get(cause, {}).get(detector, (0, 0, 0))
+    return counts() if table is None else table
+
+
+def _cell(cause: str, detector: str) -> Cell:
+    return _table().get(cause, {}).get(detector, (0, 0, 0))
 
 
 def _smoothed(seen: int, measured: int, believed: float, runs: float) -> float:

@@ -101,13 +101,16 @@ class Job:
 def grid(seeds: int = SEEDS, healthy_seeds: int = HEALTHY_SEEDS, plants: Iterable[str] | None = None) -> list[Job]:
     """The runs of a corpus: all severities of a fault in its home, the gravest in its other bases; healthy variants.
 
-    After any part of the list every plant is about equally far,
-    and the share of healthy runs is about that of the entire list. `plants` narrows the grid.
+    First come all seeds of each fault's gravest setting, one seed of its others, and the healthy runs: what the gate and
+    the false alarms need. Within either part every plant grows at the same pace. `plants` narrows the grid.
     """
     wanted = [plant for plant in catalogue().values() if plants is None or plant.id in set(plants)]
     faulty = [entry for plant in wanted if not plant.healthy for entry in _settings(plant)]
-    healthy = [(True, Job(plant.id, base, 0.0, 0)) for plant in wanted if plant.healthy for base in plant.bases]
-    return _merge(_by_seed(faulty, seeds), _by_seed(healthy, healthy_seeds))
+    healthy = [Job(plant.id, base, 0.0, 0) for plant in wanted if plant.healthy for base in plant.bases]
+    urgent = [replace(job, seed=seed) for seed in range(seeds) for ahead, job in faulty if ahead or seed == 0]
+    later = [replace(job, seed=seed) for seed in range(1, seeds) for ahead, job in faulty if not ahead]
+    calm = [replace(job, seed=seed) for seed in range(healthy_seeds) for job in healthy]
+    return _merge(urgent, calm) + later
 
 
 def home(plant: Plant) -> str:
@@ -121,14 +124,6 @@ def _settings(plant: Plant) -> Iterator[tuple[bool, Job]]:
         at_home = base == home(plant)
         for severity in severities if at_home else severities[-1:]:
             yield at_home and severity == severities[-1], Job(plant.id, base, severity, 0)
-
-
-def _by_seed(settings: list[tuple[bool, Job]], seeds: int) -> list[Job]:
-    """Every seed of every setting, seed by seed; what goes ahead gets four seeds where the others get one."""
-    paced = [
-        (seed if ahead else 4 * seed + 0.5, replace(job, seed=seed)) for ahead, job in settings for seed in range(seeds)
-    ]
-    return [job for _, job in sorted(paced, key=lambda entry: entry[0])]
 
 
 def _merge(*lists: list[Job]) -> list[Job]:

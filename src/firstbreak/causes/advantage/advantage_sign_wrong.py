@@ -24,10 +24,12 @@ from firstbreak.model import Experiment
 
 PRIOR = 0.6
 FINDINGS = {
-    "score-below-start": 0.85,
-    "entropy-runaway": 0.3,
-    "score-lost": 0.5,
-    "reward-flat": 0.1,
+    "score-lost": 0.85,
+    "score-below-start": 0.4,
+    "advantages-not-centred": 0.3,
+    "zero-variance-groups": 0.5,
+    "entropy-runaway": 0.15,
+    "length-runaway": 0.1,
 }
 EXPERIMENT = Experiment(
     id="reward-negated",

@@ -25,12 +25,11 @@ from firstbreak.model import Experiment
 
 PRIOR = 0.7
 FINDINGS = {
-    "value-loss-growing": 0.4,
-    "value-scale-mismatch": 0.4,
-    "critic-worse-than-mean": 0.35,
-    "entropy-stays-high": 0.3,
+    "value-loss-vanishes": 0.7,
     "score-lost": 0.6,
-    "value-explosion": 0.2,
+    "value-loss-growing": 0.2,
+    "value-scale-mismatch": 0.2,
+    "critic-worse-than-mean": 0.3,
 }
 EXPERIMENT = Experiment(
     id="critic-only",

@@ -25,9 +25,9 @@ from firstbreak.model import Experiment
 
 PRIOR = 0.6
 FINDINGS = {
-    "advantages-not-centred": 0.85,
-    "reward-flat": 0.2,
-    "score-lost": 0.3,
+    "advantages-not-centred": 0.9,
+    "score-lost": 0.4,
+    "reward-flat": 0.1,
 }
 EXPERIMENT = Experiment(
     id="one-prompt",

@@ -24,9 +24,10 @@ from firstbreak.model import Experiment, Weight
 
 PRIOR = 0.5
 FINDINGS = {
-    "score-lost": 0.5,
-    "reward-flat": 0.4,
-    "entropy-stays-high": 0.2,
+    "horizon-short": 0.9,
+    "reward-flat": 0.3,
+    "score-lost": 0.2,
+    "value-loss-vanishes": 0.3,
 }
 EXPERIMENT = Experiment(
     id="long-horizon",

@@ -25,10 +25,12 @@ from firstbreak.inputs import Inputs
 from firstbreak.model import Experiment
 
 FINDINGS = {
+    "training-below-evaluation": 0.4,
     "zero-variance-groups": 0.75,
-    "reward-flat": 0.7,
+    "reward-flat": 0.5,
     "reward-at-floor": 0.6,
     "gradient-vanished": 0.3,
+    "no-update": 0.2,
 }
 EXPERIMENT = Experiment(
     id="train-on-test-set",

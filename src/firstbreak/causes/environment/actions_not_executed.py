@@ -25,10 +25,10 @@ from firstbreak.model import Experiment
 
 PRIOR = 0.4
 FINDINGS = {
-    "score-lost": 0.6,
-    "reward-flat": 0.4,
-    "entropy-stays-high": 0.2,
-    "critic-worse-than-mean": 0.2,
+    "reward-flat": 0.5,
+    "entropy-collapse": 0.35,
+    "entropy-stays-high": 0.15,
+    "score-lost": 0.2,
 }
 EXPERIMENT = Experiment(
     id="toy-reward",

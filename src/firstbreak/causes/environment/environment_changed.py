@@ -24,10 +24,11 @@ from firstbreak.model import Experiment
 
 PRIOR = 0.4
 FINDINGS = {
+    "score-drops-at-once": 0.8,
     "score-lost": 0.75,
     "value-loss-growing": 0.2,
-    "score-oscillates": 0.1,
-    "evaluation-protocol-shift": 0.2,
+    "entropy-stays-high": 0.2,
+    "evaluation-protocol-shift": 0.15,
 }
 EXPERIMENT = Experiment(
     id="zero-rate",

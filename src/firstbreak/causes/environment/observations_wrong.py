@@ -25,11 +25,11 @@ from firstbreak.model import Experiment
 
 PRIOR = 0.5
 FINDINGS = {
-    "score-lost": 0.6,
+    "score-drops-at-once": 0.5,
     "reward-flat": 0.4,
-    "critic-worse-than-mean": 0.3,
-    "entropy-stays-high": 0.2,
-    "step-too-large": 0.15,
+    "score-lost": 0.5,
+    "entropy-stays-high": 0.35,
+    "critic-worse-than-mean": 0.2,
 }
 EXPERIMENT = Experiment(
     id="critic-only",

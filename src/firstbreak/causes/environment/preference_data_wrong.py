@@ -27,9 +27,12 @@ from firstbreak.inputs import Inputs
 from firstbreak.model import Experiment
 
 FINDINGS = {
-    "preference-loss-start": 0.8,
+    "preference-loss-start": 0.6,
     "preference-labels-swapped": 0.5,
+    "wrong-answers-paid": 0.4,
+    "reward-up-evaluation-down": 0.5,
     "score-below-start": 0.3,
+    "score-lost": 0.4,
 }
 EXPERIMENT = Experiment(
     id="reward-probe",

@@ -25,11 +25,12 @@ from firstbreak.model import Experiment
 
 PRIOR = 0.4
 FINDINGS = {
-    "reward-flat": 0.4,
+    "training-below-evaluation": 0.85,
     "reward-at-floor": 0.4,
-    "zero-variance-groups": 0.3,
-    "truncation": 0.3,
-    "score-lost": 0.3,
+    "reward-flat": 0.35,
+    "zero-variance-groups": 0.5,
+    "truncation": 0.25,
+    "score-lost": 0.5,
 }
 EXPERIMENT = Experiment(
     id="train-on-test-set",

@@ -25,10 +25,10 @@ from firstbreak.model import Experiment
 
 PRIOR = 0.4
 FINDINGS = {
-    "reward-up-evaluation-down": 0.6,
-    "zero-variance-groups": 0.5,
+    "reward-up-evaluation-down": 0.7,
+    "zero-variance-groups": 0.6,
+    "score-lost": 0.5,
     "entropy-collapse": 0.3,
-    "score-lost": 0.3,
 }
 EXPERIMENT = Experiment(
     id="train-on-test-set",

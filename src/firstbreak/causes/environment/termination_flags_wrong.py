@@ -25,11 +25,11 @@ from firstbreak.model import Experiment
 
 PRIOR = 0.4
 FINDINGS = {
-    "score-lost": 0.5,
-    "value-loss-growing": 0.4,
-    "value-scale-mismatch": 0.3,
+    "value-loss-vanishes": 0.7,
+    "score-lost": 0.4,
+    "value-loss-growing": 0.2,
     "critic-worse-than-mean": 0.3,
-    "episode-length-degenerate": 0.2,
+    "episode-length-degenerate": 0.15,
 }
 EXPERIMENT = Experiment(
     id="toy-reward",

@@ -25,7 +25,8 @@ from firstbreak.model import Experiment
 
 PRIOR = 0.4
 FINDINGS = {
-    "evaluation-frozen": 0.9,
+    "evaluation-frozen": 0.6,
+    "evaluation-in-steps": 0.6,
 }
 EXPERIMENT = Experiment(
     id="wrecked",

@@ -24,6 +24,7 @@ from firstbreak.model import Experiment
 PRIOR = 0.6
 FINDINGS = {
     "evaluation-protocol-shift": 0.85,
+    "reward-up-evaluation-down": 0.4,
     "score-lost": 0.4,
 }
 EXPERIMENT = Experiment(

@@ -20,14 +20,17 @@ https://arxiv.org/abs/2006.05990
 
 from __future__ import annotations
 
-from firstbreak.model import Experiment
+from firstbreak.inputs import Inputs
+from firstbreak.model import Experiment, Weight
 
 PRIOR = 0.7
+STRONG = 0.05  #: usual coefficients are 0 to 0.01
 FINDINGS = {
     "entropy-runaway": 0.7,
-    "entropy-stays-high": 0.6,
-    "reward-flat": 0.4,
-    "score-lost": 0.3,
+    "entropy-stays-high": 0.4,
+    "score-lost": 0.5,
+    "reward-flat": 0.3,
+    "zero-variance-groups": 0.3,
 }
 EXPERIMENT = Experiment(
     id="no-entropy-bonus",
@@ -37,3 +40,13 @@ EXPERIMENT = Experiment(
     if_cause="does the score rise? yes",
     weight=1.4,
 )
+
+
+def facts(inputs: Inputs) -> list[Weight]:
+    """The recorded coefficient of the bonus."""
+    coefficient = inputs.run.config.number("entropy_coef")
+    if coefficient is None or "entropy_coef" in inputs.run.config.defaulted:
+        return []
+    if coefficient >= STRONG:
+        return [Weight(finding="config", weight=2.0, text=f"the bonus has a coefficient of {coefficient:g}")]
+    return [Weight(finding="config", weight=-1.5, text=f"the bonus has a coefficient of {coefficient:g}")]

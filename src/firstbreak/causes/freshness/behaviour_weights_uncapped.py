@@ -21,15 +21,18 @@ https://github.com/NVIDIA-NeMo/RL/issues/2269
 
 from __future__ import annotations
 
-from firstbreak.model import Experiment
+from firstbreak.inputs import Inputs
+from firstbreak.model import Experiment, Weight
 
 PRIOR = 0.6
+LOOSE = 20.0  #: a cap above this does not bound anything
 FINDINGS = {
-    "behave-weight-off": 0.85,
+    "staleness-uncorrected": 0.5,
+    "behave-weight-off": 0.7,
     "stale-rollouts": 0.4,
     "grad-norm-explosion": 0.3,
-    "score-lost": 0.4,
-    "gradient-vanished": 0.2,
+    "score-lost": 0.3,
+    "gradient-vanished": 0.1,
 }
 EXPERIMENT = Experiment(
     id="capped-weights",
@@ -39,3 +42,19 @@ EXPERIMENT = Experiment(
     if_cause="does the score rise? yes",
     weight=1.0,
 )
+
+
+def facts(inputs: Inputs) -> list[Weight]:
+    """Old data by plan, with a cap on their weights or without, and what one weight stands for."""
+    config = inputs.run.config
+    age, cap = config.number("max_staleness"), config.number("behave_weight_cap")
+    if not age:
+        return []
+    whole = str(config.get("importance_level") or "").startswith("seq")
+    if whole:
+        return [Weight(finding="config", weight=2.0, text="one weight is the product over a whole sequence")]
+    if cap is None or cap > LOOSE:
+        return [
+            Weight(finding="config", weight=2.0, text=f"data may be {age:g} versions old and weights are not capped")
+        ]
+    return [Weight(finding="config", weight=-2.0, text=f"weights are capped at {cap:g}")]

@@ -23,15 +23,15 @@ https://github.com/allenai/open-instruct/pull/1473
 from __future__ import annotations
 
 from firstbreak.inputs import Inputs
-from firstbreak.model import Experiment
+from firstbreak.model import Experiment, Weight
 
 FINDINGS = {
+    "first-update-not-on-policy": 0.8,
     "train-inference-mismatch": 0.9,
-    "mismatch-growing": 0.6,
-    "first-update-not-on-policy": 0.5,
+    "mismatch-growing": 0.2,
     "importance-weight-off": 0.3,
-    "grad-norm-explosion": 0.2,
-    "score-lost": 0.3,
+    "grad-norm-explosion": 0.15,
+    "score-lost": 0.4,
 }
 EXPERIMENT = Experiment(
     id="same-tokens",
@@ -46,3 +46,11 @@ EXPERIMENT = Experiment(
 def applies(inputs: Inputs) -> bool:
     """Only policies that write text."""
     return bool(inputs.get("writes_text"))
+
+
+def facts(inputs: Inputs) -> list[Weight]:
+    """With sampling options other than 1, a difference is more probably theirs."""
+    known = [inputs.run.config.number(name) for name in ("temperature", "top_p")]
+    if any(value is not None and value != 1 for value in known):
+        return [Weight(finding="config", weight=-1.0, text="rollouts are sampled at options other than 1")]
+    return []

@@ -21,14 +21,17 @@ https://arxiv.org/abs/2505.24298
 
 from __future__ import annotations
 
-from firstbreak.model import Experiment
+from firstbreak.inputs import Inputs
+from firstbreak.model import Experiment, Weight
 
+OLD = 4  #: versions; AReaL trains well with up to 8 if the loss is decoupled, others with 1 to 2
 FINDINGS = {
-    "stale-rollouts": 0.8,
-    "behave-weight-off": 0.7,
-    "importance-weight-off": 0.4,
-    "clip-fraction-high": 0.4,
-    "score-lost": 0.4,
+    "staleness-uncorrected": 0.5,
+    "stale-rollouts": 0.7,
+    "behave-weight-off": 0.6,
+    "importance-weight-off": 0.3,
+    "clip-fraction-high": 0.3,
+    "score-lost": 0.3,
     "score-oscillates": 0.2,
 }
 EXPERIMENT = Experiment(
@@ -39,3 +42,13 @@ EXPERIMENT = Experiment(
     if_cause="does the score rise with fresh data? yes",
     weight=1.4,
 )
+
+
+def facts(inputs: Inputs) -> list[Weight]:
+    """How old the data may be by plan."""
+    age = inputs.run.config.number("max_staleness")
+    if age is None or "max_staleness" in inputs.run.config.defaulted:
+        return []
+    if age >= OLD:
+        return [Weight(finding="config", weight=1.5, text=f"data may be {age:g} versions old")]
+    return [Weight(finding="config", weight=-1.5 if age <= 1 else 0.0, text=f"data may be {age:g} versions old")]

@@ -26,9 +26,10 @@ PRIOR = 0.5
 FINDINGS = {
     "mismatch-growing": 0.85,
     "train-inference-mismatch": 0.7,
-    "behave-weight-off": 0.4,
-    "reward-flat": 0.5,
-    "stale-rollouts": 0.2,
+    "stale-rollouts": 0.5,
+    "step-too-large": 0.3,
+    "kl-spike": 0.3,
+    "score-lost": 0.4,
 }
 EXPERIMENT = Experiment(
     id="weight-hashes",

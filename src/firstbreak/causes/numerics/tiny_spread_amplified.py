@@ -26,11 +26,7 @@ from firstbreak.model import Experiment
 
 PRIOR = 0.4
 FINDINGS = {
-    "reward-flat": 0.3,
-    "score-lost": 0.4,
-    "reward-up-evaluation-down": 0.2,
-    "kl-reward": 0.2,
-    "grad-norm-explosion": 0.15,
+    "tiny-spread": 0.85,
 }
 EXPERIMENT = Experiment(
     id="unscaled-rewards",

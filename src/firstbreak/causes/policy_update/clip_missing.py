@@ -24,6 +24,7 @@ from firstbreak.model import Experiment
 
 PRIOR = 0.4
 FINDINGS = {
+    "clip-never-acts": 0.8,
     "step-too-large": 0.6,
     "importance-weight-off": 0.5,
     "entropy-collapse": 0.3,

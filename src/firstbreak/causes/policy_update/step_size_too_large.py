@@ -28,6 +28,7 @@ from firstbreak.model import Experiment
 
 PRIOR = 1.5
 FINDINGS = {
+    "learning-rate-jump": 0.4,
     "step-too-large": 0.75,
     "clip-fraction-high": 0.6,
     "kl-reward": 0.3,

@@ -25,11 +25,12 @@ from firstbreak.model import Experiment
 
 PRIOR = 0.5
 FINDINGS = {
+    "right-answers-unpaid": 0.7,
+    "training-below-evaluation": 0.6,
+    "reward-at-floor": 0.5,
+    "zero-variance-groups": 0.6,
     "reward-flat": 0.4,
-    "reward-at-floor": 0.4,
-    "score-lost": 0.5,
-    "zero-variance-groups": 0.4,
-    "entropy-collapse": 0.15,
+    "score-below-start": 0.2,
 }
 EXPERIMENT = Experiment(
     id="train-on-test-set",

@@ -27,9 +27,10 @@ from firstbreak.model import Experiment
 
 PRIOR = 1.2
 FINDINGS = {
-    "reward-proxy-only": 0.9,
-    "reward-component-dead": 0.5,
-    "reward-up-evaluation-down": 0.4,
+    "wrong-answers-paid": 0.5,
+    "reward-proxy-only": 0.7,
+    "reward-up-evaluation-down": 0.5,
+    "zero-variance-groups": 0.3,
 }
 EXPERIMENT = Experiment(
     id="reward-probe",

@@ -24,11 +24,12 @@ from firstbreak.model import Experiment
 
 PRIOR = 0.7
 FINDINGS = {
-    "reward-outlier": 0.8,
-    "value-explosion": 0.4,
-    "grad-norm-explosion": 0.5,
-    "value-loss-growing": 0.4,
-    "step-too-large": 0.3,
+    "reward-scale-apart": 0.6,
+    "reward-outlier": 0.2,
+    "value-explosion": 0.2,
+    "entropy-stays-high": 0.4,
+    "reward-flat": 0.3,
+    "critic-worse-than-mean": 0.3,
 }
 EXPERIMENT = Experiment(
     id="scaled-rewards",

@@ -23,12 +23,11 @@ from __future__ import annotations
 from firstbreak.model import Experiment
 
 FINDINGS = {
-    "score-below-start": 0.9,
-    "reward-up-evaluation-down": 0.5,
-    "preference-labels-swapped": 0.3,
-    "entropy-collapse": 0.3,
-    "score-lost": 0.4,
-    "zero-variance-groups": 0.2,
+    "reward-range-changed": 0.6,
+    "right-answers-unpaid": 0.3,
+    "score-below-start": 0.5,
+    "score-lost": 0.7,
+    "zero-variance-groups": 0.3,
 }
 EXPERIMENT = Experiment(
     id="reward-probe",

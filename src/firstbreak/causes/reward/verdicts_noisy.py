@@ -25,9 +25,11 @@ from firstbreak.model import Experiment
 
 PRIOR = 0.5
 FINDINGS = {
+    "right-answers-unpaid": 0.7,
+    "wrong-answers-paid": 0.7,
+    "score-below-start": 0.15,
     "reward-flat": 0.3,
-    "score-lost": 0.35,
-    "reward-up-evaluation-down": 0.1,
+    "evaluation-noise": 0.1,
 }
 EXPERIMENT = Experiment(
     id="reward-probe",

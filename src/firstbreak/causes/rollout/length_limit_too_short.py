@@ -28,11 +28,11 @@ from firstbreak.model import Experiment
 
 PRIOR = 1.5
 FINDINGS = {
-    "truncation": 0.95,
-    "zero-variance-groups": 0.5,
-    "reward-flat": 0.55,
-    "reward-at-floor": 0.3,
-    "length-runaway": 0.15,
+    "length-cap-lowered": 0.6,
+    "truncation": 0.9,
+    "zero-variance-groups": 0.4,
+    "score-lost": 0.4,
+    "reward-flat": 0.15,
 }
 EXPERIMENT = Experiment(
     id="longer-limit",

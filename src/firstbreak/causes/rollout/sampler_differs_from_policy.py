@@ -25,12 +25,12 @@ from firstbreak.model import Experiment
 
 PRIOR = 0.5
 FINDINGS = {
-    "truncation": 0.7,
-    "length-runaway": 0.5,
-    "train-inference-mismatch": 0.4,
-    "first-update-not-on-policy": 0.4,
+    "mismatch-growing": 0.6,
+    "train-inference-mismatch": 0.6,
+    "truncation": 0.6,
+    "length-runaway": 0.3,
+    "importance-weight-off": 0.3,
     "score-lost": 0.5,
-    "zero-variance-groups": 0.3,
 }
 EXPERIMENT = Experiment(
     id="same-tokens",

@@ -25,11 +25,11 @@ from firstbreak.model import Experiment
 
 PRIOR = 0.7
 FINDINGS = {
-    "outputs-alike": 0.8,
-    "zero-variance-groups": 0.9,
-    "reward-flat": 0.4,
-    "gradient-vanished": 0.4,
-    "entropy-collapse": 0.1,
+    "samples-identical": 0.6,
+    "outputs-alike": 0.4,
+    "zero-variance-groups": 0.7,
+    "no-update": 0.3,
+    "gradient-vanished": 0.2,
 }
 EXPERIMENT = Experiment(
     id="larger-group",

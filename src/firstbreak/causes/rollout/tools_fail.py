@@ -26,8 +26,9 @@ from firstbreak.model import Experiment
 PRIOR = 0.5
 FINDINGS = {
     "tool-errors": 0.95,
-    "reward-flat": 0.4,
-    "score-lost": 0.3,
+    "zero-variance-groups": 0.3,
+    "score-lost": 0.6,
+    "reward-down-evaluation-up": 0.05,
 }
 EXPERIMENT = Experiment(
     id="zero-rate",

@@ -32,6 +32,7 @@ from firstbreak.model import Confidence, Config, Evidence, Finding, NotApplicabl
 from firstbreak.stats.onset import first_sustained
 from firstbreak.words import number
 
+EARLY = 0.25  #: share of the run
 PENALISED = 0.2  #: coefficient of the divergence penalty above which it shows in the advantages
 
 
@@ -42,6 +43,7 @@ def detect(
     advantage_std: Series | None = None,
     *,
     share: float = 0.4,
+    least: float = 0.5,
     min_points: int = 5,
 ) -> Finding | NotApplicable | NotMeasured | None:
     if family not in ("group", None):
@@ -53,20 +55,21 @@ def detect(
     rest = advantage_of_prompt_absmax.finite
     if len(rest) < min_points:
         return NotMeasured(f"{len(rest)} values are too few (needs {min_points})")
+    # The early spread: when all rewards have become equal, what is left of the advantages is the penalty's share.
     scale = (
-        float(np.median(advantage_std.finite.values))
+        float(np.median(advantage_std.finite.head(EARLY).values))
         if advantage_std is not None and len(advantage_std.finite)
         else 1.0
     )
-    limit = share * scale
+    limit = share * max(scale, least)
     late = float(np.median(rest.tail(0.5).values))
     if late <= limit:
         return None
     since = first_sustained(rest, lambda values: values > limit)
     return Finding(
         message=(
-            f"the advantages of a prompt's completions leave {number(late)} (spread {number(scale)}) instead of 0: they are "
-            "compared with other prompts; check the index that assigns completions to groups"
+            f"the advantages of a prompt's completions leave {number(late)} (spread {number(scale)}) instead of 0: "
+            "they are compared with other prompts; check the index that assigns completions to groups"
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,

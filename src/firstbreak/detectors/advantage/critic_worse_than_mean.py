@@ -61,7 +61,8 @@ def detect(
     return Finding(
         message=(
             f"explained variance is below {number(floor)} in {percent(share)} of the second half (median "
-            f"{number(float(np.median(late.values)))}): the critic is worse than a constant; fit it alone on a frozen batch"
+            f"{number(float(np.median(late.values)))}): the critic is worse than a constant; fit it alone on a frozen "
+            "batch"
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH if harmful else Confidence.LOW,

@@ -55,8 +55,8 @@ def detect(
     since = departure(loss)
     return Finding(
         message=(
-            f"the value loss grew {number(late / early)} times, from {number(early)} to {number(late)}, and the score did not "
-            "rise with it: check the scale of returns and the bootstrap target"
+            f"the value loss grew {number(late / early)} times, from {number(early)} to {number(late)}, and the score "
+            "did not rise with it: check the scale of returns and the bootstrap target"
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM if trajectory is not None else Confidence.LOW,

@@ -45,8 +45,9 @@ def detect(
         return None
     return Finding(
         message=(
-            f"values are {number(float(np.median(values.values)))} where returns are {number(float(np.median(target)))}: the "
-            "critic is off by its whole scale, so advantages have one sign; normalise returns"
+            f"values are {number(float(np.median(values.values)))} where returns are "
+            f"{number(float(np.median(target)))}: the critic is off by its whole scale, so advantages have one sign; "
+            "normalise returns"
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,

@@ -74,8 +74,8 @@ def _at_once(lengths: Series, score: Series, early: float, late: float, immediat
     onset = first_sustained(lengths, lambda values: values <= immediate)
     return Finding(
         message=(
-            f"episodes end after {number(late)} steps{f' ({number(early)} at first)' if fell else ''} and the score does "
-            "not improve; step the environment by hand and look what ends the episode"
+            f"episodes end after {number(late)} steps{f' ({number(early)} at first)' if fell else ''} and the score "
+            "does not improve; step the environment by hand and look what ends the episode"
         ),
         severity=Severity.CRITICAL if fell else Severity.WARNING,
         confidence=Confidence.HIGH if fell else Confidence.MEDIUM,

@@ -58,8 +58,9 @@ def detect(
     first = float(eval_score.steps[0])
     return Finding(
         message=(
-            f"one evaluation is uncertain by {number(noise)}, where the run gained {number(gain)}: neither a regression nor "
-            f"the best checkpoint can be seen; evaluate on about {number(more)} times as many episodes or prompts"
+            f"one evaluation is uncertain by {number(noise)}, where the run gained {number(gain)}: neither a "
+            f"regression nor the best checkpoint can be seen; evaluate on about {number(more)} times as many episodes "
+            "or prompts"
         ),
         severity=Severity.NOTICE if len(eval_score) < FEW else Severity.WARNING,
         confidence=Confidence.LOW if len(eval_score) < FEW else Confidence.MEDIUM,

@@ -70,8 +70,8 @@ def detect(
     return Finding(
         message=(
             f"entropy is {number(late)} nats (it began at {number(start)}) and the score "
-            f"{'does not rise' if stuck else 'is not at its ceiling'}: the policy repeats itself; raise the entropy bonus or "
-            "lower the learning rate"
+            f"{'does not rise' if stuck else 'is not at its ceiling'}: the policy repeats itself; raise the entropy "
+            "bonus or lower the learning rate"
         ),
         severity=Severity.CRITICAL if stuck else Severity.WARNING,
         confidence=Confidence.HIGH if dead and stuck else Confidence.MEDIUM,

@@ -30,6 +30,8 @@ from firstbreak.stats.direction import departure, rises
 from firstbreak.stats.shape import Trajectory
 from firstbreak.words import number
 
+FIRST = 3  #: points: a bonus that is too strong has done its work within a tenth of a run
+
 
 def detect(
     trajectory: Trajectory,
@@ -43,14 +45,15 @@ def detect(
     if not curves:
         return NotMeasured(f"neither entropy nor the spread of the actions is logged for {min_points} updates")
     for curve in curves:
-        start, late = float(np.median(curve.head(0.25).values)), float(np.median(curve.tail(0.2).values))
-        if start <= 0 or late < growth * start or not rises(curve) or not trajectory.lost:
+        start, late = float(np.median(curve.values[:FIRST])), float(np.median(curve.tail(0.2).values))
+        got_worse = trajectory.lost or trajectory.kind == "declining"
+        if start <= 0 or late < growth * start or not rises(curve) or not got_worse:
             continue
         since = departure(curve)
         return Finding(
             message=(
-                f"{curve.name} grew from {number(start)} to {number(late)} while the score fell: the policy forgets; lower the "
-                "entropy bonus or the step size"
+                f"{curve.name} grew from {number(start)} to {number(late)} while the score fell: the policy forgets; "
+                "lower the entropy bonus or the step size"
             ),
             severity=Severity.CRITICAL,
             confidence=Confidence.MEDIUM,

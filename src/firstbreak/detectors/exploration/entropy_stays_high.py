@@ -42,8 +42,9 @@ def detect(
         return None
     return Finding(
         message=(
-            f"entropy is {number(late)} nats after {len(entropy)} updates, {percent(late / start)} of its start, and the score "
-            "is flat: the policy still acts at random; check that good and bad behaviour get different rewards"
+            f"entropy is {number(late)} nats after {len(entropy)} updates, {percent(late / start)} of its start, and "
+            "the score is flat: the policy still acts at random; check that good and bad behaviour get different "
+            "rewards"
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,

@@ -31,6 +31,9 @@ GAUGES = {
     "rollout_train.mult_prob_error": Gauge(1.0, 0.05, 0.5),
     "rollout_train.js": Gauge(0.0, 0.005, 0.05),
     "rollout_train.prob_pearson": Gauge(1.0, 0.05, 0.5),
+    # Before the first step of an update these are 0 by identity; the lab's engines without a fault give exactly 0.
+    "policy.ratio.absdev": Gauge(0.0, 0.01, 0.1),
+    "policy.clip_fraction": Gauge(0.0, 0.005, 0.1),
 }
 
 
@@ -54,7 +57,8 @@ def readings(*recorded: Series | None) -> list[Reading]:
 
 
 def _gauge(name: str) -> Gauge:
-    """`rollout_train.kl.k3` is read like `rollout_train.kl`."""
+    """`rollout_train.kl.k3` is read like `rollout_train.kl`, a slice like the whole."""
+    name = name.partition("@")[0]
     return GAUGES[name] if name in GAUGES else GAUGES[name.rpartition(".")[0]]
 
 

@@ -74,8 +74,8 @@ def detect(
     severe = off >= drastic or share >= most
     return Finding(
         message=(
-            f"{what}: the data are too old, or made by another distribution; train 20 steps on fresh data only and look "
-            "whether it returns"
+            f"{what}: the data are too old, or made by another distribution; train 20 steps on fresh data only and "
+            "look whether it returns"
         ),
         severity=Severity.CRITICAL if severe else Severity.WARNING,
         confidence=Confidence.HIGH if severe else Confidence.MEDIUM,

@@ -47,11 +47,14 @@ def detect(
     family: str | None = None,
     policy_ratio_mean: Series | None = None,
     kl_old: Series | None = None,
+    first_ratio: Series | None = None,
     *,
     drastic: float = 0.5,
 ) -> Finding | NotApplicable | NotMeasured | None:
     if family in ("value_based", "preference"):
         return NotApplicable("no ratio to an old policy in this kind of training")
+    if first_ratio is not None and len(first_ratio) >= FIRST:  # measured before any step: no step size can excuse it
+        return _apart(first_ratio, drastic)
     recorded = [
         (s, perfect)
         for s, perfect in ((policy_ratio_mean, 1.0), (kl_old, 0.0))
@@ -68,9 +71,9 @@ def detect(
     certain = updates == 1 and "updates_per_batch" not in config.defaulted
     return Finding(
         message=(
-            f"{curve.name} is {number(value)} from the first step on, where it {'must' if updates == 1 else 'should'} be "
-            f"{number(perfect)}: the first data are not those of this policy; run one batch with a learning rate of 0 "
-            "and compare the log-probabilities of sampler and trainer"
+            f"{curve.name} is {number(value)} from the first step on, where it {'must' if updates == 1 else 'should'} "
+            f"be {number(perfect)}: the first data are not those of this policy; run one batch with a learning rate "
+            "of 0 and compare the log-probabilities of sampler and trainer"
         ),
         severity=Severity.CRITICAL if off > drastic and certain else Severity.WARNING,
         confidence=Confidence.HIGH if certain else Confidence.LOW,
@@ -79,6 +82,26 @@ def detect(
         interval=(step, step),
         evidence=(Evidence(text=f"{number(value)} at the first steps", series=curve, level=perfect),),
         facts={"off": off, "updates": updates},
+    )
+
+
+def _apart(curve: Series, drastic: float) -> Finding | None:
+    off, step = _first(curve), float(curve.steps[0])
+    if off <= EXACT:
+        return None
+    return Finding(
+        message=(
+            f"{curve.name} is {number(off)} from the first step on, before anything was learned, where it must be 0: "
+            "sampler and trainer compute different log-probabilities; run one batch with a learning rate of 0 and "
+            "compare them"
+        ),
+        severity=Severity.CRITICAL if off > drastic / 10 else Severity.WARNING,
+        confidence=Confidence.HIGH,
+        metric=curve.name,
+        onset=step,
+        interval=(step, step),
+        evidence=(Evidence(text=f"{number(off)} at the first steps", series=curve, level=0.0),),
+        facts={"off": off, "updates": 1},
     )
 
 

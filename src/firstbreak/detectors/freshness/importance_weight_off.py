@@ -68,8 +68,8 @@ def detect(
     certain = severe or (single and "updates_per_batch" not in config.defaulted)
     return Finding(
         message=(
-            f"the importance weight averages {number(late)} and {should}: the old log-probabilities are not those of the "
-            "policy that made the data; run one batch with a learning rate of 0 and look at the largest |ratio - 1|"
+            f"the importance weight averages {number(late)} and {should}: the old log-probabilities are not those of "
+            "the policy that made the data; run one batch with a learning rate of 0 and look at the largest |ratio - 1|"
         ),
         severity=Severity.CRITICAL if severe else Severity.WARNING,
         confidence=Confidence.HIGH if certain else Confidence.MEDIUM,

@@ -30,7 +30,9 @@ https://github.com/allenai/open-instruct/issues/1473
 
 from __future__ import annotations
 
-from firstbreak.detectors._growth import growth
+import numpy as np
+
+from firstbreak.detectors._growth import Growth, appearance, growth
 from firstbreak.detectors.freshness._engines import nothing_recorded, readings
 from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Run, Series, Severity
 from firstbreak.words import number
@@ -48,6 +50,7 @@ def detect(
     rollout_train_mult_prob_error: Series | None = None,
     rollout_train_js: Series | None = None,
     rollout_train_prob_pearson: Series | None = None,
+    first_ratio: Series | None = None,
     *,
     several: float = 3.0,
     runaway: float = 10.0,
@@ -60,23 +63,24 @@ def detect(
         rollout_train_mult_prob_error,
         rollout_train_js,
         rollout_train_prob_pearson,
+        first_ratio,
     )
     if not recorded:
         return nothing_recorded(run, family, writes_text, "the distance between inference engine and trainer is")
     long_enough = [reading for reading in recorded if len(reading.distance) >= min_points]
     if not long_enough:
         return NotMeasured(f"fewer than {min_points} points of any distance between the engines")
-    grown = [(g, reading) for reading in long_enough if (g := growth(reading.distance, min_points)) is not None]
-    seen = [(g, reading) for g, reading in grown if g.times >= several and g.late >= MATTERS]
+    seen = [(g, reading) for reading in long_enough if (g := _grown(reading.distance, several, min_points)) is not None]
     if not seen:
         return None
     worst, reading = max(seen, key=lambda pair: pair[0].times)
     if (began := worst.since()) is None:
         return None
     since, interval = began
+    what = f"grew {number(worst.times)} times" if np.isfinite(worst.times) else "appeared, after it had been 0"
     return Finding(
         message=(
-            f"the distance between engine and trainer ({reading.series.name}) grew {number(worst.times)} times; compare a "
+            f"the distance between engine and trainer ({reading.series.name}) {what}; compare a "
             "checksum of the weights on both sides after a synchronisation"
         ),
         severity=Severity.CRITICAL if worst.times >= runaway and worst.late > 1 else Severity.WARNING,
@@ -84,6 +88,11 @@ def detect(
         metric=reading.series.name,
         onset=since,
         interval=interval,
-        evidence=(Evidence(text=f"grew {number(worst.times)} times", series=reading.series, since=since),),
+        evidence=(Evidence(text=what, series=reading.series, since=since),),
         facts={"growth": worst.times, "level": worst.late},
     )
+
+
+def _grown(distance: Series, several: float, min_points: int) -> Growth | None:
+    found = appearance(distance) or growth(distance, min_points)
+    return found if found is not None and found.times >= several and found.late >= MATTERS else None

@@ -54,6 +54,7 @@ def detect(
     rollout_train_mult_prob_error: Series | None = None,
     rollout_train_js: Series | None = None,
     rollout_train_prob_pearson: Series | None = None,
+    first_ratio: Series | None = None,
     *,
     min_points: int = 3,
 ) -> Finding | NotApplicable | NotMeasured | None:
@@ -64,6 +65,7 @@ def detect(
         rollout_train_mult_prob_error,
         rollout_train_js,
         rollout_train_prob_pearson,
+        first_ratio,
     )
     if not recorded:
         return nothing_recorded(run, family, writes_text, "the distance between inference engine and trainer is")
@@ -82,8 +84,8 @@ def detect(
     return Finding(
         message=(
             f"{worst.series.name} is {number(_value(worst))}, {number(_level(worst))} times as far from "
-            f"{number(worst.gauge.perfect)} as is known to train well{doubt}; score one generated batch with the trainer "
-            "before any update and compare token by token"
+            f"{number(worst.gauge.perfect)} as is known to train well{doubt}; score one generated batch with the "
+            "trainer before any update and compare token by token"
         ),
         severity=Severity.NOTICE if alone else _severity(worst, learning),
         confidence=Confidence.LOW if alone else Confidence.HIGH if len(long_enough) > 1 else Confidence.MEDIUM,

@@ -90,9 +90,9 @@ def _heavy(norms: Series, heavy: float, config: Config) -> Finding | None:
     first = float(norms.steps[np.argmax(norms.values >= upper.p95)])
     return Finding(
         message=(
-            f"one gradient norm in twenty is above {number(upper.p95)}, {number(upper.p95_ratio)} times the median, and the "
-            f"largest is {number(upper.maximum)}{f' (clipped at {number(clip)})' if clip else ''}: a few batches decide the "
-            "direction; look at one of them"
+            f"one gradient norm in twenty is above {number(upper.p95)}, {number(upper.p95_ratio)} times the median, "
+            f"and the largest is {number(upper.maximum)}{f' (clipped at {number(clip)})' if clip else ''}: a few "
+            "batches decide the direction; look at one of them"
         ),
         severity=Severity.NOTICE,
         confidence=Confidence.MEDIUM,

@@ -62,8 +62,8 @@ def detect(
     )
     return Finding(
         message=(
-            f"the gradient norm {exact if zeros >= most else f'fell from {number(early)} to {number(late)}'} and the task is "
-            f"not solved; {advice}"
+            f"the gradient norm {exact if zeros >= most else f'fell from {number(early)} to {number(late)}'} and the "
+            f"task is not solved; {advice}"
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH if zeros >= most else Confidence.MEDIUM,

@@ -57,8 +57,8 @@ def _skipped(applied: Series, some: float, most: float) -> Finding | None:
     first = float(applied.steps[np.argmax(applied.values < 1)])
     return Finding(
         message=(
-            f"{percent(share)} of the optimizer steps are skipped because their gradient is not finite; run one such batch "
-            "alone in fp32"
+            f"{percent(share)} of the optimizer steps are skipped because their gradient is not finite; run one such "
+            "batch alone in fp32"
         ),
         severity=Severity.CRITICAL if share >= most else Severity.WARNING,
         confidence=Confidence.HIGH,
@@ -77,8 +77,8 @@ def _overflowing(scale: Series, halvings: float) -> Finding | None:
         return None
     return Finding(
         message=(
-            f"the loss scale fell from {number(start)} to {number(end)} in the second half of the run: gradients overflow "
-            "again and again; train in bf16"
+            f"the loss scale fell from {number(start)} to {number(end)} in the second half of the run: gradients "
+            "overflow again and again; train in bf16"
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,

@@ -51,16 +51,17 @@ def detect(
         return NotMeasured(f"{len(loss.finite)} losses are too few to see a pattern (needs {min_points})")
     if family in CENTRED and _about_zero(loss):
         return Expected(
-            f"{loss.raw or loss.name} is about 0 by construction: group-relative advantages average to 0 and the ratio starts "
-            "at 1, so the loss says nothing about progress; the gradient norm and the reward do"
+            f"{loss.raw or loss.name} is about 0 by construction: group-relative advantages average to 0 and the "
+            "ratio starts at 1, so the loss says nothing about progress; the gradient norm and the reward do"
         )
     harmed = trajectory is not None and trajectory.lost
     reversal = sign_reversal(loss)
     if reversal is not None and reversal.before > 0 > reversal.after and harmed:
         return _finding(
             loss,
-            f"the loss turned from {number(reversal.before)} to {number(reversal.after)} at step {number(reversal.step)} and "
-            "the score fell: the updates now push the other way; stop and look what changed there",
+            f"the loss turned from {number(reversal.before)} to {number(reversal.after)} at step "
+            f"{number(reversal.step)} and the score fell: the updates now push the other way; stop and look what "
+            "changed there",
             Severity.WARNING,
             reversal.step,
         )
@@ -68,8 +69,8 @@ def detect(
     if leap is not None and harmed:
         return _finding(
             loss,
-            f"the size of the loss jumped from {number(leap.before)} to {number(leap.after)} at step {number(leap.step)}: "
-            "look what changed in data, schedule or reward scale there",
+            f"the size of the loss jumped from {number(leap.before)} to {number(leap.after)} at step "
+            f"{number(leap.step)}: look what changed in data, schedule or reward scale there",
             Severity.WARNING,
             leap.step,
         )
@@ -77,8 +78,8 @@ def detect(
     if swing is not None and swing.p > 0.05 and trajectory is not None and trajectory.kind == "flat":
         return _finding(
             loss,
-            f"the loss oscillates round zero ({number(swing.mean)} on average) and the score is flat: the updates have no "
-            "common direction; check the advantages before training longer",
+            f"the loss oscillates round zero ({number(swing.mean)} on average) and the score is flat: the updates "
+            "have no common direction; check the advantages before training longer",
             Severity.NOTICE,
             float(loss.steps[0]),
         )

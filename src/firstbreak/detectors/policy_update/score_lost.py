@@ -46,8 +46,8 @@ def detect(
     grave_loss = lost >= grave
     return Finding(
         message=(
-            f"{score.name} was {number(trajectory.best)} at step {number(trajectory.best_step)} and is {number(trajectory.end)} "
-            f"now: {how_much} is lost; go back to that checkpoint before changing anything"
+            f"{score.name} was {number(trajectory.best)} at step {number(trajectory.best_step)} and is "
+            f"{number(trajectory.end)} now: {how_much} is lost; go back to that checkpoint before changing anything"
         ),
         severity=Severity.CRITICAL if grave_loss else Severity.WARNING,
         confidence=Confidence.MEDIUM if trajectory.n < few else Confidence.HIGH,

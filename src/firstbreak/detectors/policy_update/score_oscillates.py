@@ -59,8 +59,8 @@ def detect(
     return Finding(
         message=(
             f"over the second half {score.name} lies between {number(float(late.values.min()))} and "
-            f"{number(float(late.values.max()))}: neighbouring evaluations differ by {percent(share)} of all that was gained, "
-            "beyond the noise of their episodes; keep the best checkpoint, and lower the learning rate"
+            f"{number(float(late.values.max()))}: neighbouring evaluations differ by {percent(share)} of all that was "
+            "gained, beyond the noise of their episodes; keep the best checkpoint, and lower the learning rate"
         ),
         severity=Severity.CRITICAL if share >= grave or trajectory.kind == "oscillating" else Severity.WARNING,
         confidence=Confidence.HIGH if score_error is not None else Confidence.MEDIUM,

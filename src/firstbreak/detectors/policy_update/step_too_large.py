@@ -67,8 +67,8 @@ def detect(
     against = f"{number(shown / target)} times its target of {number(target)}" if target else "no small step any more"
     return Finding(
         message=(
-            f"the policy moves by {number(shown)} nats per update ({against}); lower the learning rate or stop the epochs "
-            "of a batch early"
+            f"the policy moves by {number(shown)} nats per update ({against}); lower the learning rate or stop the "
+            "epochs of a batch early"
         ),
         severity=Severity.CRITICAL if harmed else Severity.WARNING,
         confidence=Confidence.HIGH if harmed else Confidence.MEDIUM,

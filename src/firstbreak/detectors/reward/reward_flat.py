@@ -46,7 +46,7 @@ def detect(
     *,
     resolvable: float = 0.5,
     telling: float = 2.0,
-    min_points: int = 20,
+    min_points: int = 10,
 ) -> Finding | Expected | NotMeasured | None:
     if len(score) < min_points:
         return NotMeasured(f"{len(score)} scores are too few to call a curve flat (needs {min_points})")
@@ -66,8 +66,8 @@ def detect(
     could = f"a rise of up to {number(most)} could hide in the noise" if hidden else "it is constant"
     return Finding(
         message=(
-            f"{score.name} stays at {number(float(np.median(score.values)))} for all {len(score)} points ({could}): nothing was "
-            "learned; look which link upstream gives no signal"
+            f"{score.name} stays at {number(float(np.median(score.values)))} for all {len(score)} points ({could}): "
+            "nothing was learned; look which link upstream gives no signal"
         ),
         severity=Severity.CRITICAL if sure else Severity.WARNING,
         confidence=Confidence.HIGH if sure else Confidence.MEDIUM if hidden < telling else Confidence.LOW,

@@ -62,8 +62,8 @@ def detect(
     first = float(worst.steps[np.argmax(outliers)])
     return Finding(
         message=(
-            f"{int(np.sum(outliers))} steps have a reward {number(float(away[outliers].max()))} spreads from the mean (typical: "
-            f"{number(typical)}): one sample makes the whole update; look at it, then clip or normalise"
+            f"{int(np.sum(outliers))} steps have a reward {number(float(away[outliers].max()))} spreads from the mean "
+            f"(typical: {number(typical)}): one sample makes the whole update; look at it, then clip or normalise"
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,

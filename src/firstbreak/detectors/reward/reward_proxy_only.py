@@ -60,8 +60,9 @@ def detect(
     stuck = ", ".join(f"{k} {number(float(np.median(s.tail(0.25).values)))}" for k, s in answers.items())
     return Finding(
         message=(
-            f"the reward rises by {number(trend(reward_mean).change)} through {payer} alone, while what checks the answer "
-            f"{'never moves' if frozen else 'does not rise'} ({stuck}): read the best-rewarded completions before going on"
+            f"the reward rises by {number(trend(reward_mean).change)} through {payer} alone, while what checks the "
+            f"answer {'never moves' if frozen else 'does not rise'} ({stuck}): read the best-rewarded completions "
+            "before going on"
         ),
         severity=Severity.CRITICAL if frozen else Severity.WARNING,
         confidence=Confidence.HIGH if frozen else Confidence.LOW,

@@ -64,7 +64,8 @@ def detect(
     return Finding(
         message=(
             f"{percent(late)} of the completions end at the length limit{at}"
-            f"{' and the share grows' if growing else ''}: their answers never come; raise the limit or filter long ones"
+            f"{' and the share grows' if growing else ''}: their answers never come; raise the limit or filter long "
+            "ones"
         ),
         severity=_severity(late, much, growing, learns, trajectory),
         confidence=Confidence.LOW

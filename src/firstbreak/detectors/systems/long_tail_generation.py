@@ -69,8 +69,9 @@ def detect(
     onset = first_sustained(ratio, lambda values: values >= tail)
     return Finding(
         message=(
-            f"the longest completion is {number(late)} times the mean{', and the gap has grown' if grown else ''}, while "
-            f"generation takes {percent(taken)} of a step; measure what a cap at the 95th percentile of the lengths saves"
+            f"the longest completion is {number(late)} times the mean{', and the gap has grown' if grown else ''}, "
+            f"while generation takes {percent(taken)} of a step; measure what a cap at the 95th percentile of the "
+            "lengths saves"
         ),
         severity=Severity.WARNING if grown else Severity.NOTICE,
         confidence=Confidence.MEDIUM,

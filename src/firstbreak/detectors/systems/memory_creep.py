@@ -34,6 +34,7 @@ import numpy as np
 
 from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Series, Severity
 from firstbreak.stats.ceiling import arrival
+from firstbreak.stats.onset import onset
 from firstbreak.stats.trend import Trend, trend
 from firstbreak.words import number, percent
 
@@ -47,6 +48,7 @@ def detect(
     replay_size: Series | None = None,
     *,
     creep: float = 0.05,
+    leak: float = 0.2,
     min_points: int = 20,
 ) -> Finding | Expected | NotMeasured | None:
     recorded = [
@@ -65,17 +67,19 @@ def detect(
     left = arrival(memory.tail(0.5), wall, horizon=2.0) if wall else None
     soon = left is not None and left[0] <= span
     ahead = f", and reaches {number(wall)} GB in {left[0]:.2g} steps or more" if soon and left else ""
-    began = float(memory.tail(0.5).steps[0])
+    steep = line.change >= leak * line.start
+    ramp = onset(memory, direction=1, kinds=("ramp",))
+    began = ramp.step if ramp else float(memory.tail(0.5).steps[0])
     return Finding(
         message=(
-            f"{memory.name} grew by {percent(line.change / line.start)} in the second half of the run, is {number(top)} GB"
-            f"{ahead}; compare it with the longest completion of each step"
+            f"{memory.name} grew by {percent(line.change / line.start)} in the second half of the run, is "
+            f"{number(top)} GB{ahead}; compare it with the longest completion of each step"
         ),
-        severity=Severity.WARNING if soon else Severity.NOTICE,
+        severity=Severity.WARNING if soon or steep else Severity.NOTICE,
         confidence=Confidence.MEDIUM,
         metric=memory.name,
         onset=began,
-        interval=(float(memory.steps[0]), began),
+        interval=ramp.interval if ramp else (float(memory.steps[0]), began),
         evidence=(Evidence(text=f"{number(top)} GB at most", series=memory, since=began, level=wall),),
         facts={"gb": top, "growth": line.change, "steps_left": left[0] if left else None},
     )

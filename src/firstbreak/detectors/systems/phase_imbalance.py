@@ -60,8 +60,8 @@ def detect(
     how = f"grew from {percent(level.before)} to" if level.grown else "is"
     return Finding(
         message=(
-            f"the trainer's wait for data {how} {percent(level.now)} of a step; look at the speed of generation, and at what "
-            "the filters drop"
+            f"the trainer's wait for data {how} {percent(level.now)} of a step; look at the speed of generation, and "
+            "at what the filters drop"
         ),
         severity=Severity.WARNING if level.grown else Severity.NOTICE,
         confidence=Confidence.MEDIUM,

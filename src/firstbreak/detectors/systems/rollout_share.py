@@ -58,8 +58,8 @@ def detect(
     how = f"grew from {percent(level.before)} to" if level.grown else "takes"
     return Finding(
         message=(
-            f"making the data {how} {percent(level.now)} of a step; compare the longest with the mean completion, then look "
-            "at the engine's speed"
+            f"making the data {how} {percent(level.now)} of a step; compare the longest with the mean completion, "
+            "then look at the engine's speed"
         ),
         severity=Severity.WARNING if level.grown else Severity.NOTICE,
         confidence=Confidence.MEDIUM,

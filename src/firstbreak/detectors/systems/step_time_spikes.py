@@ -68,8 +68,8 @@ def detect(
     advice = "name the job that runs at that period" if every else "look for the slowest worker of those steps"
     return Finding(
         message=(
-            f"{int(late.sum())} steps take {number(times_as_long)} times as long as the others{rhythm}, {percent(lost)} of "
-            f"the time; {advice}"
+            f"{int(late.sum())} steps take {number(times_as_long)} times as long as the others{rhythm}, "
+            f"{percent(lost)} of the time; {advice}"
         ),
         severity=Severity.WARNING if every and lost >= heavy else Severity.NOTICE,
         confidence=Confidence.HIGH if every else Confidence.MEDIUM,

@@ -78,8 +78,8 @@ def detect(
     lost = 1 - now / before
     return Finding(
         message=(
-            f"{speed.name} fell by {percent(lost)}, from {number(before)} to {number(now)}, at step {number(began.step)}; "
-            "look which phase of the step grew there"
+            f"{speed.name} fell by {percent(lost)}, from {number(before)} to {number(now)}, at step "
+            f"{number(began.step)}; look which phase of the step grew there"
         ),
         severity=Severity.WARNING if lost >= heavy else Severity.NOTICE,
         confidence=Confidence.HIGH if began.p < 0.01 else Confidence.MEDIUM,

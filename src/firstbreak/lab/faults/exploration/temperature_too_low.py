@@ -12,7 +12,7 @@ from typing import Any
 
 from firstbreak.lab import language, trl
 
-CAUSE = "premature-convergence"
+CAUSE = "sampling-too-cold"
 ONSET = 0.0
 SEVERITIES = {
     "language/grpo-sort": (0.6, 0.3, 0.1),

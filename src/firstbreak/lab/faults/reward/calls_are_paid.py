@@ -12,7 +12,7 @@ from typing import Any
 
 from firstbreak.lab.agent.registers import calls
 
-CAUSE = "reward-pays-for-form"
+CAUSE = "reward-pays-for-calls"
 ONSET = 0.2
 SEVERITIES = {"agent/grpo-registers": (0.05, 0.2, 0.5)}  #: reward of a call; success earns 1
 

@@ -13,7 +13,7 @@ from typing import Any
 from firstbreak.lab import language
 from firstbreak.lab.agent.registers import calls
 
-CAUSE = "verifier-exploited"
+CAUSE = "failures-graded-as-success"
 ONSET = 0.2
 SEVERITIES = {"agent/grpo-registers": (0.3, 0.6, 1.0)}  #: reward of an episode with an error; success earns 1
 

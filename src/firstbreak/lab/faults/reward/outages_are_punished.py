@@ -14,7 +14,7 @@ from typing import Any
 from firstbreak.lab import language
 from firstbreak.lab.agent.registers import calls
 
-CAUSE = "verdicts-noisy"
+CAUSE = "outages-graded-as-failures"
 ONSET = 0.3
 SEVERITIES = {"agent/grpo-registers": (0.1, 0.25, 0.4)}  #: chance of an outage at each call
 

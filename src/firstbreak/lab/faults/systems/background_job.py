@@ -14,7 +14,7 @@ from typing import Any
 
 from firstbreak.lab import language
 
-CAUSE = "memory-or-interference"
+CAUSE = "interference"
 ONSET = 0.3
 SEVERITIES = {
     "language/grpo-sort": (1, 2, 4),

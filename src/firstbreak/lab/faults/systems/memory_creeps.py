@@ -12,7 +12,7 @@ from typing import Any
 
 from firstbreak.lab import language
 
-CAUSE = "memory-or-interference"
+CAUSE = "memory-leak"
 ONSET = 0.2
 SPOILS = "memory"
 SEVERITIES = {"language/grpo-sort": (1, 4, 12), "language/grpo-reverse": (1, 4, 12)}  #: megabytes a step

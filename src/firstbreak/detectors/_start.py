@@ -1,0 +1,33 @@
+"""What the policy scores in training and in the evaluation before it has learned anything."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from firstbreak.inputs import answer_parts
+from firstbreak.model import NotMeasured, Series
+
+FIRST = 0.04  #: share of the steps that count as the start, three steps at least
+
+
+def starts(
+    evaluations: tuple[Series | None, ...], reward: Series | None, components: dict[str, Series] | None
+) -> tuple[float, float, Series] | NotMeasured:
+    """Score in training, least score in an evaluation, and the training curve; all are shares of right answers.
+
+    The least, because a greedy evaluation scores more than training that samples, by right.
+    """
+    trained = next((s.finite for s in answer_parts(components).values() if len(s.finite)), reward)
+    measured = [s.finite for s in evaluations if s is not None and len(s.finite)]
+    if trained is None or not len(trained.finite) or not measured:
+        return NotMeasured("needs a training reward and an evaluation of the same task")
+    trained = trained.finite
+    for curve in (trained, *measured):
+        if np.min(curve.values) < 0 or np.max(curve.values) > 1:
+            return NotMeasured(f"{curve.name} is no share of right answers, so the two cannot be compared")
+    first = max(3, round(FIRST * len(trained)))
+    if len(trained) < 2 * first:
+        return NotMeasured(f"{len(trained)} training rewards are too few")
+    if max(curve.steps[0] for curve in measured) > trained.steps[first - 1]:
+        return NotMeasured("the first evaluation comes after training has begun")
+    return float(np.mean(trained.values[:first])), min(float(curve.values[0]) for curve in measured), trained

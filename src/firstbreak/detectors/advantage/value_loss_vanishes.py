@@ -1,0 +1,78 @@
+"""The critic has nothing left to predict, though episodes still end differently.
+
+## What it looks for
+A value loss that falls to less than 1 / `times` of its own highest level while the score is not at its ceiling and the
+returns still differ from episode to episode.
+
+## Why it matters
+A critic that is never wrong predicts a target that no longer depends on what happens: values are bootstrapped through
+the ends of episodes (a done flag that is ignored, ends that are taken for time limits), so every state is worth the same,
+and the advantages are noise.
+
+## When it is a false alarm
+A solved task whose episodes all run into the time limit, where the values really are all the same.
+
+## Fix
+- Print reward, done, time limit and bootstrapped target for one episode end: after a real end the target is the reward.
+- In Gymnasium, bootstrap where `truncated`, never where `terminated`.
+
+## Smallest experiment
+An environment that ends after one step with reward 1: its value must be 1, not 1 / (1 - {gamma}).
+
+## References
+https://arxiv.org/abs/1712.00378
+https://github.com/DLR-RM/stable-baselines3/issues/284
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from firstbreak.model import Confidence, Evidence, Expected, Finding, NotApplicable, NotMeasured, Series, Severity
+from firstbreak.stats.onset import first_sustained
+from firstbreak.words import number
+
+
+def detect(
+    value_loss: Series,
+    family: str | None = None,
+    episode_length: Series | None = None,
+    reward_episode: Series | None = None,
+    solved: bool | None = None,
+    *,
+    times: float = 100.0,
+    differ: float = 0.05,
+    min_points: int = 20,
+) -> Finding | Expected | NotApplicable | NotMeasured | None:
+    if family not in ("on_policy", None):
+        return NotApplicable("only where a critic learns the returns of whole episodes")
+    loss = value_loss.finite
+    if len(loss) < min_points:
+        return NotMeasured(f"{len(loss)} value losses are too few (needs {min_points})")
+    ends = next(
+        (s.finite for s in (reward_episode, episode_length) if s is not None and len(s.finite) >= min_points), None
+    )
+    if ends is None:
+        return NotMeasured("neither returns nor lengths of single episodes are logged")
+    smooth = np.convolve(loss.values, np.ones(5) / 5, mode="valid")
+    top, late = float(np.max(smooth)), float(np.median(loss.tail(0.25).values))
+    if top <= 0 or late * times > top:
+        return None
+    last = ends.tail(0.25).values
+    if solved or np.std(last) < differ * abs(np.mean(last)):
+        return Expected(f"the value loss fell to {number(late)} because episodes all end alike")
+    since = first_sustained(loss, lambda values: values * 10 < top)
+    return Finding(
+        message=(
+            f"the value loss fell from {number(top)} to {number(late)} although returns still vary by "
+            f"{number(float(np.std(last)))}: the critic's targets no longer depend on how episodes end; print the "
+            "target at one episode end"
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        metric="value.loss",
+        onset=since,
+        interval=None if since is None else (float(loss.steps[0]), since),
+        evidence=(Evidence(text="value loss", series=value_loss, since=since),),
+        facts={"times": top / late if late > 0 else np.inf},
+    )

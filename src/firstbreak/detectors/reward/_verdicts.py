@@ -1,0 +1,69 @@
+"""What the reward says of an answer, beside what the dump's own reference answer says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from firstbreak.model import Sample, Samples
+
+REFERENCES = ("answer", "ground_truth", "gt", "gts", "solution", "target", "reference", "label", "expected")
+GRADES = 8  #: rewards of more values than this are scores, not verdicts
+AT_MOST = 20_000  #: samples that are compared
+MARKED = re.compile(r"\\boxed\{([^{}]*)\}|<answer>(.*?)</answer>|####\s*(\S[^\n]*)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One sample whose final answer can be compared with a reference."""
+
+    step: float
+    paid: bool  #: the reward lies in the upper half of its range
+    right: bool  #: the final answer equals the reference, letter by letter
+    present: bool  #: the reference stands somewhere in the completion
+
+
+def verdicts(samples: Samples) -> list[Verdict]:
+    """The comparable samples, in their order.
+
+    None where no reference is dumped, every reward is the same and above 0, or rewards are scores of many values.
+    """
+    known = [(s, reference) for s in _first(samples) if s.reward is not None and (reference := _reference(s))]
+    rewards = [s.reward for s, _ in known if s.reward is not None]
+    if not rewards or min(rewards) == max(rewards) > 0 or len(set(rewards)) > GRADES:
+        return []
+    middle = (min(rewards) + max(rewards)) / 2
+    return [
+        Verdict(
+            step=s.step if s.step is not None else 0.0,
+            paid=(s.reward or 0.0) > middle,
+            right=_plain(_final(text := str(s.completion))) == reference,
+            present=reference in _plain(text),
+        )
+        for s, reference in known
+    ]
+
+
+def _first(samples: Samples) -> Iterable[Sample]:
+    for i, sample in enumerate(samples):
+        if i >= AT_MOST:
+            return
+        yield sample
+
+
+def _reference(sample: Sample) -> str:
+    """The reference answer of a sample where it is one short string, else an empty one."""
+    value = next((sample.meta[key] for key in REFERENCES if sample.meta.get(key) not in (None, "")), None)
+    text = _plain(_final(str(value))) if isinstance(value, str | int | float) else ""
+    return text if len(text) <= 80 else ""
+
+
+def _final(text: str) -> str:
+    """The marked final answer of a text (boxed, tagged, after ####), else the text."""
+    marked = MARKED.findall(text)
+    return next((part for part in marked[-1] if part), "") if marked else text
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.replace(",", "").replace("$", "").split()).strip().rstrip(".").lower()

@@ -1,0 +1,23 @@
+"""clip-never-acts: ratios beyond a clip that does nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tests.detectors.look import found, silent
+from tests.make import run
+
+ID = "clip-never-acts"
+N = 60
+LATE = np.arange(N) >= 20
+
+
+def test_ratios_beyond_a_clip_that_never_acts_are_found() -> None:
+    curves = {"policy.ratio.max": np.where(LATE, 4.0, 1.2), "policy.clip_fraction": np.where(LATE, 0.0, 0.02)}
+    finding = found(ID, run(curves, algorithm="ppo", config={"clip_range": 0.2}))
+    assert finding.onset == 21
+
+
+def test_a_clip_that_acts_is_healthy() -> None:
+    curves = {"policy.ratio.max": np.full(N, 4.0), "policy.clip_fraction": np.full(N, 0.05)}
+    assert silent(ID, run(curves, algorithm="ppo", config={"clip_range": 0.2}))

@@ -1,0 +1,24 @@
+"""reward-down-evaluation-up: the policy is paid less for the same."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tests.detectors.look import found, silent
+from tests.make import noise, run
+
+ID = "reward-down-evaluation-up"
+N = 80
+EVALUATION = {"eval.accuracy": np.linspace(0.5, 0.8, N)}
+
+
+def test_a_reward_that_falls_alone_is_found() -> None:
+    rewards = np.where(np.arange(N) < 40, 0.7, 0.3) + noise(N, 0.02)
+    finding = found(ID, run({"reward.mean": rewards, **EVALUATION}, algorithm="grpo"))
+    assert finding.onset is not None
+    assert 36 <= finding.onset <= 46
+
+
+def test_a_reward_that_falls_with_the_evaluation_is_another_matter() -> None:
+    falling = np.where(np.arange(N) < 40, 0.7, 0.3) + noise(N, 0.02)
+    assert silent(ID, run({"reward.mean": falling, "eval.accuracy": falling}, algorithm="grpo"))

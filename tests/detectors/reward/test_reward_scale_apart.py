@@ -1,0 +1,21 @@
+"""reward-scale-apart: training counts rewards on another scale."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tests.detectors.look import found, silent
+from tests.make import run
+
+ID = "reward-scale-apart"
+N = 40
+SKILL = np.linspace(20, 200, N)
+
+
+def test_rewards_times_a_hundred_are_found() -> None:
+    finding = found(ID, run({"eval.reward": SKILL, "reward.mean": 100 * SKILL}, algorithm="ppo"))
+    assert "100" in finding.message
+
+
+def test_a_training_return_that_lags_is_healthy() -> None:
+    assert silent(ID, run({"eval.reward": SKILL, "reward.mean": 0.5 * SKILL}, algorithm="ppo"))

@@ -1,0 +1,39 @@
+"""right-answers-unpaid: right answers without a reward."""
+
+from __future__ import annotations
+
+from firstbreak.model import Sample, Samples, Severity, Status
+from tests.detectors.look import found, look, silent
+from tests.make import run
+
+ID = "right-answers-unpaid"
+
+
+def dump(*rows: tuple[str, str, float]) -> Samples:
+    """Samples of (completion, reference, reward), one a step."""
+    samples = [
+        Sample(step=float(i), completion=text, reward=reward, meta={"answer": answer})
+        for i, (text, answer, reward) in enumerate(rows)
+    ]
+    return Samples(lambda: iter(samples), ("samples.jsonl",))
+
+
+def test_right_answers_that_get_nothing_are_found() -> None:
+    rows = [("7", "7", 0.0)] * 20 + [("8", "8", 1.0)] * 10 + [("3", "9", 0.0)] * 10
+    finding = found(ID, run({}, algorithm="grpo", samples=dump(*rows)))
+    assert "20 of 30" in finding.message
+
+
+def test_boxed_answers_are_read() -> None:
+    rows = [(r"so it is \boxed{7}", "7", 0.0)] * 20 + [("3", "9", 1.0)] * 2
+    assert found(ID, run({}, algorithm="grpo", samples=dump(*rows))).severity is Severity.CRITICAL
+
+
+def test_a_verifier_that_agrees_is_healthy() -> None:
+    rows = [("7", "7", 1.0)] * 20 + [("3", "9", 0.0)] * 20
+    assert silent(ID, run({}, algorithm="grpo", samples=dump(*rows)))
+
+
+def test_scores_are_no_verdicts() -> None:
+    rows = [("7", "7", i / 40) for i in range(40)]
+    assert look(ID, run({}, algorithm="grpo", samples=dump(*rows))).status is Status.NOT_MEASURED

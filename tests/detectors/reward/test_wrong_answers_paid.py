@@ -1,0 +1,36 @@
+"""wrong-answers-paid: rewards for answers that are wrong."""
+
+from __future__ import annotations
+
+from firstbreak.model import Sample, Samples, Severity, Status
+from tests.detectors.look import found, look, silent
+from tests.make import run
+
+ID = "wrong-answers-paid"
+
+
+def dump(*rows: tuple[str, str, float]) -> Samples:
+    """Samples of (completion, reference, reward), one a step."""
+    samples = [
+        Sample(step=float(i), completion=text, reward=reward, meta={"answer": answer})
+        for i, (text, answer, reward) in enumerate(rows)
+    ]
+    return Samples(lambda: iter(samples), ("samples.jsonl",))
+
+
+RIGHT, WRONG_PAID, WRONG = ("7", "7", 1.0), ("3", "9", 1.0), ("3", "9", 0.0)
+
+
+def test_a_gap_that_the_policy_finds_is_found() -> None:
+    rows = [RIGHT, WRONG] * 20 + [WRONG_PAID] * 40
+    finding = found(ID, run({}, algorithm="grpo", samples=dump(*rows)))
+    assert "ever more" in finding.message
+    assert finding.severity is Severity.CRITICAL
+
+
+def test_a_verifier_that_agrees_is_healthy() -> None:
+    assert silent(ID, run({}, algorithm="grpo", samples=dump(*[RIGHT, WRONG] * 20)))
+
+
+def test_a_reward_that_compares_with_something_else_is_not_accused() -> None:
+    assert look(ID, run({}, algorithm="grpo", samples=dump(*[WRONG_PAID, WRONG] * 20))).status is Status.NOT_MEASURED

@@ -1,0 +1,21 @@
+"""training-above-evaluation: training samples or grades more kindly."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tests.detectors.look import found, silent
+from tests.make import run
+
+ID = "training-above-evaluation"
+N = 60
+EVALUATION = 0.4 + 0.002 * np.arange(N)
+
+
+def test_training_that_starts_far_above_is_found() -> None:
+    finding = found(ID, run({"eval.accuracy": EVALUATION, "reward.mean": EVALUATION + 0.3}, algorithm="grpo"))
+    assert finding.onset == 1
+
+
+def test_training_that_starts_where_the_evaluation_does_is_healthy() -> None:
+    assert silent(ID, run({"eval.accuracy": EVALUATION, "reward.mean": EVALUATION + 0.05}, algorithm="grpo"))

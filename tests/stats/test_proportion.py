@@ -1,0 +1,21 @@
+"""Intervals of a share, against scipy's."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binomtest
+
+from firstbreak.stats.proportion import wilson
+
+
+@given(st.integers(1, 500).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_it_is_wilsons_interval(counts: tuple[int, int]) -> None:
+    hits, n = counts
+    reference = binomtest(hits, n).proportion_ci(method="wilson")
+    assert wilson(hits, n) == pytest.approx((reference.low, reference.high), abs=1e-9)
+
+
+def test_nothing_seen_says_nothing() -> None:
+    assert wilson(0, 0) == (0.0, 1.0)
