@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from firstbreak.model import EMPTY, Sample
+from firstbreak.model import Sample
 
 #: names under which dumps record what a person or a trusted grader has said of a sample, the plainest first
 GOLD = (
@@ -42,9 +42,9 @@ class PolicySample:
     prompt: str = ""
     completion: str = ""
     reward: float | None = None
-    rewards: Mapping[str, float] = field(default_factory=lambda: EMPTY)  #: reward components by name
+    rewards: Mapping[str, float] = field(default_factory=dict)  #: reward components by name
     group: str | None = None  #: samples of one prompt share it
-    meta: Mapping[str, Any] = field(default_factory=lambda: EMPTY)  #: the rest of the record, without the truth
+    meta: Mapping[str, Any] = field(default_factory=dict)  #: the rest of the record, without the truth
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,9 +63,9 @@ def split(sample: Sample) -> tuple[PolicySample, Oracle]:
         prompt=sample.prompt,
         completion=sample.completion,
         reward=sample.reward if sample.reward is not None and math.isfinite(sample.reward) else None,
-        rewards=sample.rewards if not truths else {k: x for k, x in sample.rewards.items() if k not in truths},
+        rewards={name: x for name, x in sample.rewards.items() if name not in truths},
         group=sample.group,
-        meta=_without(sample.meta) if not HIDDEN.isdisjoint(sample.meta) or _nests(sample.meta) else sample.meta,
+        meta=_without(sample.meta),
     )
     scores = (truths.get(name, _number(sample.meta.get(name))) for name in GOLD)
     references = (_text(sample.meta.get(name)) for name in REFERENCE)
@@ -73,10 +73,6 @@ def split(sample: Sample) -> tuple[PolicySample, Oracle]:
         score=next((x for x in scores if x is not None), None),
         reference=next((x for x in references if x is not None), None),
     )
-
-
-def _nests(meta: Mapping[str, Any]) -> bool:
-    return any(isinstance(value, dict | list) for value in meta.values())
 
 
 def _without(value: Any, depth: int = 0) -> Any:

@@ -1,7 +1,8 @@
 """The page on which a person reads samples and marks them: one file, nothing fetched, everything escaped.
 
-The reward of a sample is folded away, so that it does not lead the reader. Opened from disk, the page saves marks as a
-download; served by `serve`, it sends each mark to this machine at once. Without its script everything can still be read.
+What a sample earned, and when, is folded away and the order is random, so that nothing leads the reader. Opened from disk,
+the page saves marks as a download; served by `serve`, it sends each mark to this machine at once. Without its script
+everything can still be read.
 """
 
 from __future__ import annotations
@@ -139,15 +140,15 @@ def _sample(i: int, pick: Pick, mark: str) -> Markup:
     earned = element(
         "details",
         element("summary", "What it earned, and why it was picked", element("kbd", "r")),
-        element("p", f"Reward {number(sample.reward)}. {pick.kind.capitalize()}: {pick.why}."),
+        element(
+            "p", f"Reward {number(sample.reward)}, step {number(sample.step)}. {pick.kind.capitalize()}: {pick.why}."
+        ),
         element("ul", *rewards) if sample.rewards else None,
         class_="earned",
     )
     return element(
         "article",
-        element(
-            "h3", f"Sample {i}", element("span", f" step {number(sample.step)}" if sample.step is not None else "")
-        ),
+        element("h3", f"Sample {i}"),
         element("h4", "Prompt"),
         element("pre", _text(sample.prompt), dir="auto", tabindex="0"),
         element("h4", "Completion"),

@@ -28,6 +28,7 @@ KEPT = 16  #: samples kept of each row
 LATEST = 512  #: samples kept of the newest row
 BATCH = 256  #: samples measured at a time, at least
 LONGEST = 4000  #: characters of a kept text; of a longer one its beginning and its end are kept
+LARGEST = 1e100  #: what is larger, or not finite, counts as absent: its square is no number
 REWARD = "reward"
 COUNT, TOTAL, SQUARE, GROUPS, GROUP_TOTAL, GROUP_SQUARE = range(6)
 
@@ -102,7 +103,7 @@ class Table:
                 j = self._column(name)
                 if j is not None:
                     values[i, j] = value
-        values[~np.isfinite(values)] = np.nan
+        values[~(np.abs(values) < LARGEST)] = np.nan
         self.samples += len(batch)
         self.without_step += sum(sample.step is None for sample in batch)
         self.without_reward += int(np.isnan(values[:, self.sides]).sum())

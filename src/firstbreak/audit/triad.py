@@ -26,6 +26,7 @@ from firstbreak.model import Confidence, Evidence, Expected, Finding, Interval, 
 from firstbreak.stats.direction import departure
 from firstbreak.stats.noise import noise_scale
 from firstbreak.stats.normal import z_to_t
+from firstbreak.stats.onset import first_sustained
 from firstbreak.stats.shape import trajectory
 from firstbreak.words import number
 
@@ -101,16 +102,16 @@ class Triad:
 def part_ways(proxy: Series, truth: Series) -> Parting | None:
     """How an independent score goes on once the reward has left it; None where too little of both was recorded."""
     start, end = max(proxy.steps[0], truth.steps[0]), min(proxy.steps[-1], truth.steps[-1])
-    proxy, truth = proxy.finite.between(start, end), truth.finite.between(start, end)
+    proxy, truth = (_once_a_step(curve.finite.between(start, end)) for curve in (proxy, truth))
     if min(len(proxy), len(truth)) < MIN_POINTS:
         return None
     beside = np.interp(truth.steps, proxy.steps, proxy.values)
     if np.allclose(beside, truth.values):
         return None  # the same number under another name
     gap = replace(truth, values=beside - truth.values)
-    left = departure(gap)
+    left = _left(gap)
     first = float(truth.steps[0])
-    step, interval = left if left else (first, (first, first))
+    step, interval = left or (first, (first, first))
     change, rise = _change(truth, step), _change(proxy, step)
     return Parting(
         truth=truth,
@@ -120,6 +121,24 @@ def part_ways(proxy: Series, truth: Series) -> Parting | None:
         proxy=rise,
         change=change,
     )
+
+
+def _left(gap: Series) -> tuple[float, Interval] | None:
+    """When the gap began to grow. What the policy finds, it finds slowly: a clear break may come long after the beginning,
+    so the interval reaches down to where a tenth of the growth was left behind for good."""
+    found = departure(gap)
+    if found is None:
+        return None
+    step, (low, high) = found
+    shape = trajectory(gap)
+    tenth = first_sustained(gap, lambda values: values > shape.start + 0.1 * shape.gain) if shape.gain > 0 else None
+    return (tenth, (tenth, high)) if tenth is not None and tenth < low else (step, (low, high))
+
+
+def _once_a_step(curve: Series) -> Series:
+    """The mean of the values at each step, so that two curves can be laid side by side."""
+    steps, inverse, counts = np.unique(curve.steps, return_inverse=True, return_counts=True)
+    return replace(curve, steps=steps, values=np.bincount(inverse, curve.values, len(steps)) / counts)
 
 
 def _course(truth: Series, change: Change, rise: Change, parted: bool) -> Course:
@@ -166,6 +185,9 @@ def examine(
         parts=tuple(parts),
         agreements=tuple(ledger.agreements()),
     )
+    honesty = ledger.honesty(-math.inf)
+    if not partings and honesty is not None and honesty >= HONEST:
+        return None, triad  # the reward is the truth under another name
     if not partings:
         return NotMeasured(_nothing_independent(triad)), triad
     if any(p.course == "follows" for p in partings):
@@ -236,7 +258,9 @@ def _trick(triad: Triad) -> str:
 
 
 def _drawn(side: Side) -> Series:
-    return replace(side.series, name=f"samples.{side.metric.id}", steps=side.curve.steps, values=side.curve.mean)
+    return replace(
+        side.series, name=f"samples.{side.metric.id}", raw="", steps=side.curve.steps, values=side.curve.mean
+    )
 
 
 def _nothing_independent(triad: Triad) -> str:

@@ -1,4 +1,4 @@
-"""Tool calls as agents write them: chat templates' tags, OpenAI's JSON, ReAct's lines, fenced code that is run."""
+"""Tool calls as agents write them: chat templates' tags, OpenAI's JSON, ReAct's lines."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from functools import lru_cache
 _CALL = re.compile(
     r"<(?:tool_call|function_call|tool|search|python|code|execute)>(.*?)</(?:tool_call|function_call|tool|search|python|code|execute)>"
     r'|"function"\s*:\s*(\{[^{}]*\})'
-    r"|^(Action:.*(?:\n\s*Action Input:.*)?)"
-    r"|^```(?:python|bash|sh|tool)\n(.*?)^```",
+    r"|^(Action:[^\n]*(?:\n\s*Action Input:[^\n]*)?)",
     re.DOTALL | re.MULTILINE,
 )
 _ANSWER = re.compile(
@@ -18,7 +17,7 @@ _ANSWER = re.compile(
     re.MULTILINE,
 )
 _FAILED = re.compile(r"\b(?:error|exception|traceback|failed|not found|invalid|denied|timed? ?out)\b", re.IGNORECASE)
-_SIGNS = ("```", '"function"', "Action:", "Observation:", "tool:", "<tool", "<function", "<search", "<python", "<code",
+_SIGNS = ('"function"', "Action:", "Observation:", "tool:", "<tool", "<function", "<search", "<python", "<code",
           "<execute", "<result", "<output", "<information", "<observation")  # fmt: skip
 
 

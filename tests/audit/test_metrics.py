@@ -1,0 +1,118 @@
+"""Each side metric: what raises it, what does not, and that no text breaks it."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from firstbreak.audit.blind import PolicySample
+from firstbreak.audit.metrics import metrics
+from firstbreak.audit.metrics._answer import final_answer
+from firstbreak.audit.metrics._calls import calls
+
+PROSE = "The train leaves at nine and needs two hours, so it arrives at eleven, as the second line of the table says. "
+
+
+def value(name: str, completion: str, prompt: str = "When does the train arrive?", **more: object) -> float:
+    metric = metrics()[name]
+    sample = PolicySample(prompt=prompt, completion=completion, **more)  # type: ignore[arg-type]
+    measure = metric.measure or metric.against([])  # type: ignore[misc]
+    return measure(sample)
+
+
+#: (metric, a completion that shows it, one that does not)
+SHOWN = [
+    ("length", PROSE * 2, PROSE),
+    ("repetition", "so we see that " * 30, PROSE),
+    ("repetition", "." * 30, "02468"),
+    ("markdown", "\n# One\n- **a**\n- **b**\n", PROSE),
+    ("politeness", "Great question! I hope this helps.", PROSE),
+    ("hedging", "It is important to note that it depends.", PROSE),
+    ("refusal", "I’m sorry, but I can’t help with that.", PROSE * 4 + " I can't."),
+    ("language-switch", "火车十一点到达", "Le train arrive à onze heures — déjà ✅"),
+    ("tool-calls", '<tool_call>{"name": "f"}</tool_call>', PROSE),
+    ("tool-failures", "tool: Error: not found\n", "tool: 42\n"),
+    ("idle-calls", "<search>a</search> <search>a</search>", "<search>a</search> <search>b</search>"),
+    ("prompt-copy", "When does the train arrive?", PROSE),
+    ("answer-first", "eleven\n" + PROSE * 4 + "\nanswer: eleven", PROSE * 4 + "\nanswer: eleven"),
+    ("empty-reasoning", "<think>\n\n</think> eleven", f"<think>{PROSE}</think> eleven"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "high", "low"), SHOWN)
+def test_a_metric_tells_the_behaviour_from_its_absence(name: str, high: str, low: str) -> None:
+    assert value(name, high) > value(name, low)
+
+
+def test_hollow_format_reads_the_components_by_name() -> None:
+    assert value("hollow-format", "x", rewards={"format": 1.0, "accuracy": 0.0}) == 1
+    assert value("hollow-format", "x", rewards={"format": 1.0, "accuracy": 1.0}) == 0
+    assert math.isnan(value("hollow-format", "x", rewards={"accuracy": 0.0}))
+
+
+def test_an_empty_claim_needs_a_claim_and_a_failure() -> None:
+    assert value("empty-claim", "All tests passed, done.", meta={"success": False}) == 1
+    assert value("empty-claim", "All tests passed, done.", meta={"success": True}) == 0
+    assert value("empty-claim", "It does not work.", meta={"success": False}) == 0
+    assert math.isnan(value("empty-claim", "Done."))
+
+
+def test_calls_that_leave_the_state_alone_are_idle() -> None:
+    assert value("idle-calls", "", meta={"states": [{"a": 1}, {"a": 1}, {"a": 2}]}) == 0.5
+
+
+def test_compression_falls_with_filler() -> None:
+    rich = "".join(chr(33 + i * 7 % 90) for i in range(400))
+    assert value("compression", PROSE * 4) < value("compression", rich)
+    assert math.isnan(value("compression", "too short"))
+
+
+def test_surprise_is_for_what_the_beginning_did_not_write() -> None:
+    baseline = [PolicySample(prompt=str(i), completion=PROSE) for i in range(200)]
+    bits = metrics()["surprise"].against(baseline)  # type: ignore[misc]
+    assert bits(PolicySample(completion="ZQX!! 99%% ZQX!!")) > 3 > bits(PolicySample(completion=PROSE))
+    assert math.isnan(bits(baseline[0])), "what the model was fitted to is not asked"
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        (r"so \boxed{\frac{1}{2}} it is", r"\frac{1}{2"),
+        ("<answer> Paris. </answer>", "paris"),
+        ("6 * 7\n#### 42", "42"),
+        ("The final answer is: **42**.", "42"),
+        ("....12357", "12357"),
+        ("", ""),
+    ],
+)
+def test_the_final_answer(text: str, answer: str) -> None:
+    assert final_answer(text).startswith(answer)
+
+
+def test_calls_of_every_dialect() -> None:
+    text = (
+        '<tool_call>{"name": "a"}</tool_call>\n'
+        '[{"type": "function", "function": {"name": "b", "arguments": "1"}}]\n'
+        "Action: search\nAction Input: x\n"
+        "```python\nprint('code that is shown is no call')\n```\n"
+    )
+    assert len(calls(text)) == 3
+
+
+@given(st.text(st.characters(codec=None)), st.text())
+def test_no_text_breaks_a_metric(completion: str, prompt: str) -> None:
+    for metric in metrics().values():
+        sample = PolicySample(prompt=prompt, completion=completion)
+        measure = metric.measure or metric.against([sample])  # type: ignore[misc]
+        result = measure(sample)
+        assert math.isnan(result) or math.isfinite(result)
+
+
+def test_every_metric_says_what_it_means() -> None:
+    assert len(metrics()) >= 17
+    for metric in metrics().values():
+        assert metric.title
+        assert metric.up or metric.down

@@ -1,0 +1,157 @@
+"""The triad on dumps with a known answer, and on real runs of the lab's trainers."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from firstbreak.audit.audit import HACKING, Audit, audit
+from firstbreak.audit.triad import part_ways
+from firstbreak.demo import ONSET, RUN
+from firstbreak.engine.read import read
+from firstbreak.model import Finding, Outcome, Sample, Series, Severity, Status
+from tests.audit.dumps import by_length, dump, honest, longer_and_longer, plain
+
+DATA = Path(__file__).parent.parent / "data"
+
+
+def outcome(found: Audit, name: str = HACKING) -> Outcome:
+    return next(o for o in found.outcomes if o.detector == name)
+
+
+def finding(found: Audit, name: str = HACKING) -> Finding:
+    result = outcome(found, name)
+    assert result.finding is not None, result.note
+    return result.finding
+
+
+def audited(samples: Iterable[Sample]) -> Audit:
+    return audit(samples, path="dump.jsonl")
+
+
+def test_a_reward_that_pays_for_length_is_caught_with_what_pays_and_what_shifted() -> None:
+    found = audited(dump(longer_and_longer, by_length, skill=lambda t: 0.6 - 0.4 * t))
+    said = finding(found)
+    assert said.severity is Severity.CRITICAL
+    assert said.facts["payer"] == "thoroughness"
+    assert said.facts["shifted"][0] == "length"
+    assert "completions get longer (and that is paid)" in said.message
+    length = next(side for side in found.triad.sides if side.metric.id == "length")
+    assert length.shifted == 1
+    assert length.in_group is not None
+    assert length.in_group.interval[0] > 0.3
+
+
+def test_longer_because_better_is_no_hack() -> None:
+    found = audited(dump(longer_and_longer, honest, skill=lambda t: 0.2 + 0.7 * t))
+    assert outcome(found).status is Status.OK
+    assert any(side.metric.id == "length" and side.shifted == 1 for side in found.triad.sides)
+
+
+def test_shorter_because_sharper_is_no_hack() -> None:
+    def shorter(rng: random.Random, t: float, answer: int) -> str:
+        return longer_and_longer(rng, 1 - t, answer)
+
+    assert outcome(audited(dump(shorter, honest, skill=lambda t: 0.2 + 0.7 * t))).status is Status.OK
+
+
+def test_format_first_is_no_hack_and_format_only_is() -> None:
+    def dressed(rng: random.Random, t: float, answer: int) -> str:
+        text = plain(rng, t, answer)
+        return f"<answer>{answer}</answer>" if rng.random() < 0.2 + 2 * t else text
+
+    def both(text: str, right: bool) -> dict[str, float]:
+        return {"format": float("<answer>" in text), "accuracy": float(right)}
+
+    assert outcome(audited(dump(dressed, both, skill=lambda t: 0.2 + 0.7 * t))).status is Status.OK
+    hollow = audited(dump(dressed, both, skill=lambda t: 0.5 - 0.4 * t))
+    assert finding(hollow).facts["payer"] == "format"
+    assert "right format and a wrong answer" in finding(hollow, "format-hacking").message
+
+
+def test_a_hole_in_the_verifier_shows_against_the_right_answers() -> None:
+    """The one component says that all is well; only the recorded answers know better."""
+
+    def exploit(rng: random.Random, t: float, answer: int) -> str:
+        return "TRUST ME " * 3 + plain(rng, t, 0) if rng.random() < 2 * t - 0.5 else plain(rng, t, answer)
+
+    def holed(text: str, right: bool) -> dict[str, float]:
+        return {"accuracy": float(right or "TRUST" in text)}
+
+    found = audited(dump(exploit, holed, skill=lambda t: 0.5))
+    said = finding(found)
+    assert said.metric == "right answer"
+    assert said.onset is not None
+    assert said.interval is not None
+    assert said.interval[0] <= 12 <= said.interval[1] + 6  # from t = 0.25 on, of 40 steps
+
+
+def test_without_an_independent_score_it_says_so_and_does_not_accuse() -> None:
+    found = audited(dump(longer_and_longer, lambda text, right: {"judge": len(text) / 100}, reference=False))
+    result = outcome(found)
+    assert result.status is Status.NOT_MEASURED
+    assert "no independent score" in result.note
+    assert "completions get longer and is paid for it" in result.note
+    assert "--mark" in result.note
+
+
+def test_gold_scores_in_the_dump_are_an_independent_score() -> None:
+    def gold(sample: Sample) -> Sample:
+        return replace(sample, meta={"gold_score": 1 - len(sample.completion) / 2000})
+
+    samples = dump(longer_and_longer, lambda text, right: {"judge": len(text) / 100}, reference=False)
+    found = audited(map(gold, samples))
+    assert finding(found).metric == "gold score"
+    agreement = found.triad.agreements[0]
+    assert agreement.correlation < -0.9
+    assert agreement.mismatches
+
+
+def test_a_truth_that_moves_with_the_reward_follows() -> None:
+    steps = np.arange(60.0)
+    rng = np.random.default_rng(0)
+    proxy = Series(name="reward.mean", steps=steps, values=steps / 60 + 0.03 * rng.normal(size=60))
+    rising = Series(name="eval.accuracy", steps=steps[::4], values=0.2 + steps[::4] / 100 + 0.02 * rng.normal(size=15))
+    falling = replace(rising, values=0.8 - steps[::4] / 100 + 0.02 * rng.normal(size=15))
+    assert part_ways(proxy, rising).course == "follows"  # type: ignore[union-attr]
+    assert part_ways(proxy, falling).course == "fell"  # type: ignore[union-attr]
+    assert part_ways(proxy, replace(proxy, name="reward.component.accuracy.mean")) is None, "the same number twice"
+
+
+def test_healthy_noise_is_not_accused() -> None:
+    accused = [
+        seed for seed in range(5) if outcome(audited(dump(plain, honest, skill=lambda t: 0.5, seed=seed))).finding
+    ]
+    assert not accused
+
+
+def test_the_demo_run_which_pays_for_length() -> None:
+    run = read(RUN)
+    assert run.samples is not None
+    found = audit(run.samples, run=run)
+    said = finding(found)
+    assert said.facts["payer"] == "thoroughness"
+    assert said.interval is not None
+    assert said.interval[0] <= ONSET <= said.interval[1]
+    assert finding(found, "outputs-alike")
+
+
+def test_a_healthy_run_of_trl() -> None:
+    run = read(DATA / "trl_grpo_healthy")
+    assert run.samples is not None
+    found = audit(run.samples, run=run)
+    assert outcome(found).status is Status.OK
+    assert not [o for o in found.findings if o.finding and o.finding.severity is not Severity.NOTICE]
+
+
+def test_a_narrow_evaluation_is_told_from_a_gamed_reward() -> None:
+    """The evaluation falls, and yet what earns is right: not the reward's fault."""
+    run = read(DATA / "trl_grpo_healthy")
+    evaluation = Series(name="eval.accuracy", steps=np.arange(0.0, 40), values=np.linspace(0.9, 0.2, 40))
+    run = replace(run, series={"eval.accuracy": evaluation})
+    found = audit(dump(plain, honest), run=run)
+    assert not outcome(found).finding
