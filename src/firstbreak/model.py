@@ -369,6 +369,16 @@ class Verdict:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Forecast:
+    """A curve that is expected to meet a wall."""
+
+    metric: str  #: the canonical signal
+    wall: float  #: in the signal's unit
+    name: str  #: what the wall is
+    within: Interval  #: steps from the last one: earliest, latest; infinite where it may never arrive
+
+
+@dataclass(frozen=True, kw_only=True)
 class Cost:
     """What the run has spent since the first break; None where the log cannot say."""
 
@@ -390,6 +400,7 @@ class Diagnosis:
     links: Mapping[Link, LinkVerdict]
     best_checkpoint: BestCheckpoint | None = None
     cost: Cost | None = None
+    forecasts: tuple[Forecast, ...] = ()  #: walls ahead, the nearest first
     expected: tuple[str, ...] = ()  #: what looks odd and is right, each with the reason ("GRPO loss is 0 because ...")
     suppressed: int = 0  #: findings below the asked tolerance, counted and not shown
 

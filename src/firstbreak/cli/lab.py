@@ -1,4 +1,4 @@
-"""firstbreak lab list | run | build | gate | bench | figure"""
+"""firstbreak lab list | run | build | gate | weigh | bench | figure"""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import click
 from firstbreak.hyperparameters import plain
 from firstbreak.lab import catalogue
 from firstbreak.lab.plants import Plant
+from firstbreak.lab.running import Label
 
 CORPUS = click.option(
     "--corpus",
@@ -175,6 +176,41 @@ def bench(
         with answers.open("w") as lines:
             lines.writelines(json.dumps({"diagnoser": n} | _finite(asdict(r))) + "\n" for n in rows for r in rows[n])
     click.echo(table(figures, list(rows)))
+
+
+@command.command()
+@CORPUS
+def weigh(folder: Path) -> None:
+    """Count, on the training split, how often each detector speaks under each cause: what the ranking weighs by."""
+    from firstbreak.lab import weights
+    from firstbreak.lab.bench import kind_of
+    from firstbreak.lab.corpus import labels
+
+    found = list(labels(_corpus(folder)).values())
+    kind = kind_of(found)
+
+    def departed(label: Label) -> bool:
+        """No harm was shown; where nobody could judge, the gravest setting of a fault is taken to do harm."""
+        mild = label.severity != catalogue()[label.plant].bases[label.base][-1]
+        return kind(label) == "departed" or (kind(label) == "unjudged" and mild)
+
+    about = {"command": f"firstbreak lab weigh --corpus {folder}", "split": "train"}
+    wanted = sum(weights.in_training(label) for label in found)
+    done = 0
+    with _bar("runs", wanted) as advance:
+
+        def report(label: Label) -> None:
+            nonlocal done
+            done += 1
+            advance(done, "")
+
+        path = weights.write(folder, about, departed=departed, report=report)
+    written = json.loads(path.read_text())
+    click.echo(
+        f"{path}: {sum(written['runs'].values())} runs, {written['runs'].get('healthy', 0)} of them healthy; a run is "
+        f"called broken where P(healthy) is at most {written['accuse_below']:g}, and may be stopped where it is at "
+        f"most {written['stop_below']:g}"
+    )
 
 
 @command.command()

@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from firstbreak.engine import likelihood
 from firstbreak.engine.check import check
+from firstbreak.engine.forecast import forecasts
 from firstbreak.engine.likelihood import HEALTHY
 from firstbreak.engine.rank import rank
 from firstbreak.engine.verdict import judge, link_verdicts
@@ -51,13 +53,14 @@ def diagnose(
     links = link_verdicts(run, outcomes, first_break)
     return Diagnosis(
         run=run,
-        verdict=judge(inputs, outcomes, ranked, first_break, best),
+        verdict=judge(inputs, outcomes, ranked, first_break, best, sure=healthy(ranked) <= likelihood.stop_below()),
         first_break=first_break,
         causes=tuple(c for i, c in enumerate(ranked) if i < CAUSES_SHOWN or c.id == HEALTHY),
         outcomes=tuple(outcomes),
         links=links,
         best_checkpoint=best,
         cost=cost_since(run, first_break, rate_per_hour),
+        forecasts=forecasts(inputs),
         expected=tuple(dict.fromkeys(o.note for o in outcomes if o.expected)),
     )
 
@@ -66,11 +69,11 @@ def find_first_break(outcomes: Sequence[Outcome], ranked: Sequence[RankedCause])
     """The link of the most probable cause, and the earliest finding that it explains.
 
     Onset order alone names the wrong link in most cascades, so the link comes from the ranking of causes; the step comes
-    from the findings. None where a healthy run is the better explanation, or nothing worse than a notice was found.
+    from the findings. None where "healthy" is not improbable enough (likelihood.accuse_below), or nothing worse than a
+    notice was found.
     """
     serious = [o for o in outcomes if o.finding is not None and _serious(o.finding)]
-    healthy = next((c.probability for c in ranked if c.id == HEALTHY), 0.0)
-    if not serious or (healthy > 0.5 and not any(_critical(o) for o in serious)):
+    if not serious or healthy(ranked) > likelihood.accuse_below():
         return None
     top = next((c for c in ranked if c.link is not None), None)
     link = top.link if top and top.link else min(serious, key=lambda o: o.link.order).link
@@ -83,14 +86,15 @@ def find_first_break(outcomes: Sequence[Outcome], ranked: Sequence[RankedCause])
     return FirstBreak(link=link, or_earlier=blind, metric=finding.metric, step=finding.onset, interval=finding.interval)
 
 
+def healthy(ranked: Sequence[RankedCause]) -> float:
+    """The probability that nothing is wrong."""
+    return next((c.probability for c in ranked if c.id == HEALTHY), 0.0)
+
+
 def _serious(finding: Finding) -> bool:
     """Worth a verdict: critical, or a warning that is more than a guess."""
     guess = finding.severity is Severity.WARNING and finding.confidence is Confidence.LOW
     return finding.severity is not Severity.NOTICE and not guess
-
-
-def _critical(outcome: Outcome) -> bool:
-    return outcome.finding is not None and outcome.finding.severity is Severity.CRITICAL
 
 
 def _earliest(finding: Finding) -> tuple[float, int]:

@@ -3,6 +3,10 @@
 `causes/measured.json` holds, per cause and detector, [critical, serious, measured]: in how many training runs the detector
 found something critical, something at least serious, and could look at all. A declared probability counts like so many
 runs; where nothing was measured it stands alone.
+
+It also holds how improbable "healthy" has to be before a run is accused, and before it is stopped: split-conformal limits,
+which bound the share of healthy runs that are accused whatever the number of curves and detectors is
+(Vovk, Gammerman and Shafer, "Algorithmic Learning in a Random World", 2005; lab/weights.py).
 """
 
 from __future__ import annotations
@@ -13,6 +17,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from firstbreak.model import Severity
 
@@ -27,17 +32,33 @@ LEAK_RUNS = 20.0  #: the leak counts like this many broken runs
 DECLARED_RUNS = 6.0  #: a cause's declaration counts like this many runs of the lab
 FALSE_ALARM_RUNS = 60.0  #: and the false-alarm rate like this many healthy ones: rare events need many runs
 
+#: accuse a run where P(healthy) is at most this, and stop it where it is at most that, before measuring
+ACCUSE_BELOW, STOP_BELOW = 0.5, 0.2
+
 Cell = tuple[int, int, int]
 _INSTEAD: ContextVar[Mapping[str, Mapping[str, Cell]] | None] = ContextVar("counts", default=None)
 
 
 @cache
+def _measured() -> Mapping[str, Any]:
+    return json.loads(MEASURED.read_text()) if MEASURED.exists() else {}
+
+
+@cache
 def counts() -> Mapping[str, Mapping[str, Cell]]:
     """Cause (or "healthy") -> detector -> (critical, serious, measured); empty where nothing was measured yet."""
-    if not MEASURED.exists():
-        return {}
-    table = json.loads(MEASURED.read_text())["counts"]
+    table = _measured().get("counts", {})
     return {cause: {name: tuple(cell) for name, cell in per.items()} for cause, per in table.items()}
+
+
+def accuse_below() -> float:
+    """A run is called broken where P(healthy) is at most this."""
+    return float(_measured().get("accuse_below", ACCUSE_BELOW))
+
+
+def stop_below() -> float:
+    """A run is stopped where P(healthy) is at most this, and something critical was found."""
+    return float(_measured().get("stop_below", STOP_BELOW))
 
 
 def in_healthy(detector: str, severity: Severity) -> float:

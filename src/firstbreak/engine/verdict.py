@@ -66,9 +66,14 @@ def judge(
     ranked: Sequence[RankedCause],
     first_break: FirstBreak | None,
     best: BestCheckpoint | None,
+    *,
+    sure: bool,
 ) -> Verdict:
-    """The verdict: action, and in words the realistic upside of going on, the risk, and the first thing to do."""
-    action = _action(inputs, outcomes, first_break, best)
+    """The verdict: action, and in words the realistic upside of going on, the risk, and the first thing to do.
+
+    `sure`: "healthy" is improbable enough that a critical finding may stop the run.
+    """
+    action = _action(inputs, outcomes, first_break, best, sure=sure)
     return Verdict(
         action=action,
         summary=_summary(inputs, outcomes, ranked, first_break, sure=action in (Action.STOP, Action.ROLLBACK)),
@@ -79,12 +84,17 @@ def judge(
 
 
 def _action(
-    inputs: Inputs, outcomes: Sequence[Outcome], first_break: FirstBreak | None, best: BestCheckpoint | None
+    inputs: Inputs,
+    outcomes: Sequence[Outcome],
+    first_break: FirstBreak | None,
+    best: BestCheckpoint | None,
+    *,
+    sure: bool,
 ) -> Action:
     found = [o.finding for o in outcomes if o.finding is not None]
-    sure = [f for f in found if f.severity is Severity.CRITICAL and f.confidence is not Confidence.LOW]
+    critical = any(f.severity is Severity.CRITICAL and f.confidence is not Confidence.LOW for f in found)
     shape = inputs.get("trajectory")
-    if sure:
+    if critical and sure and first_break is not None:
         fell = shape is not None and shape.lost and best is not None and best.step < _last(inputs.get("score"))
         return Action.ROLLBACK if fell else Action.STOP
     doubtful = any(f.severity is not Severity.NOTICE and f.confidence is not Confidence.LOW for f in found)

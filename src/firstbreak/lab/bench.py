@@ -342,11 +342,13 @@ def leave_one_out(folder: Path, key: Callable[[Label], str], *, processes: int =
     kind = kind_of(found)
     parts = sorted({key(label) for label in found})
     tables = {
-        part: weights.measure(
-            folder,
-            wanted=lambda label, part=part: key(label) == part and weights.in_training(label),  # type: ignore[misc]
-            departed=lambda label: kind(label) != "faulty",
-        )[0]
+        part: weights.count(
+            weights.examine(
+                folder,
+                wanted=lambda label, part=part: key(label) == part and weights.in_training(label),  # type: ignore[misc]
+                departed=lambda label: kind(label) == "departed",
+            )
+        )
         for part in parts
     }
     headlines = {}

@@ -8,15 +8,21 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from firstbreak.engine import likelihood
 from firstbreak.engine.check import check
+from firstbreak.engine.diagnose import healthy as probability_of_healthy
+from firstbreak.engine.rank import rank
+from firstbreak.inputs import Inputs
 from firstbreak.lab import corpus
 from firstbreak.lab.running import Label
-from firstbreak.model import Outcome, Severity, Status
+from firstbreak.model import Outcome, Run, Severity, Status
 
 Counts = dict[str, dict[str, list[int]]]  #: cause (or "healthy") -> detector -> [critical, serious, measured]
 
@@ -26,28 +32,44 @@ def in_training(label: Label) -> bool:
     return corpus.split(label) == "train"
 
 
-def measure(
+@dataclass(frozen=True)
+class Checked:
+    """A run of the lab with what the detectors said of it; its samples are not kept."""
+
+    label: Label
+    run: Run
+    outcomes: Sequence[Outcome]
+
+    @property
+    def cause(self) -> str:
+        """The planted cause, or "healthy"."""
+        return self.label.cause or likelihood.HEALTHY
+
+
+def examine(
     folder: Path,
     *,
     wanted: Callable[[Label], bool] = in_training,
     departed: Callable[[Label], bool] = lambda label: False,
     report: Callable[[Label], None] = lambda label: None,
-) -> tuple[Counts, Counter[str]]:
-    """Counts over the `wanted` runs of a corpus, and the number of runs per cause.
+) -> Iterator[Checked]:
+    """The `wanted` runs of a corpus, checked.
 
     Runs for which `departed` holds carry a fault that did no harm; they speak for neither side and are left out.
     """
-    counts: defaultdict[str, defaultdict[str, list[int]]] = defaultdict(lambda: defaultdict(lambda: [0, 0, 0]))
-    seen: Counter[str] = Counter()
     for label, run in corpus.runs(folder, wanted):
-        if label.cause is not None and departed(label):
-            continue
-        cause = label.cause or likelihood.HEALTHY
-        seen[cause] += 1
-        report(label)
-        for outcome in check(run):
-            _count(counts[cause][outcome.detector], outcome)
-    return {cause: {d: c for d, c in sorted(per.items()) if c[2]} for cause, per in sorted(counts.items())}, seen
+        if label.cause is None or not departed(label):
+            report(label)
+            yield Checked(label, replace(run, samples=None), check(run))
+
+
+def count(checked: Iterable[Checked]) -> Counts:
+    """How often each detector spoke, per cause."""
+    counts: defaultdict[str, defaultdict[str, list[int]]] = defaultdict(lambda: defaultdict(lambda: [0, 0, 0]))
+    for run in checked:
+        for outcome in run.outcomes:
+            _count(counts[run.cause][outcome.detector], outcome)
+    return {cause: {d: c for d, c in sorted(per.items()) if c[2]} for cause, per in sorted(counts.items())}
 
 
 def added(tables: Iterable[Counts]) -> Counts:
@@ -71,11 +93,48 @@ def _count(cell: list[int], outcome: Outcome) -> None:
         cell[0] += finding.severity is Severity.CRITICAL
 
 
+# How improbable "healthy" has to be ---------------------------------------------------------------------------------------
+
+ACCUSED, STOPPED = 0.05, 0.01  #: share of healthy runs that may be called broken, and that may be stopped
+
+
+def conformal_limit(scores: Sequence[float], share: float) -> float:
+    """The limit that at most `share` of exchangeable healthy runs lie at or below, given P(healthy) of such runs.
+
+    With n scores, the floor(share (n + 1))-th smallest, exclusive; 0 where there are too few to promise anything.
+    Vovk, Gammerman and Shafer, "Algorithmic Learning in a Random World", 2005, chapter 2.
+    """
+    k = int(share * (len(scores) + 1))
+    return 0.0 if k < 1 else float(np.nextafter(sorted(scores)[k - 1], 0.0)) if k <= len(scores) else 1.0
+
+
+def healthy_probabilities(checked: Sequence[Checked]) -> list[float]:
+    """P(healthy) of every healthy run, weighed by counts that hold no run of its seed."""
+    scores = []
+    for seed in sorted({run.label.seed for run in checked}):
+        table = count([run for run in checked if run.label.seed != seed])
+        cells = {cause: {name: (c, s, n) for name, (c, s, n) in per.items()} for cause, per in table.items()}
+        with likelihood.instead(cells):
+            scores += [
+                probability_of_healthy(rank(Inputs(run.run), run.outcomes))
+                for run in checked
+                if run.label.seed == seed and run.label.link is None
+            ]
+    return scores
+
+
 def write(folder: Path, about: dict[str, Any], **options: Any) -> Path:
     """Measure, and write what the ranking reads; `about` says where the figures come from."""
-    counts, seen = measure(folder, **options)
-    compact = {cause: json.dumps(per) for cause, per in counts.items()}
-    head = json.dumps({**about, "runs": dict(sorted(seen.items()))}, indent=1).removesuffix("\n}")
-    body = ",\n".join(f'  "{cause}": {per}' for cause, per in compact.items())
-    likelihood.MEASURED.write_text(f'{head},\n "counts": {{\n{body}\n }}\n}}\n')
+    checked = list(examine(folder, **options))
+    scores = healthy_probabilities(checked)
+    head = {
+        **about,
+        "runs": dict(sorted(Counter(run.cause for run in checked).items())),
+        "accuse_below": round(conformal_limit(scores, ACCUSED), 4),
+        "stop_below": round(conformal_limit(scores, STOPPED), 4),
+        "calibrated_on": len(scores),
+    }
+    body = ",\n".join(f'  "{cause}": {json.dumps(per)}' for cause, per in count(checked).items())
+    text = json.dumps(head, indent=1).removesuffix("\n}") + f',\n "counts": {{\n{body}\n }}\n}}\n'
+    likelihood.MEASURED.write_text(text)
     return likelihood.MEASURED

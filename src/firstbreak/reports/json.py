@@ -69,6 +69,15 @@ def payload(dx: Diagnosis) -> dict[str, Any]:
         },
         "best_checkpoint": None if dx.best_checkpoint is None else _best(dx.best_checkpoint),
         "cost": None if dx.cost is None else _cost(dx.cost),
+        "forecasts": [
+            {
+                "metric": text(f.metric),
+                "wall": number(f.wall),
+                "name": f.name,
+                "within": [number(end) for end in f.within],
+            }
+            for f in dx.forecasts
+        ],
         "expected": [text(line) for line in dx.expected],
         "outcomes": [outcome_payload(outcome) for outcome in dx.outcomes],
         "suppressed": dx.suppressed,

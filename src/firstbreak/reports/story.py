@@ -21,6 +21,7 @@ from firstbreak.model import (
     Evidence,
     Experiment,
     Finding,
+    Forecast,
     Interval,
     Link,
     LinkStatus,
@@ -198,6 +199,7 @@ def outlook(dx: Diagnosis) -> tuple[Fact, ...]:
     """Upside, risk, best checkpoint and what has been spent since the break."""
     facts = [Fact("Upside", dx.verdict.upside), Fact("Risk", dx.verdict.risk), Fact("Best checkpoint", _best(dx))]
     facts.append(Fact("Spent since the break", _cost(dx.cost, main_axis(dx.run))))
+    facts.append(Fact("Ahead", "; ".join(_forecast(forecast, dx) for forecast in dx.forecasts)))
     return tuple(fact for fact in facts if fact.text)
 
 
@@ -207,6 +209,17 @@ def _best(dx: Diagnosis) -> str:
         return ""
     at = f"{axis_word(axis_of(dx.run, best.metric))} {number(best.step)}, {best.metric} {number(best.value)}"
     return f"{at}: {best.path}" if best.path else f"{at} (no saved model of that step is known)"
+
+
+def _forecast(forecast: Forecast, dx: Diagnosis) -> str:
+    axis = axis_of(dx.run, forecast.metric)
+    earliest, latest = forecast.within
+    when = (
+        f"in {number(earliest)} to {count_steps(latest, axis)}"
+        if math.isfinite(latest)
+        else f"in {count_steps(earliest, axis)} or later"
+    )
+    return f"{forecast.metric} reaches {number(forecast.wall)}, {forecast.name}, {when}"
 
 
 def _cost(cost: Cost | None, axis: str) -> str:

@@ -26,11 +26,13 @@ from firstbreak.model import Experiment, Weight
 PRIOR = 0.7
 STRONG = 0.05  #: usual coefficients are 0 to 0.01
 FINDINGS = {
-    "entropy-runaway": 0.7,
-    "entropy-stays-high": 0.4,
-    "score-lost": 0.5,
-    "reward-flat": 0.3,
-    "zero-variance-groups": 0.3,
+    "entropy-runaway": 0.75,
+    "score-below-start": 0.4,
+    "score-lost": 0.6,
+    "entropy-stays-high": 0.3,
+    "zero-variance-groups": 0.4,
+    "truncation": 0.3,
+    "reward-flat": 0.2,
 }
 EXPERIMENT = Experiment(
     id="no-entropy-bonus",

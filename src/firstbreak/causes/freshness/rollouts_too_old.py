@@ -51,4 +51,4 @@ def facts(inputs: Inputs) -> list[Weight]:
         return []
     if age >= OLD:
         return [Weight(finding="config", weight=1.5, text=f"data may be {age:g} versions old")]
-    return [Weight(finding="config", weight=-1.5 if age <= 1 else 0.0, text=f"data may be {age:g} versions old")]
+    return [Weight(finding="config", weight=-3.0 if age <= 1 else 0.0, text=f"data may be {age:g} versions old")]

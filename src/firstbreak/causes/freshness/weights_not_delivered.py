@@ -20,7 +20,10 @@ https://github.com/verl-project/verl/issues/7495
 
 from __future__ import annotations
 
-from firstbreak.model import Experiment
+import numpy as np
+
+from firstbreak.inputs import Inputs
+from firstbreak.model import Experiment, Weight
 
 PRIOR = 0.5
 FINDINGS = {
@@ -39,3 +42,14 @@ EXPERIMENT = Experiment(
     if_cause="do the two sides hold different weights after a delivery? yes",
     weight=3.9,
 )
+
+
+def facts(inputs: Inputs) -> list[Weight]:
+    """Data older than the recorded limit allows: a queue cannot do that, standing weights can."""
+    limit, ages = inputs.run.config.number("max_staleness"), inputs.get("staleness_max")
+    if limit is None or ages is None or not len(ages.finite):
+        return []
+    age = float(np.median(ages.finite.tail(0.25).values))
+    if age > limit + 2:
+        return [Weight(finding="config", weight=3.0, text=f"data are {age:g} versions old, and the limit is {limit:g}")]
+    return []

@@ -25,9 +25,10 @@ from firstbreak.model import Experiment
 
 PRIOR = 0.5
 FINDINGS = {
-    "right-answers-unpaid": 0.7,
-    "wrong-answers-paid": 0.7,
-    "score-below-start": 0.15,
+    "right-answers-unpaid": 0.75,
+    "wrong-answers-paid": 0.75,
+    "score-below-start": 0.3,
+    "score-lost": 0.4,
     "reward-flat": 0.3,
     "evaluation-noise": 0.1,
 }

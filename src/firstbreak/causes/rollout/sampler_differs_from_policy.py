@@ -25,11 +25,14 @@ from firstbreak.model import Experiment
 
 PRIOR = 0.5
 FINDINGS = {
-    "mismatch-growing": 0.6,
-    "train-inference-mismatch": 0.6,
+    "mismatch-growing": 0.7,
+    "train-inference-mismatch": 0.7,
     "truncation": 0.6,
+    "step-too-large": 0.4,
+    "clip-fraction-high": 0.3,
     "length-runaway": 0.3,
     "importance-weight-off": 0.3,
+    "zero-variance-groups": 0.4,
     "score-lost": 0.5,
 }
 EXPERIMENT = Experiment(

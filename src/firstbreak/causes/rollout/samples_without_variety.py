@@ -25,11 +25,13 @@ from firstbreak.model import Experiment
 
 PRIOR = 0.7
 FINDINGS = {
-    "samples-identical": 0.6,
-    "outputs-alike": 0.4,
-    "zero-variance-groups": 0.7,
-    "no-update": 0.3,
-    "gradient-vanished": 0.2,
+    "samples-identical": 0.8,
+    "zero-variance-groups": 0.8,
+    "outputs-alike": 0.3,
+    "no-update": 0.4,
+    "gradient-vanished": 0.4,
+    "entropy-stays-high": 0.3,
+    "ratio-always-one": 0.2,
 }
 EXPERIMENT = Experiment(
     id="larger-group",
