@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
+import tempfile
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import click
 
 from firstbreak.cli._output import on_a_terminal, write
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.engine.follow import Follower
-from firstbreak.model import Diagnosis
+from firstbreak.guard.looks import Agreement
+from firstbreak.guard.notify import Message, Notifier
+from firstbreak.model import Action, Diagnosis
 from firstbreak.readers import Unreadable
+from firstbreak.words import number
+
+ENDS = frozenset({Action.STOP, Action.ROLLBACK})
+STDIN = "-"
 
 
 @click.command("watch")
@@ -22,50 +34,147 @@ from firstbreak.readers import Unreadable
 )
 @click.option("--for", "limit", type=float, metavar="SECONDS", help="Stop watching after so many seconds.")
 @click.option("--trainer", metavar="NAME", help="The trainer, where the automatic choice is wrong.")
-def command(path: str, every: float, limit: float | None, trainer: str | None) -> None:
+@click.option(
+    "--on-stop",
+    metavar="CMD",
+    help="Run this command once when the run should be stopped. It finds FIRSTBREAK_ACTION, _RUN, _STEP, _CHECKPOINT and "
+    "_SUMMARY in its environment.",
+)
+@click.option(
+    "--notify",
+    "targets",
+    multiple=True,
+    metavar="TARGET",
+    help="Send a message when the verdict changes: an https: webhook, Slack, Discord, mailto:NAME@HOST, trackio:. "
+    "May be repeated.",
+)
+def command(
+    path: str, every: float, limit: float | None, trainer: str | None, on_stop: str | None, targets: tuple[str, ...]
+) -> None:
     """Follow a live run: read what its trainer appends, and show the diagnosis whenever something is new.
 
-    On a terminal the report stays in place; into a pipe each new verdict is one line. Ends with Ctrl-C or after --for.
+    PATH is what `diagnose` takes, or - for a trainer's console: python train.py | firstbreak watch -. On a terminal the
+    screen stays in place; into a pipe each new verdict is one line. Ends with Ctrl-C, after --for, or with the console; then
+    exit code 1 says that the run should be stopped, as it does for diagnose.
     """
-    follower = Follower(path, trainer=trainer)
+    notifier = Notifier(targets) if targets else None
+    show = _on_screen if on_a_terminal() else _as_lines
+    last: Diagnosis | None = None
     end = None if limit is None else time.monotonic() + limit
     try:
-        if on_a_terminal():
-            _on_screen(follower, every, end)
-        else:
-            _as_lines(follower, every, end)
+        with _source(path) as (place, name, open_):
+            follower = Follower(place, trainer=trainer)
+            watched = _looks(follower, every, lambda: open_() and (end is None or time.monotonic() + every <= end))
+            for dx in show(_told(watched, name, on_stop, notifier), name):
+                last = dx
     except KeyboardInterrupt:
         sys.exit(0)
+    finally:
+        if notifier is not None:
+            notifier.close()
+    if last is not None and last.verdict.action in ENDS:
+        sys.exit(1)
 
 
-def _looks(follower: Follower, every: float, end: float | None) -> Iterator[Diagnosis]:
-    """A diagnosis after each look that found something new."""
+@contextmanager
+def _source(path: str) -> Iterator[tuple[Path, str, Callable[[], bool]]]:
+    """What to follow, what it is called, and whether more can come. The console is copied into a file, which is followed."""
+    if path != STDIN:
+        yield Path(path), path, lambda: True
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "console.log"
+        log.touch()
+        copying = threading.Thread(target=_copy_stdin, args=(log,), daemon=True)
+        copying.start()
+        yield log, "console", copying.is_alive
+
+
+def _copy_stdin(log: Path) -> None:
+    with log.open("ab") as file:
+        while chunk := sys.stdin.buffer.read1():
+            file.write(chunk)
+            file.flush()
+
+
+def _looks(follower: Follower, every: float, more: Callable[[], bool]) -> Iterator[Diagnosis]:
+    """A diagnosis after each look that found something new, the last one when nothing more can come."""
     while True:
+        coming = more()
         if follower.update():
             try:
                 yield diagnose(follower.run())
             except Unreadable as error:  # nothing readable yet: the trainer has only begun to write
                 click.echo(f"waiting: {error}", err=True)
-        if end is not None and time.monotonic() + every > end:
+        if not coming:
             return
-        time.sleep(every)
+        _pause(every, more)
 
 
-def _on_screen(follower: Follower, every: float, end: float | None) -> None:
+def _pause(seconds: float, more: Callable[[], bool]) -> None:
+    """So long, or until nothing more can come."""
+    end = time.monotonic() + seconds
+    while more() and (left := end - time.monotonic()) > 0:
+        time.sleep(min(0.1, left))
+
+
+def _told(
+    watched: Iterator[Diagnosis], name: str, on_stop: str | None, notifier: Notifier | None
+) -> Iterator[Diagnosis]:
+    """The same, with messages sent and the command run on the way. A stop acts once several looks agree on it."""
+    agreement, acted = Agreement(), False
+    for dx in watched:
+        agreed = agreement.on(dx.verdict.action in ENDS, max((len(s) for s in dx.run.series.values()), default=0))
+        if (
+            notifier is not None
+            and dx.verdict.action is not Action.CONTINUE
+            and (agreed or dx.verdict.action not in ENDS)
+        ):
+            notifier.tell(_message(dx, name))
+        if agreed and on_stop is not None and not acted:
+            acted = True
+            _run(on_stop, dx, name)
+        yield dx
+
+
+def _message(dx: Diagnosis, name: str) -> Message:
+    about = dx.first_break.link.value if dx.first_break is not None else ""
+    text = f"{dx.verdict.summary}\nDo this first: {dx.verdict.do_first}"
+    return Message(Path(name).name, dx.verdict.action.value, text, about, dx.run.last_step)
+
+
+def _run(line: str, dx: Diagnosis, name: str) -> None:
+    """The user's command. What comes from the log goes into its environment, never into the line that the shell reads."""
+    best = dx.best_checkpoint
+    told = {
+        "FIRSTBREAK_ACTION": dx.verdict.action.value,
+        "FIRSTBREAK_RUN": name,
+        "FIRSTBREAK_STEP": number(dx.run.last_step),
+        "FIRSTBREAK_CHECKPOINT": best.path if best is not None and best.path else "",
+        "FIRSTBREAK_SUMMARY": dx.verdict.summary,
+    }
+    clean = {key: value.replace("\0", "") for key, value in told.items()}
+    done = subprocess.run(line, shell=True, env={**os.environ, **clean}, stdout=sys.stderr)  # it is theirs
+    if done.returncode:
+        click.echo(f"firstbreak: --on-stop ended with code {done.returncode}", err=True)
+
+
+def _on_screen(watched: Iterator[Diagnosis], name: str) -> Iterator[Diagnosis]:
     from rich.live import Live
 
-    from firstbreak.reports import terminal
+    from firstbreak.guard import view
 
-    with Live(f"waiting for {follower.path}", auto_refresh=False, vertical_overflow="ellipsis") as live:
-        for dx in _looks(follower, every, end):
-            live.update(terminal.renderable(dx), refresh=True)
+    with Live(f"waiting for {name}", auto_refresh=False, vertical_overflow="ellipsis") as live:
+        for dx in watched:
+            live.update(view.renderable(dx), refresh=True)
+            yield dx
 
 
-def _as_lines(follower: Follower, every: float, end: float | None) -> None:
+def _as_lines(watched: Iterator[Diagnosis], name: str) -> Iterator[Diagnosis]:
     told = ""
-    for dx in _looks(follower, every, end):
+    for dx in watched:
         line = f"{dx.verdict.action.value}: {dx.verdict.summary}"
         if line != told:
-            step = "?" if dx.run.last_step is None else f"{dx.run.last_step:.0f}"
-            write(f"step {step}  {line}")
+            write(f"step {number(dx.run.last_step)}  {line}")
             told = line
+        yield dx

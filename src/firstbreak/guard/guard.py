@@ -26,8 +26,6 @@ SHARE = 0.01  #: of training time that looks may take
 PATIENCE = 1.0  #: seconds that training waits for one look
 WRITING = 30.0  #: seconds that the end of training waits for a bundle
 MOST_SAMPLES = 512  #: the last ones are kept
-CONFIRMED = 0.05  #: of the points so far, over which every look has to say "stop" before it is said aloud
-FEWEST_LOOKS = 3  #: and so many looks in a row
 WITHOUT_GATE = 3  #: steps after which a stop no longer waits for an update that can be replayed
 
 Samplelike = Sample | Mapping[str, Any]
@@ -79,7 +77,7 @@ class Guard:
         self._checkpoints: list[Checkpoint] = []
         self._steps, self._minibatches = Watch(trainer, target_kl), Watch(trainer, target_kl)
         self._look: looks.Look | None = None
-        self._suspected: list[int] = []  #: at how many points each of the last looks said "stop"
+        self._agreement = looks.Agreement()
         self._told: Counter[tuple[Act, str]] = Counter()
         self._warned: set[str] = set()
         # The stop that waits for its evidence, and the update at hand.
@@ -301,14 +299,10 @@ class Guard:
         )
 
     def _judge(self, diagnosis: Diagnosis) -> Decision | None:
-        """A stop, where all looks of the last while agree on it: one alone may have caught an unlucky moment."""
-        points = self._history.points
+        """A stop, where the looks of the last while agree on it."""
         found = looks.worst(diagnosis)
-        if diagnosis.verdict.action not in (Action.STOP, Action.ROLLBACK) or found is None:
-            self._suspected.clear()
-            return None
-        self._suspected.append(points)
-        if len(self._suspected) < FEWEST_LOOKS or points - self._suspected[0] < CONFIRMED * points:
+        stop = diagnosis.verdict.action in (Action.STOP, Action.ROLLBACK)
+        if not self._agreement.on(stop, self._history.points) or found is None:
             return None
         first, best = diagnosis.first_break, diagnosis.best_checkpoint
         start = None if first is None else first.interval[0] if first.interval else first.step

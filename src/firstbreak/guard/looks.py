@@ -24,6 +24,8 @@ from firstbreak.model import Diagnosis, Finding, Run, Severity, Status
 
 FEWEST = 10  #: points before the first look
 GROWTH = 0.02  #: of the points so far, between two looks
+CONFIRMED = 0.05  #: of the points so far, over which every look has to say "stop" before anything is done
+FEWEST_LOOKS = 3  #: and so many looks in a row
 FIRST_COST = 0.1  #: seconds: what a look is taken to cost before one was measured
 
 
@@ -83,6 +85,18 @@ class Look:
             self.diagnosis = examine(self._make())
         except Exception as error:  # whatever it is, training goes on without it
             self.error = error
+
+
+class Agreement:
+    """Whether the looks of the last while agree on a stop: one alone may have caught an unlucky moment."""
+
+    def __init__(self) -> None:
+        self._suspected: list[int] = []
+
+    def on(self, stop: bool, points: int) -> bool:
+        """One look more: FEWEST_LOOKS in a row have said "stop", over CONFIRMED of the points so far."""
+        self._suspected = [*self._suspected, points] if stop else []
+        return len(self._suspected) >= FEWEST_LOOKS and points - self._suspected[0] >= CONFIRMED * points
 
 
 def warm_up() -> None:

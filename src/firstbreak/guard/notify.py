@@ -1,0 +1,210 @@
+"""Telling people: a webhook, Slack, Discord, e-mail, trackio.
+
+A target is one string:
+
+    https://host/path               a webhook: gets the message as JSON
+    slack+https://host/path         Slack, Mattermost and others that speak its format (hooks.slack.com needs no prefix)
+    discord+https://host/path       Discord (discord.com needs no prefix)
+    mailto:someone@example.org      e-mail, through the server in FIRSTBREAK_SMTP: smtp://user:password@host:587
+    trackio:                        an alert in the trackio run of this process
+
+Messages are sent from a thread of their own, each at most ATTEMPTS times with doubling pauses. The same verdict is sent
+once an hour at most, however often it comes and goes. A target holds secrets, so no line ever shows more of it than its host,
+and what looks like a secret in a message is blacked out.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import queue
+import re
+import smtplib
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from email.message import EmailMessage
+from functools import partial
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from firstbreak.readers import Unreadable
+
+LOG = logging.getLogger("firstbreak.guard")
+ATTEMPTS = 5
+PAUSE = 1.0  #: seconds before the second attempt; doubled for each further one
+AGAIN = 3600.0  #: seconds before the same verdict is sent again
+TIMEOUT = 10.0  #: seconds that one attempt may take
+WAITING = 100  #: messages; where a target is down for long, the oldest news is no news
+LONGEST = 1800  #: characters: Discord takes 2000
+SMTP = "FIRSTBREAK_SMTP"
+
+_SECRET = re.compile(
+    r"(?i)\b(hf_|sk-|ghp_|xox[abp]-|wandb_v1_|AKIA)[\w-]{8,}|((api|access|secret)?_?(key|token|secret|password)\s*[=:]\s*)\S+"
+    r"|://[^/\s:@]+:[^/\s@]+@"
+)
+
+
+@dataclass(frozen=True)
+class Message:
+    """What is sent. Equal `action` and `about` are the same news."""
+
+    run: str
+    action: str
+    text: str
+    about: str = ""  #: what it rests on: a link, a detector
+    step: float | None = None
+
+    def __str__(self) -> str:
+        where = "" if self.step is None else f", step {self.step:g}"
+        return f"firstbreak: {self.action}: {self.run}{where}\n{self.text}"
+
+
+Send = Callable[[Message], None]
+
+
+class Notifier:
+    """Sends messages to targets in the background. Raises `Unreadable` where a target is none."""
+
+    def __init__(
+        self,
+        targets: Sequence[str],
+        *,
+        pause: float = PAUSE,
+        again: float = AGAIN,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._senders = [(_host(target), sender(target)) for target in targets]
+        self._pause, self._again, self._clock = pause, again, clock
+        self._sent: dict[tuple[str, str], float] = {}
+        self._waiting: queue.Queue[Message] = queue.Queue(WAITING)
+        self._thread = threading.Thread(target=self._work, name="firstbreak-notify", daemon=True)
+        self._thread.start()
+
+    def tell(self, message: Message) -> bool:
+        """Whether it is news, and will be sent."""
+        key, now = (message.action, message.about), self._clock()
+        if now - self._sent.get(key, -self._again) < self._again:
+            return False
+        self._sent[key] = now
+        try:
+            self._waiting.put_nowait(_without_secrets(message))
+        except queue.Full:
+            return False
+        return True
+
+    def close(self, seconds: float = 2 * TIMEOUT) -> None:
+        """Wait until everything is sent, at most so long."""
+        end = time.monotonic() + seconds
+        while self._waiting.unfinished_tasks and time.monotonic() < end:
+            time.sleep(0.01)
+
+    def _work(self) -> None:
+        while True:
+            message = self._waiting.get()
+            for host, send in self._senders:
+                self._deliver(host, send, message)
+            self._waiting.task_done()
+
+    def _deliver(self, host: str, send: Send, message: Message) -> None:
+        pause = self._pause
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                return send(message)
+            except Exception as error:
+                if attempt == ATTEMPTS or not _passes(error):
+                    LOG.warning("a message to %s is lost after %d attempts: %s", host, attempt, _told(error))
+                    return
+                time.sleep(max(pause, _asked_to_wait(error)))
+                pause *= 2
+
+
+def sender(target: str) -> Send:
+    """What sends a message to one target. Raises `Unreadable` where it is none that is known."""
+    kind, _, rest = target.partition("+")
+    address = urlsplit(target if not rest.startswith("http") else rest)
+    known = {"hooks.slack.com": "slack", "discord.com": "discord", "discordapp.com": "discord"}
+    if address.scheme in ("http", "https") and address.hostname:
+        kind = kind if rest.startswith("http") else known.get(address.hostname, "webhook")
+        if kind in _BODIES:
+            return partial(_post, address.geturl(), _BODIES[kind])
+    if address.scheme == "mailto" and "@" in address.path:
+        server = urlsplit(os.environ.get(SMTP, ""))
+        if server.scheme not in ("smtp", "smtps") or not server.hostname:
+            raise Unreadable(target, "no mail server is known", f"set {SMTP}=smtp://user:password@host:587")
+        return partial(_mail, address.path, server)
+    if target == "trackio:":
+        return _trackio
+    raise Unreadable(_host(target), "is no target for messages", "give an https: address, mailto:NAME@HOST or trackio:")
+
+
+def _post(url: str, body: Callable[[Message], dict[str, Any]], message: Message) -> None:
+    data = json.dumps(body(message)).encode()
+    headers = {"Content-Type": "application/json", "User-Agent": "firstbreak"}
+    request = urllib.request.Request(url, data, headers)
+    with urllib.request.urlopen(request, timeout=TIMEOUT) as answer:
+        answer.read()
+
+
+_BODIES: dict[str, Callable[[Message], dict[str, Any]]] = {
+    "webhook": asdict,
+    "slack": lambda message: {"text": str(message)},
+    "discord": lambda message: {"content": str(message), "allowed_mentions": {"parse": []}},
+}
+
+
+def _mail(to: str, server: Any, message: Message) -> None:
+    mail = EmailMessage()
+    mail["Subject"] = " ".join(f"firstbreak: {message.action}: {message.run}".split())
+    mail["To"] = to
+    mail["From"] = unquote(server.username) if server.username and "@" in unquote(server.username) else to
+    mail.set_content(str(message))
+    encrypted = server.scheme == "smtps"
+    connect = smtplib.SMTP_SSL if encrypted else smtplib.SMTP
+    with connect(server.hostname, server.port or (465 if encrypted else 587), timeout=TIMEOUT) as connection:
+        if not encrypted and connection.has_extn("starttls"):
+            connection.starttls()
+        if server.username and server.password:
+            connection.login(unquote(server.username), unquote(server.password))
+        connection.send_message(mail)
+
+
+def _trackio(message: Message) -> None:
+    import trackio
+
+    grave = message.action in ("stop", "rollback")
+    level = trackio.AlertLevel.ERROR if grave else trackio.AlertLevel.WARN
+    trackio.alert(title=f"firstbreak: {message.action}", text=str(message), level=level)
+
+
+def _passes(error: Exception) -> bool:
+    """Whether it may be better in a moment: not where the address or the message is refused."""
+    if isinstance(error, urllib.error.HTTPError):
+        return error.code in (408, 425, 429) or error.code >= 500
+    return isinstance(error, OSError) and not isinstance(error, smtplib.SMTPAuthenticationError)
+
+
+def _asked_to_wait(error: Exception) -> float:
+    """Seconds that the other side asks for, a minute at most."""
+    asked = error.headers.get("Retry-After") if isinstance(error, urllib.error.HTTPError) else None
+    return min(float(asked), 60.0) if asked is not None and asked.isdigit() else 0.0
+
+
+def _told(error: Exception) -> str:
+    """What went wrong, without the address."""
+    return f"HTTP {error.code}" if isinstance(error, urllib.error.HTTPError) else type(error).__name__
+
+
+def _host(target: str) -> str:
+    """As much of a target as may be shown."""
+    address = urlsplit(target)
+    return f"{address.scheme}://{address.hostname}" if address.hostname else f"{address.scheme or 'target'}:..."
+
+
+def _without_secrets(message: Message) -> Message:
+    text = _SECRET.sub(lambda match: f"{match[2] or ''}[hidden]", message.text)
+    return Message(message.run, message.action, text[:LONGEST], message.about, message.step)

@@ -1,0 +1,108 @@
+"""`firstbreak watch`, as a user starts it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from firstbreak.demo import RUN
+from firstbreak.engine.diagnose import diagnose
+from firstbreak.engine.read import read
+from firstbreak.guard import view
+from firstbreak.guard.synchronous import settings, snippet
+from firstbreak.model import Link
+from firstbreak.reports.look import to_string
+from tests.guard.runs import collapsing
+from tests.guard.test_notify import Hook
+
+WATCH = [sys.executable, "-c", "from firstbreak.cli import main; main()", "watch"]
+
+
+def rows(n: int, at: int) -> list[str]:
+    return [json.dumps({"step": i, **row}) + "\n" for i, row in enumerate(collapsing(n, at=at))]
+
+
+def test_a_console_through_a_pipe_ends_with_its_verdict(tmp_path: Path) -> None:
+    text = "".join(rows(200, at=100))
+    done = subprocess.run(
+        [*WATCH, "-", "--every", "0.1", "--trainer", "trl"], input=text, capture_output=True, text=True
+    )
+    assert done.returncode == 1, done.stderr
+    assert done.stdout.splitlines()[-1].startswith("step 199  rollback: The loop broke first at")
+
+
+def test_a_healthy_console_ends_with_0() -> None:
+    text = "".join(rows(100, at=200))
+    done = subprocess.run(
+        [*WATCH, "-", "--every", "0.1", "--trainer", "trl"], input=text, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert "continue" in done.stdout
+
+
+def test_a_stop_runs_the_command_once_and_sends_one_message(tmp_path: Path) -> None:
+    log, out, hook = tmp_path / "$(touch exploded)" / "log.jsonl", tmp_path / "acted", Hook()
+    log.parent.mkdir()
+    lines = rows(260, at=100)
+    log.write_text("".join(lines[:150]))
+    act = f'printf "%s|%s|%s\\n" "$FIRSTBREAK_ACTION" "$FIRSTBREAK_STEP" "$FIRSTBREAK_RUN" >> {out}'
+    options = ["--every", "0.2", "--trainer", "trl", "--on-stop", act, "--notify", hook.url, "--for", "60"]
+    with subprocess.Popen([*WATCH, str(log), *options], stdout=subprocess.PIPE, text=True, cwd=tmp_path) as process:
+        try:
+            assert process.stdout is not None
+            assert "rollback" in process.stdout.readline()
+            for i in range(150, 260, 10):
+                with log.open("a") as file:
+                    file.writelines(lines[i : i + 10])
+                for _ in range(100):
+                    if out.exists():
+                        break
+                    try:
+                        process.wait(0.01)
+                    except subprocess.TimeoutExpired:
+                        continue
+        finally:
+            process.terminate()
+    (acted,) = out.read_text().splitlines()
+    action, step, run = acted.split("|")
+    assert action == "rollback"
+    assert 150 <= int(step) < 260
+    assert run == str(log)
+    assert not list(tmp_path.rglob("exploded")), "nothing from outside is read by the shell"
+    assert [message["action"] for message in hook.got] == ["rollback"]
+    hook.server.shutdown()
+
+
+def test_a_wrong_target_is_one_line_before_anything_is_read(tmp_path: Path) -> None:
+    done = subprocess.run([*WATCH, str(tmp_path), "--notify", "nobody"], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(("width", "encoding"), [(80, "utf-8"), (60, "ascii"), (40, "utf-8")])
+def test_the_screen_fits(width: int, encoding: str) -> None:
+    screen = to_string(view.renderable(diagnose(read(RUN))), width, False, encoding)
+    assert max(map(len, screen.splitlines())) <= width
+    for link in Link:
+        if width >= 80:
+            assert link.value.replace("_", " ") in screen
+    assert "step 160 of 160" in screen.replace("\n", " ")
+    assert "length.clipped_ratio" in screen or width < 80
+
+
+def test_the_switch_to_synchronous_training_is_offered_where_stale_data_are_suspected(tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    ages = [{"step": i, "rollout/reward": 0.5, "ppo_actor/update/version_stats/sample_staleness_theta_avg": 0.4 * i,
+             "ppo_actor/update/version_stats/sample_staleness_theta_max": 0.5 * i} for i in range(80)]  # fmt: skip
+    log.write_text("".join(json.dumps(row) + "\n" for row in ages))
+    dx = diagnose(read(log, trainer="areal"))
+    assert snippet(dx) == (
+        "rollout:\n  max_head_offpolicyness: 0\nactor:\n  recompute_logprob: false\n  use_decoupled_loss: false"
+    )
+    assert "max_head_offpolicyness: 0" in to_string(view.renderable(dx), 80, False, "utf-8")
+    assert snippet(diagnose(read(RUN))) == "", "not where nothing speaks for it"
+    assert settings("sb3") == {}
