@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from benchmarks import reference, statements
 from firstbreak import dialects, signals
 from firstbreak.engine import registry
 
@@ -15,7 +16,7 @@ DOCS, RESULTS = ROOT / "docs", ROOT / "benchmarks" / "results"
 
 
 def coverage() -> str:
-    """Share of each trainer's logged names that are understood."""
+    """Share of each trainer's logged names that are understood; what the guides ask for, and what carries it."""
     figures = _result("coverage")
     peers = figures["peers"]["rldoctor"]
     rows = [
@@ -25,7 +26,9 @@ def coverage() -> str:
     total = ["**all**", "", *(sum(row[i] for row in rows) for i in (2, 3, 4))]
     return "\n".join(
         [
-            "# Which names are understood",
+            "# What is covered",
+            "",
+            "## Which names are understood",
             "",
             "Names that each trainer is known to log, how many of them firstbreak translates into a signal with the right sign,",
             "scale and estimator, and how many the nearest peer, rl-doctor, recognises in the same run. A name that is known to",
@@ -34,6 +37,8 @@ def coverage() -> str:
             _made(figures),
             "",
             _table(["dialect", "trainer", "logged", "understood", "rl-doctor"], [*rows, total]),
+            "",
+            *statements.section(),
         ]
     )
 
@@ -70,6 +75,7 @@ def statistics() -> str:
 
 
 PAGES: dict[str, Callable[[], str]] = {
+    **reference.PAGES,
     "signals.md": signals.glossary,
     "coverage.md": coverage,
     "readers.md": readers,
@@ -112,6 +118,7 @@ def _table(head: list[str], rows: list[list[Any]]) -> str:
 
 def main() -> None:
     for name, render in PAGES.items():
+        (DOCS / name).parent.mkdir(exist_ok=True)
         (DOCS / name).write_text(render().rstrip() + "\n")
         print(f"docs/{name}")
 
