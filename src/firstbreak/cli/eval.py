@@ -64,7 +64,9 @@ def fields() -> None:
 @click.argument("source", metavar="SOURCE")
 @click.option("-o", "--output", type=FILE, required=True, help="Where the locked protocol is written (JSON).")
 def lock(source: str, output: Path) -> None:
-    """Write down everything that changes a score, with one hash over it.
+    """Write a protocol down, with one hash over it.
+
+    A protocol is everything that changes a score and is not the policy.
 
     SOURCE is a YAML file of fields, a result of lm-eval, Inspect, lighteval or Stable-Baselines3, or a training run.
     """
@@ -103,14 +105,14 @@ def compare(left: str, right: str, accept: tuple[str, ...], place: str) -> None:
 @click.option("--range", "bounds", type=(float, float), default=(0.0, 1.0), show_default=True, help="Of one score.")
 @LEDGER
 def split_(name: str, kind: str, looks: int | None, size: int | None, bounds: tuple[float, float], place: str) -> None:
-    """Declare a split: what it is for, and how often it may be looked at."""
+    """Declare a split: what it is for, how many looks."""
     allowed = KINDS[kind].looks if looks is None else looks
     split = Split(name=name, kind=kind, looks=allowed, size=size, low=bounds[0], high=bounds[1])
     with _ledger(place) as ledger:
         row = declare(ledger, split)
     often = "any number of looks" if allowed is None else f"{allowed} look{'' if allowed == 1 else 's'}"
     uses = ", ".join(use for use in Use if use in split.uses)
-    write(f"row {row.number}: {name} is to {KINDS[kind].purpose}; {often}, for {uses}")
+    write(f"row {row.number}: {name} is there to {KINDS[kind].purpose}\n{often}, for {uses}")
 
 
 def what_was_looked_at(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -127,7 +129,7 @@ def what_was_looked_at(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @command.command("record")
 @click.argument("split")
-@click.option("--use", type=click.Choice([*Use]), required=True, help="What the score is for.")
+@click.option("--use", type=click.Choice([use.value for use in Use]), required=True, help="What the score is for.")
 @click.option("--score", "given", multiple=True, metavar="METRIC=VALUE", help="May be repeated.")
 @click.option("--run", "run_", help="The training run.")
 @click.option("--checkpoint", help="What was evaluated.")
@@ -138,7 +140,9 @@ def record_(
     split: str, use: str, given: tuple[str, ...], protocol_: Path | None, result: Path | None, key: str | None,
     place: str, run_: str | None, checkpoint: str | None, step: float | None, fed: str | None,
 ) -> None:  # fmt: skip
-    """Record an evaluation: which split, for what, with which protocol, and the decision it fed."""
+    """Record an evaluation.
+
+    Which SPLIT, for what, with which protocol, at what, and the decision that its score fed."""
     found = _result(result) if result else None
     scores = {**(found.scores if found else {}), **dict(map(_pair, given))}
     if not scores:
@@ -172,10 +176,10 @@ def record_(
 def baseline(
     run_path: str, split: str, result: Path | None, protocol_: Path | None, key: str | None, place: str
 ) -> None:
-    """Record the score before training, as the first row of RUN.
+    """Record the score before training.
 
-    It is the evaluation that RUN has made of itself before its first step, with the training workflow's own code; or
-    --result, an evaluation of the base model.
+    It is the first row of RUN: the evaluation that RUN has made of itself before its first step, with the training
+    workflow's own code; or --result, an evaluation of the base model.
     """
     if result:
         found = _result(result)
@@ -208,26 +212,30 @@ def baseline(
 @click.option("--split", help="Only this one.")
 @LEDGER
 def log(split: str | None, place: str) -> None:
-    """Every look at every split, what is wrong with it, and how much of a score re-use can explain."""
+    """Every look at every split, and what is wrong with it.
+
+    Says as well how much of a score re-use of the split can explain."""
     with _ledger(place) as ledger:
         rows = list(ledger)
     write("\n".join(_log(history(rows), split)))
     if rows:
-        write(f"\n{len(rows)} rows; the last one has the hash {rows[-1].hash}")
+        write(f"\n{len(rows)} rows, the last one with the hash\n{rows[-1].hash}")
 
 
 @command.command()
 @click.option("--holds", metavar="HASH", help="The hash of a row that you have seen: is it still there?")
 @LEDGER
 def verify(holds: str | None, place: str) -> None:
-    """Check that no row was changed, taken out or cut off. Exit code 1, and the row, if one was."""
+    """Check that no row was changed or taken out.
+
+    Exit code 1, and the row, if one was."""
     with _ledger(place) as ledger:
         broken = ledger.verify(holds)
         rows = list(ledger)
     if broken:
         write(f"{place}: broken at row {broken.number}: {broken.problem}")
         sys.exit(1)
-    last = f", the last one has the hash {rows[-1].hash}" if rows else ""
+    last = f", the last one with the hash\n{rows[-1].hash}" if rows else ""
     write(f"{place}: {len(rows)} rows, unbroken{last}")
 
 
@@ -237,7 +245,9 @@ def verify(holds: str | None, place: str) -> None:
 @click.option("--field", "names", multiple=True, help="Of a row, that makes up its text; may be repeated.")
 @click.option("-o", "--output", type=FILE, help="Every problem that was found, as JSON lines.")
 def contamination(train: Path, splits: tuple[Path, ...], names: tuple[str, ...], output: Path | None) -> None:
-    """Look for the problems of each SPLIT in the training data. Exit code 1 if any is there.
+    """Look for the problems of splits in training data.
+
+    Exit code 1 if any problem of a SPLIT is in TRAIN.
 
     Files hold JSON lines (also gzipped), Parquet, or one text a line. Only the splits are held in memory.
     """
@@ -268,7 +278,7 @@ def contamination(train: Path, splits: tuple[Path, ...], names: tuple[str, ...],
 @click.option("--field", "names", multiple=True, help="Of a row, that makes up its text; may be repeated.")
 @click.option("-o", "--output", type=FILE, required=True)
 def prefixes(split: Path, names: tuple[str, ...], output: Path) -> None:
-    """Write the beginnings of the problems of SPLIT, for a model to go on with.
+    """Write the beginnings of problems, to be continued.
 
     Let the model continue each `prompt` greedily, add what it writes as `completion`, and give the file to `eval recited`.
     """
@@ -283,7 +293,9 @@ def prefixes(split: Path, names: tuple[str, ...], output: Path) -> None:
 @command.command()
 @click.argument("outputs", type=FILE)
 def recited(outputs: Path) -> None:
-    """How many problems a model knows by heart: rows with `expected` and `completion`. Exit code 1 if it is beyond chance."""
+    """How many problems a model knows by heart.
+
+    OUTPUTS has rows with `expected` and `completion`. Exit code 1 if more are continued word for word than by chance."""
     from firstbreak.evals.contamination import documents
     from firstbreak.evals.contamination import recited as count
 
@@ -417,7 +429,7 @@ def _log(found: History, only: str | None) -> Iterator[str]:
     rows += [
         (
             str(look.number),
-            look.at[:16].replace("T", " "),
+            look.at[5:16].replace("T", " "),
             look.split,
             look.use.value,
             (look.protocol or "-")[:SHORT],

@@ -9,7 +9,7 @@ from firstbreak.readers import Unreadable
 
 FIRST = 1  #: an evaluation that is logged with the first step or before it saw the model as it came
 _SAME_WORD = ("temperature", "top_p", "top_k", "min_p", "repetition_penalty", "max_new_tokens", "max_total_tokens",
-              "max_turns", "env_id", "n_envs", "seed", "precision")  # fmt: skip
+              "max_turns", "env_id", "n_envs", "precision")  # fmt: skip
 
 
 def protocol_of(run: Run) -> Protocol:

@@ -1,0 +1,1 @@
+"""What is left when training is over, in one folder that can be checked: `firstbreak closeout`."""

@@ -1,0 +1,274 @@
+"""The deliverables of a finished run: one function for each, which fills a folder or says what is missing and how to get it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+
+from firstbreak import context
+from firstbreak.audit.audit import audit
+from firstbreak.audit.report import render_json as audit_json
+from firstbreak.compare.arms import Arm, arms
+from firstbreak.compare.plots import scores
+from firstbreak.compare.statistics import estimate
+from firstbreak.compare.text import render as comparison
+from firstbreak.engine.diagnose import diagnose
+from firstbreak.evals.hygiene import findings
+from firstbreak.evals.splits import History, Look
+from firstbreak.inputs import Inputs
+from firstbreak.model import Checkpoint, Diagnosis, Run
+from firstbreak.readers import Unreadable
+from firstbreak.reports import html, markdown
+from firstbreak.reports import json as report
+from firstbreak.words import number
+
+FEW_SEEDS = 3  #: fewer do not show whether a success was an accident
+
+
+@dataclass(frozen=True)
+class Delivered:
+    """It is there."""
+
+    said: str  #: in one line
+    files: tuple[Path, ...]  #: below the folder
+
+
+@dataclass(frozen=True)
+class Missing:
+    """It is not there; `how` is what to do."""
+
+    why: str
+    how: str
+
+
+@dataclass(frozen=True)
+class NotNeeded:
+    """This run has none."""
+
+    why: str
+
+
+Outcome = Delivered | Missing | NotNeeded
+
+
+@dataclass(frozen=True)
+class Material:
+    """All that a close-out is made of."""
+
+    run: Run
+    seeds: Sequence[Run]  #: other runs of the same setting
+    ledger: History | None
+    head: str | None  #: hash of the ledger's last row
+    folder: Path
+
+    @cached_property
+    def diagnosis(self) -> Diagnosis:
+        """Of the run."""
+        return diagnose(self.run)
+
+    def copy(self, checkpoint: Checkpoint, name: str) -> Path:
+        """Put a checkpoint into the folder: linked where the file system allows it, for models are large."""
+        source = Path(self.run.path) / checkpoint.path
+        target = self.folder / name / source.name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if source.is_dir():
+            shutil.copytree(source, target, copy_function=_link, dirs_exist_ok=True)
+        else:
+            _link(str(source), str(target))
+        return target
+
+    def write(self, name: str, text: str) -> Path:
+        """A file of the folder."""
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text.rstrip("\n") + "\n", encoding="utf-8", errors="backslashreplace")
+        return path
+
+
+def best_checkpoint(material: Material) -> Outcome:
+    """The saved model that scored best; the last one is not necessarily it."""
+    best = material.diagnosis.best_checkpoint
+    if best is None:
+        return Missing(
+            "no score is recorded, so no checkpoint is best", "evaluate the saved checkpoints on a dev split"
+        )
+    where = f"{best.metric} is best at step {number(best.step)} ({number(best.value)})"
+    saved = next((c for c in material.run.checkpoints if c.path == best.path), None)
+    if saved is None:
+        return Missing(
+            f"{where}, and no model is saved", f"train again to step {number(best.step)} with {_saving(material)}"
+        )
+    far = "" if saved.step == best.step else f"; the nearest model is of step {number(saved.step)}"
+    return Delivered(where + far, (material.copy(saved, "best"),))
+
+
+def last_checkpoint(material: Material) -> Outcome:
+    """The state at the end, to go on from or to reproduce how training ended."""
+    if not material.run.checkpoints:
+        return Missing("no model is saved", f"train again with {_saving(material)}")
+    last = material.run.checkpoints[-1]
+    return Delivered(f"step {number(last.step)}", (material.copy(last, "last"),))
+
+
+def failed_checkpoint(material: Material) -> Outcome:
+    """The first state after the break, with the symptom that came before it."""
+    broke = material.diagnosis.first_break
+    if broke is None:
+        return NotNeeded("nothing broke")
+    found = [o.finding for o in material.diagnosis.findings if o.finding is not None]
+    symptom = next((f for f in found if f.metric == broke.metric and f.onset == broke.step), found[0])
+    step = broke.step if broke.step is not None else material.run.first_step or 0.0
+    note = material.write(
+        "failed/symptom.txt", f"{broke.link.value} broke first, at step {number(step)}\n\n{symptom.message}"
+    )
+    after = next((c for c in material.run.checkpoints if c.step >= step), None)
+    if after is None:
+        return Missing(
+            f"no model is saved after the break at step {number(step)}; the symptom is in failed/{note.name}",
+            f"train again to shortly after step {number(step)} with {_saving(material)}",
+        )
+    return Delivered(
+        f"step {number(after.step)}, after {broke.link.value} broke at {number(step)}",
+        (material.copy(after, "failed"), note),
+    )
+
+
+def audit_samples(material: Material) -> Outcome:
+    """Samples that a person should read, to see whether the reward was earned."""
+    run = material.run
+    how = "log completions or episodes with their rewards (TRL: log_completions), or give a dump to `firstbreak audit`"
+    if run.samples is None:
+        return Missing("no samples are recorded", how)
+    try:
+        audited = audit(run.samples, path=run.path, run=run)
+    except Unreadable as error:
+        return Missing(error.problem, how)
+    rows = [
+        {"kind": p.kind, "why": p.why, "step": p.sample.step, "reward": p.sample.reward,
+         "prompt": p.sample.prompt, "completion": p.sample.completion}
+        for p in audited.picks
+    ]  # fmt: skip
+    files = (
+        material.write("samples/to-read.jsonl", "\n".join(json.dumps(row) for row in rows)),
+        material.write("samples/audit.json", audit_json(audited)),
+    )
+    n = len(audited.findings)
+    return Delivered(f"{len(rows)} samples to read, {n} finding{'' if n == 1 else 's'} of the audit", files)
+
+
+def multi_seed(material: Material) -> Outcome:
+    """The same setting with other seeds: was it an accident?"""
+    runs = [material.run, *material.seeds]
+    sides = arms([(run.path, [run]) for run in runs])
+    mine = next(arm for arm in sides if any(m.run is material.run for m in arm.members))
+    count = max((len(values) for values in mine.scores.values()), default=0)
+    if count < FEW_SEEDS:
+        others = f", and {len(sides) - 1} of the runs given have another setting" if len(sides) > 1 else ""
+        return Missing(
+            f"{len(mine.members)} run{'' if len(mine.members) == 1 else 's'} of this setting{others}",
+            f"train it with {FEW_SEEDS - count} more seeds, and name these runs with --seed-run",
+        )
+    files = (
+        material.write("seeds/scores.json", json.dumps(_seed_rows(mine), indent=1)),
+        material.write("seeds/comparison.txt", comparison(sides)),
+        material.write("seeds/scores.svg", scores(sides)),
+    )
+    middle = estimate(list(mine.scores.values()))
+    low, high = middle.interval or (middle.value, middle.value)
+    return Delivered(f"{count} seeds: {number(middle.value)} [{number(low)}, {number(high)}]", files)
+
+
+def _seed_rows(arm: Arm) -> list[dict[str, object]]:
+    return [{"run": m.run.path, "seed": m.seed, "task": m.task, "final_score": m.final} for m in arm.members]
+
+
+def private_report(material: Material) -> Outcome:
+    """What the private test said of this run, and who had opened it before."""
+    how = f"`firstbreak eval record NAME --use release --run {material.run.path} --score METRIC=VALUE --protocol FILE`"
+    if material.ledger is None:
+        return Missing(
+            "there is no ledger of evaluations", f"`firstbreak eval split NAME --kind private_test`, then {how}"
+        )
+    private = [name for name, split in material.ledger.splits.items() if split[-1].kind == "private_test"]
+    if not private:
+        return Missing("no private test is declared", f"`firstbreak eval split NAME --kind private_test`, then {how}")
+    mine = [look for look in material.ledger.looks if look.split in private and look.run == material.run.path]
+    if not mine:
+        return Missing(f"{', '.join(private)} was not opened for this run", how)
+    wrong = [f for f in findings(material.ledger) if f.facts["split"] in private]
+    record = {
+        "looks": [_look(look) for look in mine],
+        "opened_before": [_look(look) for look in material.ledger.looks if look.split in private and look not in mine],
+        "protocols": _protocols(material.ledger, mine),
+        "warnings": [f.message for f in wrong],
+        "ledger_head": material.head,
+    }
+    last = mine[-1]
+    said = ", ".join(f"{metric} {number(value)}" for metric, value in last.scores.items())
+    doubt = f", with {len(wrong)} warning{'' if len(wrong) == 1 else 's'} about its use" if wrong else ""
+    return Delivered(
+        f"{last.split}: {said}{doubt}", (material.write("private/report.json", json.dumps(record, indent=1)),)
+    )
+
+
+def _protocols(ledger: History, looks: Sequence[Look]) -> dict[str, dict[str, object]]:
+    """The records behind the hashes of these looks."""
+    hashes = dict.fromkeys(look.protocol for look in looks if look.protocol in ledger.protocols)
+    return {h: dict(ledger.protocols[h].values) for h in hashes if h is not None}
+
+
+def _look(look: Look) -> dict[str, object]:
+    return {**asdict(look), "scores": dict(look.scores), "errors": dict(look.errors), "use": look.use.value}
+
+
+def experiment_context(material: Material) -> Outcome:
+    """Configuration, seeds, code, packages, machine and command."""
+    found = context.load(material.run.path) if Path(material.run.path).exists() else None
+    if found is None:
+        how = "call firstbreak.context.record(folder, config=..., seed=...) in the training script"
+        return Missing(f"no {context.FILE} lies beside the run", how)
+    source = Path(material.run.path) / context.FILE
+    commit = (
+        f"commit {found.code.commit[:10]}{', changed' if found.code.dirty else ''}"
+        if found.code.commit
+        else "no commit"
+    )
+    return Delivered(commit, (material.write(context.FILE, source.read_text(encoding="utf-8")),))
+
+
+def the_diagnosis(material: Material) -> Outcome:
+    """What broke first, if anything, as a page and for programs."""
+    dx = material.diagnosis
+    files = (
+        material.write("diagnosis/diagnosis.json", report.render(dx)),
+        material.write("diagnosis/diagnosis.html", html.render(dx)),
+        material.write("diagnosis/diagnosis.md", markdown.render(dx)),
+    )
+    return Delivered(f"{dx.verdict.action.value}: {dx.verdict.summary}", files)
+
+
+def _saving(material: Material) -> str:
+    return f"`{material.run.config.option('save_interval')}` set, so that models are kept"
+
+
+def _link(source: str, target: str) -> str:
+    """A second name for the same file, or a copy where the file system has no such thing."""
+    Path(target).unlink(missing_ok=True)
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
+    return target
+
+
+def score_of(run: Run) -> str:
+    """First and last of the score, in words."""
+    score = Inputs(run).get("score")
+    if score is None or not len(score):
+        return "no score is recorded"
+    return f"{score.name} from {number(float(score.values[0]))} to {number(float(score.tail(0.1).values.mean()))}"

@@ -1,0 +1,183 @@
+"""What a finished run leaves: all of it, or what is missing and how to get it; and whether it is still what it was."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from firstbreak import context
+from firstbreak.cli.closeout import command
+from firstbreak.closeout.folder import check
+from firstbreak.demo import RUN
+from firstbreak.evals.ledger import Ledger
+from firstbreak.evals.protocol import protocol
+from firstbreak.evals.splits import Split, Use, declare, record
+from tests.compare.runs import write as make_run
+from tests.make import learning
+
+SIX = ("best checkpoint", "last checkpoint", "failed checkpoint", "samples for the reward audit",
+       "results of several seeds", "report of the private set")  # fmt: skip
+
+
+def closeout(*arguments: object) -> Result:
+    return CliRunner().invoke(command, [str(a) for a in arguments])
+
+
+def statuses(folder: Path) -> dict[str, str]:
+    deliverables = json.loads((folder / "manifest.json").read_text())["deliverables"]
+    return {name: entry["status"] for name, entry in deliverables.items()}
+
+
+@pytest.fixture
+def broken(tmp_path: Path) -> Path:
+    """The demonstration run, which pays for length from step 60 on, with models saved and its context recorded."""
+    run = tmp_path / "broken"
+    shutil.copytree(RUN, run)
+    for step in (20, 70, 90, 120):
+        (run / f"checkpoint-{step}").mkdir()
+        (run / f"checkpoint-{step}" / "model.safetensors").write_bytes(b"weights of %d" % step)
+    file = run / context.FILE
+    file.write_text(json.dumps({"schema": context.SCHEMA, "code": {"commit": "abcdef0123456789", "dirty": True}}))
+    return run
+
+
+@pytest.fixture
+def ledger(tmp_path: Path, broken: Path) -> Path:
+    with Ledger(tmp_path / "ledger.db") as ledger:
+        declare(ledger, Split(name="final", kind="private_test", looks=1, size=100))
+        protocol_ = protocol({"task": "t", "temperature": 0})
+        record(ledger, split="final", use=Use.RELEASE, scores={"accuracy": 0.7}, protocol=protocol_, run=str(broken))
+    return tmp_path / "ledger.db"
+
+
+def test_everything_is_delivered_where_everything_is_there(tmp_path: Path, broken: Path, ledger: Path) -> None:
+    out = tmp_path / "out"
+    closeout(broken, "-o", out, "--ledger", ledger)
+    found = statuses(out)
+    assert {name for name in SIX if found[name] == "there"} == set(SIX) - {"results of several seeds"}
+    assert (out / "best" / "checkpoint-70" / "model.safetensors").read_bytes() == b"weights of 70"
+    assert (out / "last" / "checkpoint-120" / "model.safetensors").exists()
+    assert (out / "failed" / "checkpoint-70" / "model.safetensors").exists()
+    assert "reward broke first" in (out / "failed" / "symptom.txt").read_text()
+    kinds = {json.loads(line)["kind"] for line in (out / "samples" / "to-read.jsonl").read_text().splitlines()}
+    assert "highest" in kinds
+    private = json.loads((out / "private" / "report.json").read_text())
+    assert private["looks"][0]["scores"] == {"accuracy": 0.7}
+    assert list(private["protocols"].values()) == [{"task": "t", "temperature": 0}]
+    assert json.loads((out / context.FILE).read_text())["code"]["commit"] == "abcdef0123456789"
+    assert json.loads((out / "diagnosis" / "diagnosis.json").read_text())["first_break"]["link"] == "reward"
+    summary = (out / "summary.md").read_text()
+    assert all(name in summary for name in SIX)
+    assert check(out)[0] == []
+
+
+def test_seeds_of_one_setting_are_summed_up(tmp_path: Path) -> None:
+    runs = [make_run(tmp_path / f"s{i}", seed=i) for i in range(3)]
+    other = make_run(tmp_path / "other", seed=5, extra=1)
+    out = tmp_path / "out"
+    closeout(
+        runs[0],
+        "-o",
+        out,
+        "--seed-run",
+        runs[1],
+        "--seed-run",
+        runs[2],
+        "--seed-run",
+        other,
+        "--ledger",
+        tmp_path / "no",
+    )
+    rows = json.loads((out / "seeds" / "scores.json").read_text())
+    assert [row["seed"] for row in rows] == [0, 1, 2]
+    assert (out / "seeds" / "scores.svg").exists()
+    assert not (tmp_path / "no").exists()
+
+
+def test_what_is_missing_comes_with_the_way_to_get_it(tmp_path: Path) -> None:
+    run, out = make_run(tmp_path / "run", seed=0), tmp_path / "out"
+    result = closeout(run, "-o", out, "--ledger", tmp_path / "none.db")
+    assert result.exit_code == 1
+    found = statuses(out)
+    for name in set(SIX) - {"failed checkpoint"}:
+        assert found[name] == "missing"
+    printed = " ".join(result.output.split())
+    for remedy in (
+        "so that models are kept",
+        "firstbreak eval split NAME --kind private_test",
+        "--seed-run",
+        "log_completions",
+    ):
+        assert remedy in printed
+    assert max(map(len, result.output.split("\n\n")[0].splitlines())) <= 80
+
+
+def test_a_healthy_run_needs_no_failed_checkpoint(tmp_path: Path) -> None:
+    rows = ({"step": i, "reward": float(v), "kl": 0.01} for i, v in enumerate(learning(100)))
+    (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    closeout(tmp_path / "metrics.jsonl", "-o", tmp_path / "out", "--ledger", tmp_path / "none.db")
+    assert statuses(tmp_path / "out")["failed checkpoint"] == "not needed"
+
+
+def test_a_private_set_opened_twice_is_said_in_the_report(tmp_path: Path, broken: Path, ledger: Path) -> None:
+    with Ledger(ledger) as opened:
+        record(opened, split="final", use=Use.RELEASE, scores={"accuracy": 0.8}, run=str(broken))
+    closeout(broken, "-o", tmp_path / "out", "--ledger", ledger)
+    report = json.loads((tmp_path / "out" / "private" / "report.json").read_text())
+    assert any("opened twice" in warning for warning in report["warnings"])
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (lambda out: (out / "best/checkpoint-70/model.safetensors").unlink(), "is missing"),
+        (lambda out: (out / "summary.md").write_text("all is well"), "was changed"),
+        (lambda out: (out / "extra.bin").write_bytes(b"x"), "was added"),
+    ],
+)
+def test_a_check_finds_what_is_not_what_it_was(
+    change: Callable[[Path], object], problem: str, tmp_path: Path, broken: Path
+) -> None:
+    out = tmp_path / "out"
+    closeout(broken, "-o", out, "--ledger", tmp_path / "none.db")
+    assert "every file is what it was" in closeout(out, "--check").output
+    change(out)
+    result = closeout(out, "--check")
+    assert result.exit_code == 1
+    assert problem in result.output
+
+
+def test_closing_out_again_leaves_nothing_of_the_first_time(tmp_path: Path, broken: Path) -> None:
+    out = tmp_path / "out"
+    closeout(broken, "-o", out, "--ledger", tmp_path / "none.db")
+    shutil.rmtree(broken / "checkpoint-120")
+    closeout(broken, "-o", out, "--ledger", tmp_path / "none.db")
+    assert [p.parent.name for p in (out / "last").rglob("*.safetensors")] == ["checkpoint-90"]
+    assert check(out)[0] == []
+
+
+def test_a_folder_of_something_else_is_left_alone(tmp_path: Path, broken: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "notes.txt").write_text("keep")
+    result = closeout(broken, "-o", tmp_path / "mine", "--ledger", tmp_path / "none.db")
+    assert "is not empty and holds no close-out" in str(result.exception)
+    assert (tmp_path / "mine" / "notes.txt").read_text() == "keep"
+
+
+def test_a_manifest_cannot_make_it_delete_a_file_elsewhere(tmp_path: Path, broken: Path) -> None:
+    victim = tmp_path / "victim.txt"
+    victim.write_text("keep")
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "manifest.json").write_text(
+        json.dumps(
+            {"schema": "firstbreak.closeout/1", "files": [{"path": "../victim.txt", "sha256": ""}], "deliverables": {}}
+        )
+    )
+    closeout(broken, "-o", out, "--ledger", tmp_path / "none.db")
+    assert victim.read_text() == "keep"
