@@ -24,6 +24,7 @@ COMMANDS = {
     "audit": "What the policy has learned to do, from its samples: reward hacking, since when, and what pays.",
     "eval": "Evaluation that stays clean: locked protocols, a ledger of who looked at which split, contamination.",
     "compare": "What differs between runs, where their curves part first, and whether it is real.",
+    "closeout": "What a finished run should leave, in one folder with a manifest, and what is missing.",
     "explain": "A detector, cause, metric, link, hyperparameter or trainer, in words.",
     "new": "A new detector, cause, reader, dialect or fault, with its test.",
     "demo": "A real broken run, diagnosed.",
