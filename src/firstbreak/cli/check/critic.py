@@ -1,0 +1,31 @@
+"""firstbreak check critic ROLLOUTS"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from firstbreak.cli.check import reported
+
+if TYPE_CHECKING:
+    from firstbreak.preflight import Report
+
+
+@click.command("critic")
+@click.argument("rollouts")
+@click.option("--critic", metavar="MODULE:FACTORY", help="A torch module of (observations) -> values.")
+@click.option("--gamma", type=click.FloatRange(0, 1), help="The discount, where the trainer's targets are not given.")
+@click.option(
+    "--steps", type=click.IntRange(200), default=4000, show_default=True, help="To collect from an off-policy model."
+)
+@reported
+def command(rollouts: str, critic: str | None, gamma: float | None, steps: int) -> Report:
+    """Train the value function alone on fixed rollouts, and check the targets where episodes end.
+
+    ROLLOUTS is an .npz file with observations, rewards, terminated (and truncated, values, returns), each (steps, envs,
+    ...), or module:factory of a Stable-Baselines3 model with an environment, which runs in this process.
+    """
+    from firstbreak.preflight import critic as critics
+
+    return critics.check(rollouts, critic=critic, gamma=gamma, steps=steps)

@@ -1,0 +1,144 @@
+"""Which recursion made the value targets, and what it does at the end of an episode.
+
+Targets of GAE and TD(lambda) obey R[t] = r[t] + a V[t+1] + b R[t+1] inside an episode, with a = gamma (1 - lambda) and
+b = gamma lambda (Schulman et al. 2016, Sutton and Barto 2018, 12.2). Away from the ends, least squares therefore finds
+gamma and lambda without being told. At an end the same equation says what was done: R = r where the future was cut off,
+the full right side where the value of the next episode's first state leaked in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from firstbreak.model import NotApplicable, NotMeasured
+from firstbreak.preflight import Answer, critical, warning
+from firstbreak.preflight.critic.rollouts import Rollouts
+from firstbreak.words import number, percent
+
+EXACT = 1e-3  # of the spread of the targets: float32 sums of thousands of steps stay below it
+CHANCE = 0.1  # share of ends at which two conventions may agree by accident
+LEAST = 30  # steps inside episodes
+
+
+@dataclass(frozen=True)
+class Recursion:
+    """What made the targets."""
+
+    gamma: float
+    lam: float  #: 1 where no values were given
+    future: np.ndarray  #: (T - 1, N): a V[t+1] + b R[t+1]
+    rest: np.ndarray  #: (T - 1, N): R[t] - r[t], which is the future, or 0, or something else
+    size: float  #: spread of the targets
+
+    def carried(self, at: np.ndarray) -> np.ndarray:
+        """(k,) bool: the future was added at these steps (a mask of shape (T - 1, N))."""
+        near: np.ndarray = np.abs(self.rest - self.future)[at] <= EXACT * self.size
+        return near
+
+    def cut(self, at: np.ndarray) -> np.ndarray:
+        """(k,) bool: nothing was added at these steps."""
+        near: np.ndarray = np.abs(self.rest)[at] <= EXACT * self.size
+        return near
+
+
+def recursion(rollouts: Rollouts) -> Recursion | str:
+    """The recursion behind `rollouts.returns`, or why it cannot be told."""
+    if rollouts.returns is None:
+        return "the trainer's targets are not given (save them as `returns`, with `values` for GAE)"
+    returns, rest = rollouts.returns.astype(float), rollouts.returns[:-1].astype(float) - rollouts.rewards[:-1]
+    columns = [returns[1:]] if rollouts.values is None else [returns[1:], rollouts.values[1:].astype(float)]
+    inside = ~_near(rollouts.ends)[:-1]
+    if inside.sum() < LEAST:
+        return f"{int(inside.sum())} steps lie inside episodes, too few to tell; give more steps"
+    design = np.stack([column[inside] for column in columns], axis=1)
+    weights, *_ = np.linalg.lstsq(design, rest[inside], rcond=None)
+    size = float(returns.std()) or 1.0
+    misfit = float(np.median(np.abs(design @ weights - rest[inside]))) / size
+    if misfit > EXACT:
+        return (
+            f"no discount and lambda explain the targets from one step to the next (median misfit {percent(misfit)} of their "
+            "spread): they may be normalised, clipped or shuffled; give them as the trainer fits them, in time order"
+        )
+    gamma = float(weights.sum())
+    lam = float(weights[0] / gamma) if gamma else 0.0
+    return Recursion(gamma, lam, np.stack(columns, axis=-1) @ weights, rest, size)
+
+
+def mask(rollouts: Rollouts, found: Recursion | str) -> Answer:
+    """The value of the next episode's start does not leak into the last step of this one."""
+    if isinstance(found, str):
+        return NotMeasured(found)
+    ends = rollouts.terminated[:-1]
+    n = int(ends.sum())
+    if n == 0:
+        return NotMeasured("no episode ends by termination inside the batch")
+    through = int((found.carried(ends) & ~found.cut(ends)).sum())
+    if _many(through, n):
+        late, early = np.roll(ends, 1, axis=0), np.roll(ends, -1, axis=0)
+        late[0] = early[-1] = False
+        for name, beside in (("after", late), ("before", early)):
+            beside &= ~rollouts.ends[:-1]
+            if beside.any() and found.cut(beside).mean() > 0.5:
+                return critical(
+                    f"the future is cut off one step {name} the end, at {int(found.cut(beside).sum())} of {int(beside.sum())} "
+                    f"places, and carried through {through} of {n} ends: the done flag is shifted by one step; store it with the "
+                    "reward of the same step"
+                )
+        return critical(
+            f"{through} of {n} targets at a termination add the value of the next episode's first state: states that end badly "
+            "look as good as a fresh start; multiply the next value by (1 - terminated)",
+            through=through / n,
+        )
+    other = int((~found.cut(ends)).sum())
+    if _many(other, n):
+        return warning(
+            f"{other} of {n} targets at a termination are neither the reward alone nor the reward and the next value: if these "
+            "are time limits, save `truncated` apart; else look at what is added there"
+        )
+    return f"at all {n} terminations the target is the last reward"
+
+
+def truncation(rollouts: Rollouts, found: Recursion | str) -> Answer:
+    """A time limit does not count as a failure."""
+    if isinstance(found, str):
+        return NotMeasured(found)
+    if rollouts.truncated is None:
+        return NotMeasured("truncated is not given apart from terminated")
+    late = (rollouts.truncated & ~rollouts.terminated)[:-1]
+    n = int(late.sum())
+    if n == 0:
+        return NotApplicable("no episode is cut by a time limit inside the batch")
+    through, cut = int((found.carried(late) & ~found.cut(late)).sum()), int(found.cut(late).sum())
+    if _many(through, n):
+        return critical(
+            f"{through} of {n} targets at a truncation add the value of the next episode's first state, not of the state in "
+            "which the episode was cut: bootstrap from the final observation"
+        )
+    if _many(cut, n):
+        return warning(
+            f"{cut} of {n} targets at a truncation are the last reward alone: a time limit counts as a failure, and states near "
+            "it as worthless; add gamma times the value of the final observation (Pardo et al. 2018)"
+        )
+    return f"at all {n} truncations something is added to the last reward"
+
+
+def said(found: Recursion | str) -> str:
+    """Discount and lambda, for the facts of the report."""
+    if isinstance(found, str):
+        return "not told by the targets"
+    return f"gamma {number(round(found.gamma, 4))}, lambda {number(round(found.lam, 3))}, found in the targets"
+
+
+def _many(places: int, n: int) -> bool:
+    """More than chance: a future of nearly 0 looks cut off, and equal states look like leaks."""
+    return places > CHANCE * n
+
+
+def _near(ends: np.ndarray) -> np.ndarray:
+    """Steps at an end, before one or after one."""
+    near = ends.copy()
+    near[1:] |= ends[:-1]
+    near[:-1] |= ends[1:]
+    return near
