@@ -31,7 +31,7 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
-from firstbreak.stats.direction import departure, rises
+from firstbreak.stats.direction import departure, falls, rises
 from firstbreak.stats.trend import trend
 from firstbreak.words import number
 
@@ -56,16 +56,17 @@ def detect(
     if not rises(others[payer]):
         return None
     frozen = any(np.ptp(s.values) == 0 for s in answers.values())
+    fell = any(falls(s) for s in answers.values())
     start = departure(others[payer])
     stuck = ", ".join(f"{k} {number(float(np.median(s.tail(0.25).values)))}" for k, s in answers.items())
     return Finding(
         message=(
             f"the reward rises by {number(trend(reward_mean).change)} through {payer} alone, while what checks the "
-            f"answer {'never moves' if frozen else 'does not rise'} ({stuck}): read the best-rewarded completions "
+            f"answer {'never moves' if frozen else 'falls' if fell else 'does not rise'} ({stuck}): read the best-rewarded completions "
             "before going on"
         ),
-        severity=Severity.CRITICAL if frozen else Severity.WARNING,
-        confidence=Confidence.HIGH if frozen else Confidence.LOW,
+        severity=Severity.CRITICAL if frozen or fell else Severity.WARNING,
+        confidence=Confidence.HIGH if frozen or fell else Confidence.LOW,
         metric=others[payer].name,
         onset=start[0] if start else float(reward_mean.steps[0]),
         interval=start[1] if start else None,

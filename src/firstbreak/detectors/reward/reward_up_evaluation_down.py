@@ -41,7 +41,9 @@ def detect(
     reward_mean: Series, truth: Series, solved: bool | None = None, *, large: float = 2.0, min_points: int = 8
 ) -> Finding | NotApplicable | NotMeasured | None:
     start, end = max(reward_mean.steps[0], truth.steps[0]), min(reward_mean.steps[-1], truth.steps[-1])
-    reward, judged = reward_mean.finite.between(start, end), truth.finite.between(start, end)
+    earlier = truth.finite.between(-np.inf, start)
+    first = float(earlier.steps[-1]) if len(earlier) else float(start)  # an evaluation before training belongs to its start
+    reward, judged = reward_mean.finite.between(start, end), truth.finite.between(first, end)
     if min(len(reward), len(judged)) < min_points:
         return NotMeasured(f"{len(judged)} evaluations are too few for a trend (needs {min_points})")
     if len(reward) == len(judged) and np.allclose(reward.values, judged.values):
