@@ -43,3 +43,15 @@ def test_one_reported_value_is_said_with_low_confidence() -> None:
 
 def test_without_groups_it_is_not_measured() -> None:
     assert look(ID, run({"reward.mean": noise(40)})).status is Status.NOT_MEASURED
+
+
+def test_groups_that_are_all_right_stop_nothing() -> None:
+    n = 60
+    extremes = {"reward.min": np.zeros(n), "reward.max": np.ones(n)}
+    silent_groups = {"reward.zero_std_frac": np.full(n, 0.9)}
+    right = found(ID, run({**silent_groups, **extremes, "reward.mean": np.full(n, 0.95)}, algorithm="grpo"))
+    wrong = found(ID, run({**silent_groups, **extremes, "reward.mean": np.full(n, 0.05)}, algorithm="grpo"))
+    assert "all right" in right.message
+    assert "all wrong" in wrong.message
+    assert right.severity is Severity.NOTICE
+    assert wrong.severity is Severity.CRITICAL

@@ -38,12 +38,15 @@ from firstbreak.stats.onset import first_sustained
 from firstbreak.stats.shape import Trajectory
 from firstbreak.words import number, percent
 
+TOP = 0.8  #: of the rewards' range
 ENOUGH = 8  #: with fewer points than this the share is an anecdote
 
 
 def detect(
     silent_groups: Series,
     reward_mean: Series | None = None,
+    reward_min: Series | None = None,
+    reward_max: Series | None = None,
     solved: bool | None = None,
     trajectory: Trajectory | None = None,
     *,
@@ -60,13 +63,18 @@ def detect(
     few = len(silent_groups) < ENOUGH
     learns = trajectory is not None and trajectory.learned and not trajectory.lost
     severity = Severity.CRITICAL if share >= most else Severity.WARNING
-    if learns:  # wasteful, but enough groups are left to learn from
-        severity = Severity.WARNING if share >= most else Severity.NOTICE
+    place = _place(reward_mean, reward_min, reward_max)
+    if (
+        learns or place == "right"
+    ):  # wasteful, but enough groups are left to learn from, or there is little left to learn
+        severity = Severity.WARNING if share >= most and place != "right" else Severity.NOTICE
+    look = {
+        "right": "they are mostly all right: take harder prompts",
+        "wrong": "they are mostly all wrong: take easier prompts, or look at the verifier",
+        "": "look whether they are all right or all wrong, then change the prompts or the group size",
+    }[place]
     return Finding(
-        message=(
-            f"{percent(share)} of the groups have no reward spread, so they teach nothing; "
-            "look whether they are all right or all wrong, then change the prompts or the group size"
-        ),
+        message=(f"{percent(share)} of the groups have no reward spread, so they teach nothing; {look}"),
         severity=severity,
         confidence=Confidence.LOW if few else Confidence.HIGH if share >= most else Confidence.MEDIUM,
         metric=silent_groups.name,
@@ -83,3 +91,14 @@ def detect(
         ),
         facts={"share": share},
     )
+
+
+def _place(mean: Series | None, lowest: Series | None, highest: Series | None) -> str:
+    """ "right" or "wrong" where the mean reward lies near the top or the bottom of the rewards' range, else ""."""
+    if mean is None or lowest is None or highest is None or not min(len(s.finite) for s in (mean, lowest, highest)):
+        return ""
+    low, high = float(lowest.finite.values.min()), float(highest.finite.values.max())
+    if high <= low:
+        return ""
+    place = (float(np.mean(mean.finite.tail(0.5).values)) - low) / (high - low)
+    return "right" if place >= TOP else "wrong" if place <= 1 - TOP else ""
