@@ -1,0 +1,203 @@
+"""Recorded transitions: do ends lie where the episodes end, and does each reward belong to its step?
+
+Arrays are those of D4RL (observations, actions, rewards, terminals, timeouts, next_observations) or under the names of
+Gymnasium; every array has one row for each step, in the order in which the steps were taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from firstbreak.model import NotApplicable, NotMeasured
+from firstbreak.preflight import Answer, critical, warning
+from firstbreak.readers import Unreadable
+from firstbreak.words import number, percent
+
+NAMES = {
+    "observations": ("observations", "obs", "states", "observation"),
+    "actions": ("actions", "action"),
+    "rewards": ("rewards", "reward"),
+    "terminals": ("terminals", "terminations", "terminated", "dones", "done"),
+    "timeouts": ("timeouts", "truncations", "truncated"),
+    "next_observations": ("next_observations", "next_obs", "next_states"),
+}
+FIT_ROWS = 20_000  #: steps that the reward is fitted on
+CLEAR = 0.2  #: a share of variance explained that is more than chance
+SUFFIXES = (".npz", ".hdf5", ".h5")
+
+
+@dataclass(frozen=True)
+class Steps:
+    """The arrays, flattened to two dimensions where they have more; None where the file has none."""
+
+    observations: np.ndarray | None
+    actions: np.ndarray | None
+    rewards: np.ndarray | None
+    terminals: np.ndarray | None
+    timeouts: np.ndarray | None
+    next_observations: np.ndarray | None
+
+    @property
+    def ends(self) -> np.ndarray | None:
+        """Steps after which an episode is over, for whatever reason."""
+        flags = [f.astype(bool) for f in (self.terminals, self.timeouts) if f is not None]
+        return np.logical_or.reduce(flags) if flags else None
+
+
+def read(path: str) -> Steps:
+    """The transitions of an .npz or HDF5 file. Raises Unreadable; nothing is unpickled."""
+    arrays = _npz(path) if path.endswith(".npz") else _hdf5(path)
+    found = {role: next((arrays[name] for name in names if name in arrays), None) for role, names in NAMES.items()}
+    if found["rewards"] is None or found["observations"] is None:
+        known = ", ".join(arrays) or "nothing"
+        raise Unreadable(path, f"holds {known}", "name the arrays observations, actions, rewards, terminals, timeouts")
+    return Steps(
+        **{role: None if a is None else a.reshape(len(a), -1) if a.ndim > 1 else a for role, a in found.items()}
+    )
+
+
+def _npz(path: str) -> Mapping[str, np.ndarray]:
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            return {name: file[name] for name in file.files}
+    except (OSError, ValueError, KeyError) as error:
+        raise Unreadable(path, f"cannot be read ({error})", "save plain arrays with numpy.savez") from None
+
+
+def _hdf5(path: str) -> Mapping[str, np.ndarray]:
+    try:
+        import h5py  # type: ignore[import-not-found,unused-ignore]
+    except ImportError:
+        raise Unreadable(path, "HDF5 needs h5py", "pip install h5py, or save the arrays with numpy.savez") from None
+    try:
+        with h5py.File(path, "r") as file:
+            return {name: value[()] for name, value in file.items() if isinstance(value, h5py.Dataset)}
+    except OSError as error:
+        raise Unreadable(path, f"cannot be read ({error})", "write the file again") from None
+
+
+def whole(steps: Steps) -> Answer:
+    """Equal lengths, finite numbers."""
+    arrays = {name: value for name, value in vars(steps).items() if value is not None}
+    lengths = {name: len(value) for name, value in arrays.items()}
+    if len(set(lengths.values())) > 1:
+        said = ", ".join(f"{name} {n}" for name, n in lengths.items())
+        return critical(f"the arrays are of different lengths ({said}): rows do not belong together. Write them again.")
+    for name, value in arrays.items():
+        bad = ~np.isfinite(value.astype(float).reshape(len(value), -1)).all(axis=1)
+        if bad.any():
+            return critical(
+                f"{name}: {int(bad.sum())} of {len(value)} rows are not finite (first: row {int(bad.argmax())}). Drop the "
+                "episodes that they are in."
+            )
+    return f"{len(next(iter(arrays.values())))} steps, {len(arrays)} arrays of equal length, all finite"
+
+
+def masks(steps: Steps) -> Answer:
+    """Flags of ends against the places where the next observation is not the one that follows."""
+    ends = steps.ends
+    if ends is None:
+        return critical("nothing says where episodes end: values are bootstrapped across episodes. Record terminals.")
+    if not ends.any():
+        return critical(
+            f"no episode ends in {len(ends)} steps: values are bootstrapped across episodes. Record the ends."
+        )
+    if steps.next_observations is None or steps.observations is None:
+        return NotMeasured("without next_observations nothing shows whether the ends are in the right rows")
+    gap = ~np.isclose(steps.next_observations[:-1], steps.observations[1:], equal_nan=True).reshape(
+        len(ends) - 1, -1
+    ).all(1)
+    flagged = ends[:-1]
+    missed, early = int((gap & ~flagged).sum()), int((flagged & ~gap).sum())
+    jumps = int(gap.sum())
+    if not jumps:
+        return NotMeasured(
+            "every next observation is the one that follows, also across ends: it was not recorded there"
+        )
+    late = int((gap[:-1] & flagged[1:] & ~flagged[:-1]).sum())
+    soon = int((gap[1:] & flagged[:-1] & ~flagged[1:]).sum())
+    if max(late, soon) > 0.5 * jumps:
+        way = "one row late" if late > soon else "one row early"
+        return critical(
+            f"the ends are {way}: {max(late, soon)} of {jumps} places where the observations jump have their flag in the "
+            "neighbouring row. Shift terminals and timeouts."
+        )
+    if missed > 0.01 * jumps:
+        return critical(
+            f"{missed} of {jumps} places where the observations jump to another episode have no end flag: values are "
+            "bootstrapped across episodes. Record timeouts as well as terminals."
+        )
+    if early > 0.01 * int(flagged.sum()):
+        return warning(
+            f"{early} of {int(flagged.sum())} ends lie where the episode goes on. Look at how lives or goals end it."
+        )
+    return f"{int(ends.sum())} ends, each where the observations jump"
+
+
+def time_limits(steps: Steps) -> Answer:
+    """Ends by a time limit that are recorded as terminal."""
+    if steps.terminals is None or steps.ends is None:
+        return NotMeasured("there are no terminals")
+    both = None if steps.timeouts is None else (steps.terminals.astype(bool) & steps.timeouts.astype(bool)).sum()
+    if both:
+        return warning(
+            f"{int(both)} steps are terminal and cut by the time limit at once: bootstrapping has to choose."
+        )
+    lengths = np.diff(np.flatnonzero(np.concatenate([[True], steps.terminals.astype(bool)])))
+    if steps.timeouts is not None or len(lengths) < 10:
+        return NotApplicable(
+            "time limits are recorded of their own" if steps.timeouts is not None else "too few episodes"
+        )
+    values, counts = np.unique(lengths[1:], return_counts=True)
+    common, share = int(values[counts.argmax()]), counts.max() / counts.sum()
+    if share > 0.5 and common == values.max() and common > 1:
+        return warning(
+            f"{percent(share)} of the episodes end after exactly {common} steps, the longest there is, and count as terminal: "
+            "that is a time limit, and its value is not 0. Record them as timeouts."
+        )
+    return f"episodes end after {number(values.min())} to {number(values.max())} steps"
+
+
+def aligned(steps: Steps) -> Answer:
+    """Is the reward of a row that of its step, or of a neighbour's: which of them do observation and action explain?"""
+    if steps.rewards is None or steps.observations is None or steps.ends is None or steps.rewards.ndim > 1:
+        return NotMeasured("there are no rewards with observations and ends")
+    rewards = steps.rewards[:FIT_ROWS].astype(float)
+    if len(rewards) < 200 or rewards.std() == 0:
+        return NotMeasured("too few steps, or one constant reward")
+    parts = [a[:FIT_ROWS] for a in (steps.observations, steps.actions, steps.next_observations) if a is not None]
+    known = np.concatenate([p.reshape(len(p), -1).astype(float) for p in parts], axis=1)
+    if known.shape[1] > 200:
+        return NotMeasured("observations are images: too wide for a linear fit")
+    inside = ~steps.ends[: len(rewards)].astype(bool)
+    fits = {shift: _explained(known, rewards, inside, shift) for shift in (-1, 0, 1)}
+    best = max(fits, key=lambda shift: fits[shift])
+    if best and fits[best] > max(CLEAR, 1.5 * fits[0]) and fits[best] - fits[0] > CLEAR:
+        way = "the step before" if best == -1 else "the next step"
+        return critical(
+            f"observation and action explain {percent(fits[best])} of the reward of {way} and "
+            f"{percent(max(0.0, fits[0]))} of their own: rewards are shifted by {abs(best)} row. Shift them back.",
+            explained=fits,
+        )
+    if max(fits.values()) < CLEAR:
+        return NotMeasured("observations and actions explain no reward linearly, shifted or not")
+    return f"observation and action explain {percent(fits[0])} of their own reward, the most of all shifts"
+
+
+def _explained(known: np.ndarray, rewards: np.ndarray, inside: np.ndarray, shift: int) -> float:
+    """Share of the variance of the rewards `shift` rows on that a ridge fit explains on held-out steps."""
+    rows = np.arange(1, len(rewards) - 1)
+    rows = rows[inside[rows] & inside[rows - 1] & inside[rows + 1]]
+    x, y = known[rows], rewards[rows + shift]
+    if len(rows) < 100 or y.std() == 0:
+        return 0.0
+    half = len(rows) // 2
+    mean, spread = x[:half].mean(0), x[:half].std(0) + 1e-9
+    x = np.clip((x - mean) / spread, -10, 10)
+    x = np.concatenate([x, x**2, np.ones((len(x), 1))], axis=1)
+    train, test = x[:half], x[half:]
+    weights = np.linalg.solve(train.T @ train + half * 1e-3 * np.eye(x.shape[1]), train.T @ y[:half])
+    return float(1 - np.mean((y[half:] - test @ weights) ** 2) / max(y[half:].var(), 1e-12))

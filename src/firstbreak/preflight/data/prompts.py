@@ -1,0 +1,111 @@
+"""Prompts: are there as many as it seems, are some of them in the test set, and do they fit?"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from firstbreak.evals.contamination import ALIKE, COVERED, PIECE, Index
+from firstbreak.model import NotApplicable, NotMeasured
+from firstbreak.preflight import Answer, critical, notice, warning
+from firstbreak.preflight.data.rows import Row
+from firstbreak.readers._samples import as_text
+from firstbreak.words import number, percent
+
+NAMES = ("prompt", "question", "problem", "query", "instruction", "input", "text", "messages")
+FEW = 50  #: prompts: what is learned of fewer is the prompts
+_SPACE = re.compile(r"\s+")
+
+
+def column(rows: Sequence[Row]) -> str | None:
+    """The name of the column that holds prompts."""
+    return next((name for name in NAMES if name in rows[0]), None)
+
+
+def texts(rows: Sequence[Row]) -> list[str]:
+    """The prompts as text, "" where a row has none; of a chat without a prompt the turns before the last answer."""
+    name = column(rows)
+    return (
+        [as_text(_before_answer(row.get(name)) if name == "messages" else row.get(name)) for row in rows]
+        if name
+        else []
+    )
+
+
+def _before_answer(turns: object) -> object:
+    if isinstance(turns, list) and turns and isinstance(turns[-1], dict) and turns[-1].get("role") == "assistant":
+        return turns[:-1]
+    return turns
+
+
+def empty(prompts: Sequence[str]) -> Answer:
+    """Rows without a prompt."""
+    none = [i for i, text in enumerate(prompts, 1) if not text.strip()]
+    if none:
+        return critical(f"{len(none)} of {len(prompts)} rows have an empty prompt (first: row {none[0]}). Remove them.")
+    return None
+
+
+def repeated(prompts: Sequence[str]) -> Answer:
+    """The same prompt more than once, but for case and spacing."""
+    counts = Counter(_SPACE.sub(" ", text.strip().casefold()) for text in prompts)
+    distinct, most = len(counts), counts.most_common(1)[0]
+    extra = len(prompts) - distinct
+    said = f"{distinct} different prompts in {len(prompts)} rows"
+    if distinct < FEW:
+        return warning(f"{said}: a policy learns so few by heart. Add prompts.", distinct=distinct)
+    if extra / len(prompts) > 0.01:
+        shown = most[0][:40] + ("..." if len(most[0]) > 40 else "")
+        return warning(
+            f"{said}: {percent(extra / len(prompts))} are repetitions, and count more than others ({shown!r} is there "
+            f"{most[1]} times). Remove them, or weigh on purpose.",
+            repeated=extra,
+        )
+    return f"{said}, {extra} of them repeated"
+
+
+def overlap(prompts: Sequence[str], tested: Sequence[str]) -> Answer:
+    """Test prompts that are in the training data: word for word, in long pieces, or reworded."""
+    if not tested:
+        return NotApplicable("no test set was given (--test)")
+    found = Index(tested).look_in(prompts)
+    if not found.contaminated:
+        templates = f"; {len(found.templates)} follow the same template with other numbers" if found.templates else ""
+        return f"none of {len(tested)} test prompts is in the training data{templates}"
+    pieces = [i for i, share in found.pieces.items() if share >= COVERED and i not in found.exact]
+    test, (train, *_) = min(
+        {**{i: (t, 1.0) for i, t in found.exact.items()}, **found.reworded}.items(), default=(0, (0,))
+    )
+    return critical(
+        f"{len(found.contaminated)} of {len(tested)} test prompts are in the training data: {len(found.exact)} word for "
+        f"word, {len(found.reworded)} reworded (half of all runs of three words shared), {len(pieces)} in pieces of {PIECE} "
+        f"words. First: test row {test + 1} is training row {train + 1}. Take them out of the training data.",
+        exact=len(found.exact),
+        reworded=len(found.reworded),
+        pieces=len(pieces),
+        similarity=ALIKE,
+    )
+
+
+def lengths(tokens: Sequence[int] | None, limit: int | None) -> Answer:
+    """Prompts against the limit in tokens."""
+    if tokens is None:
+        return NotMeasured("lengths are counted with the tokenizer: give --tokenizer")
+    median, longest = float(np.median(tokens)), max(tokens)
+    said = f"median {number(median)}, 99 % below {number(float(np.percentile(tokens, 99)))}, longest {longest} tokens"
+    if limit is None:
+        return notice(
+            f"{said}; what is longer than the trainer's limit is cut or dropped. Give --max-prompt to check it."
+        )
+    over = [i for i, n in enumerate(tokens, 1) if n > limit]
+    if over:
+        share = len(over) / len(tokens)
+        text = (
+            f"{len(over)} of {len(tokens)} prompts ({percent(share)}) are longer than {limit} tokens (first: row {over[0]}, "
+            f"{tokens[over[0] - 1]}; {said}): they are cut, and the question with them. Raise the limit or drop the rows."
+        )
+        return critical(text, share=share) if share > 0.05 else warning(text, share=share)
+    return f"{said}, limit {limit}"

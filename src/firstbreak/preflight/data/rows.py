@@ -1,0 +1,117 @@
+"""Rows of a data set: JSON lines, JSON, CSV, Parquet, or a data set that Hugging Face datasets saved to disk."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from firstbreak.readers import Unreadable
+from firstbreak.readers._json import loads
+
+Row = dict[str, Any]
+MOST = 200_000  #: rows that are looked at
+REMEDY = "give JSON lines, JSON, CSV, Parquet, or a folder that save_to_disk wrote"
+
+
+def rows(path: str) -> list[Row]:
+    """At most MOST rows. Raises Unreadable where there is nothing that holds rows."""
+    place = Path(path)
+    found = list(islice(_read(place), MOST))
+    if not found:
+        raise Unreadable(path, "holds no rows", REMEDY)
+    return found
+
+
+def _read(place: Path) -> Iterator[Row]:
+    if place.is_dir():
+        return _folder(place)
+    if not place.is_file():
+        raise Unreadable(place, "no such file or folder", REMEDY)
+    match place.suffix.lower():
+        case ".jsonl" | ".ndjson":
+            return _json_lines(place)
+        case ".json":
+            return _json(place)
+        case ".csv" | ".tsv":
+            return _csv(place)
+        case ".parquet":
+            return _parquet(place)
+        case ".arrow":
+            return _arrow(place)
+    raise Unreadable(place, f"a {place.suffix or 'nameless'} file holds no rows that firstbreak knows", REMEDY)
+
+
+def _folder(folder: Path) -> Iterator[Row]:
+    """All shards of one split; of a dictionary of splits the one called train."""
+    if (folder / "train").is_dir():
+        folder = folder / "train"
+    shards = sorted(p for pattern in ("*.arrow", "*.parquet", "*.jsonl") for p in folder.glob(pattern))
+    if not shards:
+        raise Unreadable(folder, "holds no .arrow, .parquet or .jsonl file", REMEDY)
+    for shard in shards:
+        yield from _read(shard)
+
+
+def _json_lines(place: Path) -> Iterator[Row]:
+    with place.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            if line.strip():
+                try:
+                    row = loads(line)
+                except ValueError as error:
+                    raise Unreadable(place, f"no JSON ({error})", "mend or remove the line", str(number)) from None
+                yield _mapping(row, place, number)
+
+
+def _json(place: Path) -> Iterator[Row]:
+    try:
+        tree = loads(place.read_bytes())
+    except ValueError as error:
+        raise Unreadable(place, f"no JSON ({error})", "correct the file") from None
+    if isinstance(tree, dict):  # {"data": [...]}
+        tree = next((value for value in tree.values() if isinstance(value, list)), [])
+    for number, row in enumerate(tree if isinstance(tree, list) else [], 1):
+        yield _mapping(row, place, number)
+
+
+def _mapping(row: Any, place: Path, number: int) -> Row:
+    if not isinstance(row, dict):
+        raise Unreadable(place, f"a row is a {type(row).__name__}", "write one JSON object for each row", str(number))
+    return row
+
+
+def _csv(place: Path) -> Iterator[Row]:
+    csv.field_size_limit(min(sys.maxsize, 1 << 30))
+    with place.open(newline="", encoding="utf-8", errors="replace") as file:
+        yield from csv.DictReader(file, delimiter="\t" if place.suffix.lower() == ".tsv" else ",")
+
+
+def _parquet(place: Path) -> Iterator[Row]:
+    try:
+        from pyarrow import ArrowException, parquet  # type: ignore[import-untyped]
+    except ImportError:
+        raise Unreadable(place, "Parquet needs pyarrow", "install `firstbreak[parquet]`") from None
+    try:
+        with parquet.ParquetFile(place) as file:
+            for batch in file.iter_batches(4096):
+                yield from batch.to_pylist()
+    except (ArrowException, OSError) as error:
+        raise Unreadable(place, f"no Parquet ({error})", "write the file again") from None
+
+
+def _arrow(place: Path) -> Iterator[Row]:
+    """An Arrow stream, which is what save_to_disk writes."""
+    try:
+        from pyarrow import ArrowException, ipc
+    except ImportError:
+        raise Unreadable(place, "Arrow needs pyarrow", "install `firstbreak[parquet]`") from None
+    try:
+        with place.open("rb") as file, ipc.open_stream(file) as stream:
+            for batch in stream:
+                yield from batch.to_pylist()
+    except (ArrowException, OSError) as error:
+        raise Unreadable(place, f"no Arrow stream ({error})", "save the data set again") from None
