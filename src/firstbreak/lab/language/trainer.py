@@ -217,8 +217,9 @@ class Trainer:
             for name in episodes[0]:
                 log.scalar(name, sum(episode[name] for episode in episodes) / len(episodes))
         staleness = self.version - batch.versions[mask]
-        log.scalar("ppo_actor/update/version_stats/sample_staleness_theta_avg", staleness.float().mean())
-        log.scalar("ppo_actor/update/version_stats/sample_staleness_theta_max", staleness.max())
+        if len(staleness):  # a wrecked policy may write nothing at all
+            log.scalar("ppo_actor/update/version_stats/sample_staleness_theta_avg", staleness.float().mean())
+            log.scalar("ppo_actor/update/version_stats/sample_staleness_theta_max", staleness.max())
         if self.version % s.samples_every == 0:
             self._dump(batch)
 
