@@ -7,10 +7,11 @@ information provided by an experiment"): how much less uncertain the ranking wil
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from firstbreak.experiments.catalogue import Design, catalogue
 from firstbreak.experiments.overrides import CannotOverride, hooked, in_force, render, resolve
@@ -41,8 +42,12 @@ class Proposal:
 
 
 def propose(run: Run, ranked: Sequence[RankedCause], settings: Settings, done: Iterable[str] = ()) -> list[Proposal]:
-    """Every experiment that could tell something, the most valuable first; those that cannot be made here come last."""
-    beliefs = {c.id: c.probability for c in ranked}
+    """Every experiment that could tell something, the most valuable first; those that cannot be made here come last.
+
+    What counts is which cause it is, given that there is one: whether a run is healthy is seen by going on with it.
+    """
+    causes = {c.id: c.probability for c in ranked if c.link is not None}
+    beliefs = {name: p / sum(causes.values()) for name, p in causes.items()}
     minutes, inputs = duration(run), Inputs(run)
     proposals = []
     for design in catalogue().values():
@@ -101,19 +106,18 @@ def probability(question: Question, candidate: str) -> float:
 
 def information(beliefs: Mapping[str, float], questions: Sequence[Question]) -> float:
     """Expected fall of the entropy of the beliefs, in bits; the answers are independent given the cause."""
-    before = _entropy(beliefs.values())
-    after = 0.0
-    for answers in itertools.product((True, False), repeat=len(questions)):
-        joint = {
-            name: p * math.prod(_likelihood(q, name, yes) for q, yes in zip(questions, answers, strict=True))
-            for name, p in beliefs.items()
-        }
-        after += _entropy(joint.values()) - sum(joint.values()) * math.log2(1 / max(sum(joint.values()), 1e-300))
-    return max(0.0, before - after)
+    masses = np.array(list(beliefs.values()))
+    joint = masses[:, None]  # (candidates, combinations of answers)
+    for question in questions:
+        yes = np.array([probability(question, name) for name in beliefs])[:, None]
+        joint = np.hstack([joint * yes, joint * (1 - yes)])
+    after = _entropy(joint) - _entropy(joint.sum(axis=0))
+    return max(0.0, float(_entropy(masses) - after))
 
 
-def _entropy(masses: Iterable[float]) -> float:
-    return sum(-p * math.log2(p) for p in masses if p > 0)
+def _entropy(masses: np.ndarray) -> float:
+    held = masses[masses > 0]
+    return float(-(held * np.log2(held)).sum())
 
 
 def _likelihood(question: Question, candidate: str, yes: bool) -> float:

@@ -19,7 +19,7 @@ from firstbreak.engine.diagnose import diagnose
 from firstbreak.experiments.decide import ALPHA, Decision, Verdict, decide
 from firstbreak.inputs import Inputs
 from firstbreak.model import EMPTY, Interval, Run, Series
-from firstbreak.stats.normal import quantile, z_to_t
+from firstbreak.stats.normal import two_sided
 from firstbreak.words import number
 
 TREATED, CONTROL = "treated", "control"
@@ -56,7 +56,8 @@ class Arms:
 
 def _lines(path: Path) -> list[str]:
     """Whole lines only: the last one may still be in the writing."""
-    return path.read_text().splitlines(keepends=True) if path.exists() else []
+    lines = path.read_text().splitlines(keepends=True) if path.exists() else []
+    return [line for line in lines if line.endswith("\n")]
 
 
 def curve_of(run: Run, name: str) -> Series | None:
@@ -97,6 +98,24 @@ def rises(name: str) -> Asked:
 def falls(name: str) -> Asked:
     """Does the treated arm's curve fall?"""
     return lambda arms: _changed(arms.curve(name), name, -1, arms.ended)
+
+
+def outruns(name: str) -> Asked:
+    """Is the treated arm's curve above the original's over the same steps? No control is run: the original is there."""
+
+    def asked(arms: Arms) -> Answer:
+        treated, original = arms.curve(name), curve_of(arms.original, name)
+        if treated is None or original is None or not len(original.finite):
+            return _open(f"{name} was not recorded in both")
+        before = original.finite
+        both = treated.between(before.steps[0], before.steps[-1])
+        differences = both.values - np.interp(both.steps, before.steps, before.values)
+        there = before.between(treated.steps[0], treated.steps[-1])
+        return _looks(
+            differences, _shift, MATERIAL * _size(there), arms.ended, ALPHA, f"{name}, against the original,", "rises"
+        )
+
+    return asked
 
 
 def moves(*names: str) -> Asked:
@@ -147,6 +166,34 @@ def is_off(levels: Mapping[str, float], tolerance: float) -> Asked:
         return Answer(yes=yes if yes or arms.ended else None, reason=reason, n=len(curves[name]))
 
     return asked
+
+
+def lies_above(name: str, level: float) -> Asked:
+    """Does the treated arm's curve lie above a level, on average?"""
+
+    def asked(arms: Arms) -> Answer:
+        curve = arms.curve(name)
+        return _open(f"{name} was not recorded") if curve is None else _exceeds(curve.values, level, name, arms.ended)
+
+    return asked
+
+
+def lies_apart(higher: str, lower: str, by: float) -> Asked:
+    """Does one curve of the treated arm lie above another by more than `by`, on average?"""
+
+    def asked(arms: Arms) -> Answer:
+        over, under = arms.curve(higher), arms.curve(lower)
+        if over is None or under is None:
+            return _open(f"{higher} and {lower} were not both recorded")
+        gap = np.array([over.values.mean() - under.values.mean()])
+        return _exceeds(gap, by, f"{higher} minus {lower}", arms.ended)
+
+    return asked
+
+
+def _exceeds(values: np.ndarray, level: float, name: str, ended: bool) -> Answer:
+    mean = float(values.mean())
+    return Answer(yes=mean > level if ended else None, reason=f"{name} is {number(mean)}", n=len(values))
 
 
 def watched(asks: Callable[[Mapping[str, float]], bool], *names: str) -> Asked:
@@ -221,37 +268,55 @@ def breaks_again(arms: Arms) -> Answer:
 
 
 def _changed(curve: Series | None, name: str, sign: int, ended: bool, alpha: float = ALPHA) -> Answer:
-    """A change of level between the first and the second half, looked at whenever the curve has doubled.
+    """A trend by the order of the points alone, so that neither outliers nor a curve's shape matter (Mann-Kendall)."""
+    if curve is None:
+        return _open(f"{name} was not recorded")
+    word = "rises" if sign > 0 else "falls"
+    return _looks(sign * curve.values, _trend, MATERIAL * _size(curve), ended, alpha, name, word)
+
+
+def _looks(
+    values: np.ndarray,
+    test: Callable[[np.ndarray], tuple[float, float]],
+    material: float,
+    ended: bool,
+    alpha: float,
+    name: str,
+    word: str,
+) -> Answer:
+    """Ask a test, (effect, one-sided p), whenever the points have doubled, and at the end.
 
     The k-th look spends alpha / (k (k + 1)) of the error, which adds up to alpha over any number of looks.
     """
-    if curve is None:
-        return _open(f"{name} was not recorded")
-    values = sign * curve.values
-    word = "rises" if sign > 0 else "falls"
     looks = [FIRST_LOOK * 2**k for k in range(20) if FIRST_LOOK * 2**k <= len(values)]
     if ended and len(values) >= MIN_POINTS and len(values) not in looks:
         looks.append(len(values))
-    low = high = math.nan
+    effect = p = math.nan
     for k, n in enumerate(looks, 1):
-        low, high = _difference(values[:n], alpha / (k * (k + 1)))
-        if low > MATERIAL * _size(curve):
-            return Answer(
-                yes=True, reason=f"{name} {word} by {number(low)} to {number(high)}", interval=(low, high), n=n
-            )
+        effect, p = test(values[:n])
+        if effect > material and p < alpha / (k * (k + 1)):
+            return Answer(yes=True, reason=f"{name} {word} by {number(effect)} (p = {p:.1g}, {n} points)", n=n)
     if not looks or not ended:
         return _open(f"{len(values)} points of {name}")
-    reason = f"{name}: no clear sign that it {word} ({number(low)} to {number(high)})"
-    return Answer(yes=False, reason=reason, interval=(low, high), n=len(values))
+    return Answer(yes=False, reason=f"{name}: no clear sign that it {word} (p = {p:.2g})", n=len(values))
 
 
-def _difference(values: np.ndarray, alpha: float) -> Interval:
-    """Interval of the second half's mean minus the first half's (Welch; 1 - alpha)."""
+def _trend(values: np.ndarray) -> tuple[float, float]:
+    """How far the second half's median lies above the first's, and the probability of such an order without a trend."""
+    n = len(values)
+    score = float(np.sign(values[None, :] - values[:, None])[np.triu_indices(n, 1)].sum())
+    z = (score - np.sign(score)) / math.sqrt(n * (n - 1) * (2 * n + 5) / 18)
     first, second = np.array_split(values, 2)
-    gap = float(second.mean() - first.mean())
-    error = math.sqrt(float(first.var(ddof=1)) / len(first) + float(second.var(ddof=1)) / len(second))
-    half = z_to_t(quantile(1 - alpha / 2), max(2.0, len(values) / 2 - 1)) * error
-    return gap - half, gap + half
+    return float(np.median(second) - np.median(first)), two_sided(z) / 2 if z > 0 else 1 - two_sided(z) / 2
+
+
+def _shift(values: np.ndarray) -> tuple[float, float]:
+    """The median, and the probability of such signed ranks if it were 0 (Wilcoxon)."""
+    n = len(values)
+    ranks = np.empty(n)
+    ranks[np.argsort(np.abs(values), kind="stable")] = np.arange(1, n + 1)
+    z = (float(ranks[values > 0].sum()) - n * (n + 1) / 4) / math.sqrt(n * (n + 1) * (2 * n + 1) / 24)
+    return float(np.median(values)), two_sided(z) / 2 if z > 0 else 1 - two_sided(z) / 2
 
 
 def _size(curve: Series) -> float:

@@ -16,16 +16,16 @@ https://arxiv.org/abs/2505.24298
 
 from __future__ import annotations
 
-from firstbreak.experiments.questions import Question, rises
+from firstbreak.experiments.questions import Question, outruns
 
 OVERRIDES = {"behave_weight_cap": 5.0}
 LENGTH = 0.15
 QUESTIONS = (
     Question(
-        asks="does the score rise?",
-        answer=rises("score"),
+        asks="is the score better than the original's at the same steps?",
+        answer=outruns("score"),
         needs="score",
-        yes={"behaviour-weights-uncapped": 0.7, "healthy": 0.8},
-        otherwise=0.25,
+        yes={"behaviour-weights-uncapped": 0.7, "healthy": 0.05},
+        otherwise=0.08,
     ),
 )

@@ -16,18 +16,18 @@ https://github.com/areal-project/AReaL (best practices: diagnosing performance)
 
 from __future__ import annotations
 
-from firstbreak.experiments.questions import Question, rises
+from firstbreak.experiments.questions import Question, outruns
 from firstbreak.inputs import Inputs
 
 OVERRIDES = {"dynamic_sampling": True}
 LENGTH = 0.15
 QUESTIONS = (
     Question(
-        asks="does the score rise?",
-        answer=rises("score"),
+        asks="is the score better than the original's at the same steps?",
+        answer=outruns("score"),
         needs="score",
-        yes={"groups-carry-no-signal": 0.7, "prompts-too-hard": 0.6, "healthy": 0.6},
-        otherwise=0.2,
+        yes={"groups-carry-no-signal": 0.7, "prompts-too-hard": 0.6, "healthy": 0.05},
+        otherwise=0.08,
     ),
 )
 

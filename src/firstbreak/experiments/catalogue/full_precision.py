@@ -15,15 +15,15 @@ https://arxiv.org/abs/1710.03740
 
 from __future__ import annotations
 
-from firstbreak.experiments.questions import Question, rises
+from firstbreak.experiments.questions import Question, outruns
 
 OVERRIDES = {"precision": "fp32", "model?": "@small_model"}
 QUESTIONS = (
     Question(
-        asks="does the score rise?",
-        answer=rises("score"),
+        asks="is the score better than the original's at the same steps?",
+        answer=outruns("score"),
         needs="score",
-        yes={"updates-rounded-away": 0.8, "gradients-not-finite": 0.7, "engines-disagree": 0.5, "healthy": 0.8},
-        otherwise=0.2,
+        yes={"updates-rounded-away": 0.8, "gradients-not-finite": 0.7, "engines-disagree": 0.5, "healthy": 0.05},
+        otherwise=0.08,
     ),
 )

@@ -19,7 +19,7 @@ https://iclr-blog-track.github.io/2022/03/25/ppo-implementation-details/
 from __future__ import annotations
 
 from firstbreak.experiments.catalogue import locked_evaluation, reward_probe, weight_hashes, zero_rate
-from firstbreak.experiments.questions import Question, is_off
+from firstbreak.experiments.questions import Question, is_off, lies_above, lies_apart
 
 OVERRIDES = {
     **zero_rate.OVERRIDES,
@@ -36,6 +36,61 @@ QUESTIONS = (
         answer=is_off({"advantage_of_prompt_absmax": 0.0}, tolerance=0.1),
         needs="advantage_of_prompt_absmax",
         yes={"groups-mixed": 0.95, "advantage-sign-wrong": 0.3},
+        otherwise=0.04,
+    ),
+    Question(
+        asks="are completions cut at the limit before anything is learned?",
+        answer=lies_above("length_clipped_ratio", 0.15),
+        needs="length_clipped_ratio",
+        yes={"length-limit-too-short": 0.9, "sampler-differs-from-policy": 0.7, "healthy": 0.02},
+        otherwise=0.04,
+    ),
+    Question(
+        asks="are most groups equal before anything is learned?",
+        answer=lies_above("reward_zero_std_frac", 0.6),
+        needs="reward_zero_std_frac",
+        yes={
+            "prompts-too-hard": 0.9,
+            "samples-without-variety": 0.8,
+            "sampling-too-cold": 0.8,
+            "groups-carry-no-signal": 0.7,
+            "answers-misaligned": 0.6,
+            "prompt-template-wrong": 0.6,
+            "length-limit-too-short": 0.4,
+        },
+        otherwise=0.05,
+    ),
+    Question(
+        asks="do training prompts earn much less than the evaluation's?",
+        answer=lies_apart("eval_score", "reward_mean", by=0.1),
+        needs="eval_score",
+        yes={
+            "prompts-too-hard": 0.9,
+            "answers-misaligned": 0.9,
+            "prompt-template-wrong": 0.9,
+            "sampler-differs-from-policy": 0.6,
+            "tools-fail": 0.4,
+            "outages-graded-as-failures": 0.6,
+            "engines-disagree": 0.4,
+            "reward-sign-wrong": 0.5,
+        },
+        otherwise=0.04,
+    ),
+    Question(
+        asks="do training prompts earn much more than the evaluation's?",
+        answer=lies_apart("reward_mean", "eval_score", by=0.1),
+        needs="eval_score",
+        yes={
+            "prompts-too-narrow": 0.8,
+            "evaluation-contaminated": 0.2,
+            "reward-pays-for-form": 0.8,
+            "reward-pays-for-calls": 0.4,
+            "reward-pays-for-length": 0.6,
+            "verifier-exploited": 0.5,
+            "failures-graded-as-success": 0.6,
+            "sampling-differs-from-scoring": 0.4,
+            "sampling-too-cold": 0.4,
+        },
         otherwise=0.04,
     ),
 )

@@ -16,16 +16,16 @@ https://arxiv.org/abs/1812.06162
 
 from __future__ import annotations
 
-from firstbreak.experiments.questions import Question, rises
+from firstbreak.experiments.questions import Question, outruns
 
 OVERRIDES = {"batch_size": "x4"}
 LENGTH = 0.04
 QUESTIONS = (
     Question(
-        asks="does the score rise?",
-        answer=rises("score"),
+        asks="is the score better than the original's at the same steps?",
+        answer=outruns("score"),
         needs="score",
-        yes={"signal-too-weak": 0.7, "verdicts-noisy": 0.6, "healthy": 0.8},
-        otherwise=0.2,
+        yes={"signal-too-weak": 0.7, "verdicts-noisy": 0.6, "healthy": 0.05},
+        otherwise=0.08,
     ),
 )

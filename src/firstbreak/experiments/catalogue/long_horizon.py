@@ -15,18 +15,18 @@ https://arxiv.org/abs/2006.05990
 
 from __future__ import annotations
 
-from firstbreak.experiments.questions import Question, rises
+from firstbreak.experiments.questions import Question, outruns
 from firstbreak.inputs import Inputs
 
 OVERRIDES = {"gamma": 0.99}
 LENGTH = 0.15
 QUESTIONS = (
     Question(
-        asks="does the score rise?",
-        answer=rises("score"),
+        asks="is the score better than the original's at the same steps?",
+        answer=outruns("score"),
         needs="score",
-        yes={"horizon-too-short": 0.85, "healthy": 0.8},
-        otherwise=0.3,
+        yes={"horizon-too-short": 0.85, "healthy": 0.05},
+        otherwise=0.08,
     ),
 )
 

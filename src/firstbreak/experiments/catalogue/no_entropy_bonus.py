@@ -15,18 +15,18 @@ https://arxiv.org/abs/2408.15150
 
 from __future__ import annotations
 
-from firstbreak.experiments.questions import Question, rises
+from firstbreak.experiments.questions import Question, outruns
 from firstbreak.inputs import Inputs
 
 OVERRIDES = {"entropy_coef": 0.0}
 LENGTH = 0.15
 QUESTIONS = (
     Question(
-        asks="does the score rise?",
-        answer=rises("score"),
+        asks="is the score better than the original's at the same steps?",
+        answer=outruns("score"),
         needs="score",
-        yes={"entropy-bonus-too-strong": 0.85, "premature-convergence": 0.5, "healthy": 0.8},
-        otherwise=0.2,
+        yes={"entropy-bonus-too-strong": 0.85, "premature-convergence": 0.5, "healthy": 0.05},
+        otherwise=0.08,
     ),
 )
 

@@ -4,7 +4,7 @@
 The weight of the divergence from the reference model is 0.
 
 ## What it tells
-A score that now rises was held down by the penalty.
+a score that is better now was held down by the penalty.
 
 ## When it misleads
 Without it a reward model is over-optimised sooner: a short rise proves nothing about a long run.
@@ -15,18 +15,18 @@ https://arxiv.org/abs/2210.10760
 
 from __future__ import annotations
 
-from firstbreak.experiments.questions import Question, rises
+from firstbreak.experiments.questions import Question, outruns
 from firstbreak.inputs import Inputs
 
 OVERRIDES = {"kl_coef": 0.0}
 LENGTH = 0.15
 QUESTIONS = (
     Question(
-        asks="does the score rise?",
-        answer=rises("score"),
+        asks="is the score better than the original's at the same steps?",
+        answer=outruns("score"),
         needs="score",
-        yes={"kl-penalty-too-strong": 0.9, "healthy": 0.8},
-        otherwise=0.2,
+        yes={"kl-penalty-too-strong": 0.9, "healthy": 0.05},
+        otherwise=0.08,
     ),
 )
 

@@ -16,18 +16,18 @@ https://arxiv.org/abs/1707.06347
 
 from __future__ import annotations
 
-from firstbreak.experiments.questions import Question, rises
+from firstbreak.experiments.questions import Question, outruns
 from firstbreak.inputs import Inputs
 
 OVERRIDES = {"epochs_per_batch": 1}
 LENGTH = 0.15
 QUESTIONS = (
     Question(
-        asks="does the score rise?",
-        answer=rises("score"),
+        asks="is the score better than the original's at the same steps?",
+        answer=outruns("score"),
         needs="score",
-        yes={"old-log-probabilities-wrong": 0.8, "clip-missing": 0.7, "step-size-too-large": 0.5, "healthy": 0.7},
-        otherwise=0.15,
+        yes={"old-log-probabilities-wrong": 0.8, "clip-missing": 0.7, "step-size-too-large": 0.5, "healthy": 0.05},
+        otherwise=0.08,
     ),
 )
 

@@ -15,16 +15,16 @@ https://github.com/areal-project/AReaL (best practices: diagnosing performance)
 
 from __future__ import annotations
 
-from firstbreak.experiments.questions import Question, rises
+from firstbreak.experiments.questions import Question, outruns
 
 OVERRIDES = {"minibatches": 1, "epochs_per_batch?": 1}
 LENGTH = 0.15
 QUESTIONS = (
     Question(
-        asks="does the score rise?",
-        answer=rises("score"),
+        asks="is the score better than the original's at the same steps?",
+        answer=outruns("score"),
         needs="score",
-        yes={"clip-missing": 0.8, "old-log-probabilities-wrong": 0.7, "step-size-too-large": 0.4, "healthy": 0.6},
-        otherwise=0.15,
+        yes={"clip-missing": 0.8, "old-log-probabilities-wrong": 0.7, "step-size-too-large": 0.4, "healthy": 0.05},
+        otherwise=0.08,
     ),
 )

@@ -16,23 +16,23 @@ https://arxiv.org/abs/2503.14476
 
 from __future__ import annotations
 
-from firstbreak.experiments.questions import Question, rises
+from firstbreak.experiments.questions import Question, outruns
 from firstbreak.inputs import Inputs
 
 OVERRIDES = {"temperature": 1.0, "top_p?": 1.0, "min_p?": 0.0}
 LENGTH = 0.15
 QUESTIONS = (
     Question(
-        asks="does the score rise?",
-        answer=rises("score"),
+        asks="is the score better than the original's at the same steps?",
+        answer=outruns("score"),
         needs="score",
         yes={
             "sampling-too-cold": 0.85,
             "premature-convergence": 0.2,
             "sampling-differs-from-scoring": 0.6,
-            "healthy": 0.8,
+            "healthy": 0.05,
         },
-        otherwise=0.2,
+        otherwise=0.08,
     ),
 )
 

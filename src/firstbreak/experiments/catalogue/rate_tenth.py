@@ -16,7 +16,7 @@ https://arxiv.org/abs/1707.06347
 
 from __future__ import annotations
 
-from firstbreak.experiments.questions import Question, falls, rises
+from firstbreak.experiments.questions import Question, falls, outruns
 
 OVERRIDES = {"learning_rate": "/10"}
 LENGTH = 0.15
@@ -38,16 +38,16 @@ QUESTIONS = (
         otherwise=0.25,
     ),
     Question(
-        asks="does the score rise?",
-        answer=rises("score"),
+        asks="is the score better than the original's at the same steps?",
+        answer=outruns("score"),
         needs="score",
         yes={
             "step-size-too-large": 0.5,
             "gradients-explode": 0.5,
             "off-policy-critic-unstable": 0.4,
             "clip-missing": 0.5,
-            "healthy": 0.4,
+            "healthy": 0.04,
         },
-        otherwise=0.12,
+        otherwise=0.05,
     ),
 )

@@ -15,16 +15,16 @@ https://arxiv.org/abs/1709.06560
 
 from __future__ import annotations
 
-from firstbreak.experiments.questions import Question, rises
+from firstbreak.experiments.questions import Question, outruns
 
 OVERRIDES = {"normalize_reward": True}
 LENGTH = 0.15
 QUESTIONS = (
     Question(
-        asks="does the score rise?",
-        answer=rises("score"),
+        asks="is the score better than the original's at the same steps?",
+        answer=outruns("score"),
         needs="score",
-        yes={"reward-scale-wrong": 0.85, "healthy": 0.8},
-        otherwise=0.25,
+        yes={"reward-scale-wrong": 0.85, "healthy": 0.05},
+        otherwise=0.08,
     ),
 )

@@ -5,7 +5,7 @@ No version lag: every batch is made by the weights that it trains, with the plai
 probabilities.
 
 ## What it tells
-A score that now rises was held back by old data, or by the way in which its age was corrected.
+a score that is better now was held back by old data, or by the way in which its age was corrected.
 
 ## When it misleads
 Also switches off whatever else runs beside the training: a machine that was overloaded recovers too.
@@ -17,16 +17,16 @@ https://arxiv.org/abs/2505.24298
 
 from __future__ import annotations
 
-from firstbreak.experiments.questions import Question, rises
+from firstbreak.experiments.questions import Question, outruns
 
 OVERRIDES = {"max_staleness": 0, "recompute_logprob?": False, "use_decoupled_loss?": False}
 LENGTH = 0.15
 QUESTIONS = (
     Question(
-        asks="does the score rise with fresh data?",
-        answer=rises("score"),
+        asks="is the score better than the original's with fresh data?",
+        answer=outruns("score"),
         needs="score",
-        yes={"rollouts-too-old": 0.85, "behaviour-weights-uncapped": 0.85, "healthy": 0.7},
-        otherwise=0.2,
+        yes={"rollouts-too-old": 0.85, "behaviour-weights-uncapped": 0.85, "healthy": 0.05},
+        otherwise=0.08,
     ),
 )

@@ -15,18 +15,18 @@ https://arxiv.org/abs/1707.06347
 
 from __future__ import annotations
 
-from firstbreak.experiments.questions import Question, rises
+from firstbreak.experiments.questions import Question, outruns
 from firstbreak.inputs import Inputs
 
 OVERRIDES = {"clip_range": 0.2, "clip_range_high?": 0.2}
 LENGTH = 0.15
 QUESTIONS = (
     Question(
-        asks="does the score rise?",
-        answer=rises("score"),
+        asks="is the score better than the original's at the same steps?",
+        answer=outruns("score"),
         needs="score",
-        yes={"clip-missing": 0.8, "healthy": 0.8, "evaluation-too-small": 0.5},
-        otherwise=0.2,
+        yes={"clip-missing": 0.8, "healthy": 0.05, "evaluation-too-small": 0.5},
+        otherwise=0.08,
     ),
 )
 

@@ -17,7 +17,7 @@ https://github.com/areal-project/AReaL (best practices: diagnosing performance)
 
 from __future__ import annotations
 
-from firstbreak.experiments.questions import Question, rises
+from firstbreak.experiments.questions import Question, outruns
 from firstbreak.inputs import Inputs
 
 OVERRIDES = {"data": "test"}
@@ -25,8 +25,8 @@ LENGTH = 0.15
 THEN = {"yes": ("dynamic-filtering", "one-prompt"), "no": ("larger-batch", "sft-first")}
 QUESTIONS = (
     Question(
-        asks="does the score rise on the test set?",
-        answer=rises("score"),
+        asks="is the score better than the original's on the test set?",
+        answer=outruns("score"),
         needs="score",
         yes={
             "answers-misaligned": 0.85,
@@ -36,9 +36,9 @@ QUESTIONS = (
             "prompts-cut": 0.8,
             "evaluation-contaminated": 0.8,
             "failures-graded-as-success": 0.6,
-            "healthy": 0.85,
+            "healthy": 0.2,
         },
-        otherwise=0.25,
+        otherwise=0.08,
     ),
 )
 

@@ -17,7 +17,7 @@ https://arxiv.org/abs/2006.05990
 
 from __future__ import annotations
 
-from firstbreak.experiments.questions import Question, rises
+from firstbreak.experiments.questions import Question, outruns
 
 OVERRIDES = {
     "entropy_coef?": 0.0,
@@ -33,8 +33,8 @@ OVERRIDES = {
 LENGTH = 0.15
 QUESTIONS = (
     Question(
-        asks="does the score rise?",
-        answer=rises("score"),
+        asks="is the score better than the original's at the same steps?",
+        answer=outruns("score"),
         needs="score",
         yes={
             "entropy-bonus-too-strong": 0.85,
@@ -44,8 +44,8 @@ QUESTIONS = (
             "clip-missing": 0.8,
             "horizon-too-short": 0.8,
             "rollouts-too-old": 0.8,
-            "healthy": 0.8,
+            "healthy": 0.05,
         },
-        otherwise=0.2,
+        otherwise=0.08,
     ),
 )

@@ -247,7 +247,7 @@ def _rewarding(env: Any, kind: str) -> Any:
 
     rng = np.random.default_rng(0)
 
-    class Rewarding(VecEnvWrapper):  # type: ignore[misc]
+    class Rewarding(VecEnvWrapper):
         """Rewards are negated, dealt out anew among the environments of a step, or replaced by a toy."""
 
         steps = 0

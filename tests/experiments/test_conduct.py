@@ -1,0 +1,150 @@
+"""From a design to an updated diagnosis, on a trainer that takes no time."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from firstbreak.engine.diagnose import diagnose
+from firstbreak.engine.read import read
+from firstbreak.experiments import conduct
+from firstbreak.experiments.catalogue import catalogue
+from firstbreak.experiments.overrides import CannotOverride
+from firstbreak.experiments.settings import Limits, Settings
+from firstbreak.model import Run
+
+TRAINER = str(Path(__file__).with_name("trainer.py"))
+
+
+@pytest.fixture
+def original(tmp_path: Path) -> Run:
+    subprocess.run([sys.executable, TRAINER, "--out", str(tmp_path / "original")], check=True)
+    return read(tmp_path / "original")
+
+
+def settings(*more: str, **changes: object) -> Settings:
+    command = (sys.executable, TRAINER, *more, "{overrides}", "--out", "{folder}/run")
+    options = {"total_steps": "steps", "gamma": "gamma", "learning_rate": "learning_rate", "seed": "seed"}
+    given = Settings(command=command, logs="{folder}/run", syntax="flags", options=options, now={"gamma": 0.3})
+    return replace(given, **changes)  # type: ignore[arg-type]
+
+
+def probability(run: Run, folder: Path, cause: str) -> float:
+    """Of a cause, with all that the experiments have shown; 0 where it is not among those that are shown."""
+    causes = diagnose(run, known=conduct.evidence(folder, run)).causes
+    return next((c.probability for c in causes if c.id == cause), 0.0)
+
+
+def test_an_experiment_changes_the_ranking_and_is_on_record(original: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "experiments"
+    before = probability(original, folder, "horizon-too-short")
+    done = conduct.conduct(catalogue()["long-horizon"], original, settings(), folder, execute=conduct.local(2))
+    assert done.answers[0].yes is True
+    assert done.decision.verdict.value == "go"
+    assert done.share == pytest.approx(0.15, abs=0.01)
+    assert probability(original, folder, "horizon-too-short") > 2 * before
+    (weight,) = [
+        w
+        for c in done.after.causes
+        if c.id == "horizon-too-short"
+        for w in c.evidence
+        if w.finding == "experiment:long-horizon"
+    ]
+    assert weight.weight > 1
+    events = [entry["event"] for entry in conduct.entries(folder / conduct.LEDGER)]
+    assert events == ["planned", "trial", "answered", "concluded"]
+    context = json.loads((folder / "long-horizon" / "firstbreak-context.json").read_text())
+    assert context["config"]["experiment"] == "long-horizon"
+
+
+def test_what_has_been_run_is_not_run_again(original: Run, tmp_path: Path) -> None:
+    folder, design = tmp_path / "experiments", catalogue()["long-horizon"]
+    first = conduct.conduct(design, original, settings(), folder, execute=conduct.local(1))
+    metrics = folder / "long-horizon" / "treated-0" / "run" / "metrics.jsonl"
+    written = metrics.stat().st_mtime_ns
+    again = conduct.conduct(design, original, settings(), folder, execute=conduct.local(1))
+    assert metrics.stat().st_mtime_ns == written
+    assert again.answers == first.answers
+
+
+def test_an_experiment_that_changes_nothing_speaks_against_its_cause(original: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "experiments"
+    before = probability(original, folder, "horizon-too-short")
+    given = settings(options={"total_steps": "steps", "gamma": "learning_rate"})  # an option without effect
+    done = conduct.conduct(catalogue()["long-horizon"], original, given, folder, execute=conduct.local(1))
+    assert done.answers[0].yes is False
+    assert probability(original, folder, "horizon-too-short") < before
+
+
+def test_an_arm_ends_as_soon_as_the_answer_is_clear(
+    original: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(conduct, "LOOK", 0.05)
+    slow = settings("--pause", "0.05", now={"gamma": 0.3, "total_steps": 4000})
+    done = conduct.conduct(catalogue()["long-horizon"], original, slow, tmp_path, execute=conduct.local(1))
+    assert done.trials[0].state == "stopped"
+    assert done.answers[0].yes is True
+    assert done.share < 0.1
+
+
+def test_a_failed_trial_leaves_the_question_open_and_the_ranking_alone(original: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "experiments"
+    before = probability(original, folder, "horizon-too-short")
+    done = conduct.conduct(catalogue()["long-horizon"], original, settings("--fail"), folder, execute=conduct.local(1))
+    assert done.answers[0].yes is None
+    assert "exit code 1" in done.decision.reason
+    assert "out of memory" in (folder / "long-horizon" / "treated-0" / "output.txt").read_text()
+    assert probability(original, folder, "horizon-too-short") == before
+
+
+def test_an_intervention_that_does_not_reach_the_trainer_proves_nothing(original: Run, tmp_path: Path) -> None:
+    done = conduct.conduct(
+        catalogue()["toy-reward"], original, settings(hooks=True), tmp_path, execute=conduct.local(1)
+    )
+    assert done.answers[0].yes is None
+    assert "did not reach" in done.answers[0].reason
+
+
+def test_seeds_differ_and_the_first_is_the_originals_own(original: Run, tmp_path: Path) -> None:
+    arms = conduct.prepare(catalogue()["long-horizon"], original, settings(), tmp_path, seeds=3)
+    seeds = [t.arguments[t.arguments.index("--seed") + 1] if "--seed" in t.arguments else None for t in arms["treated"]]
+    assert seeds == [None, "1", "2"]
+    assert len({trial.folder for trial in arms["treated"]}) == 3
+
+
+@pytest.mark.parametrize(
+    ("limits", "says"),
+    [
+        (Limits(cost=0.1, rate=10.0), "more than limits.cost"),
+        (Limits(cost=100.0, rate=10.0), None),
+        (Limits(steps=5), None),
+    ],
+)
+def test_limits_of_cost_and_steps_hold_before_anything_runs(
+    original: Run, tmp_path: Path, limits: Limits, says: str | None
+) -> None:
+    given, design = settings(limits=limits), catalogue()["long-horizon"]
+    if says:
+        with pytest.raises(CannotOverride, match=says):
+            conduct.prepare(design, original, given, tmp_path)
+        return
+    (trial,) = conduct.prepare(design, original, given, tmp_path)["treated"]
+    steps = int(trial.arguments[trial.arguments.index("--steps") + 1])
+    assert steps == (5 if limits.steps else 30)
+
+
+def test_options_need_a_place_in_the_command(original: Run, tmp_path: Path) -> None:
+    with pytest.raises(CannotOverride, match="overrides"):
+        conduct.prepare(catalogue()["long-horizon"], original, replace(settings(), command=("train",)), tmp_path)
+
+
+def test_nothing_is_written_outside_the_experiments_folder(original: Run, tmp_path: Path) -> None:
+    before = {path for path in tmp_path.rglob("*")}
+    folder = tmp_path / "experiments"
+    conduct.conduct(catalogue()["long-horizon"], original, settings(), folder, execute=conduct.local(1))
+    assert {p for p in tmp_path.rglob("*") if folder not in (p, *p.parents)} == before

@@ -1,0 +1,96 @@
+"""What the hooks do inside a trainer's process."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from firstbreak.experiments.conduct import INSIDE
+from firstbreak.experiments.inside.firstbreak_inside import Rewards, probe, shuffled, toy
+
+
+@given(st.lists(st.tuples(st.floats(-5, 5), st.integers(0, 3)), max_size=20), st.integers())
+def test_shuffling_keeps_the_rewards_of_every_group(pairs: list[tuple[float, int]], seed: int) -> None:
+    rewards, groups = [r for r, _ in pairs], [g for _, g in pairs]
+    dealt = shuffled(rewards, groups, random.Random(seed))
+    for group in set(groups):
+        assert sorted(r for r, g in zip(dealt, groups, strict=True) if g == group) == sorted(
+            r for r, g in pairs if g == group
+        )
+
+
+def test_interventions_on_rewards() -> None:
+    texts, groups = ["ab", "abcd"], ["p", "p"]
+    assert Rewards("negated")([1.0, 0.5], texts, groups) == [-1.0, -0.5]
+    assert Rewards("toy")([1.0, 0.5], ["bbbb", "aaaa"], groups) == [1.0, 0.0]
+    short, long = Rewards("shorter")([1.0, 1.0], texts, groups)
+    assert short > long
+    assert toy("") == 0.0
+
+
+@pytest.mark.parametrize(
+    ("score", "shows"),
+    [
+        (lambda text: float(text == "42"), lambda seen: seen["right"] > max(seen["other"], seen["empty"])),
+        (lambda text: 1.0 - (text == "42"), lambda seen: seen["right"] < seen["empty"]),
+        (lambda text: float(len(text)), lambda seen: seen["longer"] > 0),
+        (lambda text: float(text.isdigit()), lambda seen: seen["other"] == seen["right"] == 1),
+        (lambda text: float(not text), lambda seen: seen["empty"] > seen["plain"]),
+    ],
+    ids=["honest", "negated", "pays for length", "pays for form", "pays for silence"],
+)
+def test_a_probe_shows_what_a_reward_pays_for(score: object, shows: object) -> None:
+    seen = probe(lambda texts: [score(t) for t in texts], ["4", "42 or so"], ["42", "7"])  # type: ignore[operator]
+    if score("7") == 0 and score("42") == 1:  # type: ignore[operator]
+        seen["right"] = 1.0  # of two right answers this toy knows one
+    assert shows(seen)  # type: ignore[operator]
+    assert seen["again"] == 0
+
+
+def test_the_hooks_need_no_firstbreak_and_make_room_for_the_users_own_sitecustomize(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text("print('mine')\n")
+    code = "import firstbreak_inside, sys; print('firstbreak' in sys.modules, firstbreak_inside.wanted())"
+    environment = {
+        "PYTHONPATH": os.pathsep.join([str(INSIDE), str(tmp_path)]),
+        "FIRSTBREAK_INTERVENE": '{"data": "one"}',
+    }
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
+    assert done.stdout.splitlines() == ["mine", "False {'data': 'one'}"]
+
+
+def test_a_module_is_changed_as_it_is_imported_and_says_so(tmp_path: Path) -> None:
+    package = tmp_path / "stable_baselines3" / "common"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package.parent / "__init__.py").touch()
+    (package / "on_policy_algorithm.py").write_text(
+        "class Parameter:\n"
+        "    trains = True\n"
+        "    def requires_grad_(self, trains): self.trains = trains\n"
+        "class Policy:\n"
+        "    parts = {'action_net.weight': Parameter(), 'value_net.weight': Parameter()}\n"
+        "    def named_parameters(self): return self.parts.items()\n"
+        "class OnPolicyAlgorithm:\n"
+        "    def _setup_model(self): self.policy = Policy()\n"
+    )
+    code = (
+        "from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm as A\n"
+        "a = A(); a._setup_model(); print({n: p.trains for n, p in a.policy.named_parameters()})"
+    )
+    environment = {
+        "PYTHONPATH": os.pathsep.join([str(INSIDE), str(tmp_path)]),
+        "FIRSTBREAK_INTERVENE": '{"policy": "frozen"}',
+        "FIRSTBREAK_FOLDER": str(tmp_path),
+    }
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
+    assert done.stdout.strip() == "{'action_net.weight': False, 'value_net.weight': True}"
+    (row,) = map(json.loads, (tmp_path / "interventions.jsonl").read_text().splitlines())
+    assert row == {"intervention": "policy", "value": "frozen", "where": "OnPolicyAlgorithm"}

@@ -1,0 +1,74 @@
+"""What an experiment is expected to tell, and in which order experiments are proposed."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from firstbreak.engine.check import check
+from firstbreak.engine.rank import rank
+from firstbreak.engine.read import read
+from firstbreak.experiments.plan import information, propose, weigh
+from firstbreak.experiments.questions import Answer, Question, rises
+from firstbreak.experiments.settings import Settings
+from firstbreak.inputs import Inputs
+
+DEMO = Path(__file__).parents[2] / "src" / "firstbreak" / "demo" / "run"
+
+
+def question(otherwise: float = 0.5, **yes: float) -> Question:
+    return Question(asks="?", answer=rises("score"), yes=yes, otherwise=otherwise)
+
+
+def test_a_question_that_separates_two_causes_is_worth_nearly_a_bit_and_one_that_does_not_nothing() -> None:
+    beliefs = {"a": 0.5, "b": 0.5}
+    assert information(beliefs, [question(a=1.0, b=0.0)]) == pytest.approx(1 - 0.1414, abs=0.001)  # never quite certain
+    assert information(beliefs, [question(a=0.7, b=0.7)]) == pytest.approx(0, abs=1e-9)
+    assert information({"a": 1.0, "b": 0.0}, [question(a=1.0, b=0.0)]) == pytest.approx(0, abs=1e-9)
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    st.lists(st.floats(0.01, 1), min_size=2, max_size=6),
+    st.lists(st.lists(st.floats(0, 1), min_size=6, max_size=6), min_size=1, max_size=4),
+)
+def test_information_is_never_negative_nor_more_than_there_is_to_know_and_more_questions_tell_more(
+    weights: list[float], tables: list[list[float]]
+) -> None:
+    names = "abcdef"[: len(weights)]
+    beliefs = {name: w / sum(weights) for name, w in zip(names, weights, strict=True)}
+    questions = [question(**dict(zip("abcdef", table, strict=True))) for table in tables]
+    told = information(beliefs, questions)
+    assert -1e-9 <= told <= math.log2(len(beliefs)) + 1e-9
+    assert information(beliefs, questions[:-1]) <= told + 1e-9
+
+
+def test_the_weights_of_an_answer_are_bayes_rule() -> None:
+    asked = question(a=0.9, b=0.3, healthy=0.3)
+    weights = weigh("x", asked, Answer(yes=True, reason=""), ["a", "b", "healthy"])
+    assert weights["a"].weight == pytest.approx(math.log(3))
+    assert set(weights) == {"a"}
+    assert weigh("x", asked, Answer(yes=False, reason=""), ["a"])["a"].weight == pytest.approx(math.log(1 / 7))
+    assert weigh("x", asked, Answer(yes=None, reason=""), ["a"]) == {}
+
+
+def test_the_plan_of_a_real_run_puts_first_what_tells_most_for_its_cost_and_says_what_is_missing() -> None:
+    run = read(DEMO)
+    proposals = propose(run, rank(Inputs(run), check(run)), Settings(command=("train", "{overrides}")))
+    possible = [p for p in proposals if not p.cannot]
+    assert [p.worth for p in possible] == sorted((p.worth for p in possible), reverse=True)
+    assert possible[0].bits > 0.1
+    assert any("sft_model" in p.cannot for p in proposals)
+    assert all(p.share <= 0.5 for p in possible)
+    assert not {"critic-only", "long-horizon"} & {p.design.id for p in proposals}, "a text policy has neither"
+
+
+def test_what_is_done_is_not_proposed_again() -> None:
+    run = read(DEMO)
+    ranked, settings = rank(Inputs(run), check(run)), Settings(command=("train", "{overrides}"))
+    first = propose(run, ranked, settings)[0].design.id
+    assert first not in {p.design.id for p in propose(run, ranked, settings, [first])}

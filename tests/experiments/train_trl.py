@@ -1,0 +1,55 @@
+"""A user's training script: TRL's GRPO on a tiny model, with TRL's own flags. One reward function turned its sign."""
+
+from __future__ import annotations
+
+import os
+import random
+import tempfile
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+import torch
+from datasets import Dataset
+from transformers import HfArgumentParser, set_seed
+from trl import GRPOConfig, GRPOTrainer
+
+from firstbreak.lab.language import tasks
+from firstbreak.lab.trl.trainer import Settings, _write_arguments, character_tokenizer, warmed_up_model
+
+
+def mistakes(completions: Sequence[str], answer: Sequence[str], **_: Any) -> list[float]:
+    """Meant as a cost; GRPO takes it for a reward."""
+    return [1.0 - tasks.accuracy(tasks.Problem("", a), c) for c, a in zip(completions, answer, strict=True)]
+
+
+(options,) = HfArgumentParser(GRPOConfig).parse_args_into_dataclasses()
+torch.set_num_threads(1)
+warnings.simplefilter("ignore")
+set_seed(options.seed)
+settings = Settings(seed=options.seed, warm_up_steps=150)
+tokenizer = character_tokenizer()
+
+
+def dataset(problems: list[tasks.Problem]) -> Dataset:
+    return Dataset.from_dict({"prompt": [p.prompt for p in problems], "answer": [p.answer for p in problems]})
+
+
+with tempfile.TemporaryDirectory() as scratch:
+    policy = Path(scratch) / "policy"
+    warmed_up_model(tokenizer, settings).save_pretrained(policy)
+    trainer = GRPOTrainer(
+        model=str(policy),
+        reward_funcs=[mistakes],
+        args=options,
+        processing_class=tokenizer,
+        train_dataset=dataset(settings.task.draw(random.Random(options.seed), 512)),
+        eval_dataset=dataset(settings.task.held_out(32)),
+    )
+    trainer.train()
+out = Path(options.output_dir)
+trainer.state.save_to_json(str(out / "trainer_state.json"))
+_write_arguments(options, out / "training_args.json")
