@@ -40,8 +40,8 @@ EXPERIMENT = Experiment(
     overrides={"learning_rate": "/10"},
     length=0.15,
     measure="eval.reward",
-    if_cause="does the score rise? yes",
-    weight=1.2,
+    if_cause="is the score better than the original's at the same steps? yes",
+    weight=2.1,
 )
 
 

@@ -35,8 +35,8 @@ EXPERIMENT = Experiment(
     overrides={"data": "test"},
     length=0.15,
     measure="eval.accuracy",
-    if_cause="does the score rise on the test set? yes",
-    weight=1.2,
+    if_cause="is the score better than the original's on the test set? yes",
+    weight=2.4,
 )
 
 

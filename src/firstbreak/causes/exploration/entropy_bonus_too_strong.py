@@ -39,8 +39,8 @@ EXPERIMENT = Experiment(
     overrides={"entropy_coef": 0.0},
     length=0.15,
     measure="policy.entropy",
-    if_cause="does the score rise? yes",
-    weight=1.4,
+    if_cause="is the score better than the original's at the same steps? yes",
+    weight=2.4,
 )
 
 

@@ -38,8 +38,8 @@ EXPERIMENT = Experiment(
     overrides={"temperature": 1.0},
     length=0.15,
     measure="reward.zero_std_frac",
-    if_cause="does the score rise? yes",
-    weight=1.4,
+    if_cause="is the score better than the original's at the same steps? yes",
+    weight=2.4,
 )
 
 

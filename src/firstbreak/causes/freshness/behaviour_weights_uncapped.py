@@ -39,8 +39,8 @@ EXPERIMENT = Experiment(
     overrides={"behave_weight_cap": 5.0},
     length=0.15,
     measure="behave.ratio.max",
-    if_cause="does the score rise? yes",
-    weight=1.0,
+    if_cause="is the score better than the original's at the same steps? yes",
+    weight=2.2,
 )
 
 

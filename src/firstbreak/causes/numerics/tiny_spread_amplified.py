@@ -33,8 +33,8 @@ EXPERIMENT = Experiment(
     overrides={"scale_rewards": "none"},
     length=0.15,
     measure="grad.norm",
-    if_cause="does the score rise? yes",
-    weight=1.4,
+    if_cause="is the score better than the original's at the same steps? yes",
+    weight=2.3,
 )
 
 

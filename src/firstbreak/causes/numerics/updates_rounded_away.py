@@ -33,6 +33,6 @@ EXPERIMENT = Experiment(
     overrides={"precision": "fp32"},
     length=0.1,
     measure="kl.ref",
-    if_cause="does the score rise? yes",
-    weight=1.4,
+    if_cause="is the score better than the original's at the same steps? yes",
+    weight=2.3,
 )

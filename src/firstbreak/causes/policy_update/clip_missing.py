@@ -35,6 +35,6 @@ EXPERIMENT = Experiment(
     overrides={"clip_range": 0.2},
     length=0.15,
     measure="policy.ratio.max",
-    if_cause="does the score rise? yes",
-    weight=1.4,
+    if_cause="is the score better than the original's at the same steps? yes",
+    weight=2.3,
 )

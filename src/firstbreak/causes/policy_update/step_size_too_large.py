@@ -43,8 +43,8 @@ EXPERIMENT = Experiment(
     overrides={"learning_rate": "/10"},
     length=0.15,
     measure="kl.old",
-    if_cause="does the score rise? yes",
-    weight=1.4,
+    if_cause="is the score better than the original's at the same steps? yes",
+    weight=2.3,
 )
 
 

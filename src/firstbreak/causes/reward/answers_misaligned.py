@@ -37,8 +37,8 @@ EXPERIMENT = Experiment(
     overrides={"data": "test"},
     length=0.15,
     measure="reward.mean",
-    if_cause="does the score rise on the test set? yes",
-    weight=1.2,
+    if_cause="is the score better than the original's on the test set? yes",
+    weight=2.4,
 )
 
 

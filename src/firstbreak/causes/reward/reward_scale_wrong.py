@@ -36,6 +36,6 @@ EXPERIMENT = Experiment(
     overrides={"normalize_reward": True},
     length=0.15,
     measure="grad.norm",
-    if_cause="does the score rise? yes",
-    weight=1.2,
+    if_cause="is the score better than the original's at the same steps? yes",
+    weight=2.4,
 )
