@@ -17,7 +17,7 @@ from typing import Any
 from benchmarks.machine import environment
 from firstbreak.cli.lab import ROWS, cell
 from firstbreak.lab.bench import Row, ask, headline, leave_one_out, report
-from firstbreak.lab.corpus import held_out, labels, split
+from firstbreak.lab.corpus import Job, held_out, labels, split
 from firstbreak.lab.diagnosers import Diagnoser, diagnosers
 from firstbreak.lab.gate import admissions, control
 from firstbreak.lab.plants import catalogue
@@ -47,6 +47,7 @@ def measure(corpus: Path = CORPUS, processes: int | None = None) -> dict[str, An
             for respect in ("seed", "severity", "task")
         },
         "train": headline(trained, ours.gives),
+        "answers": {archive(row.label): said(row) for row in (*tested[OURS], *trained)},
         "leave_one_task_out": leave_one_out(corpus, lambda label: label.base, processes=processes),
         "leave_one_trainer_out": leave_one_out(corpus, trainer, processes=processes),
         "gate": {"control": control(found), "settings": [asdict(verdict) for verdict in admissions(found)]},
@@ -62,6 +63,18 @@ def collect(
         for name, row in said.items():
             rows[name].append(row)
     return rows
+
+
+def archive(label: Label) -> str:
+    """Where a run lies in the corpus."""
+    return Job(label.plant, label.base, label.severity, label.seed).archive
+
+
+def said(row: Row) -> str:
+    """An answer in one line: what tests compare with what the code says today."""
+    answer = row.answer
+    action = "stop" if answer.stop else "broken" if answer.found else "healthy"
+    return " ".join([action, *([answer.link or "-", answer.causes[0]] if answer.found and answer.causes else [])])
 
 
 def trainer(label: Label) -> str:

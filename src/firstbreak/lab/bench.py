@@ -34,7 +34,7 @@ from firstbreak.lab.running import Label
 from firstbreak.model import Run, Samples
 
 BINS = 10  #: of the reliability table
-REPLAYS = 10  #: prefixes of a run that are diagnosed when it is replayed live
+REPLAYS = 5  #: prefixes of a run that are diagnosed when it is replayed live
 FOUND_MOSTLY = 0.5  #: a severity counts as found where at least so many of its runs are
 
 
@@ -111,10 +111,10 @@ def _examine(folder: Path, asked: Sequence[Diagnoser], live: bool, archive: str)
 
 def _row(diagnoser: Diagnoser, run: Run, label: Label, live: bool) -> Row:
     start = time.perf_counter()
-    answer, error = _answer(diagnoser, run)
+    answer, error = answer_of(diagnoser, run)
     seconds = time.perf_counter() - start
     shares = np.arange(1, REPLAYS + 1) / REPLAYS if live else ()
-    replayed = [(float(share), _answer(diagnoser, until(run, share * label.steps))[0]) for share in shares]
+    replayed = [(float(share), answer_of(diagnoser, until(run, share * label.steps))[0]) for share in shares]
     return Row(
         label=label,
         kind="",
@@ -126,7 +126,8 @@ def _row(diagnoser: Diagnoser, run: Run, label: Label, live: bool) -> Row:
     )
 
 
-def _answer(diagnoser: Diagnoser, run: Run) -> tuple[Answer, str]:
+def answer_of(diagnoser: Diagnoser, run: Run) -> tuple[Answer, str]:
+    """What a diagnoser says of a run, and how it failed; one that fails has found nothing."""
     try:
         return diagnoser.answer(run), ""
     except ImportError:

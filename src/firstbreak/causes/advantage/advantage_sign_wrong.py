@@ -30,6 +30,7 @@ FINDINGS = {
     "zero-variance-groups": 0.5,
     "entropy-runaway": 0.15,
     "length-runaway": 0.1,
+    "far-from-known-score": 0.6,
 }
 EXPERIMENT = Experiment(
     id="reward-negated",

@@ -33,6 +33,7 @@ FINDINGS = {
     "score-oscillates": 0.3,
     "reward-flat": 0.35,
     "score-lost": 0.25,
+    "far-from-known-score": 0.3,
 }
 EXPERIMENT = Experiment(
     id="critic-only",

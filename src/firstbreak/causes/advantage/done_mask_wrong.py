@@ -30,6 +30,7 @@ FINDINGS = {
     "value-loss-growing": 0.2,
     "value-scale-mismatch": 0.2,
     "critic-worse-than-mean": 0.3,
+    "far-from-known-score": 0.4,
 }
 EXPERIMENT = Experiment(
     id="critic-only",

@@ -28,6 +28,7 @@ FINDINGS = {
     "reward-flat": 0.3,
     "score-lost": 0.2,
     "value-loss-vanishes": 0.3,
+    "far-from-known-score": 0.4,
 }
 EXPERIMENT = Experiment(
     id="long-horizon",

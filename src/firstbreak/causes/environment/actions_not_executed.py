@@ -25,7 +25,8 @@ from firstbreak.model import Experiment
 
 PRIOR = 0.4
 FINDINGS = {
-    "reward-flat": 0.5,
+    "far-from-known-score": 0.7,
+    "reward-flat": 0.4,
     "entropy-collapse": 0.35,
     "entropy-stays-high": 0.15,
     "score-lost": 0.2,

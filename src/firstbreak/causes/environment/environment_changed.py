@@ -29,6 +29,7 @@ FINDINGS = {
     "value-loss-growing": 0.2,
     "entropy-stays-high": 0.2,
     "evaluation-protocol-shift": 0.15,
+    "far-from-known-score": 0.4,
 }
 EXPERIMENT = Experiment(
     id="zero-rate",

@@ -30,6 +30,7 @@ FINDINGS = {
     "score-lost": 0.5,
     "entropy-stays-high": 0.35,
     "critic-worse-than-mean": 0.2,
+    "far-from-known-score": 0.6,
 }
 EXPERIMENT = Experiment(
     id="critic-only",

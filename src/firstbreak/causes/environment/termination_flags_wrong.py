@@ -30,6 +30,7 @@ FINDINGS = {
     "value-loss-growing": 0.2,
     "critic-worse-than-mean": 0.3,
     "episode-length-degenerate": 0.15,
+    "far-from-known-score": 0.4,
 }
 EXPERIMENT = Experiment(
     id="toy-reward",

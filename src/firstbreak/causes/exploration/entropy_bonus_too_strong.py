@@ -33,6 +33,7 @@ FINDINGS = {
     "zero-variance-groups": 0.4,
     "truncation": 0.3,
     "reward-flat": 0.2,
+    "far-from-known-score": 0.3,
 }
 EXPERIMENT = Experiment(
     id="no-entropy-bonus",

@@ -30,6 +30,7 @@ FINDINGS = {
     "outputs-alike": 0.4,
     "score-lost": 0.35,
     "zero-variance-groups": 0.3,
+    "far-from-known-score": 0.3,
 }
 EXPERIMENT = Experiment(
     id="more-entropy",

@@ -30,6 +30,7 @@ FINDINGS = {
     "reward-at-floor": 0.9,
     "reward-flat": 0.75,
     "entropy-stays-high": 0.3,
+    "far-from-known-score": 0.6,
 }
 EXPERIMENT = Experiment(
     id="toy-reward",

@@ -28,6 +28,7 @@ FINDINGS = {
     "ratio-always-one": 0.8,
     "step-too-large": 0.3,
     "score-lost": 0.5,
+    "far-from-known-score": 0.3,
 }
 EXPERIMENT = Experiment(
     id="one-epoch",

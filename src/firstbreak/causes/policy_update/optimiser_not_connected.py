@@ -29,6 +29,7 @@ FINDINGS = {
     "gradient-vanished": 0.6,
     "reward-flat": 0.8,
     "entropy-stays-high": 0.4,
+    "far-from-known-score": 0.8,
 }
 EXPERIMENT = Experiment(
     id="wrecked",

@@ -37,6 +37,7 @@ FINDINGS = {
     "score-lost": 0.8,
     "score-oscillates": 0.3,
     "members-apart": 0.4,
+    "far-from-known-score": 0.3,
 }
 EXPERIMENT = Experiment(
     id="rate-tenth",

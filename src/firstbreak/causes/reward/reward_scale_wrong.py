@@ -30,6 +30,7 @@ FINDINGS = {
     "entropy-stays-high": 0.4,
     "reward-flat": 0.3,
     "critic-worse-than-mean": 0.3,
+    "far-from-known-score": 0.5,
 }
 EXPERIMENT = Experiment(
     id="scaled-rewards",

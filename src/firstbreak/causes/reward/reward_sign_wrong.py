@@ -28,6 +28,7 @@ FINDINGS = {
     "score-below-start": 0.5,
     "score-lost": 0.7,
     "zero-variance-groups": 0.3,
+    "far-from-known-score": 0.6,
 }
 EXPERIMENT = Experiment(
     id="reward-probe",

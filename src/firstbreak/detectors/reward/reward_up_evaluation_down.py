@@ -42,7 +42,9 @@ def detect(
 ) -> Finding | NotApplicable | NotMeasured | None:
     start, end = max(reward_mean.steps[0], truth.steps[0]), min(reward_mean.steps[-1], truth.steps[-1])
     earlier = truth.finite.between(-np.inf, start)
-    first = float(earlier.steps[-1]) if len(earlier) else float(start)  # an evaluation before training belongs to its start
+    first = (
+        float(earlier.steps[-1]) if len(earlier) else float(start)
+    )  # an evaluation before training belongs to its start
     reward, judged = reward_mean.finite.between(start, end), truth.finite.between(first, end)
     if min(len(reward), len(judged)) < min_points:
         return NotMeasured(f"{len(judged)} evaluations are too few for a trend (needs {min_points})")

@@ -1,0 +1,32 @@
+"""The committed benchmark table is what the code says of the committed corpus."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from benchmarks.lab import CORPUS, OURS, PAGE, RESULT, page, said, tables
+from firstbreak.engine.read import read
+from firstbreak.lab.bench import Row, answer_of
+from firstbreak.lab.corpus import archives, opened
+from firstbreak.lab.diagnosers import diagnosers
+
+FIGURES = json.loads(RESULT.read_text())
+EVERY = 15  #: how many runs share one that is diagnosed again: enough to notice a changed threshold, in seconds
+
+
+def test_every_run_of_the_corpus_is_in_the_table() -> None:
+    assert sorted(FIGURES["answers"]) == archives(CORPUS)
+
+
+@pytest.mark.parametrize("archive", sorted(FIGURES["answers"])[::EVERY])
+def test_the_answers_are_those_of_the_code(archive: str) -> None:
+    with opened(CORPUS, archive) as (folder, label):
+        answer, error = answer_of(diagnosers()[OURS], read(folder))
+    row = Row(label=label, kind="", answer=answer, seconds=0.0, error=error)
+    assert said(row) == FIGURES["answers"][archive], "run `make bench`"
+
+
+def test_the_page_shows_the_table() -> None:
+    assert PAGE.read_text() == page(PAGE.read_text(), tables(FIGURES)), "run `make bench`"
