@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # The CPU build of torch is installed first, so that nothing that depends on torch fetches another one.
 TORCH ?= torch==2.13.0
 
-.PHONY: help setup setup-test demo test lint golden report-card bench-statistics docs coverage bench bench-readers bench-web site fuzz
+.PHONY: help setup setup-test demo test lint golden report-card bench-statistics docs coverage bench bench-readers bench-preflight bench-web site fuzz
 
 help:            ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -50,6 +50,7 @@ bench-statistics: $(VENV)/.test ## false alarms, power and coverage of the stati
 
 docs: $(VENV)/.test          ## the pages that are made from code and figures
 	$(BIN)/python -m benchmarks.pages
+	$(BIN)/python -m benchmarks.tutorials
 
 coverage: $(VENV)/.bench     ## share of each trainer's logged names that are understood
 	$(BIN)/python -m benchmarks.coverage
@@ -59,6 +60,9 @@ bench: $(VENV)/.bench         ## firstbreak, peers and thresholds on the lab's r
 
 bench-readers: $(VENV)/.bench ## reading speed beside the fastest libraries
 	$(BIN)/python -m benchmarks.readers
+
+bench-preflight: $(VENV)/.test ## pre-flight checks on what is known to be broken or healthy
+	$(BIN)/python -m benchmarks.preflight
 
 bench-web: $(VENV)/.test     ## first paint, live update, size and import time
 	$(BIN)/python -m benchmarks.web

@@ -13,6 +13,8 @@ from playwright.sync_api import Browser, Page
 from firstbreak.audit.marks import load
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.engine.read import read
+from firstbreak.evals.ledger import Ledger
+from firstbreak.evals.splits import Split, declare
 from firstbreak.reports import html
 from tests.web.serving import HOSTILE_NAME, Served, write_jsonl
 
@@ -236,6 +238,20 @@ def test_experiments_are_proposed_and_not_started(page: Page, site: Served) -> N
     proposed = page.locator("#experiments tbody th code").all_inner_texts()
     assert "reward-probe" in proposed
     assert page.locator("#experiments button, #experiments form").count() == 0
+
+
+def test_the_evaluations_of_a_run_are_those_of_the_ledger(page: Page, site: Served, runs: Path) -> None:
+    page.goto(f"{site.address}/run/sb3")
+    assert page.locator("#evaluations").count() == 0
+    with Ledger(runs / "firstbreak-ledger.db") as ledger:
+        declare(ledger, Split(name="dev", kind="dev", looks=None))
+        for run, score in (("sb3", 9.5), ("demo", 0.18)):
+            ledger.append("evaluation", {"split": "dev", "use": "tune", "scores": {"return": score}, "run": run})
+    page.reload()
+    assert page.locator("#evaluations tbody tr").count() == 1
+    assert "return 9.5" in page.locator("#evaluations").inner_text()
+    page.goto(site.address)
+    assert page.locator(".runs tbody tr").count() == 5  # the ledger is no run, and hides none
 
 
 @pytest.mark.parametrize("kind", ["run", "samples"])

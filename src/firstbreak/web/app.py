@@ -22,6 +22,7 @@ from starlette.routing import Route
 
 from firstbreak.audit.blind import split
 from firstbreak.audit.marks import MARKS, key_of, load, save
+from firstbreak.evals.ledger import Ledger
 from firstbreak.model import Run, Sample
 from firstbreak.reports import html, json
 from firstbreak.web import comparison, pages
@@ -32,6 +33,7 @@ MOST_RUNS = 6  #: side by side
 MOST_METRICS = 32  #: in one request for curves
 MOST_POINTS = 4000  #: of one curve in one answer
 SAMPLES_ON_A_PAGE = 20
+LEDGER_FILE = "firstbreak-ledger.db"  #: in the served folder, where `firstbreak eval` keeps it
 MARKS_FILE = "marks.json"  #: in the served folder; `firstbreak audit --marks` reads it
 MOST_SAMPLES_SEARCHED = 100_000
 MOST_LISTENERS = 32  #: open pages that are kept up to date
@@ -106,8 +108,20 @@ class Site:
         dx = entry.diagnosis
         live = pages.address("live", entry.name, grown=entry.grown, revision=entry.revision)
         return HTMLResponse(
-            pages.unreadable(entry.line, live) if dx is None else pages.run(entry.line, dx, live, load(self.marks))
+            pages.unreadable(entry.line, live)
+            if dx is None
+            else pages.run(entry.line, dx, live, load(self.marks), self._looks(entry))
         )
+
+    def _looks(self, entry: Entry) -> list[dict[str, Any]]:
+        """What the evaluation ledger of the served folder, where there is one, holds about a run."""
+        place = self.shelf.root / LEDGER_FILE
+        if not place.is_file():
+            return []
+        names = {entry.name, entry.path.name, str(entry.path)}
+        with Ledger(place) as ledger:
+            rows = [row.data for row in ledger]
+        return [row for row in rows if row["kind"] == "evaluation" and str(row.get("run", "")).rstrip("/") in names]
 
     def samples(self, request: Request) -> Response:
         entry = self._entry(request)

@@ -197,12 +197,13 @@ def _spark(line: Line) -> Markup | None:
 # --- one run ----------------------------------------------------------------------------------------------------------
 
 
-def run(line: Line, dx: Diagnosis, live: str, marks: Mapping[str, str]) -> str:
+def run(line: Line, dx: Diagnosis, live: str, marks: Mapping[str, str], looks: Sequence[Mapping[str, Any]]) -> str:
     """The report, and beside it what a report on paper cannot show."""
     parts = [
         ("curves", "Curves", _curves(line.name, dx)),
         ("samples", "Samples", _samples(line.name, dx.run, marks)),
         ("experiments", "Experiments", _experiments(dx)),
+        ("evaluations", "Recorded evaluations", _evaluations(looks)),
         ("checkpoints", "Checkpoints", _checkpoints(dx)),
     ]
     sections = [
@@ -416,6 +417,32 @@ def _experiments(dx: Diagnosis) -> Markup | None:
         class_="facts",
     )
     return join(element("table", element("thead", head), element("tbody", *rows), class_="plain"), hint)
+
+
+def _evaluations(looks: Sequence[Mapping[str, Any]]) -> Markup | None:
+    """The rows of the ledger that are about this run."""
+    if not looks:
+        return None
+    rows = (
+        element(
+            "tr",
+            element(
+                "th",
+                html.literal(str(look.get("split", ""))),
+                element("span", str(look.get("at", ""))[:16], class_="about"),
+                scope="row",
+            ),
+            element("td", str(look.get("use", ""))),
+            element("td", ", ".join(f"{name} {number(value)}" for name, value in look.get("scores", {}).items())),
+            element("td", number(look["step"]) if "step" in look else ""),
+            element("td", str(look.get("fed", ""))),
+        )
+        for look in looks
+    )
+    head = element(
+        "tr", *(element("th", t, scope="col") for t in ("Split", "Looked at to", "Scores", "At step", "Decided"))
+    )
+    return element("table", element("thead", head), element("tbody", *rows), class_="plain")
 
 
 # --- samples ----------------------------------------------------------------------------------------------------------

@@ -1,0 +1,68 @@
+"""Tutorials that run: each command is executed and its output written under it (`make docs`); a test compares.
+
+In docs/tutorials/*.md a block ```` ```console ```` holds commands (`$ ...`) and what they print, and a block with
+`title="NAME"` is a file of that name. All commands of a page run in one empty folder, in order.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+TUTORIALS = Path(__file__).resolve().parent.parent / "docs" / "tutorials"
+BLOCK = re.compile(r'^```(?P<kind>\w+)(?: title="(?P<file>[\w.-]+)")?\n(?P<body>.*?)^```$', re.MULTILINE | re.DOTALL)
+LIMIT = 120  # seconds for one command
+
+
+def pages() -> list[Path]:
+    """Every tutorial."""
+    return sorted(TUTORIALS.glob("*.md"))
+
+
+def retold(page: str) -> str:
+    """The page with the output that its commands print now."""
+    with tempfile.TemporaryDirectory() as folder:
+
+        def block(match: re.Match[str]) -> str:
+            if match["file"]:
+                (Path(folder) / match["file"]).write_text(match["body"])
+            if match["kind"] != "console":
+                return match[0]
+            commands = [line[2:] for line in match["body"].splitlines() if line.startswith("$ ")]
+            return "```console\n" + "".join(f"$ {c}\n{_printed(c, Path(folder))}" for c in commands) + "```"
+
+        return BLOCK.sub(block, page)
+
+
+def _printed(command: str, folder: Path) -> str:
+    """What a command writes to the terminal of a reader who typed it, 80 columns wide."""
+    environment = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "COLUMNS": "80",
+        "PYTHONUTF8": "1",
+    }
+    done = subprocess.run(
+        ["bash", "-c", command],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=LIMIT,
+    )
+    return "".join(f"{line.rstrip()}\n" for line in done.stdout.splitlines())
+
+
+def main() -> None:
+    for page in pages():
+        page.write_text(retold(page.read_text()))
+        print(page)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,255 @@
+"""How soon a page is there, how soon it follows, how much an installation weighs: `make bench-web`."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+from playwright.sync_api import Browser, Page, sync_playwright
+from tests.web.serving import HOSTILE_NAME, write_hostile, write_jsonl
+
+from benchmarks.machine import environment
+from firstbreak.demo import RUN
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULT = ROOT / "benchmarks" / "results" / "web.json"
+METRICS, POINTS = 100, 10_000
+MILLION = 1_000_000
+REPEATS = 5
+CHART_LIBRARY = "uPlot"
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        runs = folder / "runs"
+        _write_runs(runs)
+        with _browser() as browser:
+            figures = {
+                **_paint(browser, runs),
+                **_live(browser, runs),
+                **_million(browser, runs),
+                **_axe(browser, runs),
+            }
+        figures |= _package(folder)
+    RESULT.write_text(
+        json.dumps(
+            {**environment("make bench-web", ("firstbreak", "numpy", "starlette", "uvicorn")), **figures}, indent=2
+        )
+        + "\n"
+    )
+    print(RESULT.read_text())
+
+
+def _write_runs(runs: Path) -> None:
+    shutil.copytree(RUN, runs / "demo")
+    write_hostile(runs)
+    write_jsonl(runs / "growing" / "metrics.jsonl", 200)
+    rng = np.random.default_rng(0)
+    names = ["reward", "kl", "entropy", "loss", "grad_norm", *(f"custom/metric_{i}" for i in range(METRICS - 5))]
+    _write_rows(
+        runs / "wide" / "metrics.jsonl", names, 1 + 0.01 * rng.standard_normal((POINTS, METRICS)).cumsum(axis=0)
+    )
+    _write_rows(
+        runs / "long" / "metrics.jsonl", ["reward"], 1 + 0.001 * rng.standard_normal((MILLION, 1)).cumsum(axis=0)
+    )
+
+
+def _write_rows(path: Path, names: list[str], values: np.ndarray) -> None:
+    path.parent.mkdir(parents=True)
+    with path.open("w") as file:
+        for step, row in enumerate(values.tolist()):
+            file.write(json.dumps({"step": step, **dict(zip(names, row, strict=True))}) + "\n")
+
+
+# --- the page ---------------------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def _browser() -> Iterator[Browser]:
+    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))))
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@contextlib.contextmanager
+def _server(runs: Path) -> Iterator[str]:
+    """The address of `firstbreak serve`, in a process of its own as a user starts it."""
+    command = [sys.executable, "-c", "from firstbreak.cli import main; main()", "serve", str(runs), "--port", "0"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        found = re.search(r"http://\S+/", process.stderr.readline())
+        threading.Thread(target=process.stderr.read, daemon=True).start()
+        assert found is not None
+        yield found[0]
+        process.terminate()
+
+
+def _paint(browser: Browser, runs: Path) -> dict[str, Any]:
+    """Seconds from the request to the first painted content, and to the curves in view."""
+    with _server(runs) as address:
+        cold = _painted(browser, f"{address}run/wide")
+        warm = [_painted(browser, f"{address}run/wide") for _ in range(REPEATS)]
+        drawn = [_until_drawn(browser, f"{address}run/wide#curves") for _ in range(REPEATS)]
+    return {
+        "metrics": METRICS,
+        "points": POINTS,
+        "first_paint_s": round(statistics.median(warm), 3),
+        "first_paint_after_start_s": round(cold, 3),
+        "curves_drawn_s": round(statistics.median(drawn), 3),
+    }
+
+
+def _painted(browser: Browser, address: str) -> float:
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.goto(address)
+    _until(
+        page, "performance.getEntriesByName('first-contentful-paint').length > 0 && !!document.querySelector('article')"
+    )
+    paint: float = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime") / 1000
+    page.close()
+    return paint
+
+
+def _until_drawn(browser: Browser, address: str) -> float:
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    start = time.perf_counter()
+    page.goto(address)
+    _until(page, "document.querySelectorAll('.plot canvas').length >= 5")
+    seconds = time.perf_counter() - start
+    page.close()
+    return seconds
+
+
+def _live(browser: Browser, runs: Path) -> dict[str, Any]:
+    """Seconds from a line in the log to the new diagnosis on the page."""
+    seconds = []
+    with _server(runs) as address:
+        page = browser.new_page()
+        page.goto(f"{address}run/growing")
+        for i in range(REPEATS):
+            start, rows = time.perf_counter(), 200 + 10 * i
+            write_jsonl(runs / "growing" / "metrics.jsonl", 10, start=rows)
+            _until(page, f"document.querySelector('article .verdict').textContent.includes('to {rows + 9}')")
+            seconds.append(time.perf_counter() - start)
+        page.close()
+    return {"live_update_s": round(statistics.median(seconds), 3), "live_update_worst_s": round(max(seconds), 3)}
+
+
+def _million(browser: Browser, runs: Path) -> dict[str, Any]:
+    """Seconds of one zoom into a curve of a million points, and whether its points are then exact."""
+    with _server(runs) as address:
+        page = browser.new_page(viewport={"width": 1280, "height": 900})
+        page.goto(f"{address}run/long#curves", timeout=120_000)
+        _until(page, "document.querySelectorAll('.plot canvas').length >= 1")
+        seconds = []
+        for _ in range(10):  # each press halves the view
+            before = page.locator("#range").inner_text()
+            start = time.perf_counter()
+            page.keyboard.press("+")
+            _until(page, f"document.querySelector('#range').textContent !== {json.dumps(before)}")
+            page.wait_for_load_state("networkidle")
+            seconds.append(time.perf_counter() - start)
+        exact = page.evaluate("!document.querySelector('.plot').classList.contains('thinned')")
+        page.close()
+    return {"million_points_zoom_s": round(statistics.median(seconds), 3), "million_points_exact_after_zoom": exact}
+
+
+def _axe(browser: Browser, runs: Path) -> dict[str, Any]:
+    """Serious and critical problems that axe-core finds, over pages, widths and themes."""
+    script = (ROOT / "tests" / "web" / "axe.min.js").read_text()
+    paths = (
+        "",
+        "run/demo",
+        "samples/demo",
+        f"run/{quote(HOSTILE_NAME)}",
+        "compare?run=demo&run=growing",
+        "run/nothing",
+    )
+    found: list[str] = []
+    looked = 0
+    with _server(runs) as address:
+        for path in paths:
+            for width in (390, 1280):
+                for scheme in ("light", "dark"):
+                    page = browser.new_page(
+                        viewport={"width": width, "height": 844}, color_scheme=scheme, bypass_csp=True
+                    )
+                    page.goto(address + path, timeout=120_000)
+                    page.wait_for_timeout(300)
+                    page.evaluate(script)
+                    violations = page.evaluate("axe.run({resultTypes: ['violations']})")["violations"]
+                    found += [
+                        f"{path} {width} {scheme}: {v['id']}"
+                        for v in violations
+                        if v["impact"] in ("serious", "critical")
+                    ]
+                    looked += 1
+                    page.close()
+    return {"axe_serious": len(found), "axe_found": found, "axe_pages": looked}
+
+
+def _until(page: Page, condition: str, limit: float = 60.0) -> None:
+    end = time.perf_counter() + limit
+    while not page.evaluate(condition):
+        if time.perf_counter() > end:
+            raise TimeoutError(condition)
+        page.wait_for_timeout(5)
+
+
+# --- the package ------------------------------------------------------------------------------------------------------
+
+
+def _package(folder: Path) -> dict[str, Any]:
+    """Size of the wheel without the chart library, of an installation with all it depends on, and the time of an import."""
+    subprocess.run(
+        [sys.executable, "-m", "build", "--wheel", "--outdir", folder / "dist", ROOT], check=True, capture_output=True
+    )
+    (wheel,) = (folder / "dist").glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        chart = sum(item.compress_size for item in archive.infolist() if CHART_LIBRARY in item.filename)
+    subprocess.run([sys.executable, "-m", "venv", folder / "venv"], check=True)
+    python = folder / "venv" / "bin" / "python"
+    site = Path(_run(python, "import sysconfig; print(sysconfig.get_path('purelib'))"))
+    empty = _weight(site)
+    subprocess.run([python, "-m", "pip", "install", "--quiet", "--no-compile", wheel], check=True)
+    weight = _weight(site) - empty
+    demo = subprocess.run(
+        [folder / "venv" / "bin" / "firstbreak", "demo", "--format", "json"], capture_output=True, check=False
+    )
+    timed = "import time; t = time.perf_counter(); import firstbreak; print(time.perf_counter() - t)"
+    return {
+        "core_wheel_kb": round((wheel.stat().st_size - chart) / 1024),
+        "chart_library_kb": round(chart / 1024),
+        "core_install_mb": round(weight / 1e6, 1),
+        "import_s": round(statistics.median(float(_run(python, timed)) for _ in range(10)), 4),
+        "demo_runs_from_wheel": json.loads(demo.stdout)["verdict"]["action"] == "rollback",
+    }
+
+
+def _run(python: Path, code: str) -> str:
+    return subprocess.run([python, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def _weight(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,21 @@
+"""Every tutorial runs as it stands, and prints what it shows. `make docs` writes the output anew."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from benchmarks import tutorials
+
+
+@pytest.mark.parametrize("page", tutorials.pages(), ids=lambda page: page.stem)
+def test_a_tutorial_prints_what_it_shows(page: Path) -> None:
+    told = page.read_text()
+    assert re.search(r"^\$ ", told, re.MULTILINE)
+    assert tutorials.retold(told) == told
+
+
+def test_a_changed_output_would_be_seen() -> None:
+    page = "```console\n$ echo one\ntwo\n```"
+    assert tutorials.retold(page) == "```console\n$ echo one\none\n```"
