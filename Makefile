@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # The CPU build of torch is installed first, so that nothing that depends on torch fetches another one.
 TORCH ?= torch==2.13.0
 
-.PHONY: help setup setup-test demo test lint golden report-card bench-statistics docs coverage bench bench-readers bench-preflight bench-web site fuzz
+.PHONY: help setup setup-test demo test lint golden report-card bench-statistics docs coverage bench bench-readers bench-experiments bench-preflight bench-web site fuzz
 
 help:            ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -57,6 +57,9 @@ coverage: $(VENV)/.bench     ## share of each trainer's logged names that are un
 
 bench: $(VENV)/.bench         ## firstbreak, peers and thresholds on the lab's runs
 	$(BIN)/python -m benchmarks.lab
+
+bench-experiments: $(VENV)/.test ## what an experiment is worth and costs, 100 kills, and a survey of 10,000 runs
+	$(BIN)/python -m benchmarks.experiments
 
 bench-readers: $(VENV)/.bench ## reading speed beside the fastest libraries
 	$(BIN)/python -m benchmarks.readers
