@@ -85,6 +85,11 @@ def test_short_problems_are_compared_whole() -> None:
     assert found.exact == {1: 0}
 
 
+def test_one_word_makes_a_short_problem_another_one() -> None:
+    found = look(["What is the capital of France?"], ["What is the capital of Spain?"])
+    assert found.contaminated == set()
+
+
 @settings(max_examples=60, deadline=None)
 @given(texts, texts)
 def test_any_texts_can_be_looked_at(split: list[str], train: list[str]) -> None:
