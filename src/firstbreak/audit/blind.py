@@ -58,6 +58,7 @@ class Oracle:
 def split(sample: Sample) -> tuple[PolicySample, Oracle]:
     """A recorded sample as detectors may see it, and the truth about it. Both are without values where the dump is."""
     truths = {name: float(sample.rewards[name]) for name in GOLD if name in sample.rewards}
+    recorded = {name: sample.meta[name] for name in (*GOLD, *REFERENCE) if name in sample.meta}
     seen = PolicySample(
         step=sample.step,
         prompt=sample.prompt,
@@ -67,8 +68,8 @@ def split(sample: Sample) -> tuple[PolicySample, Oracle]:
         group=sample.group,
         meta=_without(sample.meta),
     )
-    scores = (truths.get(name, _number(sample.meta.get(name))) for name in GOLD)
-    references = (_text(sample.meta.get(name)) for name in REFERENCE)
+    scores = [truths.get(name, _number(recorded.get(name))) for name in GOLD] if truths or recorded else []
+    references = (_text(recorded[name]) for name in REFERENCE if name in recorded)
     return seen, Oracle(
         score=next((x for x in scores if x is not None), None),
         reference=next((x for x in references if x is not None), None),
@@ -80,7 +81,8 @@ def _without(value: Any, depth: int = 0) -> Any:
     if depth > 20:
         return None
     if isinstance(value, Mapping):
-        return {name: _without(inner, depth + 1) for name, inner in value.items() if name not in HIDDEN}
+        kept = ((name, inner) for name, inner in value.items() if name not in HIDDEN)
+        return {name: _without(inner, depth + 1) if isinstance(inner, dict | list) else inner for name, inner in kept}
     if isinstance(value, list):
         return [_without(inner, depth + 1) if isinstance(inner, dict | list) else inner for inner in value]
     return value

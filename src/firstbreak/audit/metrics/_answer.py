@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _BOXED = re.compile(r"\\boxed\{([^{}]*(?:\{[^{}]*\}[^{}]*)*)\}")
 _TAGGED = re.compile(r"<answer>(.*?)</answer>", re.DOTALL)
-_AFTER = re.compile(r"(?:####|final answer(?: is)?:?|answer:)\s*(.+)", re.IGNORECASE)
+_MARKS = ("####", "final answer is", "final answer:", "answer:", "answer is")
 _EDGES = " \t\r\n.,;:!?*`'\"()[]{}<>$#"
 TAIL = 400  #: characters at the end of a completion in which the answer is looked for
 
 
+@lru_cache(maxsize=1024)  # several parts of the audit ask for the answer of the same sample
 def final_answer(text: str) -> str:
     """The last boxed, tagged or announced answer, else the last line that is not blank; without decoration at its edges.
 
@@ -22,8 +24,12 @@ def final_answer(text: str) -> str:
         return plain(found[-1])
     if "<answer>" in end and (found := _TAGGED.findall(end)):
         return plain(found[-1])
-    if ("#" in end or "nswer" in end) and (found := _AFTER.findall(end)):
-        return plain(found[-1])
+    lowered = end.lower()
+    for mark in _MARKS:
+        if mark in lowered and (
+            answer := plain(end[lowered.rindex(mark) + len(mark) :].lstrip(_EDGES).partition("\n")[0])
+        ):
+            return answer
     return plain(end.rstrip(_EDGES).rpartition("\n")[2])
 
 

@@ -1,6 +1,7 @@
-"""Size of a completion after compression by its size before: how much of it is information.
+"""Size of a completion's end after compression by its size before: how much of it is information.
 
-Short texts compress badly whatever they say, so only texts of at least 200 bytes count. Harmless for tables and code.
+Always the same number of bytes is compressed, because longer texts compress better whatever they say; shorter completions
+do not count. Harmless for tables and code.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from firstbreak.audit.blind import PolicySample
 from firstbreak.audit.metrics import Measure
 
 DOWN = "less information in each character"
-SHORTEST = 200
+WINDOW = 200  #: bytes
 
 
 def against(baseline: Sequence[PolicySample]) -> Measure:
@@ -20,5 +21,5 @@ def against(baseline: Sequence[PolicySample]) -> Measure:
 
 
 def _ratio(sample: PolicySample) -> float:
-    data = sample.completion.encode("utf-8", "replace")
-    return len(zlib.compress(data, 1)) / len(data) if len(data) >= SHORTEST else float("nan")
+    data = sample.completion[-WINDOW:].encode("utf-8", "replace")[-WINDOW:]
+    return len(zlib.compress(data, 1)) / WINDOW if len(data) == WINDOW else float("nan")

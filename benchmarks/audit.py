@@ -1,0 +1,260 @@
+"""What the audit finds in the lab's hacking runs, whom it accuses wrongly, how far off its onsets are, and how fast it is.
+
+    python -m benchmarks.audit [--corpus FOLDER] [--seeds odd|even|all] [--samples N] [--trusting]
+
+Development looked at even seeds; figures are of odd ones. A hacking run counts where the gate has admitted its setting
+(it does harm over five seeds); with --trusting also where there are too few seeds to tell. What a departed setting (no
+harm) gets is listed apart, and so are runs with other faults, whose reward is honest: accusing them is wrong as well.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.machine import environment
+from firstbreak.audit.audit import HACKING, audit
+from firstbreak.engine.read import read
+from firstbreak.inputs import Inputs
+from firstbreak.lab.bench import kind_of
+from firstbreak.lab.corpus import labels, opened
+from firstbreak.lab.running import Label
+from firstbreak.model import Run
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULT = ROOT / "benchmarks" / "results" / "audit.json"
+HACKS = frozenset(
+    {
+        *("pays-for-length", "pays-for-form", "verifier-exploited", "reward-model-over-optimised"),
+        *("claims-are-believed", "calls-are-paid", "errors-count-as-success"),
+    }
+)
+#: other faults of the reward itself: to say of them that reward and truth part is right, so they are counted nowhere
+OTHER_REWARDS = frozenset({"reward-sign-flipped", "preference-labels-swapped", "answers-misaligned", "verdicts-noisy"})
+SCALARS = ("reward_mean", "length_mean", "policy_entropy", "kl_ref")  #: what a dashboard shows without an evaluation
+SEEDS = {"odd": lambda seed: seed % 2 == 1, "even": lambda seed: seed % 2 == 0, "all": lambda seed: True}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """What the audit said of one run."""
+
+    label: Label
+    accused: bool
+    distance: float  #: steps from the true onset to the interval, 0 inside; NaN where not accused
+    width: float  #: of the interval, as a share of the run
+    scalars: Mapping[str, float]  #: change of each scalar, in units of its noise
+    seconds: float
+
+
+def main() -> None:
+    arguments = _arguments()
+    if arguments.measure:
+        print(json.dumps(_measure(arguments.measure)))
+        return
+    rows = list(examine(arguments.corpus, SEEDS[arguments.seeds], arguments.processes))
+    kinds = kind_of(labels(arguments.corpus).values(), trusting=arguments.trusting)
+    figures = {**found(rows, kinds), **speed(arguments.samples)}
+    command = (
+        "make bench-audit" if arguments == _arguments([]) else f"python -m benchmarks.audit {' '.join(sys.argv[1:])}"
+    )
+    where = environment(command)
+    RESULT.write_text(json.dumps({**where, "seeds": arguments.seeds, **figures}, indent=2) + "\n")
+    print(json.dumps({k: v for k, v in figures.items() if not isinstance(v, dict)}, indent=2))
+
+
+def _arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--corpus", type=Path, default=ROOT / "corpus")
+    parser.add_argument("--seeds", choices=list(SEEDS), default="odd")
+    parser.add_argument("--samples", type=int, default=1_000_000)
+    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--trusting", action="store_true")
+    parser.add_argument("--measure", type=Path, help=argparse.SUPPRESS)
+    return parser.parse_args(given)
+
+
+# Whom it accuses ----------------------------------------------------------------------------------------------------
+
+
+def examine(corpus: Path, wanted: Any, processes: int) -> Iterator[Row]:
+    """Every run of the corpus whose policy writes text."""
+    chosen = [a for a, label in labels(corpus).items() if wanted(label.seed) and not label.base.startswith("classic")]
+    with ProcessPoolExecutor(processes) as pool:
+        yield from pool.map(partial(_row, corpus), chosen)
+
+
+def _row(corpus: Path, archive: str) -> Row:
+    with opened(corpus, archive) as (path, label):
+        start = time.perf_counter()
+        run = read(path)
+        assert run.samples is not None
+        result = audit(run.samples, path=archive, run=run)
+        seconds = time.perf_counter() - start
+        accusation = next(o.finding for o in result.outcomes if o.detector == HACKING)
+        low, high = accusation.interval or (math.nan, math.nan) if accusation else (math.nan, math.nan)
+        onset = label.onset or 0
+        return Row(
+            label=label,
+            accused=accusation is not None,
+            distance=max(0.0, low - onset, onset - high) if accusation else math.nan,
+            width=(high - low) / label.steps,
+            scalars=_scalars(run),
+            seconds=seconds,
+        )
+
+
+def _scalars(run: Run) -> dict[str, float]:
+    inputs = Inputs(run)
+    curves = {name: inputs.get(name) for name in SCALARS}
+    return {name: _rise(s.finite.values) for name, s in curves.items() if s is not None and len(s.finite) >= 8}
+
+
+def _rise(values: np.ndarray) -> float:
+    """Late quarter less early fifth, in standard deviations of a point's noise."""
+    noise = float(np.std(np.diff(values))) / math.sqrt(2) or 1.0
+    n = len(values)
+    return float(values[-n // 4 :].mean() - values[: max(1, n // 5)].mean()) / noise
+
+
+def found(rows: Sequence[Row], kind: Any) -> dict[str, Any]:
+    """The shares, each with its interval and its parts."""
+    hacks = [r for r in rows if r.label.plant in HACKS and kind(r.label) == "faulty"]
+    harmless = [r for r in rows if r.label.plant in HACKS and kind(r.label) == "departed"]
+    unjudged = [r for r in rows if r.label.plant in HACKS and kind(r.label) == "unjudged"]
+    twins = [r for r in rows if r.label.link is None]
+    others = [r for r in rows if r.label.link is not None and r.label.plant not in HACKS | OTHER_REWARDS]
+    caught = [r for r in hacks if r.accused]
+    distances = [r.distance for r in caught if math.isfinite(r.distance)]
+    return {
+        "found": _share(hacks),
+        "false_accusations": _share(twins),
+        "onset_distance": float(np.mean(distances)) if distances else None,
+        "found_interval": _wilson(hacks),
+        "false_accusations_interval": _wilson(twins),
+        "n_hacks": len(hacks),
+        "n_twins": len(twins),
+        "n_unjudged": len(unjudged),
+        "onset": {
+            "runs": len(distances),
+            "total_steps": float(sum(distances)),
+            "inside_interval": float(np.mean([d == 0 for d in distances])) if distances else None,
+            "median_width": float(np.median([r.width for r in caught])) if caught else None,
+        },
+        "harmless_hacks": {"n": len(harmless), "accused": _share(harmless)},
+        "other_faults": {"n": len(others), "accused": _share(others), "by_plant": _by_plant(others)},
+        "by_plant": _by_plant([*hacks, *unjudged, *harmless]),
+        "twins_by_plant": _by_plant(twins),
+        "scalars_alone": _scalars_alone(hacks, twins),
+        "seconds_per_run": float(np.median([r.seconds for r in rows])) if rows else None,
+    }
+
+
+def _share(rows: Sequence[Row]) -> float | None:
+    return sum(r.accused for r in rows) / len(rows) if rows else None
+
+
+def _wilson(rows: Sequence[Row]) -> list[float] | None:
+    """95 % interval of the share."""
+    n, z = len(rows), 1.96
+    if not n:
+        return None
+    p = sum(r.accused for r in rows) / n
+    middle, reach = p + z * z / (2 * n), z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+    return [max(0.0, (middle - reach) / (1 + z * z / n)), min(1.0, (middle + reach) / (1 + z * z / n))]
+
+
+def _by_plant(rows: Iterable[Row]) -> dict[str, dict[str, int]]:
+    counts: dict[str, Counter[bool]] = defaultdict(Counter)
+    for row in rows:
+        counts[f"{row.label.plant} {row.label.severity:g}"][row.accused] += 1
+    return {plant: {"accused": c[True], "of": c.total()} for plant, c in sorted(counts.items())}
+
+
+def _scalars_alone(hacks: Sequence[Row], twins: Sequence[Row]) -> dict[str, float | None]:
+    """How well one scalar tells a hack from a healthy run of the same base: area under the ROC curve, 0.5 is chance."""
+    areas: dict[str, float | None] = {}
+    for name in SCALARS:
+        wins = [
+            (a.scalars[name] > b.scalars[name]) + 0.5 * (a.scalars[name] == b.scalars[name])
+            for a in hacks
+            for b in twins
+            if a.label.base == b.label.base and name in a.scalars and name in b.scalars
+        ]
+        areas[name] = float(np.mean(wins)) if wins else None
+    return areas
+
+
+# How fast it is -----------------------------------------------------------------------------------------------------
+
+
+def speed(samples: int) -> dict[str, Any]:
+    """Of a dump of `samples` completions, some 2 kB each, in a process of its own; memory is that of all its processes."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "samples.jsonl"
+        write(path, samples)
+        size = path.stat().st_size
+        command = [sys.executable, "-m", "benchmarks.audit", "--measure", str(path)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
+    measured = json.loads(done.stdout.splitlines()[-1])
+    return {
+        "mb_per_s": size / 1e6 / measured["seconds"],
+        "peak_mb": measured["peak_mb"],
+        "dump": {"samples": samples, "megabytes": size / 1e6, "seconds": measured["seconds"]},
+    }
+
+
+def write(path: Path, samples: int, group: int = 8, batch: int = 512) -> None:
+    """A dump with prose, markdown and tool calls, groups of `group`, `batch` samples a step."""
+    rng = random.Random(0)
+    words = [
+        f"{a}{b}"
+        for a in ("con", "re", "in", "de", "pro", "ex")
+        for b in ("sider", "late", "form", "duct", "tract", "ceed")
+    ]
+    pieces = [" ".join(rng.choices(words, k=60)) + rng.choice((". ", ".\n", "\n- ", "\n**so** ")) for _ in range(997)]
+    with path.open("w") as file:
+        for i in range(samples):
+            text = "".join(pieces[rng.randrange(997)] for _ in range(rng.randint(2, 6)))
+            reward = float(rng.random() < 0.5)
+            record = {
+                "step": i // batch,
+                "prompt": f"Question {i // group}: " + pieces[i // group % 997],
+                "completion": f"{text}\n#### {i % 97}",
+                "reward": reward,
+                "rewards": {"accuracy": reward},
+                "answer": str(i % 97),
+            }
+            file.write(json.dumps(record) + "\n")
+
+
+def _measure(path: Path) -> dict[str, float]:
+    processes = os.cpu_count() or 1
+    start = time.perf_counter()
+    run = read(path)
+    assert run.samples is not None
+    audit(run.samples, path=str(path), run=run, processes=processes)
+    seconds = time.perf_counter() - start
+    own, child = (resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return {"seconds": seconds, "peak_mb": (own + processes * child) / 1024}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,239 @@
+"""The page: nothing in it acts, nothing leaves the machine, and marks arrive where they belong."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import re
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from firstbreak.audit.audit import Audit, audit
+from firstbreak.audit.marks import load
+from firstbreak.audit.page import render
+from firstbreak.audit.serve import Server
+from firstbreak.model import Sample
+from tests.audit import browser
+from tests.audit.dumps import by_length, dump, longer_and_longer
+
+HOSTILE = (
+    '</pre></article><script>document.documentElement.id="broken"</script><img src=x onerror=\'document.documentElement.id="broken"\'>'
+    "<svg onload=alert(1)>\x1b[31mred\x1b[0m\x00\u202eevil\udcff<style>*{display:none}</style>{{7*7}}"
+)
+
+
+@pytest.fixture(scope="module")
+def found() -> Audit:
+    return audit(dump(longer_and_longer, by_length, skill=lambda t: 0.6 - 0.4 * t, steps=16), path="runs/one")
+
+
+@pytest.fixture(scope="module")
+def hostile() -> Audit:
+    samples = (
+        Sample(
+            step=float(i // 8), prompt=HOSTILE, completion=f"{i}{HOSTILE}", reward=float(i % 2), rewards={HOSTILE: 1.0}
+        )
+        for i in range(64)
+    )
+    return audit(samples, path=HOSTILE)
+
+
+def test_nothing_of_a_sample_becomes_markup(hostile: Audit) -> None:
+    page = render(hostile)
+    assert page.count("<script>") == 1
+    assert page.count("<style>") == 1
+    assert "<img" not in page
+    assert "onerror='" not in page
+    assert not re.search("[\x00\x1b\u202e\udcff]", page)
+    assert r"\x1b[31m" in page
+
+
+def test_the_page_asks_for_nothing_and_allows_nothing(found: Audit) -> None:
+    page = render(found)
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
+    assert policy is not None
+    assert policy[1].startswith("default-src &#x27;none&#x27;")
+    assert "unsafe" not in policy[1]
+    assert "connect-src" not in policy[1]
+    assert not re.search(r'(?:src|href)="', page)
+
+
+def test_the_reward_is_folded_away_and_the_kinds_are_shuffled(found: Audit) -> None:
+    page = render(found)
+    assert page.count('<details class="earned">') == len(found.picks)
+    kinds = re.findall(r"\. (Highest|Lowest|Suspicious|Surprising|Random|Beginning): ", page)
+    assert len(kinds) == len(found.picks)
+    assert kinds != [pick.kind.capitalize() for pick in found.picks]
+
+
+def test_a_long_completion_is_cut_and_the_page_says_so() -> None:
+    found = audit(Sample(step=1.0, prompt=str(i), completion="word " * 300_000, reward=0.0) for i in range(3))
+    page = render(found)
+    assert "characters left out" in page
+    assert len(page) < 200_000
+
+
+# Served -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def server(found: Audit, tmp_path: Path) -> Iterator[Server]:
+    with Server(found, tmp_path / "marks.json", {}) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server
+        server.shutdown()
+
+
+def ask(server: Server, method: str, path: str, body: object = None, **headers: str) -> tuple[int, str, dict[str, str]]:
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=10)
+    connection.request(method, path, None if body is None else json.dumps(body), headers)
+    answer = connection.getresponse()
+    return answer.status, answer.read().decode(), dict(answer.getheaders())
+
+
+def test_only_who_knows_the_address_gets_the_page(server: Server) -> None:
+    status, page, headers = ask(server, "GET", f"/{server.token}/")
+    assert status == 200
+    assert "Read and mark" in page
+    assert headers["X-Frame-Options"] == "DENY"
+    assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
+    for path in ("/", "/marks", f"/{server.token}", f"/{server.token[:-1]}x/", f"/{server.token}/../"):
+        assert ask(server, "GET", path)[0] == 404
+
+
+def test_another_host_name_is_turned_away(server: Server) -> None:
+    """A page on evil.example that resolves to 127.0.0.1 sends its own name."""
+    assert ask(server, "GET", f"/{server.token}/", Host="evil.example")[0] == 403
+    assert ask(server, "GET", f"/{server.token}/", Host=f"localhost:{server.server_port}")[0] == 200
+
+
+def test_another_page_cannot_post(server: Server) -> None:
+    key = next(iter(server.samples))
+    entry = {"key": key, "mark": "keep"}
+    assert ask(server, "POST", f"/{server.token}/marks", entry, Origin="http://evil.example")[0] == 403
+    assert ask(server, "POST", "/marks", entry)[0] == 404
+    assert not server.file.exists()
+
+
+def test_only_marks_of_samples_of_the_page_are_kept(server: Server) -> None:
+    key = next(iter(server.samples))
+    place = f"/{server.token}/marks"
+    for entry in (
+        {"key": key, "mark": "great"},
+        {"key": "0" * 16, "mark": "keep"},
+        {"key": [1], "mark": "keep"},
+        [],
+        "x" * 10_000,
+    ):
+        assert ask(server, "POST", place, entry)[0] == 400
+    assert not server.file.exists()
+    assert ask(server, "POST", place, {"key": key, "mark": "hack"})[:2] == (200, "saved")
+    assert load(server.file) == {key: "hack"}
+    assert json.loads(server.file.read_text())["marks"][key]["completion"] == server.samples[key].completion
+    assert ask(server, "POST", place, {"key": key, "mark": ""})[0] == 200
+    assert load(server.file) == {}
+
+
+def test_a_file_that_cannot_be_written_is_said(server: Server) -> None:
+    server.file.write_text("not marks")
+    status, said, _ = ask(server, "POST", f"/{server.token}/marks", {"key": next(iter(server.samples)), "mark": "keep"})
+    assert status == 500
+    assert "no set of marks" in said
+
+
+# In a browser -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def tab(tmp_path: Path) -> Iterator[browser.Page]:
+    if browser.chromium() is None:
+        missing = "no Chromium on this machine"
+        if os.environ.get("CI"):
+            pytest.fail(missing)
+        pytest.skip(missing)
+    with browser.page(tmp_path) as tab:
+        yield tab
+
+
+@pytest.mark.browser
+def test_a_person_marks_with_the_keyboard(tab: browser.Page, server: Server) -> None:
+    tab.open(server.address)
+    total = len(server.audit.picks)
+    assert tab.ask("document.querySelectorAll('article.sample').length") == total
+    assert tab.ask("[...document.querySelectorAll('article.sample')].filter(a => a.offsetParent).length") == 1
+    tab.press("k")
+    tab.until("document.querySelector('.place').textContent.startsWith('2 of')")
+    tab.press("h")
+    tab.until("document.querySelector('.place').textContent.startsWith('3 of')")
+    tab.press("u")
+    tab.until(f"document.querySelector('.place').textContent === '4 of {total}, 3 marked'")
+    assert sorted(load(server.file).values()) == ["hack", "keep", "unsure"]
+    tab.press("ArrowLeft")
+    tab.press("r")
+    assert tab.ask("document.querySelector('article.current details').open")
+    assert tab.ask("document.querySelector('nav [aria-pressed=true]').dataset.mark") == "unsure"
+    tab.press("u")  # the same key again takes the mark back
+    tab.until("document.querySelector('.place').textContent.endsWith('2 marked')")
+    assert len(load(server.file)) == 2
+    tab.open(server.address)
+    tab.until("document.querySelector('.place').textContent.endsWith('2 marked')")
+    assert tab.complaints() == []
+    assert {url.split("/")[2] for url in tab.requests()} == {server.hosts[0]}
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(("width", "mobile"), [(360, True), (1280, False)])
+def test_the_page_fits_and_its_buttons_can_be_hit(tab: browser.Page, server: Server, width: int, mobile: bool) -> None:
+    tab.size(width, 740, mobile)
+    tab.open(server.address)
+    assert tab.ask("document.documentElement.scrollWidth - document.documentElement.clientWidth") == 0
+    sizes = "[...document.querySelectorAll('.marking button')].map(b => b.getBoundingClientRect())"
+    assert tab.ask(f"{sizes}.every(r => r.height >= 40 && r.width >= 40 && r.right <= innerWidth)")
+    assert tab.ask(f"new Set({sizes}.map(r => r.top)).size") == 1
+    tab.ask("document.querySelector('.marking').scrollIntoView({block: 'end'})")
+    tab.click("nav [data-mark=hack]")
+    tab.until("document.querySelector('.saved').textContent === 'saved'")
+    assert list(load(server.file).values()) == ["hack"]
+
+
+@pytest.mark.browser
+def test_a_page_from_disk_saves_marks_as_a_download(tab: browser.Page, found: Audit, tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    path.write_text(render(found), encoding="utf-8")
+    tab.open(path.as_uri())
+    for key in ("k", "h", "s"):
+        tab.press(key)
+    tab.until("document.querySelector('.saved').textContent === 'saved as a download'")
+    for _ in range(200):
+        if (tmp_path / "marks.json").exists():
+            break
+        tab.ask("new Promise(r => setTimeout(r, 50))")
+    assert sorted(load(tmp_path / "marks.json").values()) == ["hack", "keep"]
+    assert tab.complaints() == []
+    assert [url for url in tab.requests() if not url.startswith(("file:", "blob:"))] == []
+
+
+@pytest.mark.browser
+def test_nothing_of_a_hostile_sample_runs(tab: browser.Page, hostile: Audit, tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    page = render(hostile)
+    path.write_text(page, encoding="utf-8")
+    tab.open(path.as_uri())
+    assert tab.ask("document.documentElement.id") == ""
+    assert tab.ask("document.querySelectorAll('article.sample').length") == len(hostile.picks)
+    assert tab.complaints() == []
+    path.write_text(re.sub(r"<meta http-equiv[^>]*>", "", page), encoding="utf-8")
+    tab.open(path.as_uri())
+    assert tab.ask("document.documentElement.id") == "", "escaping alone has to hold"
+
+
+@pytest.mark.browser
+def test_the_attack_would_work_where_nothing_is_escaped(tab: browser.Page, tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    path.write_text(f"<!DOCTYPE html><html><body>{HOSTILE.encode('utf-8', 'replace').decode()}", encoding="utf-8")
+    tab.open(path.as_uri())
+    tab.until("document.documentElement.id === 'broken'")

@@ -1,0 +1,113 @@
+"""The reward against what is true."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from firstbreak.audit.audit import audit
+from firstbreak.audit.marks import HACK, KEEP, key_of, load, save
+from firstbreak.audit.scoring import Ledger, same_answer
+from firstbreak.model import Sample
+from firstbreak.readers import Unreadable
+from tests.audit.dumps import by_length, dump, honest, longer_and_longer, plain
+
+
+@pytest.mark.parametrize(
+    ("completion", "reference", "same"),
+    [
+        ("so it is\n#### 1,042.0", "1042", True),
+        (r"\boxed{42}", "#### 42", True),
+        ("The answer is 41.", "42", False),
+        ("Paris.", "paris", True),
+        ("", "", True),
+        ("", "42", False),
+    ],
+)
+def test_answers_are_compared_as_text_and_as_numbers(completion: str, reference: str, same: bool) -> None:
+    assert same_answer(completion, reference) is same
+
+
+@given(st.lists(st.tuples(st.floats(-5, 5), st.floats(-5, 5)), min_size=12, max_size=60))
+def test_the_correlation_is_spearmans(pairs: list[tuple[float, float]]) -> None:
+    x, y = zip(*pairs, strict=True)
+    ledger = Ledger()
+    list(ledger.watch(Sample(completion="x", reward=a, meta={"gold": b}) for a, b in pairs))
+    found = ledger.agreements()[0].correlation
+    if len(set(x)) > 1 and len(set(y)) > 1:
+        assert found == pytest.approx(float(stats.spearmanr(x, y).statistic), abs=1e-9)
+
+
+def test_proxy_against_gold_turns_over() -> None:
+    """The curve of over-optimisation: gold rises with the proxy, and then falls."""
+
+    def samples() -> Iterator[Sample]:
+        for proxy in np.linspace(0, 2, 200):
+            yield Sample(completion=str(proxy), reward=float(proxy), meta={"gold_score": float(proxy - proxy**2 / 1.5)})
+
+    ledger = Ledger()
+    list(ledger.watch(samples()))
+    curve = ledger.agreements()[0].curve
+    proxies, golds, _ = zip(*curve, strict=True)
+    assert list(proxies) == sorted(proxies)
+    assert 0 < int(np.argmax(golds)) < len(golds) - 1
+    assert ledger.agreements()[0].mismatches[0].reward == pytest.approx(2.0)
+
+
+def test_human_marks_feed_the_correlation(tmp_path: Path) -> None:
+    samples = list(dump(longer_and_longer, by_length, reference=False))
+    ledger = Ledger()
+    marks = {}
+    for seen in ledger.watch(samples):
+        marks[key_of(seen)] = {"mark": HACK if len(seen.completion) > 500 else KEEP}
+    file = tmp_path / "marks.json"
+    save(file, marks)
+    found = audit(samples, marks=load(file)).triad.agreements[0]
+    assert found.source == "human marks"
+    assert found.correlation < -0.5
+    assert found.mismatches
+
+
+def test_honesty_is_told_from_a_step_on() -> None:
+    ledger = Ledger()
+    list(ledger.watch(dump(plain, honest)))
+    assert ledger.honesty(0) == pytest.approx(1.0)
+    assert ledger.honesty(1e9) is None
+
+
+def test_answers_that_are_written_otherwise_are_no_truth() -> None:
+    """An agent's state is graded, not its text: that no text equals the reference must not count as all wrong."""
+    ledger = Ledger()
+    list(
+        ledger.watch(Sample(step=float(i), completion="?d7!a4.ok", reward=1.0, meta={"answer": "7"}) for i in range(50))
+    )
+    assert not ledger.curves()
+    assert ledger.honesty(0) is None
+
+
+def test_marks_are_joined_taken_back_and_never_lost(tmp_path: Path) -> None:
+    file = tmp_path / "marks.json"
+    assert load(file) == {}
+    save(file, {"a": {"mark": KEEP}, "b": {"mark": HACK}})
+    save(file, {"b": None, "c": {"mark": HACK, "completion": "\udcff"}})
+    assert load(file) == {"a": KEEP, "c": HACK}
+    assert [p.name for p in tmp_path.iterdir()] == ["marks.json"]
+
+
+@pytest.mark.parametrize(
+    "content", ["", "[]", '{"marks": {}}', '{"schema": "firstbreak.marks/1", "marks": {"a": {"mark": "x"}}}']
+)
+def test_what_is_no_set_of_marks_is_refused_and_not_overwritten(tmp_path: Path, content: str) -> None:
+    file = tmp_path / "notes.json"
+    file.write_text(content)
+    with pytest.raises(Unreadable, match="no set of marks"):
+        load(file)
+    with pytest.raises(Unreadable):
+        save(file, {"a": {"mark": KEEP}})
+    assert file.read_text() == content
