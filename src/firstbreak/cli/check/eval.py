@@ -1,0 +1,27 @@
+"""firstbreak check eval PROTOCOL"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from firstbreak.cli.check import reported
+
+if TYPE_CHECKING:
+    from firstbreak.preflight import Report
+
+
+@click.command("eval")
+@click.argument("protocol")
+@click.option("--rollout", metavar="PATH", help="A run or training configuration to compare with.")
+@click.option("--expect", metavar="HASH", help="The hash that the protocol was locked with, or its beginning.")
+@reported
+def command(**options: Any) -> Report:
+    """Check that the protocol of an evaluation is complete and fixed, before the first number is measured with it.
+
+    PROTOCOL is a YAML or JSON file of fields (`firstbreak eval fields`), or what `firstbreak eval lock` wrote.
+    """
+    from firstbreak.preflight import protocol
+
+    return protocol.check(**options)

@@ -1,0 +1,140 @@
+"""All checks of a project, from one file.
+
+    [check.env]                       # firstbreak.toml; in pyproject.toml [tool.firstbreak.check.env]
+    env = "CartPole-v1"
+
+    [[check.memory]]                  # several of one kind
+    model = "config.json"
+    algo = "grpo"
+
+The keys of a section are the names of the check's options. Paths are relative to the file.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import inspect
+import os
+import tomllib
+from collections.abc import Callable, Collection, Iterator
+from contextlib import chdir
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from firstbreak.model import Action, Outcome
+from firstbreak.preflight import Report, Table
+from firstbreak.readers import Unreadable
+
+FILES = ("firstbreak.toml", "pyproject.toml")
+#: check -> the module of this package that holds it, in the order in which they are run: the quick ones first
+CHECKS = {
+    "context": "context",
+    "eval": "protocol",
+    "memory": "memory",
+    "data": "data",
+    "reward": "reward",
+    "env": "env",
+    "critic": "critic",
+}
+WORD = {Action.STOP: "do not train yet", Action.WATCH: "look at this first", Action.CONTINUE: "nothing in the way"}
+TYPES: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "bool": (bool,), "str": (str,)}
+Section = tuple[str, dict[str, Any]]
+
+
+def check(plan: str = ".", *, only: Collection[str] = ()) -> Report:
+    """Every check that a firstbreak.toml or pyproject.toml (or a folder with one) asks for, in one report.
+
+    `only` names the checks to run. Raises `Unreadable` where the file is none, or asks for what there is not; what a
+    check cannot read is told with the name of its section.
+    """
+    path = _file(Path(plan))
+    wanted = [(name, options) for name, options in sections(path) if not only or name in only]
+    if not wanted:
+        raise Unreadable(
+            path, f"asks for no check of {', '.join(only)}", f"add a section, e.g. [check.{next(iter(only))}]"
+        )
+    with chdir(path.parent):
+        reports = [_run(path, name, options) for name, options in wanted]
+    rows = tuple((r.check, r.target, WORD[r.action], str(len(r.findings))) for r in reports)
+    return Report(
+        check="plan",
+        target=os.fspath(path),
+        outcomes=tuple(_named(outcome, report, reports) for report in reports for outcome in report.outcomes),
+        summary=_summary(reports),
+        exhibits=(Table(title="The checks", columns=("check", "of", "verdict", "findings"), rows=rows),),
+        numbers={"checks": [{"check": r.check, "target": r.target, **r.numbers} for r in reports]},
+    )
+
+
+def sections(path: Path) -> Iterator[Section]:
+    """(check, options) of every section, in the order of CHECKS. Raises Unreadable."""
+    try:
+        tree = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise Unreadable(path, f"is no TOML ({error})", "correct the file") from None
+    own = tree.get("tool", {}).get("firstbreak", {}) if path.name == "pyproject.toml" else tree
+    asked = own.get("check", {})
+    where = "tool.firstbreak.check" if path.name == "pyproject.toml" else "check"
+    if not isinstance(asked, dict) or not asked:
+        raise Unreadable(path, "asks for no check", f'add a section, e.g. [{where}.env] with env = "CartPole-v1"')
+    if unknown := next((name for name in asked if name not in CHECKS), None):
+        raise Unreadable(path, f"[{where}.{unknown}] is no check", f"the checks are {', '.join(CHECKS)}")
+    for name in CHECKS:
+        of_kind = asked.get(name, [])
+        for options in of_kind if isinstance(of_kind, list) else [of_kind]:
+            if not isinstance(options, dict):
+                raise Unreadable(path, f"{where}.{name} is no section", f"write [{where}.{name}] above its options")
+            yield name, options
+
+
+def _file(place: Path) -> Path:
+    if place.is_file():
+        return place.absolute()
+    found = [place / name for name in FILES if (place / name).is_file()]
+    with_section = [p for p in found if p.name == FILES[0] or "[tool.firstbreak" in p.read_text(errors="replace")]
+    if not with_section:
+        raise Unreadable(
+            place,
+            "holds no firstbreak.toml or [tool.firstbreak]",
+            "write one: see docs/preflight.md",
+        )
+    return with_section[0].absolute()
+
+
+def _run(path: Path, name: str, options: dict[str, Any]) -> Report:
+    """One check. What its section gets wrong is told with the section's name."""
+    function: Callable[..., Report] = importlib.import_module(f"firstbreak.preflight.{CHECKS[name]}").check
+    known = inspect.signature(function).parameters
+    for key in options:
+        if key not in known:
+            near = difflib.get_close_matches(key, known, n=1)
+            remedy = f"did you mean `{near[0]}`?" if near else f"`firstbreak check {name} --help` lists them"
+            raise Unreadable(path, f"`{key}` is no option of [check.{name}]", remedy)
+        wanted = TYPES.get(str(known[key].annotation))
+        if wanted and not isinstance(options[key], wanted):
+            raise Unreadable(path, f"`{key}` of [check.{name}] is {options[key]!r}", f"give {known[key].annotation}")
+    missing = [p.name for p in known.values() if p.default is p.empty and p.name not in options]
+    if missing:
+        raise Unreadable(path, f"[check.{name}] lacks `{missing[0]}`", f"add `{missing[0]} = ...` to it")
+    try:
+        return function(**options)
+    except Unreadable as error:
+        raise Unreadable(path, f"[check.{name}]: {error.path}: {error.problem}", error.remedy) from None
+
+
+def _named(outcome: Outcome, report: Report, reports: list[Report]) -> Outcome:
+    """Two checks of one kind are told apart by what they looked at."""
+    several = sum(other.check == report.check for other in reports) > 1
+    return replace(outcome, detector=f"{outcome.detector} ({report.target})") if several else outcome
+
+
+def _summary(reports: list[Report]) -> str:
+    stopped = [r.check for r in reports if r.action is Action.STOP]
+    watched = [r.check for r in reports if r.action is Action.WATCH]
+    if stopped:
+        return f"{len(stopped)} of {len(reports)} checks say not to train yet: {', '.join(stopped)}."
+    if watched:
+        return f"Nothing stops the run; look at {', '.join(watched)} first."
+    return f"Nothing stands in the way: {', '.join(r.check for r in reports)}."

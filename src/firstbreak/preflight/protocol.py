@@ -1,0 +1,135 @@
+"""Is the protocol of the evaluation complete and fixed, before the first number is measured with it?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from firstbreak.engine.read import read as read_run
+from firstbreak.evals import protocol as protocols
+from firstbreak.evals.canonical import plain
+from firstbreak.evals.protocol import FIELDS, Protocol
+from firstbreak.model import Link, NotApplicable
+from firstbreak.preflight import Answer, Report, Table, ask, critical, notice, warning
+from firstbreak.readers import Unreadable
+
+#: names that mean something else tomorrow
+MOVING = frozenset({"latest", "main", "master", "head", "newest", "current", "nightly", "auto"})
+#: settings of generation that a training configuration holds under the same names
+SETTINGS = ("temperature", "top_p", "top_k", "min_p", "repetition_penalty", "max_new_tokens", "max_total_tokens", "max_turns",
+            "env_id", "n_envs", "precision")  # fmt: skip
+
+
+def check(protocol: str, *, rollout: str | None = None, expect: str | None = None) -> Report:
+    """Check a protocol (YAML or JSON, see `firstbreak eval fields`).
+
+    `rollout` is a run or a training configuration whose settings of generation are compared; `expect` the hash (or its
+    beginning) that the protocol was locked with. Raises `Unreadable` where a file cannot be read, or where a locked
+    protocol was edited.
+    """
+    path = Path(protocol)
+    found = protocols.read(path)
+    trained = None if rollout is None else _settings(rollout)
+    probes = (
+        ("eval-complete", lambda: complete(found)),
+        ("eval-fixed", lambda: fixed(found)),
+        ("eval-locked", lambda: locked(path, found, expect)),
+        ("eval-rollout", lambda: like_rollouts(found, trained)),
+    )
+    return Report(
+        check="eval",
+        target=protocol,
+        outcomes=tuple(ask(name, Link.EVALUATION, probe) for name, probe in probes),
+        facts=(("scores", found.kind), ("fields", str(len(found.values))), ("hash", found.hash[:16])),
+        exhibits=() if trained is None else (_table(found, trained),),
+        numbers={"hash": found.hash, "missing": list(found.missing)},
+    )
+
+
+def complete(found: Protocol) -> Answer:
+    """Everything is there without which the score cannot be measured again."""
+    if found.missing:
+        what = "; ".join(f"`{name}`: {FIELDS[name].meaning}" for name in found.missing)
+        return critical(
+            f"{len(found.missing)} fields are missing without which the score cannot be measured again: {what}. Write them "
+            "down; `null` says that there is none.",
+            missing=list(found.missing),
+        )
+    return f"all fields that a score of {found.kind} needs"
+
+
+def fixed(found: Protocol) -> Answer:
+    """No value means something else tomorrow, and what is drawn at random is drawn alike."""
+    moving = [name for name, value in found.values.items() if isinstance(value, str) and value.lower() in MOVING]
+    if moving:
+        said = ", ".join(f"{name}: {found.values[name]}" for name in moving)
+        return warning(f"{said}: means something else tomorrow. Name a version, a commit or a date.")
+    drawn = found.values.get("temperature")
+    if found.kind == "answers" and drawn and found.values.get("seed") is None:
+        return warning(
+            f"answers are sampled at temperature {drawn:g} without a seed: two measurements differ by chance. Set `seed`, or "
+            "draw several answers to each problem."
+        )
+    if found.values.get("pass_k") and (found.values.get("samples_per_problem") or 0) < found.values["pass_k"]:
+        return critical(
+            f"pass@{found.values['pass_k']} needs as many answers, and samples_per_problem is "
+            f"{found.values.get('samples_per_problem')}. Draw more (twice k for a usable estimate)."
+        )
+    return "no value that moves"
+
+
+def locked(path: Path, found: Protocol, expect: str | None) -> Answer:
+    """The file carries its own hash (`protocols.read` refused it otherwise), and it is the expected one."""
+    if expect is not None and not found.hash.startswith(expect):
+        return critical(
+            f"the hash is {found.hash[:16]}, not {expect[:16]}: this is another protocol than the one that was agreed on. "
+            "Scores are not comparable."
+        )
+    if expect is None and protocols.SCHEMA not in path.read_text(encoding="utf-8"):
+        return warning(
+            "the protocol is not locked: it can change from one evaluation to the next without a trace. "
+            f"`firstbreak eval lock` writes it with its hash ({found.hash[:16]})."
+        )
+    return f"locked as {found.hash[:16]}"
+
+
+def like_rollouts(found: Protocol, trained: dict[str, Any] | None) -> Answer:
+    """Settings of generation against those of the training rollouts."""
+    if trained is None:
+        return NotApplicable("no run or training configuration was given (--rollout)")
+    apart = [n for n, value in trained.items() if n in found.values and found.values[n] != value]
+    limit, allowed = trained.get("max_new_tokens"), found.values.get("max_new_tokens")
+    if limit and allowed and allowed < limit:
+        return warning(
+            f"answers may have {allowed} tokens in the evaluation and {limit} in training: a policy that has learned to think "
+            "longer is cut, and its score falls. Raise max_new_tokens of the evaluation."
+        )
+    if apart:
+        said = ", ".join(f"{n} {found.values[n]} (rollouts: {trained[n]})" for n in apart)
+        return notice(
+            f"{said}. That may be meant; training and evaluation scores are then not comparable.", differs=apart
+        )
+    shared = [n for n in trained if n in found.values]
+    return (
+        f"as in the rollouts: {', '.join(shared)}"
+        if shared
+        else "the training configuration tells none of its settings"
+    )
+
+
+def _settings(rollout: str) -> dict[str, Any]:
+    """The settings of generation of a run or a training configuration."""
+    config = read_run(rollout).config
+    found = {name: plain(config.get(name)) for name in SETTINGS if config.get(name) is not None}
+    if not found:
+        raise Unreadable(
+            rollout, "tells no setting of generation", f"give a configuration with {', '.join(SETTINGS[:3])}"
+        )
+    return found
+
+
+def _table(found: Protocol, trained: dict[str, Any]) -> Table:
+    names = [name for name in SETTINGS if name in trained or name in found.values]
+    cells = [(n, str(found.values.get(n, "not recorded")), str(trained.get(n, "not recorded"))) for n in names]
+    rows = tuple((n, left, right, "" if left == right else "differs") for n, left, right in cells)
+    return Table(title="Beside the training rollouts", columns=("setting", "evaluation", "rollouts", ""), rows=rows)
