@@ -95,7 +95,7 @@ def _count(cell: list[int], outcome: Outcome) -> None:
 
 # How improbable "healthy" has to be ---------------------------------------------------------------------------------------
 
-ACCUSED, STOPPED = 0.05, 0.01  #: share of healthy runs that may be called broken, and that may be stopped
+ACCUSED, STOPPED = 0.05, 0.02  #: share of healthy runs that may be called broken, and that may be stopped
 
 
 def conformal_limit(scores: Sequence[float], share: float) -> float:

@@ -45,6 +45,7 @@ def detect(
     policy_entropy: Series | None = None,
     *,
     repeats: int = 6,
+    material: float = 0.06,
 ) -> Finding | Expected | NotMeasured | None:
     if len(eval_score) < repeats:
         return NotMeasured(f"{len(eval_score)} evaluations are too few to see a repetition (needs {repeats})")
@@ -68,8 +69,8 @@ def detect(
             f"the last {same} evaluations are all {number(last)}; no training curve shows whether the policy moved"
         )
     moving = [s for s in watched if not trend(s, level=0.99).flat]
-    if not moving:
-        return None
+    if not moving or (reward_mean is not None and not _material(reward_mean.between(since).finite, material)):
+        return None  # at a ceiling the same few problems stay unsolved, and the number with them
     return Finding(
         message=(
             f"the last {same} evaluations are all exactly {number(last)} while {moving[0].name} moves: the evaluation "
@@ -86,3 +87,11 @@ def detect(
         ),
         facts={"value": last, "repeats": same},
     )
+
+
+def _material(rewards: Series, share: float) -> bool:
+    """Whether the training reward moved by at least this share of its level since then."""
+    if len(rewards) < MOVES:
+        return True
+    before, after = (float(np.mean(part.values)) for part in (rewards.head(0.2), rewards.tail(0.2)))
+    return abs(after - before) > share * max(abs(before), abs(after))

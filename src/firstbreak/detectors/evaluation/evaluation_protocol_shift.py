@@ -39,6 +39,8 @@ from firstbreak.stats.shape import trajectory as shape_of
 from firstbreak.stats.smooth import smooth
 from firstbreak.words import number
 
+SIDE = 3  #: evaluations on either side of a cliff
+DEEP, STEEP = 0.25, 0.6  #: share of the level that is lost, and share of the loss that one step makes
 AROUND = 0.15  #: of the run: what training did within this distance of the jump is compared
 
 
@@ -58,7 +60,9 @@ def detect(
         return NotMeasured("no training reward is logged, so nothing says whether a jump of the evaluation is skill")
     scale = _scale(eval_score, reward_mean)
     jump = level_shift(_gap(eval_score, reward_mean, scale))
-    if jump is None or jump.size < size or _moved(reward_mean, scale, jump):
+    if jump is None or jump.size < size:
+        jump = _cliff(eval_score, size)
+    if jump is None or _moved(reward_mean, scale, jump):
         return None
     lengths = (eval_length_mean, eval_length_clipped_ratio, eval_episode_length)
     beside = next((curve for curve in lengths if curve is not None and _jumps_with(curve, jump)), None)
@@ -85,6 +89,30 @@ def detect(
     )
 
 
+def _cliff(evaluation: Series, size: float) -> Onset | None:
+    """A fall from one evaluation to the next, in a curve that is still rising and so has no level to shift from."""
+    values, steps = evaluation.values, evaluation.steps
+    falls = np.diff(values)
+    usual = float(np.median(np.abs(falls)))
+    at = int(np.argmin(falls)) + 1
+    if not SIDE <= at <= len(values) - SIDE or usual == 0:
+        return None
+    before, after = float(np.median(values[at - SIDE : at])), float(np.median(values[at : at + SIDE]))
+    whole = before - after
+    if whole < size * usual or whole < DEEP * abs(before) or -falls[at - 1] < STEEP * whole:
+        return None
+    return Onset(
+        step=float(steps[at]),
+        interval=(float(steps[at - 1]), float(steps[at])),
+        kind="level",
+        direction=-1,
+        size=whole / usual,
+        before=before,
+        after=after,
+        p=float("nan"),
+    )
+
+
 def _scale(eval_score: Series, reward_mean: Series) -> float:
     """What one unit of the training reward is worth in units of the evaluation: 1, or the ratio of their ranges."""
     if not shape_of(reward_mean).learned:
@@ -101,13 +129,13 @@ def _gap(eval_score: Series, reward_mean: Series, scale: float) -> Series:
 
 
 def _moved(reward_mean: Series, scale: float, jump: Onset) -> bool:
-    """Whether the training reward itself made a third of the jump, either way; two standard errors are granted to it."""
+    """Whether the training reward itself made half of the jump, either way; two standard errors are granted to it."""
     before, after = _sides(reward_mean, jump)
     if min(len(before), len(after)) < 3:
         return True
     error = noise_scale(reward_mean.finite.values) * float(np.sqrt(1 / len(before) + 1 / len(after)))
     moved = abs(float(np.mean(after)) - float(np.mean(before))) + 2 * error
-    return scale * moved >= abs(jump.after - jump.before) / 3
+    return scale * moved >= abs(jump.after - jump.before) / 2
 
 
 def _sides(curve: Series, jump: Onset) -> tuple[np.ndarray, np.ndarray]:
