@@ -6,6 +6,7 @@ import base64
 import fcntl
 import json
 import os
+import select
 import shutil
 import subprocess
 import time
@@ -50,6 +51,8 @@ class Page:
 
     def _next(self) -> dict[str, Any]:
         while b"\0" not in self._rest:
+            ready, _, _ = select.select([self._receiving], [], [], 60)
+            assert ready, "Chromium has not answered for a minute: does a dialog stand open?"
             data = os.read(self._receiving, 1 << 16)
             assert data, "Chromium is gone"
             self._rest += data
