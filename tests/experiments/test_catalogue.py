@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import pytest
 
@@ -58,3 +59,9 @@ def test_the_ladder_of_rewards_that_do_not_rise_branches_on_the_test_set() -> No
 def test_the_synchronous_switch_is_the_one_of_areals_guide() -> None:
     overrides = {k.removesuffix("?"): v for k, v in catalogue()["synchronous"].overrides.items()}
     assert overrides == {"max_staleness": 0, "recompute_logprob": False, "use_decoupled_loss": False}
+
+
+def test_the_page_lists_every_experiment_as_it_is() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "experiments.md").read_text()
+    for design in DESIGNS:
+        assert f"| `{design.id}` | {design.title} | {len(design.arms)} | {design.length:.0%} |" in page

@@ -6,6 +6,7 @@ import json
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 import click
@@ -52,7 +53,7 @@ def list_(name: str | None) -> None:
     from firstbreak.experiments.catalogue import catalogue
 
     if name is None:
-        click.echo("\n".join(f"{design.id:20} {design.title}" for design in catalogue().values()))
+        click.echo("\n".join(f"{design.id:18} {design.title}" for design in catalogue().values()))
         return
     design = _design(name)
     asked = "\n".join(f"  {q.asks}\n{_table(q.yes, q.otherwise)}" for q in design.questions)
@@ -114,17 +115,21 @@ def _plan_lines(causes: Sequence[Any], proposals: Sequence[Any], done: Sequence[
     if done:
         lines += [f"Done and counted: {', '.join(done)}", ""]
     if possible:
-        lines.append(f"{'Experiment':20} {'tells':>9} {'costs':>9} {'minutes':>8}")
+        lines.append(f"{'Experiment':18} {'tells':>9} {'costs':>6} {'minutes':>8}")
         for p in possible[:SHOWN]:
             minutes = "?" if p.minutes is None else f"{p.minutes:.1f}"
-            lines.append(f"{p.design.id:20} {p.bits:4.2f} bits {percent(p.share):>9} {minutes:>8}  {p.design.title}")
+            line = f"{p.design.id:18} {p.bits:4.2f} bits {percent(p.share):>6} {minutes:>8}  {p.design.title}"
+            lines.append(shorten(line, 80))
         lines += ["", f"Next: firstbreak experiment run {possible[0].design.id} RUN"]
     else:
         lines.append("No experiment that can be made here would tell more.")
     impossible = [p for p in proposals if p.cannot and p.bits >= 0.1]
     if impossible:
         best = sorted(impossible, key=lambda p: -p.bits)[:3]
-        lines += ["", "Not possible here", *(f"  {p.design.id} ({p.bits:.2f} bits): {p.cannot}" for p in best)]
+        lines += ["", "Not possible here"]
+        for p in best:
+            said = f"{p.design.id} ({p.bits:.2f} bits): {p.cannot}"
+            lines += wrap(said, 80, initial_indent="  ", subsequent_indent="    ")
     return lines
 
 
@@ -200,22 +205,30 @@ def _told(result: Any) -> str:
     return f"{result.trial}: {result.state.replace('_', ' ')} after {number(round(result.seconds, 1))} s"
 
 
+def shorten(line: str, width: int) -> str:
+    """The line, cut where it would be too long for a terminal."""
+    return line if len(line) <= width else line[: width - 3].rstrip() + "..."
+
+
 def _conclusion_lines(conclusion: Any) -> list[str]:
     design, before = conclusion.design, {c.id: c.probability for c in conclusion.before}
     word = {True: "yes", False: "no", None: "open"}
     lines = [f"{design.id}: {design.title}", ""]
     for question, answer in zip(design.questions, conclusion.answers, strict=True):
-        lines += [f"  {question.asks} {word[answer.yes]}", f"    {answer.reason}"]
+        lines += [
+            f"  {question.asks} {word[answer.yes]}",
+            *wrap(answer.reason, 80, initial_indent="    ", subsequent_indent="    "),
+        ]
     lines += ["", f"{conclusion.decision.verdict.value}, for {percent(conclusion.share)} of the original run's steps"]
     if conclusion.claim is not None:
-        lines.append(f"A better than B? {conclusion.claim.verdict.value}: {conclusion.claim.reason}")
+        lines += wrap(f"A better than B? {conclusion.claim.verdict.value}: {conclusion.claim.reason}", 80)
     lines += ["", "Cause" + " " * 27 + "before    after"]
     for cause in conclusion.after.causes:
         lines.append(f"{cause.id:30} {before.get(cause.id, 0):7.0%} {cause.probability:8.0%}")
     following = design.then.get(word[conclusion.answers[0].yes], ())
     if following:
         lines += ["", f"Next on this branch: {' or '.join(following)}"]
-    return [*lines, "", f"Do first: {conclusion.after.verdict.do_first}"]
+    return [*lines, "", *wrap(f"Do first: {conclusion.after.verdict.do_first}", 80)]
 
 
 @command.command()

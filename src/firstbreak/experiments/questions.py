@@ -112,7 +112,7 @@ def outruns(name: str) -> Asked:
         differences = both.values - np.interp(both.steps, before.steps, before.values)
         there = before.between(treated.steps[0], treated.steps[-1])
         return _looks(
-            differences, _shift, MATERIAL * _size(there), arms.ended, ALPHA, f"{name}, against the original,", "rises"
+            differences, _shift, MATERIAL * _size(there), arms.ended, ALPHA, name, "lies above the original's"
         )
 
     return asked

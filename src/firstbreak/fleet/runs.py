@@ -17,6 +17,7 @@ from firstbreak import __version__
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.engine.likelihood import HEALTHY
 from firstbreak.engine.read import PARTS_OF_A_RUN, ROOT_OF_A_RUN, claimed, find_runs, read
+from firstbreak.engine.registry import readers
 from firstbreak.model import Action, Diagnosis
 from firstbreak.readers import Unreadable
 
@@ -58,10 +59,10 @@ class Row:
 def find(place: Path) -> Iterator[Path]:
     """Every run below a path, folder by folder, so that the time grows with the number of files and no faster.
 
-    Within what may be one run, `find_runs` decides. A folder without readable files of its own, none of whose folders
-    looks like a part of a run, only holds runs.
+    Within what may be one run, `find_runs` decides. A folder of which no part looks like a part of a run, and which is
+    none by its own files, only holds runs.
     """
-    if not place.is_dir():
+    if not place.is_dir() or any(reader.claims(place) for reader in readers().values() if hasattr(reader, "claims")):
         yield place
         return
     entries = sorted(os.scandir(place), key=lambda entry: entry.name)
@@ -69,11 +70,16 @@ def find(place: Path) -> Iterator[Path]:
     files = [e.name for e in entries if e.is_file()]
     if not folders:
         yield from [place] if files and any(True for _ in claimed(place)) else []
-    elif any(map(ROOT_OF_A_RUN.search, files)) or any(PARTS_OF_A_RUN.match(folder.name) for folder in folders):
+    elif _may_be_one(files, folders):
         yield from find_runs(place)
     else:
         for folder in folders:
             yield from find(folder)
+
+
+def _may_be_one(files: Sequence[str], folders: Sequence[Path]) -> bool:
+    own = any(map(ROOT_OF_A_RUN.search, files)) or (files and len(folders) == 1)
+    return bool(own) or any(PARTS_OF_A_RUN.match(folder.name) for folder in folders)
 
 
 def fingerprint(run: Path) -> str:
