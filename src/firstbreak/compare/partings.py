@@ -18,7 +18,6 @@ from firstbreak import signals
 from firstbreak.compare.arms import Arm
 from firstbreak.model import Link, Series
 from firstbreak.stats.noise import noise_scale
-from firstbreak.stats.normal import z_to_t
 from firstbreak.stats.onset import first_sustained
 
 POINTS = 60  #: places at which curves are compared; enough to say when, few enough to average noise away
@@ -98,14 +97,17 @@ def at(curve: Series, places: np.ndarray) -> np.ndarray:
 
 
 def _error(one: np.ndarray, other: np.ndarray, gap: np.ndarray) -> float:
-    """Standard error of the difference of the means: the larger of what the seeds and what the points say."""
+    """Standard error of the difference of the means: the larger of what the seeds and what the points say.
+
+    The spread between seeds is pooled over all places; with it three seeds a side say as much as is needed.
+    """
     arms = [arm for arm in (one, other) if len(arm) > 1]
     freedom = sum(len(arm) - 1 for arm in arms)
     if not freedom:
         return noise_scale(gap)
     variance = sum((len(arm) - 1) * np.median(arm.var(axis=0, ddof=1)) for arm in arms) / freedom
     seeds = math.sqrt(float(variance) * (1 / len(one) + 1 / len(other)))
-    return max(noise_scale(gap), seeds * z_to_t(BEYOND, freedom) / BEYOND)
+    return max(noise_scale(gap), seeds)
 
 
 def _curves(arm: Arm, name: str) -> list[Series]:
