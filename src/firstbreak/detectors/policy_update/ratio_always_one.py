@@ -31,6 +31,7 @@ from firstbreak.stats.onset import first_sustained
 from firstbreak.words import percent
 
 ROUNDING = 1e-7
+ALIVE, MOSTLY = 3, 0.9  #: updates of an uncertain policy, and the share of them in which it stood still
 CERTAIN = 1e-3  #: nats: a policy that always does the same cannot leave it
 
 
@@ -63,8 +64,7 @@ def detect(
     if updates is None or "updates_per_batch" in config.defaulted:
         return NotMeasured("how often a batch is used is not recorded, and with one update the ratio is 1 by right")
     frozen = lr is not None and not lr.finite.values.any()
-    dead = policy_entropy is not None and bool(np.all(np.abs(policy_entropy.finite.tail(0.2).values) < CERTAIN))
-    if frozen or dead:
+    if frozen or not _could_move(curve, exact, policy_entropy):
         return None  # such a policy cannot move: another finding says so
     since = first_sustained(curve, lambda values: np.abs(values - (1.0 if "ratio" in curve.name else 0.0)) <= ROUNDING)
     return Finding(
@@ -80,3 +80,11 @@ def detect(
         evidence=(Evidence(text=curve.name, series=curve, since=since),),
         facts={"share": share},
     )
+
+
+def _could_move(curve: Series, exact: np.ndarray, entropy: Series | None) -> bool:
+    """Whether the policy stood still while it was still able to move; one that always does the same cannot leave it."""
+    if entropy is None or not len(entropy.finite):
+        return True
+    alive = np.interp(curve.steps, entropy.finite.steps, np.abs(entropy.finite.values)) >= CERTAIN
+    return int(np.sum(alive)) >= ALIVE and float(np.mean(exact[alive])) >= MOSTLY
