@@ -625,6 +625,22 @@ def vector_mode_undeclared() -> Any:
     return vectors(VectorModeUndeclared)
 
 
+class Counted(Corridor):
+    """Healthy; counts how many of its kind are open."""
+
+    open = 0
+
+    def __init__(self) -> None:
+        super().__init__()
+        Counted.open += 1
+
+    def close(self) -> None:
+        Counted.open -= 1
+
+
+ONE = Corridor()  #: an environment, where a factory is asked for
+
+
 def to_the_middle(observation: Any) -> int:
     """The expert of the corridor: push towards the middle, brake in time."""
     x, v = observation

@@ -11,9 +11,9 @@ from click.testing import CliRunner
 from firstbreak.cli.check.env import command
 from firstbreak.model import Action, Status
 from firstbreak.preflight import Report, env
-from firstbreak.preflight.env import episodes
+from firstbreak.preflight.env import worlds
 from firstbreak.readers import Unreadable
-from tests.preflight.broken import BROKEN, BROKEN_ELSEWHERE, HEALTHY
+from tests.preflight.broken import BROKEN, BROKEN_ELSEWHERE, HEALTHY, Counted
 
 HERE = "tests.preflight.broken"
 NEEDS_EXPERT = {"RewardReversed", "RewardIsNoise"}
@@ -30,7 +30,7 @@ def loud(report: Report) -> set[str]:
 
 @pytest.mark.parametrize("name", [*BROKEN, *BROKEN_ELSEWHERE])
 def test_the_defect_is_found_by_its_own_probe(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(episodes, "SECONDS", 0.5)
+    monkeypatch.setattr(worlds, "SECONDS", 0.5)
     report = checked(name, f"{HERE}:to_the_middle" if name in NEEDS_EXPERT else None)
     assert {**BROKEN, **BROKEN_ELSEWHERE}[name] in loud(report)
     assert not [o.note for o in report.outcomes if o.status is Status.CRASHED]
@@ -83,6 +83,33 @@ def test_the_command_prints_a_page_and_sets_the_exit_code() -> None:
 def test_a_wrong_name_is_a_wrong_call(target: str) -> None:
     with pytest.raises(Unreadable):
         env.check(target)
+
+
+@pytest.mark.parametrize("target", ["pettingzoo.classic.rps_v2:parallel_env", "pettingzoo.classic.tictactoe_v3:env"])
+def test_pettingzoos_own_games_are_left_in_peace(target: str) -> None:
+    report = env.check(target, episodes=30, steps=1000)
+    assert loud(report) == set()
+    assert dict(report.facts)["Interface"] == "PettingZoo"
+    masks = {o.detector: o.status for o in report.outcomes}["env-action-masks"]
+    assert masks is (Status.OK if "tictactoe" in target else Status.NOT_APPLICABLE)
+
+
+def test_another_agent_can_be_looked_at_and_must_exist() -> None:
+    assert env.check(f"{HERE}:Pair", episodes=10, steps=500, agent="right").action is Action.CONTINUE
+    with pytest.raises(Unreadable, match="its agents are left, right"):
+        env.check(f"{HERE}:Pair", agent="middle")
+
+
+def test_one_environment_cannot_show_what_new_ones_would_do() -> None:
+    outcomes = {o.detector: o.status for o in env.check(f"{HERE}:ONE", episodes=10, steps=500).outcomes}
+    assert outcomes["env-state-leak"] is Status.NOT_MEASURED
+    assert outcomes["env-shared-state"] is Status.NOT_MEASURED
+
+
+def test_environments_are_closed_afterwards() -> None:
+    before = Counted.open
+    env.check(f"{HERE}:Counted", episodes=10, steps=500)
+    assert Counted.open == before
 
 
 def test_a_factory_that_raises_is_a_finding() -> None:

@@ -54,7 +54,10 @@ def check(
         )
         outcome = ask("env-opens", Link.ENVIRONMENT, lambda: critical(said))
         return Report(check="env", target=env, outcomes=(outcome,))
-    return _report(world, policy, episodes, steps)
+    try:
+        return _report(world, policy, episodes, steps)
+    finally:
+        world.close()
 
 
 def _report(world: World, expert: Policy | None, episodes: int, steps: int) -> Report:

@@ -62,7 +62,7 @@ def effect(world: World, ref: Reference) -> Answer:
             "starts; check that step() uses its argument, and that the wrapper hands it on"
         )
     late = min(_seen_after(a, b) for row in played for a, b in combinations(row, 2))
-    if late > 1:
+    if 1 < late <= STEPS:
         return warning(
             f"what an action does is first seen {late} steps later: the observation lags behind the state, and the policy "
             "is blamed for the wrong action; return the state after the step, or stack frames"
@@ -73,7 +73,8 @@ def effect(world: World, ref: Reference) -> Answer:
             f"{len(alike)} of {pairs} pairs of actions do the same, {actions[i]!r} and {actions[j]!r} the first: right if they "
             "differ in rare states only, else the action mapping is wrong"
         )
-    return f"{len(actions)} actions differ, and it is seen in the next observation"
+    where = "the next observation" if late == 1 else "the reward alone"
+    return f"{len(actions)} actions differ, and it is seen in {where}"
 
 
 def saturation(world: World, ref: Reference) -> Answer:
@@ -121,13 +122,9 @@ def _constant(env: Any, action: Any, seed: int) -> Episode:
 
 
 def _seen_after(a: Episode, b: Episode) -> int:
-    """Steps from the action to the first observation, reward or end that tells the two apart."""
+    """Steps from the action to the first observation or end that tells the two apart; STEPS + 1 where none does."""
     for t in range(1, min(len(a.observations), len(b.observations))):
-        ends = (bool(a.terminated[t - 1]), bool(a.truncated[t - 1])) != (
-            bool(b.terminated[t - 1]),
-            bool(b.truncated[t - 1]),
-        )
-        if ends or not same(a.observations[t], b.observations[t], 1e-9):
+        if a.flags(t) != b.flags(t) or not same(a.observations[t], b.observations[t], 1e-9):
             return t
     return STEPS + 1
 

@@ -14,7 +14,6 @@ from firstbreak.preflight.deadline import Overdue, deadline
 from firstbreak.preflight.env import worlds
 
 Policy = Callable[[Any, Any], Any]  #: (observation, info) -> action
-SECONDS = 20.0  # for one call of reset or step
 SPELL = 20.0  # seconds for the episodes of one policy, however slow the environment
 KEPT_BYTES = 64_000_000  # of observations in one record
 
@@ -41,10 +40,14 @@ class Episode:
     action_changed: bool = False  #: step() wrote into the action it was given
     stopped: Stopped | None = None  #: why it could not be played on, where it could not
 
+    def flags(self, t: int) -> tuple[bool, bool]:
+        """(terminated, truncated) of step `t`, counted from 1."""
+        return bool(self.terminated[t - 1]), bool(self.truncated[t - 1])
+
     @property
     def over(self) -> bool:
         """Whether the environment said that it ended."""
-        return bool(self.terminated) and (bool(self.terminated[-1]) or bool(self.truncated[-1]))
+        return bool(self.terminated) and any(self.flags(len(self.terminated)))
 
 
 @dataclass(frozen=True)
@@ -92,7 +95,7 @@ def step(env: Any, action: Any) -> tuple[Any, Any, Any, Any, Any]:
 
 def _call(what: str, call: Callable[[], Any]) -> Any:
     try:
-        with deadline(SECONDS):
+        with deadline(worlds.SECONDS):
             return call()
     except Overdue as error:
         raise Stopped("env-answers", f"{what}: {error}; look for a lock, a socket or an endless loop in it") from None

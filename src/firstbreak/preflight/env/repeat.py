@@ -107,8 +107,6 @@ def shared(world: World, ref: Reference) -> Answer:
     if blind := _blind(world, ref):
         return blind
     env, other = world.make(), world.make()
-    if env is other:
-        return NotMeasured("the target is one environment; name a factory or class, so that two can be made")
     space = env.action_space
     beside = interleaved(env, at_random(space, SEED), SEED, STEPS, other, at_random(space, SEED + 1))
     found = difference(ref.episode, beside)
@@ -129,10 +127,7 @@ def difference(a: Episode, b: Episode) -> str:
             return f"observation {'from reset' if t == 0 else f'after step {t}'}{_values(a, b, t)}"
         if t and not same(a.rewards[t - 1], b.rewards[t - 1], TOLERANCE):
             return f"reward of step {t}: {_number(a.rewards[t - 1])} and {_number(b.rewards[t - 1])}"
-        if t and (bool(a.terminated[t - 1]), bool(a.truncated[t - 1])) != (
-            bool(b.terminated[t - 1]),
-            bool(b.truncated[t - 1]),
-        ):
+        if t and a.flags(t) != b.flags(t):
             return f"one ends at step {t}, the other does not"
     return ""
 
@@ -176,6 +171,8 @@ def _start(world: World, seed: int) -> Any:
 def _blind(world: World, ref: Reference) -> NotMeasured | None:
     if world.unseedable:
         return NotMeasured("needs an environment that can be seeded")
+    if not world.fresh:
+        return NotMeasured("the target is one environment; name a factory or class, so that new ones can be made")
     if ref.difference or not ref.episode.rewards:
         return NotMeasured("needs an environment that repeats an episode, or the comparison means nothing")
     return None

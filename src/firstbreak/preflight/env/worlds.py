@@ -7,7 +7,9 @@ through the eyes of one agent while the others act at random; dm_env's through a
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -15,7 +17,10 @@ from typing import Any
 import numpy as np
 
 from firstbreak.preflight import target
+from firstbreak.preflight.deadline import deadline
 from firstbreak.readers import Unreadable
+
+SECONDS = 20.0  # for one call of the environment
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +32,15 @@ class World:
     make: Callable[[], Any]  #: a new one, with Gymnasium's reset and step
     make_vector: Callable[[], Any] | None = None  #: a new VectorEnv, where the interface is Gymnasium's vector
     unseedable: str = ""  #: why no seed can be given, where none can
-    agents: tuple[str, ...] = field(default=())  #: PettingZoo only
+    agents: tuple[str, ...] = ()  #: PettingZoo only
+    fresh: bool = True  #: every call of `make` gives another environment
+    made: list[Any] = field(default_factory=list)  #: everything that was made, to be closed
+
+    def close(self) -> None:
+        """Close all environments that were made; one that cannot be closed is left to the process."""
+        for env in self.made:
+            with suppress(Exception):
+                env.close()
 
 
 def open_world(name: str, agent: str | None = None) -> World:
@@ -36,35 +49,41 @@ def open_world(name: str, agent: str | None = None) -> World:
     Raises `Unreadable` where there is none of that name, or its interface is none that is known; what the factory
     itself raises is raised as it is.
     """
-    make = partial(_registered, name) if _is_id(name) else _factory(name)
+    factory = partial(_registered, name) if _is_id(name) else _factory(name)
+    made: list[Any] = []
+
+    def make(**arguments: Any) -> Any:
+        made.append(factory(**arguments))
+        return made[-1]
+
     first = make()
+    world = partial(World, name=name, fresh=make() is not first, made=made)
     if _is_vector(first):
-        return World(name=name, interface="Gymnasium vector", make=lambda: RowView(make()), make_vector=make)
+        return world(interface="Gymnasium vector", make=lambda: RowView(make()), make_vector=make)
     if hasattr(first, "possible_agents") or hasattr(first, "agents"):
         agents = tuple(map(str, getattr(first, "possible_agents", None) or first.agents))
         wanted = agent or agents[0]
         if wanted not in agents:
             raise Unreadable(name, f"has no agent {wanted!r}", f"its agents are {', '.join(agents)}")
         view = AecView if hasattr(first, "agent_iter") else ParallelView
-        return World(name=name, interface="PettingZoo", make=lambda: view(make(), wanted), agents=agents)
+        return world(interface="PettingZoo", make=lambda: view(make(), wanted), agents=agents)
     if hasattr(first, "action_spec"):
-        takes_seed = "seed" in _parameters(make)
-        return World(
-            name=name,
+        takes_seed = "seed" in _parameters(factory)
+        return world(
             interface="dm_env",
-            make=lambda: DmEnvView(make),
+            make=lambda: DmEnvView(make, takes_seed),
             unseedable="" if takes_seed else "dm_env has no seed in its interface: let the factory take `seed`",
         )
     if not (hasattr(first, "reset") and hasattr(first, "step")):
         raise Unreadable(name, f"a {type(first).__name__} is no environment", "it needs reset and step")
-    return World(name=name, interface="Gymnasium", make=make, unseedable=_refuses_seed(first))
+    return world(interface="Gymnasium", make=make, unseedable=_refuses_seed(first))
 
 
 def _is_id(name: str) -> bool:
     """Whether Gymnasium knows it; an id may hold a colon too (`package:Name-v0`)."""
     import gymnasium
 
-    if ":" in name and name.partition(":")[2] not in gymnasium.registry and "-v" not in name:
+    if ":" in name and not re.search(r"-v\d+$", name):
         return False
     try:
         gymnasium.spec(name)
@@ -86,7 +105,7 @@ def _factory(name: str) -> Callable[..., Any]:
     if isinstance(loaded, str):
         return partial(_registered, loaded)
     if not callable(loaded):
-        return lambda: loaded  # one instance: it is told below that there is no fresh one
+        return lambda: loaded
     return loaded  # type: ignore[no-any-return]
 
 
@@ -106,7 +125,8 @@ def _parameters(call: Callable[..., Any]) -> tuple[str, ...]:
 def _refuses_seed(env: Any) -> str:
     """Why `reset(seed=...)` is refused, where it is. Wrappers take a seed and hand it on, so only the call can tell."""
     try:
-        env.reset(seed=0)
+        with deadline(SECONDS):
+            env.reset(seed=0)
     except TypeError as error:
         if "seed" in str(error):
             return f"reset() takes no seed ({error})"
@@ -147,7 +167,7 @@ def row(batch: Any, i: int) -> Any:
         return {key: row(value, i) for key, value in batch.items()}
     if isinstance(batch, tuple):
         return tuple(row(value, i) for value in batch)
-    return batch[i]
+    return batch[i] if isinstance(batch, (np.ndarray, list)) else batch
 
 
 class ParallelView:
@@ -215,8 +235,8 @@ class DmEnvView:
     A seed makes a new environment where the factory takes one, because dm_env knows no other way.
     """
 
-    def __init__(self, make: Callable[..., Any]) -> None:
-        self._make, self._takes_seed = make, "seed" in _parameters(make)
+    def __init__(self, make: Callable[..., Any], takes_seed: bool) -> None:
+        self._make, self._takes_seed = make, takes_seed
         self.env = make()
         self.observation_space = space_of(self.env.observation_spec())
         self.action_space = space_of(self.env.action_spec())
