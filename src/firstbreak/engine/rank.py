@@ -28,8 +28,8 @@ PRIOR_NONE = 0.05  #: share of broken runs whose cause is not in the catalogue
 PER_LINK = 0.95  #: the earlier link is suspected first: each link further in, the prior shrinks by this factor
 
 #: how far a finding of this confidence moves the odds
-TRUST: Mapping[Confidence, float] = {Confidence.HIGH: 1.0, Confidence.MEDIUM: 0.85, Confidence.LOW: 0.6}
-TEMPER = 0.9  #: each further symptom counts by this factor less
+TRUST: Mapping[Confidence, float] = {Confidence.HIGH: 1.0, Confidence.MEDIUM: 0.8, Confidence.LOW: 0.4}
+TEMPER = 0.8  #: each further symptom counts by this factor less
 #: nats for onsets that come in the order in which the cause produces them, and against it
 IN_ORDER, OUT_OF_ORDER = 0.3, -0.7
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
