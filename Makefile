@@ -5,8 +5,10 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # The CPU build of torch is installed first, so that nothing that depends on torch fetches another one.
 TORCH ?= torch==2.13.0
+# Trainers that need GPUs. Their modules that write metrics do not, and are all that is imported of them.
+TRACKERS ?= verl==0.9.1 openrlhf==0.11.2 areal==1.0.4
 
-.PHONY: help setup setup-test demo test lint golden report-card bench-statistics docs coverage bench bench-readers bench-experiments bench-preflight bench-web site fuzz
+.PHONY: help setup setup-test demo test lint golden report-card bench-statistics docs coverage bench bench-readers bench-experiments bench-guard bench-preflight bench-web site fuzz
 
 help:            ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -18,7 +20,8 @@ $(VENV)/.core: pyproject.toml
 
 $(VENV)/.test: $(VENV)/.core
 	$(PIP) "$(TORCH)"
-	$(PIP) -e ".[test,trainers,loggers,cluster,check,eval,web,mcp,docs,dev]"
+	$(PIP) -e ".[test,trainers,loggers,cluster,check,eval,guard,web,mcp,docs,dev]"
+	-$(PIP) --no-deps --upgrade --target $(VENV)/trackers $(TRACKERS)
 	touch $@
 
 setup: $(VENV)/.core
@@ -75,3 +78,6 @@ site: $(VENV)/.test          ## the documentation site, built strictly into site
 
 fuzz: $(VENV)/.test          ## 1.2 million mutated files against the readers
 	$(BIN)/python -m tests.fuzz.run --executions 100000 --output benchmarks/results/fuzz.json
+
+bench-guard: $(VENV)/.bench  ## what the guard costs, how soon it stops, and kill -9
+	$(BIN)/python -m benchmarks.guard

@@ -16,7 +16,8 @@ if IN_CI:
     settings.load_profile("ci")
 EXTRAS = ("torch", "trl", "stable_baselines3", "tensorboard", "tensorboardX", "wandb", "trackio", "mlflow", "swanlab", "neptune",
           "clearml", "dvclive", "aim", "sqlalchemy", "pyarrow", "ray", "psycopg", "rensa", "starlette", "uvicorn", "mcp",
-          "playwright", "build", "zensical", "gymnasium", "pettingzoo", "dm_env", "math_verify")  # fmt: skip
+          "playwright", "build", "zensical", "gymnasium", "pettingzoo", "dm_env", "math_verify",
+          "pytorch_lightning", "lz4", "aiosmtpd")  # fmt: skip
 
 
 @pytest.fixture(scope="session")

@@ -7,6 +7,7 @@ import platform
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
+from functools import cache
 from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -54,6 +55,7 @@ def files(
     return kept
 
 
+@cache
 def origin() -> dict[str, Any]:
     """The code that was running: command, interpreter, packages, and the commit of the working directory."""
     installed = {d.metadata["Name"]: d.version for d in distributions()}

@@ -111,13 +111,15 @@ class Guard:
         Values that are no numbers are passed over. `samples` are completions or episodes of this step, as `Sample` or as
         mappings with its fields; `config` are options that became known. Never raises.
         """
-        self.schedule.trained(self._clock() - self._left)
+        entered = self._clock()
+        self.schedule.trained(entered - self._left)
         try:
             decision = self._observe(float(step), metrics, samples or (), config or {})
         except Exception as error:
             self._warn("observe", error)
             decision = GO_ON
         self._left = self._clock()
+        self.schedule.spent(self._left - entered)
         return decision
 
     def before_update(self, metrics: Mapping[str, Any]) -> Decision:
@@ -301,7 +303,7 @@ class Guard:
     def _judge(self, diagnosis: Diagnosis) -> Decision | None:
         """A stop, where the looks of the last while agree on it."""
         found = looks.worst(diagnosis)
-        stop = diagnosis.verdict.action in (Action.STOP, Action.ROLLBACK)
+        stop = diagnosis.verdict.action in (Action.STOP, Action.ROLLBACK) and not looks.early(diagnosis.run)
         if not self._agreement.on(stop, self._history.points) or found is None:
             return None
         first, best = diagnosis.first_break, diagnosis.best_checkpoint

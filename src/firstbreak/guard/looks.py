@@ -24,6 +24,7 @@ from firstbreak.model import Diagnosis, Finding, Run, Severity, Status
 
 FEWEST = 10  #: points before the first look
 GROWTH = 0.02  #: of the points so far, between two looks
+EARLY = 0.05  #: of the planned length, in which detectors advise no stop
 CONFIRMED = 0.05  #: of the points so far, over which every look has to say "stop" before anything is done
 FEWEST_LOOKS = 3  #: and so many looks in a row
 FIRST_COST = 0.1  #: seconds: what a look is taken to cost before one was measured
@@ -43,16 +44,20 @@ class Schedule:
     next_at: float = FEWEST  #: points
 
     def trained(self, seconds: float) -> None:
-        """Training has run for so long since the last call."""
+        """Training has run for so long."""
         self.credit += self.share * seconds
+
+    def spent(self, seconds: float) -> None:
+        """The guard has taken so long, with a look or without."""
+        self.credit -= seconds
 
     def due(self, points: int, *, urgent: bool = False) -> bool:
         """Whether to look now; an urgent look need not wait for more points, but for its time."""
         return points >= FEWEST and (urgent or points >= self.next_at) and self.credit >= self.cost
 
     def looked(self, points: int, seconds: float) -> None:
-        """A look at so many points has taken so long."""
-        self.credit, self.cost = min(self.credit, self.cost) - seconds, max(seconds, 1e-3)
+        """A look at so many points has taken so long: the next one is expected to."""
+        self.cost = max(seconds, 1e-3)
         self.next_at = points + max(1.0, GROWTH * points)
 
 
@@ -97,6 +102,12 @@ class Agreement:
         """One look more: FEWEST_LOOKS in a row have said "stop", over CONFIRMED of the points so far."""
         self._suspected = [*self._suspected, points] if stop else []
         return len(self._suspected) >= FEWEST_LOOKS and points - self._suspected[0] >= CONFIRMED * points
+
+
+def early(run: Run) -> bool:
+    """Whether a run has hardly begun: first scores fall and rise for no reason. Not where its planned length is unknown."""
+    planned = run.config.number("total_steps")
+    return planned is not None and run.last_step is not None and run.last_step < EARLY * planned
 
 
 def warm_up() -> None:

@@ -120,7 +120,8 @@ def callback(guard: Guard, checkpoints: str | Path | None = None) -> BaseCallbac
 def options(model: Any) -> dict[str, Any]:
     """What the model was built with, by the library's own names."""
     kept = {name: getattr(model, name, None) for name in OPTIONS}
-    return {"algo": type(model).__name__.lower()} | {
+    about = {"algo": type(model).__name__.lower(), "n_timesteps": model._total_timesteps}
+    return about | {
         name: value for name, value in kept.items() if isinstance(value, str | bool) or number(value) is not None
     }
 

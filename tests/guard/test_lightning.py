@@ -1,0 +1,89 @@
+"""Lightning for real."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from firstbreak.guard import bundle
+from firstbreak.guard.adapters import lightning
+from firstbreak.guard.decision import Act
+from firstbreak.guard.guard import Guard
+from firstbreak.guard.replay import replay
+from tests.guard import regression
+
+pl = pytest.importorskip("pytorch_lightning")
+pytestmark = pytest.mark.trainer
+
+
+class Module(pl.LightningModule):  # type: ignore[misc, name-defined]
+    """The regression as a module."""
+
+    def __init__(self, seed: int = 0) -> None:
+        super().__init__()
+        self.save_hyperparameters()
+        self.model, _, self.loss_of = regression.build()
+
+    def training_step(self, batch: Any, batch_idx: int) -> torch.Tensor:
+        loss = self.loss_of(batch)
+        self.log("loss", loss)
+        return loss
+
+    def configure_optimizers(self) -> torch.optim.Optimizer:
+        return torch.optim.Adam(self.parameters(), lr=0.01)
+
+
+def fit(guard: Guard, folder: Path, batches: list[Any]) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        trainer = pl.Trainer(
+            max_epochs=1,
+            accelerator="cpu",
+            logger=False,
+            enable_progress_bar=False,
+            enable_model_summary=False,
+            default_root_dir=folder,
+            callbacks=[lightning.callback(guard), pl.callbacks.ModelCheckpoint(folder, every_n_train_steps=5)],
+        )
+        trainer.fit(Module(), torch.utils.data.DataLoader(batches, batch_size=None))  # type: ignore[arg-type]
+    return trainer
+
+
+def test_from_the_fault_to_its_checkpoint(tmp_path: Path) -> None:
+    guard = Guard("stop", folder=tmp_path / "incidents", tell=lambda d: None)
+    trainer = fit(guard, tmp_path, list(regression.batches(60, broken=set(range(30, 60)))))
+    decision = guard.decision
+    assert decision.act is Act.ROLLBACK
+    assert trainer.global_step < 40
+    assert all(p.isfinite().all() for p in trainer.model.parameters())
+    assert decision.bundle is not None
+    assert bundle.read(decision.bundle)["exact"]
+    module = Module()
+    assert all(one.equal for one in replay(decision.bundle, (module, [module.configure_optimizers()])))
+    assert decision.rollback is not None
+    assert 0 < decision.rollback.step <= 30
+    assert Path(decision.rollback.path).exists()
+
+
+def test_an_update_of_ordinary_numbers_comes_out_the_same(tmp_path: Path) -> None:
+    guard = Guard("stop", folder=tmp_path, tell=lambda d: None)
+    guard.stop("seen enough")
+    fit(guard, tmp_path, list(regression.batches(5)))
+    assert guard.decision.bundle is not None
+    module = Module()
+    compared = replay(guard.decision.bundle, (module, [module.configure_optimizers()]))
+    assert [one.name for one in compared] == ["loss", "grad.norm"]
+    assert all(one.equal and one.then > 0 for one in compared)
+
+
+def test_a_crash_is_kept_without_a_with(tmp_path: Path) -> None:
+    guard = Guard(folder=tmp_path / "incidents")
+    wrong = {"x": torch.zeros(4, 3), "y": torch.zeros(4, 1)}
+    with pytest.raises(RuntimeError, match="shapes cannot be multiplied"):
+        fit(guard, tmp_path, [*regression.batches(3), wrong])
+    (kept,) = bundle.whole(tmp_path / "incidents")
+    assert "shapes cannot be multiplied" in bundle.read(kept)["crash"]
