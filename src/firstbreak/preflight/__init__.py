@@ -86,11 +86,6 @@ class Report:
         found = [(outcome.finding.severity.rank, outcome) for outcome in self.outcomes if outcome.finding]
         return tuple(outcome for _, outcome in sorted(found, key=lambda pair: -pair[0]))
 
-    def __rich__(self) -> Any:
-        from firstbreak.reports import preflight
-
-        return preflight.renderable(self)
-
 
 def ask(probe_id: str, link: Link, probe: Callable[[], Answer]) -> Outcome:
     """What a probe answers, as an Outcome. A probe of ours that raises costs one line (CRASHED), never the report."""
