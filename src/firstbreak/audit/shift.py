@@ -10,7 +10,7 @@ import numpy as np
 
 from firstbreak.audit.blind import PolicySample
 from firstbreak.audit.metrics import Measure, Metric, metrics
-from firstbreak.audit.table import COUNT, GROUPS, Curve, Row, Table
+from firstbreak.audit.table import COUNT, GROUPS, LARGEST, Curve, Row, Table
 from firstbreak.model import EMPTY, Interval, Series
 from firstbreak.stats.direction import departure
 from firstbreak.stats.noise import noise_scale
@@ -238,7 +238,7 @@ def _weights(samples: Sequence[PolicySample], names: Sequence[str]) -> tuple[np.
         return None
     x = np.array([[sample.rewards.get(name, 0.0) for name in names] for sample in samples])
     y = np.array([sample.reward for sample in samples], dtype=float)
-    if not np.isfinite(x).all():
+    if not (np.abs(x) < LARGEST).all() or not (np.abs(y) < LARGEST).all():
         return None
     weights = np.linalg.lstsq(x, y, rcond=1e-6)[0]
     left_over = float(np.sum((y - x @ weights) ** 2))
