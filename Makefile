@@ -70,6 +70,9 @@ bench-readers: $(VENV)/.bench ## reading speed beside the fastest libraries
 bench-preflight: $(VENV)/.test ## pre-flight checks on what is known to be broken or healthy
 	$(BIN)/python -m benchmarks.preflight
 
+bench-audit: $(VENV)/.test   ## hacks found in samples, false accusations, onsets, and megabytes a second
+	$(BIN)/python -m benchmarks.audit
+
 bench-web: $(VENV)/.test     ## first paint, live update, size and import time
 	$(BIN)/python -m benchmarks.web
 
