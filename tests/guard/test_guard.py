@@ -96,6 +96,9 @@ def test_lasting_nans_go_back_to_the_last_checkpoint_before_them(tmp_path: Path)
     assert decision.act is Act.ROLLBACK
     assert decision.rollback is not None
     assert decision.rollback.path == "checkpoint-40", "that of step 51 was saved after the first NaN"
+    assert decision.bundle is not None
+    assert bundle.read(decision.bundle)["rollback"] == {"step": 40.0, "path": "checkpoint-40"}
+    assert "`checkpoint-40`" in (decision.bundle / "README.md").read_text()
 
 
 def test_a_run_that_has_hardly_begun_is_not_stopped_by_its_curves(tmp_path: Path) -> None:

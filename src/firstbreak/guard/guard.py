@@ -349,7 +349,7 @@ class Guard:
 
     def _conclude(self, pending: Decision) -> Decision:
         """Keep the evidence, and end the run."""
-        self._over = True
+        self._over, self.decision = True, pending
         reason = pending.advice.value if pending.finding is None else f"{pending.by}: {pending.finding.message}"
         self.decision = replace(pending, bundle=self.incident(reason))
         self._announce(self.decision)
