@@ -161,3 +161,16 @@ def test_a_cut_costs_at_most_the_last_line(records: list[dict[str, float | None]
             return
     for name, curve in recording.curves.items():
         assert set(curve.index.tolist()) >= {i for i in range(whole) if records[i].get(name) is not None}
+
+
+def test_records_that_share_no_name_do_not_fill_the_memory():
+    lines = "".join(f'{{"n{i}": {i}}}\n' for i in range(20_000))
+    recording = read(jsonl, lines, "metrics.jsonl")
+    assert len(recording.curves) == 20_000
+    assert points(recording, "n7") == [(7, 7)]
+
+
+def test_empty_records_and_texts_between_numbers():
+    recording = read(jsonl, '{}\n{"a": "x"}\n{}\n{"a": 2, "b": null}\n{"b": 1.5}\n', "metrics.jsonl")
+    assert points(recording, "a") == [(3, 2)]
+    assert points(recording, "b") == [(4, 1.5)]

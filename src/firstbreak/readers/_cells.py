@@ -13,7 +13,7 @@ import orjson
 
 
 def matrix(block: bytes, width: int, separator: str) -> tuple[np.ndarray, np.ndarray | None] | None:
-    """A block of whole lines as (rows, width) floats and the mask of its empty cells.
+    """A block of whole lines as (width, rows) floats, and the mask of its empty cells where there are any.
 
     None if there is anything but numbers, `nan` and empty cells, or a line with another number of cells.
     """
@@ -22,23 +22,22 @@ def matrix(block: bytes, width: int, separator: str) -> tuple[np.ndarray, np.nda
     cells = bytearray(b"[")
     cells += block
     raw = np.frombuffer(cells, dtype=np.uint8)
-    ends = np.flatnonzero((raw == ord(",")) | (raw == ord("\n")))
-    if not len(ends) or len(ends) % width:
+    newlines = raw == ord("\n")
+    ends = np.flatnonzero(newlines | (raw == ord(",")))
+    last = ends[width - 1 :: width]
+    if not len(ends) or len(ends) % width or not newlines[last].all() or np.count_nonzero(newlines) > len(last):
         return None
-    marks = raw[ends].reshape(-1, width)
-    if (marks[:, -1] != ord("\n")).any() or (marks[:, :-1] != ord(",")).any():
-        return None
-    raw[ends[width - 1 :: width]] = ord(",")
+    raw[last] = ord(",")
     raw[-1] = ord("]")
     empty = np.diff(ends, prepend=0) == 1
     if empty.any():
         places = ends[empty].tolist()
         cells = bytearray(b"0").join(cells[i:j] for i, j in zip([0, *places], [*places, len(cells)], strict=True))
     try:
-        values = _numbers(cells).reshape(-1, width)
+        values = _numbers(cells).reshape(-1, width).T.copy()  # while it is in the cache
     except (ValueError, TypeError):
         return None
-    return values, empty.reshape(-1, width) if empty.any() else None
+    return values, empty.reshape(-1, width).T if empty.any() else None
 
 
 def column(cells: tuple[str, ...]) -> np.ndarray | None:

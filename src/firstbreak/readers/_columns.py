@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate, chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from firstbreak.readers import Curve
 #: Objects under these names are hyperparameters that the writer repeats in every row, not metrics.
 CONFIG_NAMES = frozenset({"config", "hyperparameters", "hyperparams", "hparams", "params", "args"})
 _SPELLED_OUT = frozenset({"NaN", "nan", "Infinity", "-Infinity", "inf", "-inf"})  # writers whose JSON has no NaN
+_MAX_TABLE = 1 << 23  # cells; records that hardly share a name are added one by one, or they would fill the memory
 _VARIES = object()
 _NONE = type(None)
 _NUMBERS = frozenset({float, int, bool, _NONE})
@@ -43,16 +46,43 @@ class Columns:
         cells[0].append(index)
         cells[1].append(value)
 
-    def add_records(self, records: Sequence[Mapping[str, Any]], index: np.ndarray) -> None:
-        """Adds whole records, a column at a time; `index` has shape (len(records),)."""
-        keys = [tuple(record) for record in records]
-        names = tuple(dict.fromkeys(name for own in dict.fromkeys(keys) for name in own))
-        rows = [
-            tuple(record.values()) if own == names else tuple(map(record.get, names))
-            for record, own in zip(records, keys, strict=True)
-        ]
-        for name, column in zip(names, zip(*rows, strict=True), strict=True):
-            self.add_column(name, column, index)
+    def add_records(self, records: Sequence[dict[str, Any]], index: np.ndarray) -> None:
+        """Adds whole records; `index` has shape (len(records),)."""
+        alike: dict[tuple[str, ...], list[int]] = {}
+        for row, record in enumerate(records):
+            alike.setdefault(tuple(record), []).append(row)
+        alike.pop((), None)
+        names = list(dict.fromkeys(chain.from_iterable(alike)))
+        if len(names) * len(records) > _MAX_TABLE:
+            for row, record in zip(index, records, strict=True):
+                for name, value in record.items():
+                    self.add_object(name, row, value)
+            return
+        values, absent = np.zeros((len(names), len(records))), np.ones((len(names), len(records)), dtype=bool)
+        places = {name: i for i, name in enumerate(names)}
+        for own, rows in alike.items():
+            cells = [*chain.from_iterable(map(dict.values, map(records.__getitem__, rows)))]
+            found = _numbers(cells, len(own))
+            if found is None:
+                if len(rows) < len(records):
+                    cells = [record.get(name) for record in records for name in names]
+                for i, name in enumerate(names):
+                    self.add_column(name, cells[i :: len(names)], index)
+                return
+            at = np.ix_([places[name] for name in own], rows)
+            values[at], absent[at] = found
+        self.add_numbers(names, values, absent, index)
+
+    def add_numbers(
+        self, names: Sequence[str], values: np.ndarray, absent: np.ndarray | None, index: np.ndarray
+    ) -> None:
+        """Adds a column of numbers for each name; shapes (names, rows), index (rows,)."""
+        gaps = set() if absent is None else set(np.flatnonzero(absent.any(axis=1)).tolist())
+        for i, name in enumerate(names):
+            if absent is not None and i in gaps:
+                self.extend(name, index[~absent[i]], values[i, ~absent[i]])
+            else:
+                self.extend(name, index, values[i])
 
     def add_column(self, name: str, column: Sequence[Any], index: np.ndarray) -> None:
         """Adds one name's cells, whatever they hold; None is absent."""
@@ -107,14 +137,15 @@ class Columns:
         """The curves, in order of first appearance. Curves with the same rows share one index array."""
         for name in list(self._cells):
             self._settle(name)
-        shared: dict[tuple[int, ...], np.ndarray] = {}
-        curves = {}
-        for name, parts in self._parts.items():
-            rows = tuple(id(index) for index, _ in parts)
-            if rows not in shared:
-                shared[rows] = np.concatenate([index for index, _ in parts])
-            curves[name] = Curve(index=shared[rows], values=np.concatenate([values for _, values in parts]))
-        return curves
+        shared: dict[tuple[int, ...], list[np.ndarray]] = {}
+        for parts in self._parts.values():
+            shared.setdefault(tuple(id(index) for index, _ in parts), [index for index, _ in parts])
+        indices = dict(zip(shared, _joined(shared.values()), strict=True))
+        values = _joined([values for _, values in parts] for parts in self._parts.values())
+        return {
+            name: Curve(index=indices[tuple(id(index) for index, _ in parts)], values=joined)
+            for (name, parts), joined in zip(self._parts.items(), values, strict=True)
+        }
 
     def constants(self) -> dict[str, Any]:
         """The hyperparameters of the rows, and every text that is the same in all rows."""
@@ -128,6 +159,29 @@ class Columns:
             return []
         more = f" and {len(names) - 5} more" if len(names) > 5 else ""
         return [f"not numbers, left out: {', '.join(names[:5])}{more}"]
+
+
+def _numbers(cells: list[Any], width: int) -> tuple[np.ndarray, np.ndarray] | None:
+    """Rows of `width` numbers by column, and which of them are None; shapes (width, rows). None if there is anything else."""
+    numbers = array("d")  # takes numbers and nothing else
+    absent = np.zeros(len(cells), dtype=bool)
+    try:
+        try:
+            numbers.fromlist(cells)
+        except TypeError:
+            absent = np.array([cell is None for cell in cells])
+            numbers.fromlist([0.0 if cell is None else cell for cell in cells])
+    except (TypeError, OverflowError):
+        return None
+    return np.array(numbers).reshape(-1, width).T, absent.reshape(-1, width).T
+
+
+def _joined(curves: Iterable[list[np.ndarray]]) -> list[np.ndarray]:
+    """Each curve's parts as one array, all of them in one piece of memory: the system hands out a large one faster."""
+    curves = list(curves)
+    ends = [0, *accumulate(sum(map(len, parts)) for parts in curves)]
+    memory = np.empty(ends[-1])
+    return [np.concatenate(parts, out=memory[i:j]) for parts, (i, j) in zip(curves, pairwise(ends), strict=True)]
 
 
 def leaves(tree: Mapping[Any, Any], joint: str, limit: int = 100_000) -> Iterator[tuple[str, Any]]:

@@ -184,11 +184,9 @@ class _Table:
             self._add_rows(piece)
 
     def _add_rows(self, block: bytes) -> None:
-        if self.layout.long is None:
-            found = matrix(block, len(self.layout.names), self.layout.separator)
-            if found is not None:
-                self._add_matrix(*found)
-                return
+        if self.layout.long is None and (found := matrix(block, len(self.layout.names), self.layout.separator)):
+            self._add_numbers(*found)
+            return
         rows = _rows(block.decode("utf-8", "replace"), self.layout.separator)
         width = len(self.layout.names)
         needed = max(self.layout.long) + 1 if self.layout.long else width
@@ -204,16 +202,12 @@ class _Table:
             self._add_cells(whole)
         self.rows += len(whole)
 
-    def _add_matrix(self, values: np.ndarray, absent: np.ndarray | None) -> None:
-        index = np.arange(self.rows, self.rows + len(values), dtype=float)
-        for i, name in enumerate(self.layout.names):
-            if absent is not None and absent[:, i].any():
-                keep = ~absent[:, i]
-                self.columns.extend(name, index[keep], values[keep, i])
-            else:
-                self.columns.extend(name, index, values[:, i])
-        self.rows += len(values)
-        self.line += len(values)
+    def _add_numbers(self, values: np.ndarray, absent: np.ndarray | None) -> None:
+        count = values.shape[1]
+        index = np.arange(self.rows, self.rows + count, dtype=float)
+        self.columns.add_numbers(self.layout.names, values, absent, index)
+        self.rows += count
+        self.line += count
 
     def _add_cells(self, rows: list[list[str]]) -> None:
         for name, cells in zip(self.layout.names, zip(*rows, strict=False), strict=False):

@@ -109,9 +109,10 @@ class _Log:
         self.rows += len(records)
 
     def _parse(self, block: bytes) -> list[Record]:
-        lines = block.count(b"\n")
+        lines = int(np.count_nonzero(np.frombuffer(block, np.uint8) == ord("\n")))  # faster than bytes.count
         try:
-            values = orjson.loads(b"[" + block[:-1].replace(b"\n", b",") + b"]")  # much faster than line by line
+            joined = memoryview(block.replace(b"\n", b","))[:-1]
+            values = orjson.loads(b"".join((b"[", joined, b"]")))  # much faster than line by line
         except orjson.JSONDecodeError:
             values = []
         if len(values) != lines:
