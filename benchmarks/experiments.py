@@ -114,6 +114,7 @@ def settings_of(label: Label, python: str = sys.executable) -> Settings:
         logs="{folder}/run",
         syntax="--set {option}={value}",
         hooks=True,
+        complete=True,
         options=OPTIONS[kind],
         now={"total_steps": label.steps} | ({"eval_interval": 5_000} if kind == "classic" else {}),
         environment={"OMP_NUM_THREADS": "1"},

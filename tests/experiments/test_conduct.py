@@ -97,7 +97,7 @@ def test_a_failed_trial_leaves_the_question_open_and_the_ranking_alone(original:
     before = probability(original, folder, "horizon-too-short")
     done = conduct.conduct(catalogue()["long-horizon"], original, settings("--fail"), folder, execute=conduct.local(1))
     assert done.answers[0].yes is None
-    assert "exit code 1" in done.decision.reason
+    assert "exit code 1: out of memory" in done.decision.reason
     assert "out of memory" in (folder / "long-horizon" / "treated-0" / "output.txt").read_text()
     assert probability(original, folder, "horizon-too-short") == before
 

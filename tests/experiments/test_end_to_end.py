@@ -41,8 +41,9 @@ def test_a_discount_that_is_a_slip_is_proved_on_stable_baselines3(tmp_path: Path
     (tmp_path / "firstbreak.toml").write_text(
         "[experiment]\n"
         f'command = "{{python}} {script} {{overrides}} --out {{folder}}/run"\n'
-        'logs = "{folder}/run"\nsyntax = "flags"\n'
+        'logs = "{folder}/run"\nsyntax = "flags"\ncomplete = true\n'
         '[experiment.options]\ntotal_steps = "total_timesteps"\neval_interval = "eval_freq"\n'
+        'learning_rate = "learning_rate"\ngamma = "gamma"\nseed = "seed"\n'
         "[experiment.now]\neval_interval = 800\n"
     )
     _, before = likeliest(firstbreak("experiment", "plan", "run", "--json", cwd=tmp_path))

@@ -114,6 +114,13 @@ def test_what_cannot_be_said_is_refused_with_a_remedy(trainer: str, overrides: d
         told(trainer, overrides)
 
 
+def test_a_script_that_knows_few_options_is_told_no_others() -> None:
+    settings = Settings(command=("train",), options={"learning_rate": "lr"}, complete=True)
+    assert told("trl", {"learning_rate": 0.1}, settings).arguments == ("--lr", "0.1")
+    with pytest.raises(CannotOverride, match="no option for kl_coef"):
+        told("trl", {"kl_coef": 0.1}, settings)
+
+
 def test_what_is_in_force_may_be_said_by_the_user() -> None:
     settings = Settings(command=("train",), now={"learning_rate": 0.3}, values={"small_model": "tiny"})
     words = told("trl", {"learning_rate": "/10", "model": "@small_model"}, settings)

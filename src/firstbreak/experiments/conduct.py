@@ -28,11 +28,11 @@ from firstbreak.engine.diagnose import diagnose
 from firstbreak.engine.follow import Follower
 from firstbreak.engine.rank import rank
 from firstbreak.engine.read import read
-from firstbreak.experiments import decide, runner
+from firstbreak.experiments import decide, plan, runner
 from firstbreak.experiments.catalogue import Design, catalogue
 from firstbreak.experiments.decide import Decision, Verdict
-from firstbreak.experiments.overrides import HOOK, CannotOverride, in_force, render, resolve
-from firstbreak.experiments.plan import answerable, applicable, duration, length, planned, weigh
+from firstbreak.experiments.overrides import HOOK, CannotOverride, in_force, render
+from firstbreak.experiments.plan import answerable, duration, length, planned, weigh
 from firstbreak.experiments.questions import CONTROL, TREATED, Answer, Arms, curve_of
 from firstbreak.experiments.runner import Result, Trial
 from firstbreak.experiments.settings import Settings
@@ -74,13 +74,12 @@ class Conclusion:
 
 def prepare(design: Design, run: Run, settings: Settings, folder: Path, seeds: int = 1) -> dict[str, list[Trial]]:
     """Arm -> one trial for each seed. Raises `CannotOverride` where the trainer cannot be told, or a limit is too low."""
-    arms: dict[str, list[Trial]] = {}
-    for arm, overrides in design.arms.items():
-        wanted = applicable(overrides, run, settings)
-        values = {**length(design, run, settings), **resolve(wanted, run.config, settings)}
-        arms[arm] = [_trial(design, arm, i, values, run, settings, folder) for i in range(seeds)]
+    told = plan.arms(design, run, settings)
     _check_cost(design, run, settings, seeds)
-    return arms
+    return {
+        arm: [_trial(design, arm, i, values, run, settings, folder) for i in range(seeds)]
+        for arm, values in told.items()
+    }
 
 
 def _trial(
@@ -279,12 +278,20 @@ def ask(
 def _obstacle(arms: Mapping[str, Sequence[Trial]], results: Sequence[Result]) -> str:
     """Why nothing may be concluded, or nothing."""
     if failed := next((r for r in results if not r.final), None):
-        detail = failed.detail or f"exit code {failed.exit_code}"
+        detail = failed.detail or f"exit code {failed.exit_code}: {_last_line(failed, arms)}"
         return f"trial {failed.trial} {failed.state.replace('_', ' ')} ({detail}); see its output.txt"
     for trial in (t for of_arm in arms.values() for t in of_arm):
         if HOOK in trial.environment and not (trial.folder / "interventions.jsonl").exists():
             return "the intervention did not reach the trainer: name an option for it in [experiment.options]"
     return ""
+
+
+def _last_line(failed: Result, arms: Mapping[str, Sequence[Trial]]) -> str:
+    """What a trainer said last, which is mostly why it ended."""
+    (folder,) = [t.folder for of_arm in arms.values() for t in of_arm if t.name == failed.trial]
+    output = folder / "output.txt"
+    said = output.read_text("utf-8", "replace").strip() if output.exists() else ""
+    return "".join(c for c in said.rpartition("\n")[2] if c.isprintable())[:200]
 
 
 def _decision(answer: Answer) -> Decision:

@@ -91,6 +91,8 @@ def option(name: str, run: Run, settings: Settings) -> str:
     """What the trainer calls a canonical hyperparameter. Raises `CannotOverride` where it is not known."""
     if name in settings.options:
         return settings.options[name]
+    if settings.complete:
+        raise CannotOverride(f"the command has no option for {name}; name it in [experiment.options] if it has")
     if name not in run.config.keys:
         trainer = run.trainer or "this trainer"
         raise CannotOverride(f"{trainer} has no known option for {name}; name it in [experiment.options]")

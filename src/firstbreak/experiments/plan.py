@@ -10,12 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from firstbreak.experiments.catalogue import Design, catalogue
 from firstbreak.experiments.overrides import CannotOverride, hooked, in_force, render, resolve
-from firstbreak.experiments.questions import Answer, Question, curve_of
+from firstbreak.experiments.questions import TREATED, Answer, Question, curve_of
 from firstbreak.experiments.settings import Settings
 from firstbreak.inputs import Inputs
 from firstbreak.model import RankedCause, Run, Weight
@@ -87,10 +88,8 @@ def _measured(what: str, run: Run, settings: Settings) -> bool:
 
 def _obstacle(design: Design, run: Run, settings: Settings) -> str:
     try:
-        for overrides in design.arms.values():
-            wanted = applicable(overrides, run, settings)
-            render(resolve(wanted, run.config, settings), run, settings)
-            length(design, run, settings)
+        for values in arms(design, run, settings).values():
+            render(values, run, settings)
     except CannotOverride as error:
         return str(error)
     return ""
@@ -138,9 +137,18 @@ def weigh(experiment: str, question: Question, answer: Answer, candidates: Itera
 # --- size --------------------------------------------------------------------------------------------------------------
 
 
-def applicable(overrides: Mapping[str, object], run: Run, settings: Settings) -> dict[str, object]:
+def arms(design: Design, run: Run, settings: Settings) -> dict[str, dict[str, Any]]:
+    """Arm -> everything that its trainer is told. Raises `CannotOverride` where it cannot be."""
+    short = length(design, run, settings)
+    wanted = {arm: applicable(overrides, run, settings) for arm, overrides in design.arms.items()}
+    if design.overrides and not wanted[TREATED] and not design.bare:
+        raise CannotOverride("this trainer has none of its options; name them in [experiment.options]")
+    return {arm: {**short, **resolve(overrides, run.config, settings)} for arm, overrides in wanted.items()}
+
+
+def applicable(overrides: Mapping[str, Any], run: Run, settings: Settings) -> dict[str, Any]:
     """The overrides without those that are only wanted where they can be had (their names end in "?")."""
-    wanted: dict[str, object] = {}
+    wanted: dict[str, Any] = {}
     for name, value in overrides.items():
         if name.endswith("?"):
             try:
@@ -195,7 +203,7 @@ def cost(design: Design, run: Run, settings: Settings) -> float:
     return sum(share * _heavier(values, run, settings) for values in arms)
 
 
-def _heavier(values: Mapping[str, object], run: Run, settings: Settings) -> float:
+def _heavier(values: Mapping[str, Any], run: Run, settings: Settings) -> float:
     factor = 1.0
     for name in ("batch_size", "group_size"):
         now, then = in_force(name, run.config, settings), values.get(name)

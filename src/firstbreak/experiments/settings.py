@@ -9,6 +9,8 @@
     config = "train.yaml"        # with syntax yaml: {config} becomes a changed copy of this file
     hooks = true                 # the command runs Python on which interventions may act (see inside/)
 
+    complete = true              # the script knows the options listed below and no others
+
     [experiment.options]         # this script's own names, where they differ from the trainer's
     learning_rate = "lr"
     [experiment.now]             # values in force that the run did not record
@@ -69,6 +71,7 @@ class Settings:
     syntax: str | None = None
     config: Path | None = None
     hooks: bool | None = None  #: None: as far as the trainer is known to be hooked
+    complete: bool = False  #: there are no other options than those in `options`
     options: Mapping[str, str] = field(default_factory=lambda: EMPTY)
     now: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     values: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
@@ -127,6 +130,7 @@ def parse(section: Mapping[str, Any], path: Path) -> Settings:
         syntax=section.get("syntax"),
         config=home / section["config"] if "config" in section else None,
         hooks=section.get("hooks"),
+        complete=section.get("complete", False),
         options=section.get("options", EMPTY),
         now=section.get("now", EMPTY),
         values=section.get("values", EMPTY),

@@ -36,6 +36,7 @@ class Design:
     questions: tuple[Question, ...]
     length: float  #: share of the original run's steps
     control: Mapping[str, Any] | None
+    bare: bool
     then: Mapping[str, tuple[str, ...]]
     applies: Callable[[Inputs], bool]
 
@@ -72,6 +73,7 @@ def _design(module: ModuleType) -> Design:
         questions=module.QUESTIONS,
         length=getattr(module, "LENGTH", 0.1),
         control=getattr(module, "CONTROL", None),
+        bare=getattr(module, "BARE", False),
         then=getattr(module, "THEN", EMPTY),
         applies=getattr(module, "applies", lambda inputs: True),
     )

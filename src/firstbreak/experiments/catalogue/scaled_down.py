@@ -19,6 +19,7 @@ from __future__ import annotations
 from firstbreak.experiments.questions import Question, breaks_again
 
 OVERRIDES = {"model?": "@small_model", "batch_size?": "@small_batch"}
+BARE = True
 QUESTIONS = (
     Question(
         asks="does it break in the same link again?",
