@@ -64,6 +64,9 @@ bench: $(VENV)/.bench         ## firstbreak, peers and thresholds on the lab's r
 bench-experiments: $(VENV)/.test ## what an experiment is worth and costs, 100 kills, and a survey of 10,000 runs
 	$(BIN)/python -m benchmarks.experiments
 
+bench-evaluation: $(VENV)/.test ## ledger, intervals, contamination
+	$(BIN)/python -m benchmarks.evaluation
+
 bench-readers: $(VENV)/.bench ## reading speed beside the fastest libraries
 	$(BIN)/python -m benchmarks.readers
 
