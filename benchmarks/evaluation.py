@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import resource
 import tempfile
 import time
@@ -81,7 +80,9 @@ def ledger_speed() -> dict[str, Any]:
         Ledger(crowd).close()
         each = RECORDS // WRITERS
         with ProcessPoolExecutor(WRITERS, get_context("fork")) as pool:
-            together = WRITERS * each / _seconds(lambda: list(pool.map(_write, [(crowd, each)] * WRITERS)))
+            together = (
+                WRITERS * each / _seconds(lambda: list(pool.map(_write, [(crowd, w, each) for w in range(WRITERS)])))
+            )
         with Ledger(crowd) as ledger:
             assert ledger.verify() is None
             assert sum(1 for _ in ledger) == WRITERS * each
@@ -97,11 +98,11 @@ def _record(i: int) -> dict[str, Any]:
     return {"split": "dev", "use": "tune", "scores": {"accuracy": i / RECORDS}, "step": i, "checkpoint": f"step-{i}"}
 
 
-def _write(job: tuple[str, int]) -> None:
-    place, count = job
+def _write(job: tuple[str, int, int]) -> None:
+    place, writer, count = job
     with Ledger(place) as ledger:
         for i in range(count):
-            ledger.append("evaluation", _record(i), key=f"{os.getpid()}-{i}")
+            ledger.append("evaluation", _record(i), key=f"{writer}-{i}")
 
 
 def _seconds(call: Callable[[], Any]) -> float:

@@ -46,7 +46,7 @@ def command(
 
 
 def _close_out(run_path: str, output: Path, seeds: tuple[str, ...], place: str, trainer: str | None) -> None:
-    from firstbreak.closeout.deliverables import Material
+    from firstbreak.closeout.deliverables import Material, NotNeeded
     from firstbreak.closeout.folder import close_out, missing
     from firstbreak.engine.read import find_runs, read
     from firstbreak.evals.ledger import Ledger
@@ -61,7 +61,8 @@ def _close_out(run_path: str, output: Path, seeds: tuple[str, ...], place: str, 
     outcomes = close_out(Material(read(run_path, trainer=trainer), others, ledger, head, output))
     write("\n".join(_lines({name: vars(outcome) for name, outcome in outcomes.items()})))
     lacking = missing(outcomes)
-    write(f"\n{output}: {len(outcomes) - len(lacking)} of {len(outcomes)} there; begin with {output / 'summary.md'}")
+    needed = sum(not isinstance(outcome, NotNeeded) for outcome in outcomes.values())
+    write(f"\n{output}: {needed - len(lacking)} of {needed} there; begin with {output / 'summary.md'}")
     if lacking:
         sys.exit(1)
 
