@@ -81,8 +81,10 @@ def open_world(name: str, agent: str | None = None) -> World:
 
 def _is_id(name: str) -> bool:
     """Whether Gymnasium knows it; an id may hold a colon too (`package:Name-v0`)."""
-    import gymnasium
-
+    try:
+        import gymnasium
+    except ModuleNotFoundError:
+        raise Unreadable(name, "Gymnasium is not installed", "pip install gymnasium") from None
     if ":" in name and not re.search(r"-v\d+$", name):
         return False
     try:

@@ -7,8 +7,8 @@ a completion, or None where it makes no sense for that answer.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -20,15 +20,6 @@ Generator = Callable[[Item, str, Carrier], str | None]  #: (item, right answer, 
 
 FILLER = "Let me think about this step by step and consider every aspect of it carefully. " * 12
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
-
-
-@dataclass(frozen=True)
-class Case:
-    """One generated completion and whether it deserves its reward."""
-
-    kind: str
-    deserves: bool
-    item: Item
 
 
 #: the forms in which verifiers expect answers; the one that is rewarded most is used
@@ -131,14 +122,10 @@ ACCEPT: dict[str, Generator] = {
 }
 
 
-def cases(items: Sequence[Item], carrier: Carrier, kinds: Mapping[str, Generator], deserves: bool) -> list[Case]:
-    """Every kind for every item that it makes sense for."""
-    return [
-        Case(kind, deserves, _with(item, text))
-        for kind, generate in kinds.items()
-        for item in items
-        if item.answer is not None and (text := generate(item, item.answer, carrier)) is not None
-    ]
+def cases(items: Sequence[Item], carrier: Carrier, generate: Generator) -> list[Item]:
+    """What a generator makes of every item that it makes sense for."""
+    texts = [None if item.answer is None else generate(item, item.answer, carrier) for item in items]
+    return replaced(items, texts)
 
 
 def learned_carrier(items: Sequence[Item], rewards: np.ndarray) -> Carrier | None:
@@ -151,15 +138,6 @@ def learned_carrier(items: Sequence[Item], rewards: np.ndarray) -> Carrier | Non
     return None
 
 
-def carried(items: Iterable[Item], carrier: Carrier) -> list[Item]:
-    """The right answers in a carrier."""
-    return [_with(item, carrier(item.answer)) for item in items if item.answer is not None]
-
-
 def replaced(items: Sequence[Item], texts: Sequence[str | None]) -> list[Item]:
     """The items with other completions, without those that have none."""
-    return [_with(item, text) for item, text in zip(items, texts, strict=True) if text is not None]
-
-
-def _with(item: Item, completion: str) -> Item:
-    return replace(item, completion=completion)
+    return [replace(item, completion=text) for item, text in zip(items, texts, strict=True) if text is not None]
