@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +86,22 @@ def test_one_point_off_its_level_decides_and_the_level_itself_only_at_the_end() 
     assert asked(arms(run(policy__ratio__mean=[1, 1, 1]))).yes is False
     assert asked(arms(run(policy__ratio__mean=[1, 1], rollout_train__kl=[0.5, 0.4]))).yes is True
     assert asked(arms(run())).yes is None
+
+
+def test_a_question_about_groups_is_open_elsewhere() -> None:
+    asked = questions.only_for("group", questions.is_off({"advantage_of_prompt_absmax": 0.0}, tolerance=0.1))
+    off = run(advantage__of_prompt_absmax=[0.5] * 8)
+    assert asked(arms(off, original=replace(run(), algorithm="grpo"))).yes is True
+    assert asked(arms(off, original=replace(run(), algorithm="ppo"))).yes is None
+
+
+def test_levels_and_gaps_are_means() -> None:
+    low, high = noise(0), noise(1) + 0.3
+    assert questions.lies_above("reward_mean", 0.5)(arms(run(reward__mean=high))).yes is True
+    assert questions.lies_above("reward_mean", 0.5)(arms(run(reward__mean=low))).yes is False
+    apart = questions.lies_apart("eval_reward", "reward_mean", by=0.1)
+    assert apart(arms(run(reward__mean=low, eval__reward=high))).yes is True
+    assert apart(arms(run(reward__mean=low))).yes is None
 
 
 def test_what_the_hooks_measured_is_read_and_a_line_in_the_writing_is_not(tmp_path: Path) -> None:

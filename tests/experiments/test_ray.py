@@ -15,6 +15,7 @@ import pytest
 from firstbreak.experiments import ray as on_cluster
 from firstbreak.experiments import supervisor
 from firstbreak.experiments.runner import Result, never, stored
+from firstbreak.fleet import survey
 from tests.experiments.test_runner import trial, until
 
 pytest.importorskip("ray", reason="the cluster extra is not installed")
@@ -90,3 +91,13 @@ def test_a_worker_without_the_drivers_disk_sends_its_folder_back(tmp_path: Path)
 
     assert on_cluster._received(Ray, (result, archive), short) == result
     assert (short.folder / "metrics.jsonl").exists()
+
+
+def test_a_survey_runs_on_the_cluster_as_well(execute: Callable[..., list[Result]], tmp_path: Path) -> None:
+    for i in range(3):
+        folder = tmp_path / "runs" / f"run-{i}"
+        folder.mkdir(parents=True)
+        (folder / "metrics.jsonl").write_text("".join(f'{{"step": {k}, "reward": {k / 40}}}\n' for k in range(40)))
+    on_cores = survey([tmp_path / "runs"], store=tmp_path / "cores.jsonl")
+    assert survey([tmp_path / "runs"], store=tmp_path / "ray.jsonl", ray_address="auto") == on_cores
+    assert len(on_cores) == 3

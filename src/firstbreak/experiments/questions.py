@@ -196,6 +196,16 @@ def _exceeds(values: np.ndarray, level: float, name: str, ended: bool) -> Answer
     return Answer(yes=mean > level if ended else None, reason=f"{name} is {number(mean)}", n=len(values))
 
 
+def only_for(family: str, asked: Asked) -> Asked:
+    """The question, where the original is of this family of algorithms; open elsewhere."""
+
+    def within(arms: Arms) -> Answer:
+        of = Inputs(arms.original).get("family")
+        return asked(arms) if of == family else _open(f"asked of {family} methods only, this is {of}")
+
+    return within
+
+
 def watched(asks: Callable[[Mapping[str, float]], bool], *names: str) -> Asked:
     """Does the mean of what the hooks measured, by name, satisfy the condition?"""
 

@@ -19,7 +19,7 @@ https://iclr-blog-track.github.io/2022/03/25/ppo-implementation-details/
 from __future__ import annotations
 
 from firstbreak.experiments.catalogue import locked_evaluation, reward_probe, weight_hashes, zero_rate
-from firstbreak.experiments.questions import Question, is_off, lies_above, lies_apart
+from firstbreak.experiments.questions import Question, is_off, lies_above, lies_apart, only_for
 
 OVERRIDES = {
     **zero_rate.OVERRIDES,
@@ -33,7 +33,7 @@ QUESTIONS = (
     *weight_hashes.QUESTIONS,
     Question(
         asks="do the advantages of a prompt fail to cancel?",
-        answer=is_off({"advantage_of_prompt_absmax": 0.0}, tolerance=0.1),
+        answer=only_for("group", is_off({"advantage_of_prompt_absmax": 0.0}, tolerance=0.1)),
         needs="advantage_of_prompt_absmax",
         yes={"groups-mixed": 0.95, "advantage-sign-wrong": 0.3},
         otherwise=0.04,
