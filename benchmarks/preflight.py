@@ -20,6 +20,7 @@ from typing import Any
 import gymnasium
 from tests.preflight import broken, rewards
 
+from benchmarks import memory
 from benchmarks.machine import PACKAGES, environment
 from firstbreak.preflight import env, reward
 from firstbreak.preflight.deadline import Overdue, deadline
@@ -191,6 +192,7 @@ def _share(flags: Iterable[bool]) -> float:
 SECTIONS: dict[str, Callable[[], dict[str, Any]]] = {
     "environments": environments,
     "verifier": lambda: {"verifier": verifier()},
+    "memory": lambda: memory.figures(memory.CASES, memory.held_out(memory.DRAWN, memory.SEED)),
 }
 
 

@@ -233,7 +233,7 @@ def test_trl_masks_the_prompt_and_trains_the_end(tmp_path: Path, make_tokenizer:
     report = data.check(write(tmp_path, chats()), tokenizer=str(make_tokenizer()), trainer="sft")
     assert outcome(report, "data-loss-mask").status is Status.OK, outcome(report, "data-loss-mask")
     shown = next(e for e in report.exhibits if isinstance(e, Table) and e.title.startswith("Which tokens"))
-    by_mark = {row[0]: row[2] for row in shown.rows}
+    by_mark = {row[2]: row[0] for row in shown.rows}
     assert "it is 1 ." in by_mark["loss"]
     assert "<|im_end|>" in by_mark["loss"]
     assert "sum" in by_mark["-"]

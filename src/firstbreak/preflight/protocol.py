@@ -51,8 +51,8 @@ def complete(found: Protocol) -> Answer:
     if found.missing:
         what = "; ".join(f"`{name}`: {FIELDS[name].meaning}" for name in found.missing)
         return critical(
-            f"{len(found.missing)} fields are missing without which the score cannot be measured again: {what}. Write them "
-            "down; `null` says that there is none.",
+            f"the score cannot be measured again without what is missing here: {what}. Write it down; `null` says that there "
+            "is none.",
             missing=list(found.missing),
         )
     return f"all fields that a score of {found.kind} needs"

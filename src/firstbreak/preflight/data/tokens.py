@@ -279,6 +279,6 @@ def shown(found: Sequence[Line], tokenizer: Any, most: int = 2) -> list[Table]:
             text = tokenizer.decode(line.ids[place : place + count])
             rows.append((mark, str(count), text if len(text) <= 160 else f"{text[:100]} ... {text[-50:]}"))
             place += count
-        cells = tuple((mark, count, repr(text)[1:-1]) for mark, count, text in rows)
-        tables.append(Table(title=f"Which tokens get loss (sequence {i})", columns=("", "tokens", "text"), rows=cells))
+        cells = tuple((repr(text)[1:-1], count, mark) for mark, count, text in rows)
+        tables.append(Table(title=f"Which tokens get loss (sequence {i})", columns=("text", "tokens", ""), rows=cells))
     return tables
