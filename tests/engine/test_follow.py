@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from firstbreak.engine.follow import Follower
 from firstbreak.engine.read import read
+from firstbreak.engine.registry import readers
 from firstbreak.model import Run
 from firstbreak.readers import Unreadable
 from tests.engine.test_read import grpo
@@ -80,6 +81,30 @@ def test_a_file_that_is_rewritten_replaces_what_was_read(tmp_path: Path) -> None
     path.write_text("step,reward,kl,frac_reward_zero_std,entropy\n1,7.0,0.1,0.2,0.3\n2,8.0,0.1,0.2,0.3\n")
     assert follower.update()
     assert list(follower.run().series["reward.mean"].values) == [7.0, 8.0]
+
+
+def test_a_run_that_is_started_anew_in_its_folder_leaves_nothing_of_the_old_one(tmp_path: Path) -> None:
+    (tmp_path / "progress.csv").write_bytes(written("progress.csv"))
+    follower = Follower(tmp_path)
+    follower.update()
+    (tmp_path / "progress.csv").unlink()
+    (tmp_path / "metrics.jsonl").write_text('{"step": 1, "reward": 7.0}\n{"step": 2, "reward": 8.0}\n')
+    assert follower.update()
+    assert list(follower.run().series["reward.mean"].values) == [7.0, 8.0]
+    assert follower.run().files == ("metrics.jsonl",)
+
+
+def test_a_reader_that_fails_costs_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(path: Path, resume: object = None) -> None:
+        raise KeyError("oops")
+
+    for name in ("progress.csv", "metrics.jsonl"):
+        (tmp_path / name).write_bytes(written(name))
+    monkeypatch.setattr(readers()["csv"], "read", fail)
+    follower = Follower(tmp_path)
+    assert follower.update()
+    assert "reward.mean" in follower.run().series
+    assert "the csv reader failed: KeyError" in " ".join(follower.run().damage)
 
 
 def test_a_restart_that_declares_its_step_voids_what_lies_after_it(tmp_path: Path) -> None:

@@ -10,16 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from firstbreak.engine.read import assemble, claimed, existing
+from firstbreak.engine.read import assemble, claimed, existing, failure
 from firstbreak.model import Checkpoint, Run, Samples
-from firstbreak.readers import Curve, Recording, Unreadable
+from firstbreak.readers import Curve, Recording
 
 
 class Follower:
     """Follows the files below a path. `update()` reads on, `run()` is the run as far as it was read.
 
-    Files that appear later join in; a file that was rewritten replaces what was read of it. A file that cannot be read
-    at one moment (it is being rewritten) is tried again at the next and keeps what was known of it.
+    Files that appear later join in, files that are deleted drop out, and a file that was rewritten replaces what was
+    read of it. A file that cannot be read at one moment (it is being rewritten) is tried again at the next and keeps
+    what was known of it.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, trainer: str | None = None) -> None:
@@ -29,18 +30,25 @@ class Follower:
 
     def update(self) -> bool:
         """Read on; whether anything is new. Raises `Unreadable` where the path itself cannot be opened."""
-        news = False
+        news = self._forget_deleted()
         for path, reader in claimed(existing(self.path)):
             known = self._recordings.get(path)
             try:
                 latest: Recording = reader.read(path, resume=known.resume if known else None)
-            except Unreadable as error:
-                self._damage[path] = str(error)
+            except Exception as error:  # a reader's own mistake must not end the watch
+                self._damage[path] = failure(path, reader, error)
                 continue
             self._damage.pop(path, None)
             news |= known is None or latest.replaces or bool(latest.curves)
             self._recordings[path] = latest if known is None or latest.replaces else _appended(known, latest)
         return news
+
+    def _forget_deleted(self) -> bool:
+        """Drops files that are there no more, such as those of a run that was started anew; whether there are any."""
+        deleted = [path for path in self._recordings if "#" not in str(path) and not path.exists()]
+        for path in deleted:
+            del self._recordings[path]
+        return bool(deleted)
 
     def run(self) -> Run:
         """The run so far. Raises `Unreadable` where nothing was readable yet."""

@@ -162,15 +162,18 @@ def _record(place: Path) -> tuple[list[tuple[Path, Recording]], list[str]]:
     for path, reader in claimed(place):
         try:
             recordings.append((path, reader.read(path)))
-        except Unreadable as error:
-            damage.append(str(error))
         except Exception as error:  # a reader's own mistake must not hide the other files
-            damage.append(
-                f"{path}: the {reader.__name__.rpartition('.')[2]} reader failed: {type(error).__name__}: {error}"
-            )
+            damage.append(failure(path, reader, error))
     if len(damage) == 1 and not recordings:
         raise Unreadable(*_parts(damage[0], place))
     return recordings, damage
+
+
+def failure(path: Path, reader: ModuleType, error: Exception) -> str:
+    """What is said of a file that a reader could not read."""
+    if isinstance(error, Unreadable):
+        return str(error)
+    return f"{path}: the {reader.__name__.rpartition('.')[2]} reader failed: {type(error).__name__}: {error}"
 
 
 def _parts(line: str, place: Path) -> tuple[str, str, str]:
@@ -275,9 +278,9 @@ def _streams(
     for path, recording in recordings:
         by_format[recording.format].append((path, recording))
     for format_, pieces in by_format.items():
-        reader = readers().get(format_)  # None: recorded in memory, not read from a file
-        if len(pieces) > 1 and hasattr(reader, "merge"):
-            pieces = [(pieces[0][0], reader.merge([r for _, r in pieces]))]
+        merge = getattr(readers().get(format_), "merge", None)  # there is no reader of what was recorded in memory
+        if len(pieces) > 1 and merge:
+            pieces = [(pieces[0][0], merge([r for _, r in pieces]))]
         pieces.sort(key=lambda piece: (piece[1].order, _natural(piece[0])))
         parts: dict[str, list[Series]] = defaultdict(list)
         for path, recording in pieces:
