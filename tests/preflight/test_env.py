@@ -9,9 +9,9 @@ import pytest
 from click.testing import CliRunner
 
 from firstbreak.cli.check.env import command
-from firstbreak.model import Action, Status
+from firstbreak.model import Action, Finding, Severity, Status
 from firstbreak.preflight import Report, env
-from firstbreak.preflight.env import worlds
+from firstbreak.preflight.env import ends, worlds
 from firstbreak.readers import Unreadable
 from tests.preflight.broken import BROKEN, BROKEN_ELSEWHERE, HEALTHY, Counted
 
@@ -115,3 +115,12 @@ def test_environments_are_closed_afterwards() -> None:
 def test_a_factory_that_raises_is_a_finding() -> None:
     report = env.check("builtins:int.from_bytes")
     assert report.findings[0].detector == "env-opens"
+
+
+def test_a_slow_environment_is_worth_knowing_and_no_defect() -> None:
+    slow, fast = ends.throughput(0.05), ends.throughput(1e-4)
+    assert isinstance(slow, Finding)
+    assert "13.9 hours" in slow.message
+    assert slow.severity is Severity.NOTICE
+    assert isinstance(fast, str)
+    assert "10000 steps a second" in fast

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from firstbreak.model import NotMeasured
-from firstbreak.preflight import Answer, critical, warning
+from firstbreak.preflight import Answer, critical, notice, warning
 from firstbreak.preflight.env.episodes import Score
 from firstbreak.words import number, percent
 
@@ -64,7 +64,7 @@ def throughput(seconds_per_step: float) -> Answer:
     hours = 1e6 * seconds_per_step / 3600
     said = f"{number(float(f'{1 / seconds_per_step:.3g}'))} steps a second on one core, random actions included"
     if hours > HOURS_FOR_A_MILLION:
-        return warning(
+        return notice(
             f"{said}: a million steps take {hours:.1f} hours before anything is learned; profile step(), or run copies in "
             "parallel"
         )
