@@ -28,11 +28,12 @@ from firstbreak.model import Experiment
 
 PRIOR = 1.5
 FINDINGS = {
-    "length-cap-lowered": 0.6,
+    "length-cap-lowered": 0.5,
     "truncation": 0.9,
     "zero-variance-groups": 0.4,
+    "reward-at-floor": 0.3,
     "score-lost": 0.4,
-    "reward-flat": 0.15,
+    "reward-flat": 0.3,
 }
 EXPERIMENT = Experiment(
     id="longer-limit",
