@@ -31,6 +31,10 @@ METRICS, POINTS = 100, 10_000
 MILLION = 1_000_000
 REPEATS = 5
 CHART_LIBRARY = "uPlot"
+IN_VIEW_DRAWN = """(() => {
+  const seen = [...document.querySelectorAll(".plot[data-seen='1']")]
+  return seen.length > 0 && seen.every((plot) => plot.querySelector("canvas"))
+})()"""
 
 
 def main() -> None:
@@ -97,8 +101,10 @@ def _server(runs: Path) -> Iterator[str]:
         found = re.search(r"http://\S+/", process.stderr.readline())
         threading.Thread(target=process.stderr.read, daemon=True).start()
         assert found is not None
-        yield found[0]
-        process.terminate()
+        try:
+            yield found[0]
+        finally:
+            process.terminate()
 
 
 def _paint(browser: Browser, runs: Path) -> dict[str, Any]:
@@ -131,7 +137,7 @@ def _until_drawn(browser: Browser, address: str) -> float:
     page = browser.new_page(viewport={"width": 1280, "height": 900})
     start = time.perf_counter()
     page.goto(address)
-    _until(page, "document.querySelectorAll('.plot canvas').length >= 5")
+    _until(page, IN_VIEW_DRAWN)
     seconds = time.perf_counter() - start
     page.close()
     return seconds
@@ -164,7 +170,9 @@ def _million(browser: Browser, runs: Path) -> dict[str, Any]:
             start = time.perf_counter()
             page.keyboard.press("+")
             _until(page, f"document.querySelector('#range').textContent !== {json.dumps(before)}")
-            page.wait_for_load_state("networkidle")
+            _until(
+                page, "document.querySelector('.plot').dataset.drawn === document.querySelector('#range').textContent"
+            )
             seconds.append(time.perf_counter() - start)
         exact = page.evaluate("!document.querySelector('.plot').classList.contains('thinned')")
         page.close()

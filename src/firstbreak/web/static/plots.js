@@ -116,7 +116,10 @@ function draw(figure, curves, view) {
     chart.setScale("x", { min: from, max: to > from ? to : from + 1 })
   })
   fit(figure, chart)
+  figure.dataset.drawn = view ? span(view) : ""
 }
+
+const span = (view) => view.map((step) => String(+step.toPrecision(9))).join(" to ")
 
 function fit(figure, chart) {
   const width = figure.querySelector(".canvas").clientWidth
@@ -210,18 +213,18 @@ function drawMarks(chart, figure) {
 function select(chart, axis) {
   const { left, width } = chart.select
   if (width < 3) return
-  const span = [chart.posToVal(left, "x"), chart.posToVal(left + width, "x")]
+  const view = [chart.posToVal(left, "x"), chart.posToVal(left + width, "x")]
   chart.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false)
-  look(axis, span)
+  look(axis, view)
 }
 
-function look(axis, span) {
+function look(axis, view) {
   const now = views.get(axis)
-  if (now?.[0] === span?.[0] && now?.[1] === span?.[1]) return
-  if (span) views.set(axis, span)
+  if (now?.[0] === view?.[0] && now?.[1] === view?.[1]) return
+  if (view) views.set(axis, view)
   else views.delete(axis)
   const output = document.querySelector("#range")
-  if (output) output.textContent = span ? `${short(span[0])} to ${short(span[1])}` : ""
+  if (output) output.textContent = view ? span(view) : ""
   refresh(axis)
 }
 
