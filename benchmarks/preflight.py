@@ -197,9 +197,9 @@ SECTIONS: dict[str, Callable[[], dict[str, Any]]] = {
 
 
 def main(only: list[str] | None = None) -> None:
-    before = json.loads(RESULT.read_text()) if only and RESULT.exists() else {}
     where = environment("make bench-preflight", (*PACKAGES, "gymnasium", "stable-baselines3", "trl"))
     parts = [measure() for name, measure in SECTIONS.items() if not only or name in only]
+    before = json.loads(RESULT.read_text()) if only and RESULT.exists() else {}  # after measuring: that takes a while
     figures = {**before, **where, **{key: value for part in parts for key, value in part.items()}}
     RESULT.write_text(json.dumps(figures, indent=2) + "\n")
 

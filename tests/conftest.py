@@ -16,7 +16,7 @@ if IN_CI:
     settings.load_profile("ci")
 EXTRAS = ("torch", "trl", "stable_baselines3", "tensorboard", "tensorboardX", "wandb", "trackio", "mlflow", "swanlab", "neptune",
           "clearml", "dvclive", "aim", "sqlalchemy", "pyarrow", "ray", "psycopg", "rensa", "starlette", "uvicorn", "mcp",
-          "playwright", "build", "zensical", "gymnasium", "pettingzoo", "dm_env", "math_verify",
+          "playwright", "build", "zensical", "gymnasium", "pettingzoo", "dm_env", "math_verify", "transformers", "peft",
           "pytorch_lightning", "lz4", "aiosmtpd")  # fmt: skip
 
 

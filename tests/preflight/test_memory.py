@@ -65,7 +65,7 @@ FAMILIES: list[tuple[str, dict[str, Any]]] = [
     ("gpt2", GPT2 | {"n_inner": 96}),
     ("gpt_neox", SMALL),
     ("gpt_neox", SMALL | {"attention_bias": False}),
-    ("mixtral", SMALL | {"num_local_experts": 4}),
+    ("mixtral", SMALL | {"num_local_experts": 4, "shared_expert_intermediate_size": 48}),  # a key of another family
     ("qwen2_moe", MOE | {"shared_expert_intermediate_size": 48, "mlp_only_layers": [1]}),
     ("qwen2_moe", MOE | {"qkv_bias": False}),
     ("qwen3_moe", MOE | {"head_dim": 32, "decoder_sparse_step": 2}),

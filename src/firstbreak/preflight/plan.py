@@ -60,7 +60,7 @@ def check(plan: str = ".", *, only: Collection[str] = ()) -> Report:
     rows = tuple((r.check, r.target, WORD[r.action], str(len(r.findings))) for r in reports)
     return Report(
         check="plan",
-        target=os.fspath(path),
+        target=os.path.relpath(path),
         outcomes=tuple(_named(outcome, report, reports) for report in reports for outcome in report.outcomes),
         summary=_summary(reports),
         exhibits=(Table(title="The checks", columns=("check", "of", "verdict", "findings"), rows=rows),),

@@ -197,7 +197,7 @@ def _counted(family: str, config: Mapping[str, Any], note: str) -> Decoder:
     sparse = _sparse_layers(family, get, layers)
     experts = int(get("num_experts", 0)) if sparse else 0
     expert_width = int(get("moe_intermediate_size", i)) if sparse else 0
-    shared_width = int(get("shared_expert_intermediate_size", 0)) if sparse else 0
+    shared_width = int(get("shared_expert_intermediate_size", 0)) if sparse and family == "qwen2_moe" else 0
 
     norms = recipe.norms * h * (2 if recipe.norm == "layer" else 1) + (2 * d if recipe.head_norm else 0)
     biases = (queries + 2 * keys if qkv_bias else 0) + (h if out_bias else 0)
