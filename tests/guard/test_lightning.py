@@ -47,7 +47,10 @@ def fit(guard: Guard, folder: Path, batches: list[Any]) -> Any:
             enable_progress_bar=False,
             enable_model_summary=False,
             default_root_dir=folder,
-            callbacks=[lightning.callback(guard), pl.callbacks.ModelCheckpoint(folder, every_n_train_steps=5)],
+            callbacks=[
+                lightning.callback(guard),
+                pl.callbacks.ModelCheckpoint(folder, every_n_train_steps=5, save_top_k=-1),
+            ],
         )
         trainer.fit(Module(), torch.utils.data.DataLoader(batches, batch_size=None))  # type: ignore[arg-type]
     return trainer

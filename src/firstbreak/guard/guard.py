@@ -272,14 +272,14 @@ class Guard:
     def _examine(self, patience: float | None) -> Decision | None:
         began, look = self._clock(), self._look
         if look is None:
-            look = looks.Look(self._snapshot(), patience)
-            look.wait()
+            look = looks.Look(self._snapshot())
+            look.wait(patience)
         done = look.done()
         self._look = None if done else look
         self.schedule.looked(self._history.points, self._clock() - began)
         if not done:
-            self._warn("a look", TimeoutError(f"the detectors take longer than {self._patience:g} s"))
-        elif look.error is not None:
+            return None
+        if look.error is not None:
             self._warn("a look", look.error)
         elif look.diagnosis is not None:
             self.diagnosis = look.diagnosis
@@ -383,8 +383,12 @@ class Guard:
 def rollback_to(
     checkpoints: Sequence[Checkpoint], *, before: float | None, best: float | None = None
 ) -> Checkpoint | None:
-    """Of the checkpoints up to the step `before`, the one nearest to the step `best`, or the last one."""
-    sound = [c for c in checkpoints if before is None or c.step <= before]
+    """Of the checkpoints up to the step `before`, the one nearest to the step `best`, or the last one.
+
+    Trainers delete old checkpoints, so one on this machine has to be there still.
+    """
+    there = [c for c in checkpoints if "://" in c.path or Path(c.path).exists()]
+    sound = [c for c in there if before is None or c.step <= before]
     return min(sound, key=lambda c: abs(c.step - best) if best is not None else -c.step, default=None)
 
 

@@ -4,14 +4,13 @@ Two rules decide when. The time that looks take stays below a share of the time 
 while training runs, and that each look empties by what it really cost), and the points between two looks grow with the
 run, so that a million steps are looked at as often as the logarithm of a million.
 
-A look runs in a thread that training waits for, PATIENCE seconds at most; a detector that takes longer is interrupted
-and costs one line, like any other that fails.
+A look runs in a thread that training waits for, at most so long as its patience lasts. A look that takes longer goes on
+beside training, and a detector that hangs is interrupted and costs one line, like any other that fails.
 """
 
 from __future__ import annotations
 
 import ctypes
-import math
 import threading
 import time
 from collections.abc import Callable
@@ -27,6 +26,7 @@ GROWTH = 0.02  #: of the points so far, between two looks
 EARLY = 0.05  #: of the planned length, in which detectors advise no stop
 CONFIRMED = 0.05  #: of the points so far, over which every look has to say "stop" before anything is done
 FEWEST_LOOKS = 3  #: and so many looks in a row
+HANGS = 30.0  #: seconds after which a look is interrupted
 FIRST_COST = 0.1  #: seconds: what a look is taken to cost before one was measured
 
 
@@ -62,25 +62,25 @@ class Schedule:
 
 
 class Look:
-    """One look of all detectors, in a thread of its own. `patience` (seconds) is what one of them may take; None: any time."""
+    """One look of all detectors, in a thread of its own."""
 
-    def __init__(self, make: Callable[[], Run], patience: float | None) -> None:
+    def __init__(self, make: Callable[[], Run]) -> None:
         self.diagnosis: Diagnosis | None = None
         self.error: Exception | None = None
-        self._make, self._patience = make, patience
-        self._interrupt_at = math.inf if patience is None else time.monotonic() + patience
+        self._make = make
+        self._interrupt_at = time.monotonic() + HANGS
         self._thread = threading.Thread(target=self._look, name="firstbreak-look", daemon=True)
         self._thread.start()
 
-    def wait(self) -> None:
-        """Until it is done, or as long as the patience lasts."""
-        self._thread.join(self._patience)
+    def wait(self, seconds: float | None) -> None:
+        """Until it is done, at most so long (None: however long)."""
+        self._thread.join(seconds)
 
     def done(self) -> bool:
-        """Whether it is done. Where it is not, and the patience is at an end again, whatever runs is interrupted."""
+        """Whether it is done. What has been running for HANGS seconds is interrupted."""
         running, now = self._thread.is_alive(), time.monotonic()
-        if running and now >= self._interrupt_at and self._patience is not None and self._thread.ident is not None:
-            self._interrupt_at = now + self._patience
+        if running and now >= self._interrupt_at and self._thread.ident is not None:
+            self._interrupt_at = now + HANGS
             thread = ctypes.c_ulong(self._thread.ident)
             ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, ctypes.py_object(TookTooLong))
         return not running

@@ -36,11 +36,13 @@ def callback(guard: Guard) -> Callback:
         def on_fit_start(self, trainer: Any, pl_module: Any) -> None:
             guard.config |= {str(name): value for name, value in pl_module.hparams.items()}
             guard.attach("lightning", lambda: self._parts(trainer, pl_module), gated=True)
-            shared.gate(guard, *trainer.optimizers)
 
         def on_train_batch_start(self, trainer: Any, pl_module: Any, batch: Any, batch_idx: int) -> None:
             if guard.begin_update():
                 self._batch, self._random = batch, shared.random_state()
+
+        def on_before_optimizer_step(self, trainer: Any, pl_module: Any, optimizer: Any) -> None:
+            shared.ask(guard, optimizer, {})  # torch's hook would come before the closure that makes the gradients
 
         def on_train_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
             for path in _checkpoints(trainer):

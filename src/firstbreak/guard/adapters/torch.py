@@ -81,16 +81,21 @@ def replay(built: Any, bundle: Path) -> dict[str, float]:
 def gate(
     guard: Guard, *optimizers: torch.optim.Optimizer, beside: Callable[[], Mapping[str, float]] = dict
 ) -> list[RemovableHandle]:
-    """Ask the guard before every step of these optimizers, and take the gradients away where it says so.
+    """Ask the guard before every step of these optimizers. `beside()` is what else is known of the update.
 
-    `beside()` is what else is known of the update.
+    Not for `step(closure)`, where the gradients are made after the hook.
     """
 
-    def ask(optimizer: torch.optim.Optimizer, arguments: Any, options: Any) -> None:
-        if guard.before_update({"grad.norm": gradient_norm([optimizer]), **beside()}).skip:
-            drop_gradients(optimizer)
+    def hook(optimizer: torch.optim.Optimizer, arguments: Any, options: Any) -> None:
+        ask(guard, optimizer, beside())
 
-    return [optimizer.register_step_pre_hook(ask) for optimizer in optimizers]
+    return [optimizer.register_step_pre_hook(hook) for optimizer in optimizers]
+
+
+def ask(guard: Guard, optimizer: torch.optim.Optimizer, beside: Mapping[str, float]) -> None:
+    """Show the guard the gradients that the optimizer is about to apply, and take them away where it says so."""
+    if guard.before_update({"grad.norm": gradient_norm([optimizer]), **beside}).skip:
+        drop_gradients(optimizer)
 
 
 def gradient_norm(optimizers: Iterable[torch.optim.Optimizer]) -> float:
