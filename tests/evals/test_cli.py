@@ -75,6 +75,20 @@ def test_a_result_of_a_harness_is_recorded_once_with_its_protocol() -> None:
     assert row["checkpoint"] == "constant"
 
 
+def test_one_of_several_tasks_has_to_be_named() -> None:
+    data = json.loads((DATA / "lighteval.json").read_text())
+    for part in ("results", "config_tasks", "summary_tasks"):
+        data[part]["other|0"] = data[part]["sums|0"]
+    data["config_tasks"]["other|0"] = data["config_tasks"]["sums|0"] | {"name": "other"}
+    data["results"]["other|0"] = {"em": 0.75}
+    Path("two.json").write_text(json.dumps(data, indent=2))
+    good("split", "test", "--kind", "public_test")
+    result = eval_("record", "test", "--use", "observe", "--result", "two.json")
+    assert "holds several evaluations (other, sums); name one: two.json#TASK" in str(result.exception)
+    good("record", "test", "--use", "observe", "--result", "two.json#other")
+    assert rows()[0]["scores"] == {"em": 0.75}
+
+
 def test_misuse_is_said_when_it_happens_and_in_the_log() -> None:
     good("split", "final", "--kind", "private_test", "--size", 100)
     assert "opened" not in good("record", "final", "--use", "release", "--score", "0.7")

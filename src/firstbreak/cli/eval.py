@@ -118,7 +118,7 @@ def split_(name: str, kind: str, looks: int | None, size: int | None, bounds: tu
 def what_was_looked_at(function: Callable[..., Any]) -> Callable[..., Any]:
     """The options that record and baseline share."""
     for option in (
-        click.option("--result", type=FILE, help="A result of lm-eval, Inspect, lighteval or Stable-Baselines3."),
+        click.option("--result", metavar="FILE[#TASK]", help="Of lm-eval, Inspect, lighteval or Stable-Baselines3."),
         click.option("--protocol", "protocol_", type=FILE, help="The protocol, locked or not."),
         click.option("--key", help="Whoever records the same key again records nothing."),
         LEDGER,
@@ -137,7 +137,7 @@ def what_was_looked_at(function: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--fed", help="The decision that the score went into, in words.")
 @what_was_looked_at
 def record_(
-    split: str, use: str, given: tuple[str, ...], protocol_: Path | None, result: Path | None, key: str | None,
+    split: str, use: str, given: tuple[str, ...], protocol_: Path | None, result: str | None, key: str | None,
     place: str, run_: str | None, checkpoint: str | None, step: float | None, fed: str | None,
 ) -> None:  # fmt: skip
     """Record an evaluation.
@@ -174,7 +174,7 @@ def record_(
 @click.option("--split", required=True, help="The split that the score is of.")
 @what_was_looked_at
 def baseline(
-    run_path: str, split: str, result: Path | None, protocol_: Path | None, key: str | None, place: str
+    run_path: str, split: str, result: str | None, protocol_: Path | None, key: str | None, place: str
 ) -> None:
     """Record the score before training.
 
@@ -360,10 +360,11 @@ def _row(text: str, place: str) -> tuple[Protocol, Evaluation | None]:
     return protocol, Evaluation(protocol=protocol, scores=look.scores, errors=look.errors)
 
 
-def _result(path: Path) -> Evaluation:
-    from firstbreak.evals import importers
-
-    return importers.read(path)[-1]
+def _result(text: str) -> Evaluation:
+    _, found = _source(text)
+    if found is None:
+        raise BadCall(f"{text} is a protocol and holds no score: give it with --protocol")
+    return found
 
 
 def _pair(text: str) -> tuple[str, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -67,7 +68,7 @@ def rules_changed(history: History, name: str) -> Iterator[Finding]:
     first, looks = history.splits[name][0], history.looks_at(name)
     for split in history.splits[name][1:]:
         before = [look for look in looks if look.number < split.number]
-        looser = split.kind != first.kind or (first.looks or 10**9) < (split.looks or 10**9)
+        looser = split.kind != first.kind or _limit(split) > _limit(first)
         if before and looser:
             yield _finding(
                 "rules_changed",
@@ -184,6 +185,10 @@ def _finding(rule: str, looks: Sequence[Look], message: str, severity: Severity)
         confidence=Confidence.HIGH,
         facts={"rule": rule, "split": looks[0].split, "rows": [look.number for look in looks]},
     )
+
+
+def _limit(split: Split) -> float:
+    return math.inf if split.looks is None else split.looks
 
 
 def _kind(split: Split) -> str:
