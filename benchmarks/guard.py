@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import random
 import resource
@@ -26,6 +27,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.lab import page
 from benchmarks.machine import environment
 from firstbreak.engine.read import read
 from firstbreak.guard.decision import Act, Decision
@@ -38,6 +40,7 @@ from firstbreak.model import Run
 ROOT = Path(__file__).resolve().parent.parent
 CORPUS = ROOT / "corpus"
 RESULT = ROOT / "benchmarks" / "results" / "guard.json"
+PAGE = ROOT / "docs" / "guard.md"
 NAMES = ("loss", "grad_norm", "reward", "reward_std", "kl", "entropy", "clip_ratio/region_mean", "learning_rate")
 METRICS = (*NAMES, *(f"custom/{i}" for i in range(40 - len(NAMES))))
 STEP_SECONDS = 0.1  #: of the loop whose share is measured
@@ -346,6 +349,50 @@ def measure(
     }
 
 
+# The page ---------------------------------------------------------------------------------------------------------------
+
+
+def tables(figures: dict[str, Any]) -> dict[str, str]:
+    """The made part of docs/guard.md."""
+    costs, held = figures["amortised"], figures["memory"]
+    rows = [
+        [f"`observe` with {figures['metrics']} metrics, median", f"{figures['observe_us_median']:.0f} us"],
+        *([f"the same, {who}", f"{part['observe_us_median']:.1f} us"] for who, part in figures["peers"].items()),
+        [f"share of a loop of {STEP_SECONDS:g} s a step, looks included", f"{costs['fraction']:.2%}"],
+        [
+            f"memory after {held['steps'] // 100} and after {held['steps']} steps",
+            f"{held['early_mb']:.0f}, {held['end_mb']:.0f} MB",
+        ],
+        ["healthy runs replayed, stopped", f"{figures['healthy_runs']}, {figures['false_stops']}"],
+        [
+            "faulty runs replayed, stopped after the onset",
+            f"{figures['replayed'].get('faulty', 0)}, {_share(figures['stopped_fraction'])}",
+        ],
+        ["median delay from onset to stop, share of the run", _share(figures["median_delay_fraction"])],
+        ["steps after the onset that were saved", _share(figures["saved_fraction"])],
+        ["kill -9 trials, bundle whole and replayed", f"{figures['kill9_trials']}, {figures['kill9_ok']}"],
+        ["of these, killed while writing", figures["kill9_while_writing"]],
+    ]
+    faults = [
+        [name, part["runs"], _share(part["stopped"]), _share(part["delay"]), _share(part["saved"])]
+        for name, part in figures["faults"].items()
+    ]
+    measured = (
+        f"Measured by `{figures['command']}` on {figures['date']}: {figures['machine']}, Python {figures['python']}."
+    )
+    per_fault_table = table(["fault", "runs", "stopped", "median delay", "steps saved"], faults)
+    return {"figures": f"{measured}\n\n{table(['', ''], rows)}\n\n{per_fault_table}"}
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None or math.isnan(value) else f"{value:.0%}"
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """A Markdown table."""
+    return "\n".join("| " + " | ".join(map(str, row)) + " |" for row in [head, ["---"] * len(head), *rows])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--corpus", type=Path, default=CORPUS)
@@ -360,6 +407,8 @@ def main() -> None:
     figures = measure(given.corpus, **options)
     text = json.dumps(figures, indent=1, default=float).replace("NaN", "null")
     given.output.write_text(text + "\n")
+    if given.output == RESULT:
+        PAGE.write_text(page(PAGE.read_text(), tables(json.loads(text))))
     print(text, file=sys.stderr)
 
 

@@ -92,7 +92,7 @@ def _source(path: str) -> Iterator[tuple[Path, str, Callable[[], bool]]]:
 
 def _copy_stdin(log: Path) -> None:
     with log.open("ab") as file:
-        while chunk := sys.stdin.buffer.read1():
+        while chunk := os.read(sys.stdin.fileno(), 1 << 16):
             file.write(chunk)
             file.flush()
 
