@@ -145,7 +145,8 @@ def survey(
     """One row for every run below the places, what needs attention first.
 
     Each row is appended to `store` as soon as it is there. A run that has not changed since is not looked at again, so a
-    survey that was interrupted goes on where it stopped.
+    survey that was interrupted goes on where it stopped. It starts processes: in a script, call it below
+    `if __name__ == "__main__":`.
     """
     paths = list(dict.fromkeys(str(run) for place in places for run in find(Path(place))))
     known = {row.path: row for row in load(store)}
