@@ -193,7 +193,7 @@ def _asked() -> Counter[str]:
     found: Counter[str] = Counter()
     for item in registry.detectors().values():
         found.update({signals.BY_PARAMETER[name].name for name in _signals((*item.needs, *item.uses))})
-    return Counter(dict(found.most_common()))
+    return Counter(dict(sorted(found.items(), key=lambda item: (-item[1], item[0]))))
 
 
 def _signals(names: tuple[str, ...]) -> set[str]:
