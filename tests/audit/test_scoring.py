@@ -68,7 +68,11 @@ def test_human_marks_feed_the_correlation(tmp_path: Path) -> None:
         marks[key_of(seen)] = {"mark": HACK if len(seen.completion) > 500 else KEEP}
     file = tmp_path / "marks.json"
     save(file, marks)
-    found = audit(samples, marks=load(file)).triad.agreements[0]
+    result = audit(samples, marks=load(file))
+    said = next(o.finding for o in result.outcomes if o.detector == "reward-truth-mismatch")
+    assert said is not None
+    assert "human marks" in said.message
+    found = result.triad.agreements[0]
     assert found.source == "human marks"
     assert found.correlation < -0.5
     assert found.mismatches

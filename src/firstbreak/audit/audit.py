@@ -10,7 +10,7 @@ from pathlib import Path
 from firstbreak.audit import triad as triads
 from firstbreak.audit.diversity import Diversity, diversity
 from firstbreak.audit.rows import AuditRow, Evidence, Found, rows
-from firstbreak.audit.scoring import Ledger
+from firstbreak.audit.scoring import Ledger, disagreement
 from firstbreak.audit.selection import Pick, select
 from firstbreak.audit.shift import parts, sides
 from firstbreak.audit.table import REWARD, Table
@@ -78,6 +78,7 @@ def audit(
         diversity=diversity(table),
         outcomes=(
             _outcome(HACKING, Link.REWARD, found),
+            _outcome("reward-truth-mismatch", Link.REWARD, disagreement(triad.agreements)),
             *(_outcome(row.id, row.link, _answer(row, evidence)) for row in rows().values()),
         ),
         picks=tuple(select(table.latest, table.baseline(), shifts)),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import random
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 
@@ -19,11 +19,14 @@ from firstbreak.audit.blind import Oracle, PolicySample, split
 from firstbreak.audit.marks import HACK, KEEP, key_of
 from firstbreak.audit.metrics._answer import final_answer, plain
 from firstbreak.audit.table import shortened
-from firstbreak.model import Interval, Sample, Series
+from firstbreak.model import Confidence, Finding, Interval, NotMeasured, Sample, Series, Severity
+from firstbreak.reports.text import count
 from firstbreak.stats.normal import quantile
+from firstbreak.words import number
 
 MOST_STEPS = 4096  #: steps whose means are kept; with more, neighbours are joined
 ORDER = ("human marks", "gold score", "right answer")  #: kinds of truth, the most trusted first
+WEAK = 0.5  #: correlation: a reward that surely goes less by the truth than this pays for something else
 FEWEST = 24  #: pairs that say whether the reward still goes by the truth
 MOST_PAIRS = 4096  #: (reward, truth) pairs that are kept for the correlation
 HIGH, LOW = 0.9, 0.4  #: of the range: a reward above with a truth below is a mismatch
@@ -130,6 +133,27 @@ class Ledger:
         """Of the reward with each kind of truth that is there, human marks first."""
         usable = [name for name in ORDER if len(self._pairs[name]) >= 8 and _answered(name, self._pairs[name])]
         return [_agreement(name, self._pairs[name]) for name in usable]
+
+
+def disagreement(agreements: Sequence[Agreement]) -> Finding | NotMeasured | None:
+    """Whether the reward orders the samples as the most trusted truth does."""
+    if not agreements:
+        return NotMeasured("no gold score, right answer or human mark is recorded to hold the reward against")
+    found = agreements[0]
+    low, high = found.interval
+    if high >= WEAK:
+        return None
+    return Finding(
+        message=(
+            f"the reward correlates with {found.source} by {number(found.correlation)} only (95 % {number(low)} to "
+            f"{number(high)}, {count(found.pairs, 'sample')}), and {count(len(found.mismatches), 'sample')} earned much and "
+            "are bad: read those first, then change the reward before training on"
+        ),
+        severity=Severity.NOTICE if found.source == "right answer" else Severity.WARNING,
+        confidence=Confidence.HIGH,
+        metric="samples.reward",
+        facts={"correlation": found.correlation, "source": found.source},
+    )
 
 
 def same_answer(completion: str, reference: str) -> bool:

@@ -34,7 +34,9 @@ MIN_POINTS = 5
 EARLY, LATE = 0.2, 0.25  #: parts of a curve that make a level
 SURE = 3.0  #: standard errors that count as a difference
 MATERIAL = 0.05  #: of the truth's own scale: a smaller change is none
-FOLLOWS = 0.25  #: of the reward's rise: a truth that may have gained so much is not said to have stayed
+FOLLOWS = (
+    0.25  #: of what it would gain beside the reward: a truth that may have gained so much is not said to have stayed
+)
 CEILING = 0.95  #: a truth up there cannot follow
 HONEST, DISHONEST = 0.8, 0.5  #: correlations of reward and truth over samples: above, and below, nothing more is asked
 PAYER = (
@@ -69,6 +71,7 @@ class Parting:
 
     truth: Series
     course: Course
+    parted: bool  #: whether the gap between the two has visibly grown
     step: float  #: since when the reward goes its own way
     interval: Interval
     proxy: Change
@@ -111,11 +114,12 @@ def part_ways(proxy: Series, truth: Series) -> Parting | None:
     gap = replace(truth, values=beside - truth.values)
     left = _left(gap)
     first = float(truth.steps[0])
-    step, interval = left or (first, (first, first))
+    step, interval = left or (first, (first, float(truth.steps[-1])))
     change, rise = _change(truth, step), _change(proxy, step)
     return Parting(
         truth=truth,
-        course=_course(truth, change, rise, parted=left is not None),
+        parted=left is not None,
+        course=_course(truth, change, rise, float(proxy.values.max())),
         step=step,
         interval=widened(truth, interval),
         proxy=rise,
@@ -141,7 +145,7 @@ def _once_a_step(curve: Series) -> Series:
     return replace(curve, steps=steps, values=np.bincount(inverse, curve.values, len(steps)) / counts)
 
 
-def _course(truth: Series, change: Change, rise: Change, parted: bool) -> Course:
+def _course(truth: Series, change: Change, rise: Change, top: float) -> Course:
     scale = _scale(truth)
     enough = max(z_to_t(SURE, len(truth) - 2) * change.error, MATERIAL * scale)
     if change.size > enough or min(change.before, change.after) >= CEILING * scale:
@@ -149,7 +153,17 @@ def _course(truth: Series, change: Change, rise: Change, parted: bool) -> Course
     shape = trajectory(truth)
     if change.size < -enough or (shape.lost and shape.drop > MATERIAL * scale):
         return "fell"
-    return "stayed" if parted and change.interval[1] < FOLLOWS * rise.size else "unclear"
+    return "stayed" if rise.size > 0 and change.interval[1] < FOLLOWS * _owed(change, rise, top, scale) else "unclear"
+
+
+def _owed(change: Change, rise: Change, top: float, scale: float) -> float:
+    """What the truth would gain if it took as large a part of its room as the reward takes of its own.
+
+    A reward that pays for form is at its top soon, and what it still gains is small; the truth has all its room left.
+    """
+    if scale != 1.0:
+        return scale
+    return min(1.0, rise.size / max(top - rise.before, rise.size)) * (1.0 - change.before)
 
 
 def _scale(truth: Series) -> float:
@@ -196,7 +210,7 @@ def examine(
     if not bad:
         return None, triad
     fell = [p for p in bad if p.course == "fell"]
-    first = min(fell or bad, key=lambda p: p.step)
+    first = min(fell or bad, key=lambda p: (not p.parted, p.step))
     honesty = ledger.honesty(first.step)
     if honesty is not None and honesty >= HONEST:
         return Expected(_honest(first, honesty)), triad
