@@ -33,7 +33,6 @@ from firstbreak.evals.ledger import Ledger
 RESULT = Path(__file__).parent / "results" / "evaluation.json"
 RECORDS, WRITERS = 5_000, 64
 SPLIT, PLANTED = 4_000, 2_000  #: problems, and how many of them have a reworded copy in the training data
-DRAWS = 400  #: of a simulated experiment
 RATES = (0.02, 0.05, 0.1, 0.15)  #: share of a problem's words that a rewording changes
 HEADLINE_RATE = 0.05
 
@@ -50,15 +49,17 @@ PUBLISHED = {
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--documents", type=int, default=1_000_000)
+    parser.add_argument("--draws", type=int, default=400, help="of each simulated experiment")
     parser.add_argument("--published", type=Path)
     parser.add_argument("--output", type=Path, default=RESULT)
     arguments = parser.parse_args()
-    figures = ledger_speed() | coverage() | contamination(arguments.documents)
+    figures = ledger_speed() | coverage(arguments.draws) | contamination(arguments.documents)
     if arguments.published:
         figures["published"] = published(arguments.published)
     elif arguments.output.exists():  # what needs other people's data is kept from the last time that it was there
         figures["published"] = json.loads(arguments.output.read_text()).get("published")
-    result = environment("python -m benchmarks.evaluation", ("firstbreak", "numpy", "rensa")) | figures
+    command = f"python -m benchmarks.evaluation --documents {arguments.documents} --draws {arguments.draws}"
+    result = environment(command, ("firstbreak", "numpy", "rensa")) | {"draws": arguments.draws} | figures
     arguments.output.write_text(json.dumps(result, indent=1) + "\n")
     print(json.dumps(figures, indent=1))
 
@@ -120,7 +121,7 @@ SHAPES: dict[str, Callable[[np.random.Generator, int, int], np.ndarray]] = {
 }
 
 
-def coverage() -> dict[str, Any]:
+def coverage(draws: int) -> dict[str, Any]:
     """How often a 95 % interval holds the truth, for few and more runs of one and of several tasks of unequal spread."""
     statistics.REPLICATIONS = 500
     rng = np.random.default_rng(0)
@@ -135,14 +136,14 @@ def coverage() -> dict[str, Any]:
             truth = float(iqm(np.concatenate([*scores(300_000 // tasks)])))
             for n in (3, 5, 10):
                 hits = np.zeros(3)
-                for _ in range(DRAWS):
+                for _ in range(draws):
                     one, other = scores(n), scores(n)
                     hits += (
                         _holds(estimate(one).interval, truth),
                         _holds(difference(one, other).interval, 0.0),
                         _holds(_percentile(one, rng), truth),
                     )
-                share = [round(float(h), 4) for h in hits / DRAWS]
+                share = [round(float(h), 4) for h in hits / draws]
                 setting = {"shape": shape, "tasks": tasks, "runs": n}
                 rows.append(setting | dict(zip(("iqm", "difference", "percentile"), share, strict=True)))
     smooth = [row for row in rows if row["shape"] != "succeed or fail"]
