@@ -28,8 +28,6 @@ FIRM = frozenset({Action.STOP, Action.ROLLBACK})
 ARGUMENTS: dict[str, str] = {
     "c07-two-generations": "the excerpt holds probabilities of a calculation, not what a trainer logs; without a score or a "
     "share of silent groups, firstbreak says that nothing was recorded that could be judged.",
-    "uns-qwen35-vis": "both readings are there: most groups fall silent, and the completions that are cut at 1,024 tokens "
-    "grow to all of them. firstbreak puts the length limit first because it explains both; the reader was not sure either.",
     "c08-phantom-advantage": "five values of four different experiments at two steps stand under one name; firstbreak "
     "cannot tell the arms apart, and five points are no curve. With the arms in files of their own it can.",
     "c22-critic-return-scale": "two values of the critic loss (4 and 7) are no trend, and no score was recorded; firstbreak "
