@@ -128,6 +128,8 @@ ODD = {
     "infinite": [math.inf] * 60,
     "half-nan": [1.0, math.nan] * 30,
     "huge": [1e300, -1e300] * 30,
+    "largest": [1.7e308, -1.7e308, 0.0] * 20,
+    "exploding": list(np.logspace(0, 300, 60)),
     "tiny": [5e-324, 1e-310] * 30,
     "one-nan": [*np.linspace(0, 1, 59), math.nan],
     "rising": list(np.linspace(0, 1, 60)),
@@ -136,6 +138,7 @@ ODD = {
 }
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")  # no warning of NumPy may reach a user's terminal
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("values", ODD.values(), ids=ODD)
 def test_odd_curves_crash_nothing(values: list[float], algorithm: str | None) -> None:

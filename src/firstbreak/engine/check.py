@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from firstbreak import dialects, signals
 from firstbreak.engine.registry import Detector, detectors
 from firstbreak.inputs import DERIVED, Inputs, missing
@@ -23,7 +25,8 @@ def check(
     """
     wanted = detectors() if only is None else {name: detectors()[name] for name in only}
     inputs = Inputs(run)
-    return [_examine(d, inputs, (thresholds or {}).get(d.id, {})) for d in wanted.values()]
+    with np.errstate(all="ignore"):  # a log may hold 1e300, whose square is no news to the user
+        return [_examine(d, inputs, (thresholds or {}).get(d.id, {})) for d in wanted.values()]
 
 
 def _examine(detector: Detector, inputs: Inputs, thresholds: Mapping[str, Any]) -> Outcome:

@@ -58,10 +58,14 @@ def detect(
     grown = [(g, power) for s, power in powers if s is not None and (g := growth(s, min_points)) is not None]
     if not grown:
         return NotMeasured(f"neither the value loss nor the values have {min_points} points")
-    suspect = [(g, power) for g, power in grown if g.times**power >= orders and not _explained(g, value_mean, score)]
+    suspect = [
+        (g, power)
+        for g, power in grown
+        if np.float_power(g.times, power) >= orders and not _explained(g, value_mean, score)
+    ]
     if not suspect:
         return None
-    worst, power = max(suspect, key=lambda pair: pair[0].times ** pair[1])
+    worst, power = max(suspect, key=lambda pair: np.float_power(pair[0].times, pair[1]))
     name, times = worst.curve.name, number(worst.times)
     if solved or (trajectory is not None and trajectory.learned and not trajectory.lost):
         return Expected(f"{name} grew {times} times with the returns: the score rose or is at its ceiling")
