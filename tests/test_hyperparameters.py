@@ -170,3 +170,60 @@ def test_an_option_of_any_type_is_read(trainer: str, data: st.DataObject) -> Non
     options = sorted(getattr(dialects.dialects()[trainer], "CONFIG", {}) or {"seed": "seed"})
     values = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=6) | st.just([1]) | st.just({})
     config(trainer, data.draw(st.dictionaries(st.sampled_from(options), values, max_size=6)))
+
+
+GRPO = ("reward", "reward_std", "clip_ratio/region_mean", "completions/mean_length", "train/grad_norm")
+
+
+@pytest.mark.parametrize(
+    ("trainer", "names", "raw", "expected"),
+    [
+        ("trl", ("reward_std", "train/completion_length"), {}, {"kl_coef": 0.04, "loss_type": "grpo"}),
+        ("trl", GRPO, {}, {"kl_coef": 0.04, "temperature": 0.9, "loss_type": "bnpo", "max_new_tokens": 256}),
+        ("trl", GRPO, {"beta": 0.01}, {"kl_coef": 0.01, "temperature": 0.9}),
+        ("trl", (*GRPO, "frac_reward_zero_std"), {}, {"kl_coef": None, "temperature": 1.0, "loss_type": "bnpo"}),
+        ("trl", (*GRPO, "frac_reward_zero_std", "entropy"), {}, {"kl_coef": 0.0, "loss_type": "dapo", "is_cap": 3.0}),
+        ("trl", (*GRPO, "weight_sync_time_s"), {}, {"kl_coef": 0.0, "temperature": 1.0}),
+        ("verl", ("actor/pg_clipfrac", "actor/entropy"), {}, {"entropy_coef": 0.0, "dual_clip": 3.0, "kl_coef": 0.0}),
+        ("verl", ("actor/pg_clipfrac", "actor/entropy_loss"), {}, {"entropy_coef": 0.001, "dual_clip": None}),
+        ("verl", ("val/test_score/openai/gsm8k",), {}, {"entropy_coef": 0.001, "kl_in_reward": False}),
+        ("verl", ("critic/kl_coeff",), {}, {"entropy_coef": 0.001, "kl_in_reward": True, "kl_coef": 0.001}),
+        (
+            "verl",
+            ("critic/kl_coeff",),
+            {"actor_rollout_ref.actor.use_kl_loss": False, "algorithm.kl_ctrl.kl_coef": 0.05},
+            {"kl_in_reward": True, "kl_coef": 0.05},
+        ),
+        ("openrlhf", ("train/kl",), {}, {"clip_range_value": 0.5, "gae_lambda": 1.0, "eval_temperature": 0.6}),
+        (
+            "openrlhf",
+            ("train/total_length", "train/response_length"),
+            {},
+            {"clip_range_value": None, "max_new_tokens": 1024, "gae_lambda": 1.0},
+        ),
+        (
+            "openrlhf",
+            ("perf/experience_maker/generate_time",),
+            {},
+            {"clip_range_value": 0.2, "gae_lambda": None, "eval_temperature": None},
+        ),
+        ("areal", (), {"actor": {"behave_imp_weight_mode": "token_mask"}}, {"behave_weight_cap": 5.0}),
+        ("areal", (), {"actor": {"group_reward_norm": True}}, {"learning_rate": 2e-5}),
+        ("areal", (), {"actor": {"eps_clip": 0.2}}, {"learning_rate": 1e-3, "behave_weight_cap": None}),
+        ("sb3", ("rollout/exploration_rate", "time/total_timesteps"), {}, {"learning_starts": 100}),
+        ("sb3", ("rollout/exploration_rate", "time/total timesteps"), {}, {"learning_starts": 50_000, "tau": 1.0}),
+        ("sb3", ("train/actor_loss", "time/total timesteps"), {}, {"minibatch_size": 100, "gradient_steps": None}),
+    ],
+)
+def test_the_defaults_are_those_of_the_version_that_the_log_shows(
+    trainer: str, names: tuple[str, ...], raw: dict[str, Any], expected: dict[str, Any]
+) -> None:
+    found = config(trainer, raw, names)
+    assert {name: found.get(name) for name in expected} == expected
+
+
+def test_defaults_of_versions_are_hyperparameters() -> None:
+    for dialect in dialects.dialects().values():
+        for older in getattr(dialect, "OLDER", ()):
+            assert older.names or older.options, "nothing tells this version"
+            assert {name for table in older.defaults.values() for name in table} <= HYPERPARAMETERS.keys()

@@ -145,7 +145,7 @@ def canonical_config(raw: Mapping[str, Any], dialect: ModuleType, names: Collect
         if key is not None and value is not None and name not in values:
             values[name], keys[name] = value, key
         keys.setdefault(name, option)
-    defaults = _defaults(dialect, set(names), flat)
+    defaults = {name: value for name, value in dialects.defaults(dialect, names, flat).items() if value is not None}
     defaulted = frozenset(defaults.keys() - values.keys())
     values |= {name: defaults[name] for name in defaulted}
     refine = getattr(dialect, "refine", None)
@@ -201,13 +201,6 @@ def _by_end(flat: Mapping[str, Any], options: Collection[str]) -> dict[str, str]
             if end in wanted and (start == 0 or "." in end):
                 found.setdefault(end, key)
     return found
-
-
-def _defaults(dialect: ModuleType, names: Collection[str], flat: Mapping[str, Any]) -> dict[str, Any]:
-    table: Mapping[str, Mapping[str, Any]] = getattr(dialect, "DEFAULTS", {})
-    algorithm = dialects.algorithm(dialect, names, flat) or ""
-    older = getattr(dialect, "older_defaults", None)
-    return {**table.get("", {}), **table.get(algorithm, {}), **(older(names, flat) if older else {})}
 
 
 def _typed(name: str, value: Any) -> Any:

@@ -20,6 +20,8 @@ and, where there is something to say,
                                        several options have one meaning, today's name first
     DEFAULTS: dict[str, dict[str, Any]]  algorithm ("" for all) -> canonical hyperparameter -> the trainer's default, used
                                        only where the run does not say
+    OLDER: tuple[Older, ...]           defaults of earlier versions, each with the names or options that such a run is
+                                       known by, the newest first
     LOG: dict[str, str]                canonical signal -> how to make this trainer log it (its own option)
     def context(names) -> dict[str, str | Name]              names that mean something else beside these others
     def algorithm(names, config) -> str | None               "grpo", "ppo", ... in lower case
@@ -42,15 +44,17 @@ from importlib.metadata import entry_points
 from types import ModuleType
 from typing import Any
 
-from firstbreak.dialects._table import Name, Table
+from firstbreak.dialects._table import Name, Older, Table
 from firstbreak.signals import STATISTICS, evaluation, lookup
 
 __all__ = [
     "Name",
+    "Older",
     "algorithm",
     "axes",
     "axis_kind",
     "choose",
+    "defaults",
     "dialects",
     "how_to_log",
     "not_converted",
@@ -272,6 +276,18 @@ def algorithm(dialect: ModuleType, names: Collection[str], config: Mapping[str, 
     """The algorithm, in lower case, where the names or the configuration tell it."""
     infer = getattr(dialect, "algorithm", None)
     return infer({_clean(name) for name in names}, config) if infer else None
+
+
+def defaults(dialect: ModuleType, names: Collection[str], config: Mapping[str, Any]) -> dict[str, Any]:
+    """What the trainer assumes where the run says nothing, in the version that the names and options tell."""
+    cleaned = {_clean(name) for name in names}
+    bare = cleaned | {short for name in cleaned for short, _ in _unprefixed(name, _short(dialect))}
+    older = [version for version in getattr(dialect, "OLDER", ()) if version.fits(bare, config)]
+    method = algorithm(dialect, names, config) or ""
+    tables = [getattr(dialect, "DEFAULTS", {}), *(version.defaults for version in older)]
+    return {
+        name: value for table in tables for part in {"": 0, method: 0} for name, value in table.get(part, {}).items()
+    }
 
 
 def how_to_log(trainer: str | None, signal: str) -> str:

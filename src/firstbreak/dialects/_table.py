@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from firstbreak.signals import STATISTICS, lookup
 
@@ -16,6 +17,34 @@ class Name:
     signal: str
     scale: float = 1.0
     note: str = ""  #: estimator, window, floor, clamp: whatever changes how the number may be read
+
+
+@dataclass(frozen=True)
+class Older:
+    """Defaults of a trainer's earlier versions, and what a run of them is known by.
+
+    All of `names` are logged and none of `lacks`; a name that ends in "/" stands for every name that begins so. All of
+    `options` are recorded. A default of None says that these versions have none, or that it is not known.
+    """
+
+    until: str  #: the last version of which this is true
+    defaults: Mapping[str, Mapping[str, Any]]  #: algorithm ("" for all) -> canonical hyperparameter -> default
+    names: tuple[str, ...] = ()
+    lacks: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+
+    def fits(self, names: Collection[str], options: Collection[str]) -> bool:
+        """Whether a run that logged these names and recorded these options (keys joined with ".") is one of them."""
+        recorded = {".".join(parts[i:]) for key in options for parts in [key.split(".")] for i in range(len(parts))}
+        return (
+            all(_logged(name, names) for name in self.names)
+            and not any(_logged(name, names) for name in self.lacks)
+            and recorded.issuperset(self.options)
+        )
+
+
+def _logged(name: str, names: Collection[str]) -> bool:
+    return any(n.startswith(name) for n in names) if name.endswith("/") else name in names
 
 
 _SPELLINGS = {s: s for s in STATISTICS} | {"avg": "mean", "average": "mean", "median": "p50"}

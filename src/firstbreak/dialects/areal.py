@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Set
 from typing import Any
 
-from firstbreak.dialects import Name
+from firstbreak.dialects import Name, Older
 
 TITLE = "AReaL"
 
@@ -237,6 +237,11 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "temperature": 1.0,
     }
 }
+
+OLDER = (  # areal/api/cli_args.py at the tags
+    Older("1.0.3", {"": {"behave_weight_cap": 5.0}}, options=("actor.behave_imp_weight_mode",)),
+    Older("0.3.3", {"": {"learning_rate": 2e-5, "weight_decay": 0.05}}, options=("actor.group_reward_norm",)),
+)
 
 LOG = {
     "reward.mean": "logged as ppo_actor/task_reward/avg",

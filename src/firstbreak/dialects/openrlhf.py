@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Set
 from typing import Any
 
-from firstbreak.dialects import Name
+from firstbreak.dialects import Name, Older
 
 TITLE = "OpenRLHF"
 
@@ -186,9 +186,21 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "eval_temperature": 0.6,
         "dynamic_sampling": False,
         "is_correction": False,
+        "gamma": 1.0,
+        "gae_lambda": 1.0,
+        "clip_range_value": 0.5,
     },
     "dpo": {"kl_coef": 0.1, "kl_in_reward": False},
 }
+
+OLDER = (  # openrlhf/cli/train_ppo_ray.py at the tags
+    Older("0.9.7", {"": {"max_new_tokens": 1024, "clip_range_value": None}}, names=("total_length", "response_length")),
+    Older(
+        "0.7.0",
+        {"": {"max_new_tokens": 1024, "clip_range_value": 0.2, "gae_lambda": None, "eval_temperature": None}},
+        names=("perf/experience_maker/",),
+    ),
+)
 
 LOG = {
     "policy.entropy": "set --actor.entropy_coef 0 (logs the entropy without a bonus)",

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Set
 from typing import Any
 
-from firstbreak.dialects import Name
+from firstbreak.dialects import Name, Older
 
 TITLE = "Stable-Baselines3"
 
@@ -200,6 +200,15 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "td3": _ACTOR_CRITIC | {"learning_rate": 1e-3, "policy_delay": 2},
     "ddpg": _ACTOR_CRITIC | {"learning_rate": 1e-3, "policy_delay": 1},
 }
+
+_BEFORE_2_3 = {"minibatch_size": 100, "train_freq": None, "gradient_steps": None}  # an update for each episode
+OLDER = (  # the change log of 2.3.0; only what 1.3.0 renamed tells a version
+    Older(
+        "1.2",
+        {"dqn": {"learning_starts": 50_000}, "td3": _BEFORE_2_3, "ddpg": _BEFORE_2_3},
+        names=("time/total timesteps",),
+    ),
+)
 
 LOG = {
     "reward.mean": "wrap the environment in Monitor (make_vec_env does): rollout/ep_rew_mean comes from it",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Set
 from typing import Any
 
-from firstbreak.dialects import Name
+from firstbreak.dialects import Name, Older
 
 TITLE = "TRL"
 
@@ -339,6 +339,11 @@ CONFIG = {
     "save_steps": "save_interval",
 }
 
+#: what only asynchronous GRPO logs
+_ASYNCHRONOUS = frozenset(
+    {"weight_sync_time_s", "wait_scoring_ms", "buffer_qsize", "sample/staleness_mean", "perf/weight_sync_s"}
+)
+
 DEFAULTS: dict[str, dict[str, Any]] = {
     "": {"grad_clip": 1.0, "weight_decay": 0.0},
     "grpo": {
@@ -387,6 +392,19 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "online_dpo": {"learning_rate": 5e-7, "kl_coef": 0.1, "max_new_tokens": 64, "temperature": 0.9},
 }
 
+_BEFORE_0_22 = {"loss_type": "bnpo", "max_new_tokens": 256, "is_correction": False, "is_cap": None}
+_BEFORE_0_18 = _BEFORE_0_22 | {"kl_coef": 0.04, "temperature": 0.9}
+OLDER = (  # trl/trainer/grpo_config.py at the tags; 0.18 and 0.19 differ in kl_coef (0.04, 0.0) and look the same
+    Older("0.19", {"grpo": _BEFORE_0_22 | {"kl_coef": None}}, names=("frac_reward_zero_std",), lacks=("entropy",)),
+    Older(
+        "0.17",
+        {"grpo": _BEFORE_0_18},
+        names=("clip_ratio/region_mean", "completions/mean_length"),
+        lacks=("frac_reward_zero_std", *_ASYNCHRONOUS),
+    ),
+    Older("0.16", {"grpo": _BEFORE_0_18 | {"loss_type": "grpo"}}, names=("completion_length",)),
+)
+
 LOG = {
     "reward.mean": "every TRL reinforcement trainer logs it; set logging_steps=1",
     "reward.component.<func>.mean": "logged per function of reward_funcs; give every function a __name__",
@@ -422,13 +440,7 @@ def context(names: Set[str]) -> dict[str, str | Name]:
         special["kl"] = Name(
             "kl.ref_baseline", note="clamped log ratio on mismatched pairs, not a divergence of samples"
         )
-    if bare & {
-        "weight_sync_time_s",
-        "wait_scoring_ms",
-        "buffer_qsize",
-        "sample/staleness_mean",
-        "perf/weight_sync_s",
-    }:  # asynchronous GRPO
+    if bare & _ASYNCHRONOUS:
         special["kl"] = Name("kl.old", note="against the policy that generated, not the reference")
         special["reward_std"] = Name("reward.group_std", note="within groups, mean over rows")
     return special
@@ -471,17 +483,3 @@ def refine(values: Mapping[str, Any], names: Set[str], config: Mapping[str, Any]
     if isinstance(per_generation, int | float) and accumulation:
         refined["minibatches"] = max(1, round(per_generation / accumulation))
     return refined
-
-
-def older_defaults(names: Set[str], config: Mapping[str, Any]) -> dict[str, Any]:
-    """What GRPO assumed up to v0.16, which is known by its name for the mean length."""
-    if "completion_length" not in names and "train/completion_length" not in names:
-        return {}
-    return {
-        "kl_coef": 0.04,
-        "temperature": 0.9,
-        "max_new_tokens": 256,
-        "loss_type": "grpo",
-        "epochs_per_batch": 1,
-        "is_correction": False,
-    }

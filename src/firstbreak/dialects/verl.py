@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Set
 from typing import Any
 
-from firstbreak.dialects import Name
+from firstbreak.dialects import Name, Older
 
 TITLE = "verl"
 
@@ -318,6 +318,16 @@ LOG = {
 }
 
 
+_BEFORE_0_4 = {"entropy_coef": 0.001, "dual_clip": None}
+OLDER = (  # verl/trainer/config/ppo_trainer.yaml at the tags
+    Older(
+        "0.3", {"": _BEFORE_0_4}, names=("actor/entropy_loss", "actor/pg_clipfrac"), lacks=("actor/pg_clipfrac_lower",)
+    ),
+    Older("0.3", {"": _BEFORE_0_4}, names=("val/test_score/",)),
+    Older("0.3", {"": _BEFORE_0_4 | {"kl_in_reward": True, "kl_coef": 0.001}}, names=("critic/kl_coeff",)),
+)
+
+
 def algorithm(names: Set[str], config: Mapping[str, Any]) -> str | None:
     """The advantage estimator; without the configuration, a value loss means PPO."""
     estimator = next((v for k, v in config.items() if k.endswith("algorithm.adv_estimator")), None)
@@ -336,8 +346,10 @@ def refine(values: Mapping[str, Any], names: Set[str], config: Mapping[str, Any]
         return next((v for k, v in config.items() if k.endswith(end)), None)
 
     refined: dict[str, Any] = {}
-    if option("algorithm.use_kl_in_reward"):
-        refined |= {"kl_coef": option("algorithm.kl_ctrl.kl_coef"), "kl_estimator": option("algorithm.kl_penalty")}
+    if option("algorithm.use_kl_in_reward") or "critic/kl_coeff" in names:  # up to 0.3 there was no such option
+        coefficient = option("algorithm.kl_ctrl.kl_coef")
+        refined |= {"kl_estimator": option("algorithm.kl_penalty")}
+        refined |= {} if coefficient is None else {"kl_coef": coefficient}
     elif option("actor.use_kl_loss") is False:
         refined["kl_coef"] = 0.0
     return refined
