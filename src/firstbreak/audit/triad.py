@@ -233,11 +233,11 @@ def _finding(triad: Triad, first: Parting, honesty: float | None) -> Finding:
     if honesty is not None:
         named += f"; since then the reward and the truth about its samples correlate with {number(honesty)}"
     verb = "fell" if fell else "stayed"
-    to = (
-        f"from {number(first.change.before)} to {number(first.change.after)}"
-        if fell
-        else f"at {number(first.change.after)}"
-    )
+    before, after = first.change.before, first.change.after
+    if fell and after >= before:  # it rose first: what was lost is what it had at its best
+        shape = trajectory(first.truth)
+        before, after = shape.best, shape.end
+    to = f"from {number(before)} to {number(after)}" if fell else f"at {number(after)}"
     return Finding(
         message=(
             f"since step {number(first.step)} the reward went from {number(first.proxy.before)} to "
