@@ -1,7 +1,7 @@
 """Is a difference between a handful of runs real? Aggregates with intervals that hold for a handful of runs.
 
 Scores come as one array of runs for each task: `[array(runs of task 1), array(runs of task 2), ...]`. The aggregates are
-those of Agarwal et al. 2021 (arXiv:2108.13264). Their percentile bootstrap covers too little with few runs (72 % instead
+those of Agarwal et al. 2021 (arXiv:2108.13264). Their percentile bootstrap covers too little with few runs (72 to 78 % instead
 of 95 % for three runs of one task), because resampling n runs shows only (n - 1) / n of the variance, and because a
 spread that is guessed from few runs is itself uncertain. Both are put right as Hesterberg (2015) does: deviations are
 stretched by sqrt(n / (n - 1)) and by Student's t over the normal quantile. `make bench-evaluation` measures the coverage.
