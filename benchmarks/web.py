@@ -200,7 +200,9 @@ def _axe(browser: Browser, runs: Path) -> dict[str, Any]:
                     page = browser.new_page(
                         viewport={"width": width, "height": 844}, color_scheme=scheme, bypass_csp=True
                     )
-                    page.goto(address + path, timeout=PATIENCE)
+                    answer = page.goto(address + path, timeout=PATIENCE)
+                    if answer is None or answer.status >= 500:  # a page that is not there has no problems
+                        raise RuntimeError(f"{path} cannot be shown")
                     page.wait_for_timeout(300)
                     page.evaluate(script)
                     violations = page.evaluate("axe.run({resultTypes: ['violations']})")["violations"]

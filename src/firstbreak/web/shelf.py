@@ -75,9 +75,13 @@ class Entry:
                 self.grown += 1
                 self.diagnosis = diagnose(self.run)
                 self.line = _line(self.name, _changed(self.path), self.diagnosis)
-            except Unreadable as error:
+            except (
+                Exception
+            ) as error:  # one run that cannot be read, or our own mistake in one, must not hide the others
+                known = isinstance(error, Unreadable)
+                problem = str(error) if known else f"{self.path}: the diagnosis failed: {type(error).__name__}: {error}"
                 self.run = self.diagnosis = None
-                self.line = Line(name=self.name, changed=_changed(self.path), problem=str(error))
+                self.line = Line(name=self.name, changed=_changed(self.path), problem=problem)
             self._seen = stamp
             self.revision += 1
 
