@@ -4,7 +4,8 @@
 found something critical, something at least serious, and could look at all. A declared probability counts like so many
 runs; where nothing was measured it stands alone.
 
-It also holds how improbable "healthy" has to be before a run is accused, and before it is stopped: split-conformal limits,
+It also holds by how much an interval of the onset has to be widened to hold the truth as often as it promises, and how
+improbable "healthy" has to be before a run is accused, and before it is stopped: split-conformal limits,
 which bound the share of healthy runs that are accused whatever the number of curves and detectors is
 (Vovk, Gammerman and Shafer, "Algorithmic Learning in a Random World", 2005; lab/weights.py).
 """
@@ -59,6 +60,11 @@ def accuse_below() -> float:
 def stop_below() -> float:
     """A run is stopped where P(healthy) is at most this, and something critical was found."""
     return float(_measured().get("stop_below", STOP_BELOW))
+
+
+def onset_margin() -> float:
+    """By this share of the run the interval of a first break is widened on either side."""
+    return float(_measured().get("onset_margin", 0.0))
 
 
 def in_healthy(detector: str, severity: Severity) -> float:

@@ -7,8 +7,10 @@ smooths them with what each cause declares (engine/likelihood.py).
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ import numpy as np
 
 from firstbreak.engine import likelihood
 from firstbreak.engine.check import check
+from firstbreak.engine.diagnose import find_first_break
 from firstbreak.engine.diagnose import healthy as probability_of_healthy
 from firstbreak.engine.rank import rank
 from firstbreak.inputs import Inputs
@@ -112,15 +115,42 @@ def healthy_probabilities(checked: Sequence[Checked]) -> list[float]:
     """P(healthy) of every healthy run, weighed by counts that hold no run of its seed."""
     scores = []
     for seed in sorted({run.label.seed for run in checked}):
-        table = count([run for run in checked if run.label.seed != seed])
-        cells = {cause: {name: (c, s, n) for name, (c, s, n) in per.items()} for cause, per in table.items()}
-        with likelihood.instead(cells):
+        with _weighed_by([run for run in checked if run.label.seed != seed]):
             scores += [
                 probability_of_healthy(rank(Inputs(run.run), run.outcomes))
                 for run in checked
                 if run.label.seed == seed and run.label.link is None
             ]
     return scores
+
+
+def _weighed_by(checked: Sequence[Checked]) -> AbstractContextManager[None]:
+    table = count(checked)
+    cells = {cause: {name: (c, s, n) for name, (c, s, n) in per.items()} for cause, per in table.items()}
+    return likelihood.instead(cells)
+
+
+COVERED = 0.9  #: share of broken runs whose onset the interval has to hold
+
+
+def onset_margin(checked: Sequence[Checked]) -> float:
+    """Share of the run by which intervals are widened so that COVERED of the training runs' onsets lie inside.
+
+    Conformal prediction with the distance from the interval as the score, each run weighed by runs of other seeds.
+    """
+    distances = []
+    for seed in sorted({run.label.seed for run in checked}):
+        with _weighed_by([run for run in checked if run.label.seed != seed]):
+            for run in checked:
+                onset = run.label.onset
+                if run.label.seed != seed or onset is None:
+                    continue
+                first = find_first_break(run.outcomes, rank(Inputs(run.run), run.outcomes))
+                if first is not None and first.interval is not None:
+                    low, high = first.interval
+                    distances.append(max(low - onset, onset - high, 0.0) / run.label.steps)
+    k = math.ceil(COVERED * (len(distances) + 1))
+    return float(sorted(distances)[k - 1]) if distances and k <= len(distances) else 0.0
 
 
 def write(folder: Path, about: dict[str, Any], **options: Any) -> Path:
@@ -133,6 +163,7 @@ def write(folder: Path, about: dict[str, Any], **options: Any) -> Path:
         "accuse_below": round(conformal_limit(scores, ACCUSED), 4),
         "stop_below": round(conformal_limit(scores, STOPPED), 4),
         "calibrated_on": len(scores),
+        "onset_margin": round(onset_margin(checked), 4),
     }
     body = ",\n".join(f'  "{cause}": {json.dumps(per)}' for cause, per in count(checked).items())
     text = json.dumps(head, indent=1).removesuffix("\n}") + f',\n "counts": {{\n{body}\n }}\n}}\n'
