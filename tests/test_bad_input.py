@@ -29,7 +29,10 @@ def bomb(path: Path) -> None:
     """A small archive that unpacks to eight gigabytes."""
     header = io.BytesIO()
     np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (2**30,)})
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("results.npy", "w", force_zip64=True) as f:
+    with (
+        zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive,
+        archive.open("results.npy", "w", force_zip64=True) as f,
+    ):
         f.write(header.getvalue())
         f.write(bytes(1 << 26))
 
@@ -64,7 +67,9 @@ def test_what_cannot_be_read_is_one_line(tmp_path: Path, case: str) -> None:
     assert not (tmp_path / "exploded").exists()
 
 
-@pytest.mark.parametrize("case", ["an archive that unpacks to far more", "an array that needs unpickling", "random bytes"])
+@pytest.mark.parametrize(
+    "case", ["an archive that unpacks to far more", "an array that needs unpickling", "random bytes"]
+)
 def test_what_is_whole_beside_it_is_diagnosed_and_the_damage_stated(tmp_path: Path, case: str) -> None:
     healthy(tmp_path)
     name, make = CASES[case]

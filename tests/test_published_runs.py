@@ -47,7 +47,9 @@ def test_the_committed_page_is_what_the_code_says(table: list[report_card.Row]) 
     def told(text: str) -> list[str]:
         return [line for line in text.splitlines() if line.startswith("| ")]
 
-    assert told(report_card.PAGE.read_text()) == told(report_card.page(table)), "run `make report-card` and commit the page"
+    assert told(report_card.PAGE.read_text()) == told(report_card.page(table)), (
+        "run `make report-card` and commit the page"
+    )
 
 
 def test_every_diagnosis_keeps_the_schema_and_renders(shared: Path) -> None:

@@ -165,5 +165,7 @@ except ImportError:  # the parquet extra is not installed
 else:
     _metrics, _completions = io.BytesIO(), io.BytesIO()
     pq.write_table(pa.table({"_step": [0, 1, 2], "loss": [0.5, None, 0.25], "stage": ["a", "b", "b"]}), _metrics)
-    pq.write_table(pa.table({"prompt": [_CHAT[:1]], "completion": ["4"], "advantage": [0.5], "step": [1]}), _completions)
+    pq.write_table(
+        pa.table({"prompt": [_CHAT[:1]], "completion": ["4"], "advantage": [0.5], "step": [1]}), _completions
+    )
     SEEDS["parquet"] = [("0000.parquet", _metrics.getvalue()), ("completions_1.parquet", _completions.getvalue())]
