@@ -177,3 +177,18 @@ def test_a_number_sign_in_the_name_of_a_folder_is_part_of_it(tmp_path: Path) -> 
     folder.mkdir()
     (folder / "progress.csv").write_text("step,loss\n1,0.5\n2,0.25\n")
     assert read(folder).series["loss.total"].values.tolist() == [0.5, 0.25]
+
+
+def test_steps_of_the_environment_are_called_so_where_the_format_or_the_trainer_says_so(tmp_path: Path) -> None:
+    summary = pytest.importorskip("torch.utils.tensorboard").SummaryWriter
+    (tmp_path / "0.monitor.csv").write_text('#{"t_start": 0.0}\nr,l,t\n1.0,10,0.5\n2.0,20,1.5\n')
+    np.savez(tmp_path / "evaluations.npz", timesteps=[10, 20], results=[[1.0, 2.0], [3.0, 4.0]])
+    with summary(str(tmp_path)) as writer:
+        for step in (10, 20):
+            writer.add_scalar("train/clip_fraction", 0.1, step)
+            writer.add_scalar("rollout/ep_rew_mean", 0.1, step)
+    run = read(tmp_path)
+    assert run.trainer == "sb3"
+    assert {series.axis for series in run.series.values()} == {"env_steps"}
+    alone = read(tmp_path / "evaluations.npz")
+    assert {series.axis for series in alone.unknown.values()} == {"env_steps"}

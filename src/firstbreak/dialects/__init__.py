@@ -16,6 +16,8 @@ and, where there is something to say,
                                        the first that fits is taken off, then the first that fits the rest
     NOT_CONVERTED: dict[str, str]      raw names that are known and carry no usable number -> why
     AXIS: tuple[str, ...]              raw names of the step axis of tables, the best first
+    STEP: str                          what the step counts that the trainer gives to loggers, where it is no update:
+                                       "env_steps", ...
     CONFIG: dict[str, str]             this trainer's option -> canonical hyperparameter (see hyperparameters.py); where
                                        several options have one meaning, today's name first
     DEFAULTS: dict[str, dict[str, Any]]  algorithm ("" for all) -> canonical hyperparameter -> the trainer's default, used
@@ -259,7 +261,12 @@ _LOOKS_LIKE = (
 
 
 def axis_kind(axis: str, dialect: ModuleType | None = None) -> str:
-    """What one unit of a step axis is: "env_steps", "iteration", "episode", "epoch" or "step"."""
+    """What one unit of a step axis is: "env_steps", "iteration", "episode", "epoch" or "step".
+
+    Without a name, it is the step that the trainer gives to its logger.
+    """
+    if not axis:
+        return getattr(dialect, "STEP", "step")
     meaning = translate(axis, dialect) if dialect else None
     if meaning and meaning.signal in _KINDS:
         return _KINDS[meaning.signal]

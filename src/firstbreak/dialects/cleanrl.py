@@ -31,6 +31,7 @@ MARKS = frozenset(
 CONFIG_MARKS = frozenset({"clip_coef", "clip_vloss", "exp_name", "torch_deterministic", "norm_adv"})
 
 AXIS = ("global_step", "step")
+STEP = "env_steps"
 
 _LAST = "last minibatch of the update only"
 _EPISODE = "single episodes, several may share a step"

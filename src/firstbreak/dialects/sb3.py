@@ -47,6 +47,7 @@ STRONG = (frozenset({"r", "l", "t"}),)
 CONFIG_MARKS = frozenset({"n_timesteps", "policy_kwargs", "vec_env", "n_startup_trials"})
 
 AXIS = ("time/total_timesteps", "total_timesteps", "global_step")
+STEP = "env_steps"
 
 _EPISODES = "mean over the last 100 episodes"
 

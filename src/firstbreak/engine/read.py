@@ -318,8 +318,9 @@ def _prefixed(name: str, path: Path, base: Path) -> str:
 def _on_axis(recording: Recording, dialect: ModuleType, notes: list[str]) -> Iterator[Series]:
     """The recording's curves with steps; a table's steps are read off its axis column."""
     if recording.indexed_by == "step":
+        kind = dialects.axis_kind(recording.axis, dialect)
         for name, curve in recording.curves.items():
-            yield Series(name=name, raw=name, steps=curve.index, values=curve.values)
+            yield Series(name=name, raw=name, steps=curve.index, values=curve.values, axis=kind)
         return
     axis = next((name for name in dialects.axes(dialect) if _is_axis(recording.curves.get(name))), None)
     if axis is None:

@@ -56,6 +56,7 @@ class Recording:
     indexed_by: str = (
         "row"  #: "step" where `Curve.index` is the logged step, "row" where the dialect must choose the axis
     )
+    axis: str = ""  #: what the logged step counts, where the format says so ("timesteps"); else the dialect knows
     segment: np.ndarray | None = None  #: (rows,) restart segment of each row, where the file marks restarts itself
     config: dict[str, Any] = field(default_factory=dict)  #: raw hyperparameters, nested keys joined with "."
     order: float = 0.0  #: place among files of one run (creation time in seconds), for restarts over several files

@@ -24,6 +24,7 @@ from firstbreak.readers._tail import Lines, open_file, still_holds
 
 DESCRIPTION = "episode returns of the Monitor wrapper (Stable-Baselines3, Gym)"
 PRIORITY = 10
+_AXIS = "timesteps"
 
 
 def sniff(path: Path, head: bytes) -> bool:
@@ -70,7 +71,7 @@ def merge(recordings: Sequence[Recording]) -> Recording:
     ended = np.concatenate([_times(curve) for curve in lengths]) if lengths else np.empty(0)
     order = np.argsort(ended, kind="stable")
     steps = np.cumsum(np.concatenate([curve.values for curve in lengths])[order]) if lengths else np.empty(0)
-    merged = Recording(format="monitor", indexed_by="step", order=min(r.order for r in recordings))
+    merged = Recording(format="monitor", indexed_by="step", axis=_AXIS, order=min(r.order for r in recordings))
     for name in names:
         parts = [recording.curves.get(name) for recording in recordings]
         if all(part is not None and part.times is not None for part in parts):
@@ -154,6 +155,7 @@ class _Episodes:
             format="monitor",
             curves=curves,
             indexed_by="step",
+            axis=_AXIS,
             segment=np.array(self.segments) if self.segment else None,
             config={name: value for name, value in self.facts.items() if name != "t_start"},
             order=self._start(),

@@ -46,7 +46,13 @@ def read(path: Path, resume: Any = None) -> Recording:
         except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, NotImplementedError, RuntimeError):
             raise Unreadable(path, *_REWRITTEN) from None
     axis = next((name for name in _AXES if name in arrays and arrays[name].ndim == 1), None)
-    recording = Recording(format="npz", indexed_by="step" if axis else "row", replaces=resume is not None, resume=True)
+    recording = Recording(
+        format="npz",
+        indexed_by="step" if axis else "row",
+        axis=axis or "",
+        replaces=resume is not None,
+        resume=True,
+    )
     for name, values in arrays.items():
         if name == axis:
             continue
