@@ -20,7 +20,7 @@ from firstbreak.preflight.env.actions import corners
 from firstbreak.preflight.env.episodes import SPELL, Policy, Score, at_random, play, scores
 from firstbreak.words import number, percent
 
-LEAST = 20  # random episodes before it is said that nothing ever changes
+LEAST = 30  # random episodes without a difference before it is said: 1 in 10 would have shown by then (rule of three)
 LARGEST_INPUT = 600  # flattened observation components: beyond that, random weights find nothing
 POPULATION, ELITE = 16, 4
 AGAIN, FINALISTS = 5, 4  # further episodes for the best rules of the search, so that luck does not choose
