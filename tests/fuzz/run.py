@@ -82,22 +82,35 @@ def execute(name: str, seed: int, number: int, folder: Path) -> None:
     file, data = rng.choice(seeds()[name])
     mutant = mutate(rng, data, rng.choice(seeds()[name])[1])
     path = folder / file
-    path.parent.mkdir(parents=True, exist_ok=True)
+    place = lay_out(name, folder, file)
     path.write_bytes(mutant)
     signal.setitimer(signal.ITIMER_REAL, SECONDS)
     try:
         _check(reader.sniff(path, mutant[:4096]), bool)
-        resume = _read(reader, path, None).resume
+        resume = _read(reader, place, None).resume
         if rng.random() < 0.25:
             longer = mutate(rng, data, mutant) if rng.random() < 0.3 else mutant + mutate(rng, data, mutant)
             path.write_bytes(longer)
-            _read(reader, path, resume)
+            _read(reader, place, resume)
     except Unreadable as error:
         if "\n" in str(error):
             raise Wrong(f"a message of several lines: {error}") from None
         raise
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def lay_out(name: str, folder: Path, file: str) -> Path:
+    """Writes a whole recording, of which `file` is or will be a part; returns the file or folder to read."""
+    reader, whole = readers()[name], [(file, b"")]
+    if hasattr(reader, "claims"):
+        whole = [(other, data) for other, data in seeds()[name] if Path(other).parts[0] == Path(file).parts[0]]
+    for other, data in whole:
+        path = folder / other
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    parents = [parent for parent in (folder / file).parents if folder in parent.parents]
+    return next((p for p in parents if hasattr(reader, "claims") and reader.claims(p)), folder / file)
 
 
 def _read(reader: ModuleType, path: Path, resume: object) -> Recording:
@@ -161,7 +174,9 @@ def main() -> int:
     parser.add_argument("--executions", type=int, default=10_000, help="of each reader")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", type=int, metavar="NUMBER", help="run one execution again and show its traceback")
-    parser.add_argument("--output", type=Path, help="write the tallies as JSON")
+    parser.add_argument(
+        "--output", type=Path, help="write the tallies into this JSON file; those of other readers stay"
+    )
     options = parser.parse_args()
     names = options.reader or sorted(readers().keys() & seeds().keys())
     _limit_memory()
@@ -185,24 +200,27 @@ def main() -> int:
     print(f"{'all':16s} {executions:9,d} executions {crashes:6,d} crashes")
     if options.output:
         where = environment("make fuzz")
-        options.output.write_text(json.dumps({**where, **_summary(tallies, options.seed)}, indent=2) + "\n")
+        before = json.loads(options.output.read_text())["readers"] if options.output.exists() else {}
+        options.output.write_text(json.dumps({**where, **_summary(before, tallies, options.seed)}, indent=2) + "\n")
     return 1 if crashes else 0
 
 
-def _summary(tallies: list[Tally], seed: int) -> dict[str, object]:
+def _summary(before: dict[str, dict[str, float]], tallies: list[Tally], seed: int) -> dict[str, object]:
+    ran = {
+        tally.reader: {
+            "executions": tally.executions,
+            "crashes": sum(tally.crashes.values()),
+            "refused": tally.refused,
+            "seconds": round(tally.seconds, 1),
+        }
+        for tally in tallies
+    }
+    every = dict(sorted({**before, **ran}.items()))
     return {
         "seed": seed,
-        "executions": sum(tally.executions for tally in tallies),
-        "crashes": sum(sum(tally.crashes.values()) for tally in tallies),
-        "readers": {
-            tally.reader: {
-                "executions": tally.executions,
-                "crashes": sum(tally.crashes.values()),
-                "refused": tally.refused,
-                "seconds": round(tally.seconds, 1),
-            }
-            for tally in tallies
-        },
+        "executions": sum(tally["executions"] for tally in every.values()),
+        "crashes": sum(tally["crashes"] for tally in every.values()),
+        "readers": every,
     }
 
 

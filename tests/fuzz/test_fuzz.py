@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import random
+import sys
 
 import pytest
 
 from firstbreak.engine.registry import readers
+from tests.fuzz import run
 from tests.fuzz.mutate import MUTATIONS, mutate
-from tests.fuzz.run import fuzz
+from tests.fuzz.run import fuzz, lay_out
 from tests.fuzz.seeds import seeds
 
 
@@ -22,12 +25,22 @@ def test_mutants_end_in_a_recording_or_in_one_line(name: str):
 @pytest.mark.parametrize("name", sorted(seeds()))
 def test_the_seeds_are_whole_files_of_their_reader(name: str, tmp_path):
     for file, data in seeds()[name]:
-        path = tmp_path / file
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
-        assert readers()[name].sniff(path, data[:4096])
-        recording = readers()[name].read(path)
+        place = lay_out(name, tmp_path, file)
+        (tmp_path / file).write_bytes(data)
+        assert readers()[name].sniff(tmp_path / file, data[:4096]) or place.is_dir()
+        recording = readers()[name].read(place)
         assert recording.curves or recording.config or recording.has_samples, file
+
+
+def test_tallies_of_other_readers_stay(tmp_path, monkeypatch: pytest.MonkeyPatch):
+    tallies = tmp_path / "fuzz.json"
+    for reader in ("npy", "monitor"):
+        command = ["fuzz", "--reader", reader, "--executions", "3", "--output", str(tallies)]
+        monkeypatch.setattr(sys, "argv", command)
+        monkeypatch.setattr(run, "_limit_memory", lambda: None)
+        assert run.main() == 0
+    found = json.loads(tallies.read_text())
+    assert (found["executions"], found["readers"].keys()) == (6, {"monitor", "npy"})
 
 
 def test_a_broken_reader_is_caught(monkeypatch: pytest.MonkeyPatch):

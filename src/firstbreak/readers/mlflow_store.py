@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from firstbreak.readers import Recording, Unreadable, config_file
+from firstbreak.readers._columns import as_float
 from firstbreak.readers._growing import GrowingFiles
 from firstbreak.readers._options import value as option
 from firstbreak.readers._points import Points
@@ -80,6 +81,6 @@ def _take_meta(file: Path, recording: Recording) -> None:
         return
     started, status = meta.get("start_time"), meta.get("status")
     if isinstance(started, int):
-        recording.order = started / 1e3
+        recording.order = as_float(started) / 1e3
     if status != 3 and status in _STATUS:
         recording.notes.append(f"MLflow's status of the run: {_STATUS[status]}")

@@ -88,6 +88,19 @@ SEEDS = {
         ("args.yml", b"!!python/object/apply:collections.OrderedDict\n- - - lr\n    - 0.1\n  - - n\n    - null\n"),
         ("params.json", b'{"lr": 0.1, "model": {"dim": [1, 2], "x": NaN}}'),
     ],
+    "context_file": [
+        (
+            "firstbreak-context.json",
+            json.dumps(
+                {"schema": "firstbreak.context/1", "config": {"lr": 0.1, "net": {"dim": [1]}}, "seeds": {"seed": 7}}
+            ).encode(),
+        ),
+    ],
+    "mlflow_store": [
+        ("run/meta.yaml", b"run_id: abc\nstatus: 1\nstart_time: 1700000000000\n"),
+        ("run/metrics/train/loss", b"1700000000000 0.5 0\n1700000000001 nan 10\n1700000000002 -inf\n"),
+        ("run/params/lr", b"0.001"),
+    ],
     "console": [("train.log", _LOG.encode()), ("log.txt", _LOG.encode()[:300]), ("a.log", _LOG[:200].encode("utf-16"))],
     "notebook": [
         ("grpo.ipynb", json.dumps({"cells": _CELLS}).encode()),
