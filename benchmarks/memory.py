@@ -25,7 +25,7 @@ from firstbreak.preflight.memory.decoder import decoder
 from firstbreak.preflight.memory.ledger import PAIRED, Plan, ledger, peaks, roles
 
 RESULT = Path(__file__).resolve().parent / "results" / "memory-cuda.json"
-DRAWN, SEED = 16, 2  #: cases that are drawn at random
+DRAWN, SEED = 16, 3  #: cases that are drawn at random
 
 SIZES = {
     "vocab_size": 4096, "hidden_size": 256, "intermediate_size": 704, "num_hidden_layers": 4, "num_attention_heads": 8,
@@ -224,9 +224,21 @@ class _Trainer:
 
     def _score(self) -> None:
         with self.torch.no_grad(), self._precision():
-            for model in (self.actor, self.reference, self.critic):
-                if model is not None and not (self.plan.algorithm in PAIRED and model is not self.reference):
-                    self._values(model) if model is self.critic else self._log_probabilities(model)
+            if self.plan.algorithm in PAIRED:
+                self._reference()
+                return
+            for model in (self.actor, self.reference):
+                if model is not None:
+                    self._log_probabilities(model)
+            if self.critic is not None:
+                self._values(self.critic)
+
+    def _reference(self) -> Any:
+        """The reference's log-probabilities: of a model of its own, or of the actor without its adapters."""
+        if self.reference is not None:
+            return self._log_probabilities(self.reference)
+        with self.actor.disable_adapter():
+            return self._log_probabilities(self.actor)
 
     def _update(self) -> None:
         for optimizer, model in zip(self.optimizers, (self.actor, self.critic), strict=False):
@@ -243,9 +255,9 @@ class _Trainer:
             batch = self.ids[: self.plan.sequences]
             return self.actor(input_ids=batch, labels=batch, use_cache=False).loss
         found = self._log_probabilities(self.actor)
-        if self.plan.algorithm in PAIRED and self.reference is not None:
+        if self.plan.algorithm in PAIRED:
             with self.torch.no_grad():
-                reference = self._log_probabilities(self.reference)
+                reference = self._reference()
             found = found - reference
         return -found.mean()
 

@@ -264,10 +264,23 @@ class _Role:
         return (2 * width + 2 * d.hidden) * self.plan.numbers.compute * self.tokens
 
     def through(self, tokens: int) -> float:
-        """A forward pass without gradients: the residual stream and one MLP."""
+        """A forward pass without gradients: the residual stream and what is alive inside attention or the MLP."""
         d = self.model
         width = max(d.intermediate, d.experts_per_token * d.expert_width)
-        return (3 * width + 3 * d.hidden) * self.plan.numbers.compute * tokens
+        one_map = 5 if d.activation == "gelu_new" else 2
+        # gate, up and their product; in one piece they live on until it is made
+        wide = (4 if d.recipe.fused else 3) if d.recipe.gated else one_map
+        if self.trained and self.plan.lora:  # the adapter's result, and the same scaled, beside the map's
+            wide += 2 if d.recipe.gated and d.recipe.fused else 1
+        mlp = wide * width + 3 * d.hidden
+        queries, keys = d.heads * d.head_dim, d.kv_heads * d.head_dim
+        attention = 2 * d.hidden + 4 * queries + 2 * keys  # query, key and value, and a query while it is rotated
+        return max(mlp, attention) * self.plan.numbers.compute * tokens
+
+    @property
+    def result(self) -> float:
+        """What a forward pass without gradients leaves: the last hidden state, before and after its norm."""
+        return 2 * self.model.hidden * self.plan.numbers.compute * self.tokens
 
     @property
     def scored(self) -> int:
@@ -290,7 +303,7 @@ class _Role:
             if not backward:  # float32 needs no log-softmax: it subtracts a logsumexp
                 return cells * (e + tempered + (row if e == FP32 else min(e, 2 * row)))
             return cells * (3 * e if e == FP32 else max(tempered + 2 * e, e + 3 * row))
-        forward = e + (FP32 if e < FP32 else 0) + FP32  # logits, their float32 copy, the log-softmax
+        forward = e + 2 * FP32  # logits, a float32 or contiguous copy of all but the last, the log-softmax
         return cells * (max(forward, 3 * FP32) if backward else forward)  # backward: the log-softmax and two gradients
 
     @property
@@ -412,15 +425,21 @@ def _storage(plan: Plan) -> float:
 def _scoring(plan: Plan, cast: list[_Role]) -> Iterator[list[Entry]]:
     """Log-probabilities and scores of what was generated: forward passes, one role after the other."""
     for role in cast:
-        if plan.algorithm in PAIRED and role.name != "reference":
+        if plan.algorithm in PAIRED and role is not _reference(plan, cast):
             continue
-        here = list(_resident(plan, cast, "scoring", f"{role.name} scores", busy=role.name))
-        work = {
-            "activations": role.through(role.tokens),
-            "logits": role.logits(backward=False),
-            "working set": role.gathered,
-        }
-        yield here + [Entry("trainer", "scoring", f"{role.name} scores", role.name, k, v) for k, v in work.items()]
+        for name, work in {
+            "layers": {"activations": role.through(role.tokens)},
+            "output": {"activations": role.result, "logits": role.logits(backward=False)},
+        }.items():
+            moment = f"{role.name}, {name}"
+            here = list(_resident(plan, cast, "scoring", moment, busy=role.name))
+            work["working set"] = role.gathered + role.cast
+            yield here + [Entry("trainer", "scoring", moment, role.name, kind, size) for kind, size in work.items()]
+
+
+def _reference(plan: Plan, cast: list[_Role]) -> _Role | None:
+    """Who gives the reference's log-probabilities: a model of its own, or the actor without its adapters."""
+    return (cast[0] if plan.lora else next(r for r in cast if r.name == "reference")) if plan.refers else None
 
 
 def _update(plan: Plan, cast: list[_Role], role: _Role) -> Iterator[list[Entry]]:
@@ -436,19 +455,26 @@ def _update(plan: Plan, cast: list[_Role], role: _Role) -> Iterator[list[Entry]]
 
     loss = role.logits(backward=True)
     yield moment("loss", between | {"gradients": held, "activations": role.kept, "logits": loss})
-    top = max(held, min(role.gradients, role.head_gradient))
+    waiting = (
+        role.head_gradient if role.model.tied else 0.0
+    )  # the output's share of a tied matrix, until the input's comes
+    top = held + waiting if plan.accumulation else role.head_gradient
     yield moment("backward", between | {"gradients": top, "activations": role.kept + one_layer + role.working})
-    last = {"gradients": role.gradients, "activations": one_layer}
-    # a tied matrix gets its second gradient, and with accumulation any matrix a new one, beside what is already there
-    beside = role.head_gradient if role.model.tied or plan.accumulation else 0.0
-    yield moment("end of backward", last | {"working set": between["working set"] + beside})
+    first = between | {"gradients": role.gradients, "activations": one_layer}
+    yield moment("first layer", first | {"working set": between["working set"] + waiting})
+    # the input's share, and where it is added to something, that: the other share, or what was accumulated
+    shares = (3 if plan.accumulation else 2) if role.model.tied else 1 if plan.accumulation else 0
+    yield moment("embedding", between | {"gradients": role.gradients + shares * role.head_gradient})
     yield moment("optimizer step", {"gradients": role.gradients, "working set": role.step})
-    if plan.algorithm in PAIRED and any(r.name == "reference" for r in cast):
-        reference = next(r for r in cast if r.name == "reference")
-        kept = role.scored * role.model.vocab * (FP32 if plan.logits == "full" else role.plan.numbers.compute)
-        logits = (kept if plan.logits != "fused" else 0.0) + reference.logits(backward=False)
-        parts = {"gradients": held, "activations": role.kept + reference.through(role.tokens), "logits": logits}
-        yield moment("reference scores", between | parts)
+    reference = _reference(plan, cast)
+    if plan.algorithm in PAIRED and reference is not None:
+        cell = {"full": FP32, "rows": plan.numbers.compute, "fused": 0}[plan.logits]
+        waits = {"gradients": held, "activations": role.kept, "logits": role.scored * role.model.vocab * cell}
+        for name, kind, size in (
+            ("layers of the reference", "activations", reference.through(role.tokens)),
+            ("output of the reference", "logits", reference.result + reference.logits(backward=False)),
+        ):
+            yield moment(name, between | waits | {kind: waits[kind] + size})
 
 
 def _host(plan: Plan, cast: list[_Role]) -> Iterator[Entry]:
