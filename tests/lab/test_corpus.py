@@ -126,28 +126,26 @@ def test_every_severity_is_planted_at_home_and_the_gravest_elsewhere() -> None:
         assert all(plant.bases[base][-1] in ladder for base, ladder in zip(plant.bases, ladders, strict=True))
 
 
-@pytest.mark.parametrize("share", [0.1, 0.3, 0.6, 1.0])
+@pytest.mark.parametrize("share", [0.15, 0.3, 0.5])
 def test_a_corpus_that_is_half_built_is_a_small_corpus(share: float) -> None:
     jobs = corpus.grid()
     assert len(set(jobs)) == len(jobs)
     part = jobs[: round(share * len(jobs))]
     healthy = sum(lab.catalogue()[job.plant].healthy for job in part)
-    assert 0.3 < healthy / len(part) < 0.4
-    assert {job.plant for job in part} == set(lab.catalogue())
+    assert 0.25 < healthy / len(part) < 0.4
+    assert len({job.plant for job in part}) > 0.8 * len(lab.catalogue())
 
 
-def test_the_gravest_severity_has_all_its_seeds_early() -> None:
+def test_what_the_gate_and_the_false_alarms_need_comes_in_the_first_half() -> None:
     jobs = corpus.grid(seeds=5)
+    half = set(jobs[: len(jobs) // 2])
+    assert {job for job in jobs if lab.catalogue()[job.plant].healthy} <= half
     for plant in lab.catalogue().values():
         if not plant.healthy:
-            home = next((base for base in plant.bases if base not in corpus.TEST_BASES), next(iter(plant.bases)))
-            gravest = [
-                i
-                for i, j in enumerate(jobs)
-                if (j.plant, j.base, j.severity) == (plant.id, home, plant.bases[home][-1])
-            ]
+            home = corpus.home(plant)
+            gravest = [j for j in jobs if (j.plant, j.base, j.severity) == (plant.id, home, plant.bases[home][-1])]
             assert len(gravest) == 5
-            assert gravest[-1] < 0.45 * len(jobs)
+            assert set(gravest) <= half
 
 
 def test_a_grid_can_be_narrowed() -> None:
