@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
-
 from benchmarks.lab import CORPUS, OURS, PAGE, RESULT, page, said, tables
+
 from firstbreak.engine.read import read
 from firstbreak.lab.bench import Row, answer_of
 from firstbreak.lab.corpus import archives, opened
