@@ -15,6 +15,7 @@ from firstbreak.engine.diagnose import diagnose
 from firstbreak.engine.read import read
 from firstbreak.evals.ledger import Ledger
 from firstbreak.evals.splits import Split, declare
+from firstbreak.experiments.catalogue import catalogue
 from firstbreak.reports import html
 from tests.web.serving import HOSTILE_NAME, Served, write_jsonl
 
@@ -234,9 +235,10 @@ def test_a_mark_is_kept_and_taken_back(page: Page, site: Served, runs: Path) -> 
 
 
 def test_experiments_are_proposed_and_not_started(page: Page, site: Served) -> None:
-    page.goto(f"{site.address}/run/demo")
+    page.goto(f"{site.address}/run/sb3")
     proposed = page.locator("#experiments tbody th code").all_inner_texts()
-    assert "reward-probe" in proposed
+    assert proposed
+    assert set(proposed) <= set(catalogue())
     assert page.locator("#experiments button, #experiments form").count() == 0
 
 
