@@ -15,7 +15,6 @@ from firstbreak.engine.diagnose import diagnose
 from firstbreak.engine.read import read
 from firstbreak.evals.ledger import Ledger
 from firstbreak.evals.splits import Split, declare
-from firstbreak.experiments.catalogue import catalogue
 from firstbreak.reports import html
 from tests.web.serving import HOSTILE_NAME, Served, write_jsonl
 
@@ -232,14 +231,6 @@ def test_a_mark_is_kept_and_taken_back(page: Page, site: Served, runs: Path) -> 
     assert load(runs / "marks.json") == {}
     page.goto(site.address)
     assert page.locator(".runs tbody tr").count() == 5  # the file of marks is no run, and hides none
-
-
-def test_experiments_are_proposed_and_not_started(page: Page, site: Served) -> None:
-    page.goto(f"{site.address}/run/sb3")
-    proposed = page.locator("#experiments tbody th code").all_inner_texts()
-    assert proposed
-    assert set(proposed) <= set(catalogue())
-    assert page.locator("#experiments button, #experiments form").count() == 0
 
 
 def test_the_evaluations_of_a_run_are_those_of_the_ledger(page: Page, site: Served, runs: Path) -> None:
