@@ -16,10 +16,9 @@ pytestmark = pytest.mark.trainer
 
 
 @pytest.fixture
-def algorithm(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def algorithm() -> Iterator[Any]:
     import ray
 
-    monkeypatch.setenv("RAY_raylet_start_wait_time_s", "120")  # on a busy machine the default is too short
     built: list[Any] = []
 
     def build(guard: Guard) -> Any:
