@@ -7,17 +7,19 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).resolve().parent.parent
 IN_CI = bool(os.environ.get("CI"))
-settings.register_profile("ci", derandomize=True, deadline=None)  # a landing must not depend on luck
+settings.register_profile(  # a landing must not depend on luck, nor on how busy the machine is
+    "ci", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 if IN_CI:
     settings.load_profile("ci")
 EXTRAS = ("torch", "trl", "stable_baselines3", "tensorboard", "tensorboardX", "wandb", "trackio", "mlflow", "swanlab", "neptune",
           "clearml", "dvclive", "aim", "sqlalchemy", "pyarrow", "ray", "psycopg", "rensa", "starlette", "uvicorn", "mcp",
           "playwright", "build", "zensical", "gymnasium", "pettingzoo", "dm_env", "math_verify", "transformers", "peft",
-          "pytorch_lightning", "lz4", "aiosmtpd")  # fmt: skip
+          "pytorch_lightning", "lz4", "aiosmtpd", "torchrl", "skrl")  # fmt: skip
 
 
 @pytest.fixture(scope="session")

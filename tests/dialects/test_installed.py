@@ -11,6 +11,7 @@ import pytest
 from firstbreak import dialects
 
 _RECORDED = {
+    "skrl": ("skrl", r"track(?:_data\(\s*f?|ing_data\[)[\"']([^\"']+ / [^\"']+)[\"']"),
     "sb3": ("stable_baselines3", r"logger\.record(?:_mean)?\(\s*f?[\"']([^\"']+)[\"']"),
     "trl": ("trl", r"(?:_metrics\[\w+\]|\bmetrics|self\.stats|_counters|_rates)\[f?[\"']([^\"']+)[\"']\]"),
 }

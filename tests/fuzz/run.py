@@ -5,7 +5,7 @@
     python -m tests.fuzz.run --reader csv --seed 0 --only 4711        one execution again, with its traceback
 
 A crash is any exception other than Unreadable, a message of several lines, arrays of unequal length, more than
-2 seconds, or more than 1 GiB. Every execution is made from (reader, seed, number) alone.
+2 seconds of the processor (30 by the clock), or more than 1 GiB. Every execution is made from (reader, seed, number) alone.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from firstbreak.readers import Recording, Unreadable
 from tests.fuzz.mutate import mutate
 from tests.fuzz.seeds import seeds
 
-SECONDS = 2.0
+SECONDS, BY_THE_CLOCK = 2.0, 30.0
 BYTES = 1 << 30
 
 
@@ -84,7 +84,7 @@ def execute(name: str, seed: int, number: int, folder: Path) -> None:
     path = folder / file
     place = lay_out(name, folder, file)
     path.write_bytes(mutant)
-    signal.setitimer(signal.ITIMER_REAL, SECONDS)
+    _set_timers(SECONDS, BY_THE_CLOCK)
     try:
         _check(reader.sniff(path, mutant[:4096]), bool)
         resume = _read(reader, place, None).resume
@@ -97,7 +97,7 @@ def execute(name: str, seed: int, number: int, folder: Path) -> None:
             raise Wrong(f"a message of several lines: {error}") from None
         raise
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        _set_timers(0, 0)
 
 
 def lay_out(name: str, folder: Path, file: str) -> Path:
@@ -150,16 +150,22 @@ def _workplace() -> Iterator[Path]:
         yield Path(folder)
 
 
+def _set_timers(seconds: float, by_the_clock: float) -> None:
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    signal.setitimer(signal.ITIMER_REAL, by_the_clock)
+
+
 @contextlib.contextmanager
 def _alarm() -> Iterator[None]:
     def stop(signal_: int, frame: FrameType | None) -> None:
         raise TooSlow(f"more than {SECONDS} s")
 
-    previous = signal.signal(signal.SIGALRM, stop)
+    previous = {timer: signal.signal(timer, stop) for timer in (signal.SIGPROF, signal.SIGALRM)}
     try:
         yield
     finally:
-        signal.signal(signal.SIGALRM, previous)
+        for timer, handler in previous.items():
+            signal.signal(timer, handler)
 
 
 def _limit_memory() -> None:

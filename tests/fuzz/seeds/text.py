@@ -61,7 +61,10 @@ SEEDS = {
         ("table.tsv", b"a;b\n1,5;2\n3;4\na;b\n5;6\n"),
     ],
     "monitor": [("0.monitor.csv", b'#{"t_start": 1.5, "env_id": "A"}\nr,l,t\n1.0,10,0.5\n2.0,10,0.6\n3.0,5,0.1\n')],
-    "torchrl_csv": [("scalars/a/b.csv", b"0,1.5\n10,nan\n20,-inf\n")],
+    "torchrl_csv": [
+        ("scalars/a/b.csv", b"0,1.5\n10,nan\n20,-inf\n"),
+        ("texts/hparams0.txt", b"env: Pendulum-v1\nloss: {'gamma': 0.99, 'clip': [1, 2]}\nlr: 0.0003\n"),
+    ],
     "dvclive": [("plots/metrics/a/b.tsv", b"step\ttimestamp\tb\n0\t1\t0.5\n1\t2\tnan\n")],
     "jsonl": [
         ("metrics.jsonl", _jsonl({"step": 1, "loss": float("nan"), "a": {"b": [1]}}, {"step": 2, "loss": None})),
