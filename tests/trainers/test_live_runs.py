@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from firstbreak.engine.read import read
+from firstbreak.engine.read import find_runs, read
 from firstbreak.lab import classic
 from firstbreak.lab.classic.trainer import train as train_classic
 from firstbreak.lab.trl import trainer as trl
@@ -41,3 +41,30 @@ def test_stable_baselines3(algorithm: str, tmp_path: Path) -> None:
     assert run.last_step >= 2048
     assert len(run.series["eval.reward"]) == 2
     assert {"return.mean", "policy.loss" if algorithm == "ppo" else "lr"} & set(run.series)
+
+
+def test_rllib(tmp_path: Path) -> None:
+    ppo = pytest.importorskip("ray.rllib.algorithms.ppo")
+    import ray
+    from ray import tune
+
+    config = ppo.PPOConfig().environment("CartPole-v1").env_runners(num_env_runners=0)
+    config = config.training(train_batch_size=128, minibatch_size=64, num_epochs=1, grad_clip=0.5)
+    where = tune.RunConfig(name="exp", storage_path=str(tmp_path), stop={"training_iteration": 3}, verbose=0)
+    ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False, logging_level="ERROR", ignore_reinit_error=True)
+    try:
+        tune.Tuner("PPO", param_space=config, run_config=where).fit()
+    finally:
+        ray.shutdown()
+    (trial,) = find_runs(tmp_path / "exp")
+    run = read(trial)
+    assert (run.trainer, run.algorithm) == ("rllib", "ppo")
+    assert {"jsonl", "csv", "tensorboard", "config_file"} == set(run.formats)
+    assert {"reward.mean", "policy.entropy", "value.explained_variance", "grad.norm"} <= run.series.keys()
+    assert len(run.series["reward.mean"]) == 3
+    assert run.config.number("grad_clip") == 0.5
+    assert len(run.unknown) < 10
+    (file,) = trial.glob("result.json")
+    assert read(file).series["reward.mean"].axis == "env_steps"
+    (events,) = trial.glob("*tfevents*")
+    assert read(events).series["reward.mean"].axis == "iteration"

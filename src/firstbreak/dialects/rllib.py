@@ -64,6 +64,7 @@ AXIS = (
     "info/num_steps_sampled",
     "training_iteration",
 )
+STEP = "iteration"  # Tune's TensorBoard files
 
 _WINDOW = "over the last 100 episodes"
 _SUM = "IMPALA sums it over the batch"
