@@ -19,7 +19,7 @@ if IN_CI:
 EXTRAS = ("torch", "trl", "stable_baselines3", "tensorboard", "tensorboardX", "wandb", "trackio", "mlflow", "swanlab", "neptune",
           "clearml", "dvclive", "aim", "sqlalchemy", "pyarrow", "ray", "psycopg", "rensa", "starlette", "uvicorn", "mcp",
           "playwright", "build", "zensical", "gymnasium", "pettingzoo", "dm_env", "math_verify", "transformers", "peft",
-          "pytorch_lightning", "lz4", "aiosmtpd", "torchrl", "skrl")  # fmt: skip
+          "pytorch_lightning", "lz4", "aiosmtpd", "torchrl", "skrl", "acme")  # fmt: skip
 
 
 @pytest.fixture(scope="session")

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from firstbreak.engine.read import read as read_run
 from firstbreak.readers import Unreadable, csv
 from tests.readers.files import file_of, points, read, values
 
@@ -308,3 +309,17 @@ def test_reading_in_pieces_gives_the_same_as_reading_at_once(table, cuts: list[i
                 pieces.setdefault(name, []).extend(points(recording, name))
         at_once = csv.read(path)
     assert pieces == {name: points(at_once, name) for name in at_once.curves}
+
+
+def test_a_real_logger_of_acme(tmp_path):
+    loggers = pytest.importorskip("acme.utils.loggers.csv")
+    logger = loggers.CSVLogger(directory_or_file=str(tmp_path), label="learner", add_uid=False)
+    for step in range(40):
+        logger.write(
+            {"learner_steps": step, "critic_loss": 1 / (step + 1), "policy_loss": -0.5, "learner_walltime": 1.0}
+        )
+    logger.close()
+    run = read_run(tmp_path)
+    assert run.trainer == "acme"
+    assert run.series["value.loss"].values.tolist() == [1 / (step + 1) for step in range(40)]
+    assert not run.unknown
