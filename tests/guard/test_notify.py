@@ -5,9 +5,14 @@ from __future__ import annotations
 import json
 import logging
 import socket
+import sqlite3
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -142,17 +147,23 @@ def test_mail_goes_through_the_server_of_the_environment(monkeypatch: pytest.Mon
     assert b"It broke." in mail.content
 
 
-def test_trackio_gets_an_alert(monkeypatch: pytest.MonkeyPatch) -> None:
-    trackio = pytest.importorskip("trackio")
-    alerts = []
-    monkeypatch.setattr(trackio, "alert", lambda **given: alerts.append(given))
-    send("trackio:")
-    ((alert),) = alerts
-    assert alert["level"] is trackio.AlertLevel.ERROR
-    assert "broke first at reward" in alert["text"]
+def test_trackio_gets_an_alert_at_the_run_that_is_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("trackio")
+    monkeypatch.setenv("TRACKIO_DIR", str(tmp_path))
+    logged = "import trackio; run = trackio.init('project', 'ppo', embed=False); run.log({'reward': 1}); run.finish()"
+    subprocess.run([sys.executable, "-c", logged], check=True, capture_output=True)
+    notifier = Notifier(["trackio:project/ppo"])
+    assert notifier.tell(NEWS)
+    notifier.close(notify.TRACKIO_TIMEOUT)
+    with closing(sqlite3.connect(tmp_path / "project.db")) as database:
+        alerts = database.execute("select run_name, level, step, title, text from alerts").fetchall()
+        assert database.execute("select count(*) from metrics").fetchone() == (1,), "what was logged stays as it was"
+    assert alerts == [("ppo", "error", 120, "firstbreak: stop", str(NEWS))]
 
 
-@pytest.mark.parametrize("target", ["", "ftp://host", "nobody", "http://", "smoke+https://host", "mailto:nobody"])
+@pytest.mark.parametrize(
+    "target", ["", "ftp://host", "nobody", "http://", "smoke+https://host", "mailto:nobody", "trackio:"]
+)
 def test_what_is_no_target_is_refused_at_once(target: str) -> None:
     with pytest.raises(Unreadable, match="is no target"):
         Notifier([target])

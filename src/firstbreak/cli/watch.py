@@ -45,7 +45,7 @@ STDIN = "-"
     "targets",
     multiple=True,
     metavar="TARGET",
-    help="Send a message when the verdict changes: an https: webhook, Slack, Discord, mailto:NAME@HOST, trackio:. "
+    help="Send a message when the verdict changes: an https: webhook, Slack, Discord, mailto:NAME@HOST, trackio:PROJECT/RUN. "
     "May be repeated.",
 )
 def command(

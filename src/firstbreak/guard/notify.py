@@ -6,7 +6,7 @@ A target is one string:
     slack+https://host/path         Slack, Mattermost and others that speak its format (hooks.slack.com needs no prefix)
     discord+https://host/path       Discord (discord.com needs no prefix)
     mailto:someone@example.org      e-mail, through the server in FIRSTBREAK_SMTP: smtp://user:password@host:587
-    trackio:                        an alert in the trackio run of this process
+    trackio:PROJECT/RUN             an alert at this run of trackio
 
 Messages are sent from a thread of their own, each at most ATTEMPTS times with doubling pauses. The same verdict is sent
 once an hour at most, however often it comes and goes. A target holds secrets, so no line ever shows more of it than its host,
@@ -21,6 +21,8 @@ import os
 import queue
 import re
 import smtplib
+import subprocess
+import sys
 import threading
 import time
 import urllib.error
@@ -39,6 +41,7 @@ ATTEMPTS = 5
 PAUSE = 1.0  #: seconds before the second attempt; doubled for each further one
 AGAIN = 3600.0  #: seconds before the same verdict is sent again
 TIMEOUT = 10.0  #: seconds that one attempt may take
+TRACKIO_TIMEOUT = 60.0  #: seconds: importing trackio alone takes some
 WAITING = 100  #: messages; where a target is down for long, the oldest news is no news
 LONGEST = 1800  #: characters: Discord takes 2000
 SMTP = "FIRSTBREAK_SMTP"
@@ -137,9 +140,11 @@ def sender(target: str) -> Send:
         if server.scheme not in ("smtp", "smtps") or not server.hostname:
             raise Unreadable(target, "no mail server is known", f"set {SMTP}=smtp://user:password@host:587")
         return partial(_mail, address.path, server)
-    if target == "trackio:":
-        return _trackio
-    raise Unreadable(_host(target), "is no target for messages", "give an https: address, mailto:NAME@HOST or trackio:")
+    project, _, run = address.path.partition("/")
+    if address.scheme == "trackio" and project and run:
+        return partial(_trackio, project, run)
+    known_targets = "an https: address, mailto:NAME@HOST or trackio:PROJECT/RUN"
+    raise Unreadable(_host(target), "is no target for messages", f"give {known_targets}")
 
 
 def _post(url: str, body: Callable[[Message], dict[str, Any]], message: Message) -> None:
@@ -173,12 +178,22 @@ def _mail(to: str, server: Any, message: Message) -> None:
         connection.send_message(mail)
 
 
-def _trackio(message: Message) -> None:
-    import trackio
+def _trackio(project: str, run: str, message: Message) -> None:
+    """In a process of its own: trackio prints to stdout, and ends the run that this process may have open."""
+    level = "ERROR" if message.action in ("stop", "rollback") else "WARN"
+    step = "" if message.step is None else str(int(message.step))
+    title = f"firstbreak: {message.action}"
+    line = [sys.executable, "-c", _ALERT, project, run, level, step, title, str(message)]
+    subprocess.run(line, check=True, capture_output=True, timeout=TRACKIO_TIMEOUT)
 
-    grave = message.action in ("stop", "rollback")
-    level = trackio.AlertLevel.ERROR if grave else trackio.AlertLevel.WARN
-    trackio.alert(title=f"firstbreak: {message.action}", text=str(message), level=level)
+
+_ALERT = """
+import sys, trackio
+project, name, level, step, title, text = sys.argv[1:]
+run = trackio.init(project, name, resume="allow", embed=False, auto_log_gpu=False, auto_log_cpu=False)
+run.alert(title, text, trackio.AlertLevel[level], int(step) if step else None)
+run.finish()
+"""
 
 
 def _passes(error: Exception) -> bool:
