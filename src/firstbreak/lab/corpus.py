@@ -102,15 +102,17 @@ def grid(seeds: int = SEEDS, healthy_seeds: int = HEALTHY_SEEDS, plants: Iterabl
     """The runs of a corpus: all severities of a fault in its home, the gravest in its other bases; healthy variants.
 
     First come all seeds of each fault's gravest setting, one seed of its others, and the healthy runs: what the gate and
-    the false alarms need. Within either part every plant grows at the same pace. `plants` narrows the grid.
+    the false alarms need. Then the other bases and the middle severities, which the test split holds out; the mildest
+    severities come last. Within each part every plant grows at the same pace. `plants` narrows the grid.
     """
     wanted = [plant for plant in catalogue().values() if plants is None or plant.id in set(plants)]
     faulty = [entry for plant in wanted if not plant.healthy for entry in _settings(plant)]
     healthy = [Job(plant.id, base, 0.0, 0) for plant in wanted if plant.healthy for base in plant.bases]
-    urgent = [replace(job, seed=seed) for seed in range(seeds) for ahead, job in faulty if ahead or seed == 0]
-    later = [replace(job, seed=seed) for seed in range(1, seeds) for ahead, job in faulty if not ahead]
+    urgent = [replace(job, seed=seed) for seed in range(seeds) for turn, job in faulty if turn == 0 or seed == 0]
+    later = [replace(job, seed=seed) for seed in range(1, seeds) for turn, job in faulty if turn == 1]
+    last = [replace(job, seed=seed) for seed in range(1, seeds) for turn, job in faulty if turn == 2]
     calm = [replace(job, seed=seed) for seed in range(healthy_seeds) for job in healthy]
-    return _merge(urgent, calm) + later
+    return _merge(urgent, calm) + later + last
 
 
 def home(plant: Plant) -> str:
@@ -118,12 +120,13 @@ def home(plant: Plant) -> str:
     return next((base for base in plant.bases if base not in TEST_BASES), next(iter(plant.bases)))
 
 
-def _settings(plant: Plant) -> Iterator[tuple[bool, Job]]:
-    """A fault's settings, and whether each goes ahead: the gravest at home does, so that the gate can judge it soon."""
+def _settings(plant: Plant) -> Iterator[tuple[int, Job]]:
+    """A fault's settings, each with its turn: the gravest at home is first, so that the gate can judge it soon."""
     for base, severities in plant.bases.items():
-        at_home = base == home(plant)
-        for severity in severities if at_home else severities[-1:]:
-            yield at_home and severity == severities[-1], Job(plant.id, base, severity, 0)
+        gravest, at_home = severities[-1], base == home(plant)
+        for severity in severities if at_home else [gravest]:
+            turn = 1 if not at_home else 0 if severity == gravest else 2 if severity == severities[0] else 1
+            yield turn, Job(plant.id, base, severity, 0)
 
 
 def _merge(*lists: list[Job]) -> list[Job]:
