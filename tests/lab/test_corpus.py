@@ -148,6 +148,19 @@ def test_what_the_gate_and_the_false_alarms_need_comes_in_the_first_half() -> No
             assert set(gravest) <= half
 
 
+def test_the_mildest_severities_are_trained_last() -> None:
+    jobs = corpus.grid(seeds=2)
+    mildest = [
+        job.severity == severities[0]
+        for job in jobs
+        if len(severities := lab.catalogue()[job.plant].bases[job.base]) > 2
+        and job.seed
+        and job.severity != severities[-1]
+    ]
+    assert any(mildest)
+    assert mildest == sorted(mildest)
+
+
 def test_a_grid_can_be_narrowed() -> None:
     assert {job.plant for job in corpus.grid(plants=["groups-mixed", "untouched"])} == {"groups-mixed", "untouched"}
 
