@@ -180,8 +180,8 @@ def test_a_diagnoser_is_asked_about_every_run_of_the_test_split_as_a_user_would_
 def test_a_prefix_ends_where_it_says(tmp_path: Path) -> None:
     write(tmp_path, label("groups-mixed"), grad_norm=500.0)
     ((_, run),) = corpus.runs(tmp_path)
-    assert gradient(bench.until(run, 11)).found is False
-    assert gradient(bench.until(run, 12)).found is True
+    assert gradient(corpus.until(run, 11)).found is False
+    assert gradient(corpus.until(run, 12)).found is True
     assert run.last_step == STEPS
 
 

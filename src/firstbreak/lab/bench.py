@@ -26,15 +26,15 @@ import numpy as np
 from firstbreak.engine import likelihood
 from firstbreak.engine.read import read
 from firstbreak.lab import weights
-from firstbreak.lab.corpus import labels, opened, split
+from firstbreak.lab.corpus import labels, opened, split, until
 from firstbreak.lab.diagnosers import EVERYTHING, HEALTHY, Answer, Diagnoser, diagnosers
 from firstbreak.lab.gate import admissions
 from firstbreak.lab.plants import catalogue
 from firstbreak.lab.running import Label
-from firstbreak.model import Run, Samples
+from firstbreak.model import Run
 
 BINS = 10  #: of the reliability table
-REPLAYS = 5  #: prefixes of a run that are diagnosed when it is replayed live
+REPLAYS = weights.LOOKS  #: prefixes of a run that are diagnosed when it is replayed live
 FOUND_MOSTLY = 0.5  #: a severity counts as found where at least so many of its runs are
 
 
@@ -134,16 +134,6 @@ def answer_of(diagnoser: Diagnoser, run: Run) -> tuple[Answer, str]:
         raise  # a missing package is no property of a diagnoser
     except Exception as error:  # a diagnoser that fails has found nothing
         return Answer(found=False, critical=False), f"{type(error).__name__}: {error}"
-
-
-def until(run: Run, step: float) -> Run:
-    """The run as it was recorded up to a step."""
-    series = {name: s.between(-np.inf, step) for name, s in run.series.items()}
-    samples = run.samples
-    if samples is not None:
-        whole = samples
-        samples = Samples(lambda: (s for s in whole if s.step is None or s.step <= step), whole.sources)
-    return replace(run, series={name: s for name, s in series.items() if len(s)}, samples=samples)
 
 
 # Scoring ----------------------------------------------------------------------------------------------------------------

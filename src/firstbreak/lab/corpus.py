@@ -29,10 +29,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
 from firstbreak.engine.read import read
 from firstbreak.lab.plants import Plant, catalogue
 from firstbreak.lab.running import Label, read_label, run
-from firstbreak.model import Run
+from firstbreak.model import Run, Samples
 
 PACKAGES = ("firstbreak", "numpy", "torch", "stable-baselines3", "gymnasium", "trl", "transformers")
 SEEDS = 5  #: of each faulty setting: as many as the gate wants to see
@@ -102,17 +104,16 @@ def grid(seeds: int = SEEDS, healthy_seeds: int = HEALTHY_SEEDS, plants: Iterabl
     """The runs of a corpus: all severities of a fault in its home, the gravest in its other bases; healthy variants.
 
     First come all seeds of each fault's gravest setting, one seed of its others, and the healthy runs: what the gate and
-    the false alarms need. Then the other bases and the middle severities, which the test split holds out; the mildest
-    severities come last. Within each part every plant grows at the same pace. `plants` narrows the grid.
+    the false alarms need. Then the middle severities and the tasks that the test split holds out, the other bases, and
+    last the mildest severities. Within each part every plant grows at the same pace. `plants` narrows the grid.
     """
     wanted = [plant for plant in catalogue().values() if plants is None or plant.id in set(plants)]
     faulty = [entry for plant in wanted if not plant.healthy for entry in _settings(plant)]
     healthy = [Job(plant.id, base, 0.0, 0) for plant in wanted if plant.healthy for base in plant.bases]
     urgent = [replace(job, seed=seed) for seed in range(seeds) for turn, job in faulty if turn == 0 or seed == 0]
-    later = [replace(job, seed=seed) for seed in range(1, seeds) for turn, job in faulty if turn == 1]
-    last = [replace(job, seed=seed) for seed in range(1, seeds) for turn, job in faulty if turn == 2]
+    later = [replace(job, seed=s) for now in (1, 2, 3) for s in range(1, seeds) for turn, job in faulty if turn == now]
     calm = [replace(job, seed=seed) for seed in range(healthy_seeds) for job in healthy]
-    return _merge(urgent, calm) + later + last
+    return _merge(urgent, calm) + later
 
 
 def home(plant: Plant) -> str:
@@ -123,9 +124,11 @@ def home(plant: Plant) -> str:
 def _settings(plant: Plant) -> Iterator[tuple[int, Job]]:
     """A fault's settings, each with its turn: the gravest at home is first, so that the gate can judge it soon."""
     for base, severities in plant.bases.items():
-        gravest, at_home = severities[-1], base == home(plant)
-        for severity in severities if at_home else [gravest]:
-            turn = 1 if not at_home else 0 if severity == gravest else 2 if severity == severities[0] else 1
+        if base != home(plant):
+            yield 1 if base in TEST_BASES else 2, Job(plant.id, base, severities[-1], 0)
+            continue
+        for severity in severities:
+            turn = 0 if severity == severities[-1] else 3 if severity == severities[0] else 1
             yield turn, Job(plant.id, base, severity, 0)
 
 
@@ -217,6 +220,16 @@ def runs(folder: Path, wanted: Callable[[Label], bool] = lambda label: True) -> 
         if wanted(label):
             with opened(folder, archive) as (path, _):
                 yield label, read(path)
+
+
+def until(run: Run, step: float) -> Run:
+    """The run as it was recorded up to a step."""
+    series = {name: s.between(-np.inf, step) for name, s in run.series.items()}
+    samples = run.samples
+    if samples is not None:
+        whole = samples
+        samples = Samples(lambda: (s for s in whole if s.step is None or s.step <= step), whole.sources)
+    return replace(run, series={name: s for name, s in series.items() if len(s)}, samples=samples)
 
 
 # Making one run ------------------------------------------------------------------------------------------------------

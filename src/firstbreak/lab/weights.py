@@ -42,6 +42,7 @@ class Checked:
     label: Label
     run: Run
     outcomes: Sequence[Outcome]
+    earlier: Sequence[Checked] = ()  #: a healthy run as it stood at earlier looks
 
     @property
     def cause(self) -> str:
@@ -63,7 +64,13 @@ def examine(
     for label, run in corpus.runs(folder, wanted):
         if label.cause is None or not departed(label):
             report(label)
-            yield Checked(label, replace(run, samples=None), check(run))
+            shares = np.arange(1, LOOKS) / LOOKS if label.link is None else ()
+            earlier = tuple(_checked(label, corpus.until(run, share * label.steps)) for share in shares)
+            yield replace(_checked(label, run), earlier=earlier)
+
+
+def _checked(label: Label, run: Run) -> Checked:
+    return Checked(label, replace(run, samples=None), check(run))
 
 
 def count(checked: Iterable[Checked]) -> Counts:
@@ -98,7 +105,9 @@ def _count(cell: list[int], outcome: Outcome) -> None:
 
 # How improbable "healthy" has to be ---------------------------------------------------------------------------------------
 
-ACCUSED, STOPPED = 0.05, 0.02  #: share of healthy runs that may be called broken, and that may be stopped
+ACCUSED = 0.05  #: share of healthy runs that may be called broken when they have ended
+STOPPED = 0.02  #: share of healthy runs that may ever be stopped,
+LOOKS = 5  #: when each is looked at so often
 
 
 def conformal_limit(scores: Sequence[float], share: float) -> float:
@@ -111,17 +120,30 @@ def conformal_limit(scores: Sequence[float], share: float) -> float:
     return 0.0 if k < 1 else float(np.nextafter(sorted(scores)[k - 1], 0.0)) if k <= len(scores) else 1.0
 
 
-def healthy_probabilities(checked: Sequence[Checked]) -> list[float]:
-    """P(healthy) of every healthy run, weighed by counts that hold no run of its seed."""
+def healthy_probabilities(checked: Sequence[Checked], of: Callable[[Checked], Sequence[Checked]]) -> list[float]:
+    """For every healthy run the least P(healthy) among the looks that `of` gives, weighed by counts of other tasks.
+
+    A user's task is none of the lab's, so no run is weighed by what its own task has taught.
+    """
     scores = []
-    for seed in sorted({run.label.seed for run in checked}):
-        with _weighed_by([run for run in checked if run.label.seed != seed]):
+    for base in sorted({run.label.base for run in checked}):
+        with _weighed_by([run for run in checked if run.label.base != base]):
             scores += [
-                probability_of_healthy(rank(Inputs(run.run), run.outcomes))
+                min(probability_of_healthy(rank(Inputs(look.run), look.outcomes)) for look in of(run))
                 for run in checked
-                if run.label.seed == seed and run.label.link is None
+                if run.label.base == base and run.label.link is None
             ]
     return scores
+
+
+def at_the_end(run: Checked) -> Sequence[Checked]:
+    """One look, when the run is over."""
+    return [run]
+
+
+def at_every_look(run: Checked) -> Sequence[Checked]:
+    """Every look: who looks often is misled more often, and a run that was stopped by mistake never gets to its end."""
+    return [*run.earlier, run]
 
 
 def _weighed_by(checked: Sequence[Checked]) -> AbstractContextManager[None]:
@@ -156,13 +178,13 @@ def onset_margin(checked: Sequence[Checked]) -> float:
 def write(folder: Path, about: dict[str, Any], **options: Any) -> Path:
     """Measure, and write what the ranking reads; `about` says where the figures come from."""
     checked = list(examine(folder, **options))
-    scores = healthy_probabilities(checked)
+    ended, looked_at = (healthy_probabilities(checked, looks) for looks in (at_the_end, at_every_look))
     head = {
         **about,
         "runs": dict(sorted(Counter(run.cause for run in checked).items())),
-        "accuse_below": round(conformal_limit(scores, ACCUSED), 4),
-        "stop_below": round(conformal_limit(scores, STOPPED), 4),
-        "calibrated_on": len(scores),
+        "accuse_below": round(conformal_limit(ended, ACCUSED), 4),
+        "stop_below": round(conformal_limit(looked_at, STOPPED), 4),
+        "calibrated_on": len(ended),
         "onset_margin": round(onset_margin(checked), 4),
     }
     body = ",\n".join(f'  "{cause}": {json.dumps(per)}' for cause, per in count(checked).items())
