@@ -48,6 +48,14 @@ def test_the_clock_alone_tells_the_speed() -> None:
     assert silent(ID, run({"time.elapsed": np.cumsum(1 / WOBBLE)}))
 
 
+def test_tokens_and_phases_tell_the_speed() -> None:
+    phases = {"time.rollout": 0.6 / halved(0.3), "time.train": 0.4 / halved(0.3)}
+    slower = found(ID, run({**phases, "tokens.train": np.full(N, 5000.0)}))
+    assert (slower.severity, slower.metric) == (Severity.WARNING, "throughput.tok_s")
+    longer = {name: seconds * np.linspace(1, 3, N) for name, seconds in {"time.rollout": 1 / (1000 * WOBBLE)}.items()}
+    assert silent(ID, run({"time.step": longer["time.rollout"], "tokens.train": 5000 * np.linspace(1, 3, N)}))
+
+
 @pytest.mark.parametrize(
     "speed",
     [

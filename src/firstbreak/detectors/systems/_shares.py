@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from firstbreak.model import Interval, Series
+from firstbreak.model import Confidence, Interval, Series
 from firstbreak.stats.onset import onset
 from firstbreak.stats.trend import trend
 
@@ -22,6 +22,7 @@ class Share:
     before: float  #: median of the first half
     now: float  #: median of the last quarter
     grown: bool
+    confidence: Confidence = Confidence.MEDIUM
     onset: float | None = None
     interval: Interval | None = None
 
@@ -63,5 +64,6 @@ def against_past(shares: Series, least: float) -> Share:
     if now - before < least:
         return Share(before, now, grown=False)
     if began := onset(shares, direction=1, kinds=("level", "ramp")):
-        return Share(before, now, True, began.step, began.interval)
+        sure = Confidence.HIGH if began.p < 0.01 else Confidence.MEDIUM
+        return Share(before, now, True, sure, began.step, began.interval)
     return Share(before, now, grown=trend(shares).rising)

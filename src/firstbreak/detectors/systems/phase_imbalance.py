@@ -31,7 +31,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from firstbreak.detectors.systems._shares import against_past, share, step_time
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Evidence, Finding, NotMeasured, Series, Severity
 from firstbreak.words import percent
 
 
@@ -64,7 +64,7 @@ def detect(
             "at what the filters drop"
         ),
         severity=Severity.WARNING if level.grown else Severity.NOTICE,
-        confidence=Confidence.MEDIUM,
+        confidence=level.confidence,
         metric="time.wait_frac" if time_wait_frac is not None else "time.wait_batch",
         onset=level.onset,
         interval=level.interval,

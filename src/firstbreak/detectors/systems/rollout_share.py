@@ -32,7 +32,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from firstbreak.detectors.systems._shares import against_past, share, step_time
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Evidence, Finding, NotMeasured, Series, Severity
 from firstbreak.words import percent
 
 
@@ -62,7 +62,7 @@ def detect(
             "then look at the engine's speed"
         ),
         severity=Severity.WARNING if level.grown else Severity.NOTICE,
-        confidence=Confidence.MEDIUM,
+        confidence=level.confidence,
         metric="time.rollout",
         onset=level.onset,
         interval=level.interval,

@@ -3,7 +3,8 @@
 ## What it looks for
 The speed of the last fifth of the run against its first half, and the step from which it is lower. A speed that the
 trainer averages since the start (`time/fps`, `charts/SPS`) hides most of a drop, so it is turned back into the speed
-of each stretch first.
+of each stretch first. Where only the time of the steps (or of their phases) and their tokens are logged, the speed is
+tokens per second.
 
 ## Why it matters
 Slow rollouts cost money in synchronous training, and make the data old in asynchronous training: the queue ages, and
@@ -30,10 +31,12 @@ https://stable-baselines3.readthedocs.io/en/master/common/logger.html
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 
+from firstbreak.detectors.systems._shares import share, step_time
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
 from firstbreak.stats.onset import onset
 from firstbreak.words import number, percent
@@ -51,6 +54,8 @@ def detect(
     time_elapsed: Series | None = None,
     throughput_sps: Series | None = None,
     throughput_fps: Series | None = None,
+    tokens_train: Series | None = None,
+    time: Mapping[str, Series] | None = None,
     *,
     loss: float = 0.3,
     heavy: float = 0.5,
@@ -66,6 +71,8 @@ def detect(
     clocks = [s.finite for s in (time_elapsed,) if s is not None]
     clocks += [_clock(s.finite) for s in (throughput_sps, throughput_fps) if s is not None]
     speeds = [*(s.finite for s in instant if s is not None), *map(_speed, clocks)]
+    if tokens_train is not None and (seconds := step_time(time)) is not None:
+        speeds.append(replace(share(tokens_train, seconds), name="throughput.tok_s"))
     speed = next((s for s in speeds if len(s) >= min_points), None)
     if speed is None:
         return NotMeasured(f"no speed is logged for {min_points} steps")
