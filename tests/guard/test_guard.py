@@ -12,6 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import firstbreak
@@ -19,7 +20,7 @@ from firstbreak.engine import check, registry
 from firstbreak.guard import bundle, looks
 from firstbreak.guard.decision import Act, Decision
 from firstbreak.guard.guard import Guard
-from firstbreak.model import Link, Run, Status
+from firstbreak.model import Action, Config, Link, Run, Series, Status
 from tests.guard.runs import Clock, collapsing, learning
 
 WAIT = 600.0  #: seconds: a test on a busy machine decides by what is seen, not by when
@@ -205,7 +206,7 @@ def test_a_wrong_call_is_refused_at_once() -> None:
 
 def test_looks_take_their_share_of_the_time_and_no_more() -> None:
     schedule = looks.Schedule(share=0.01)
-    spent, step_seconds, cost = 0.0, 0.1, 0.08
+    spent, step_seconds, cost = 0.0, 0.1, 0.5
     for points in range(1, 20_000):
         schedule.trained(step_seconds)
         if schedule.due(points):
@@ -261,13 +262,39 @@ def test_what_a_bundle_holds(tmp_path: Path) -> None:
     assert firstbreak.read(decision.bundle / "metrics.jsonl").last_step == decision.step
 
 
-def test_a_suspicion_that_passes_is_no_stop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def stopped(said: str, length: float) -> int | None:
+    """After how many points a run is stopped whose looks, one a point, say "x" for stop; None: never."""
+    suspicion = looks.Suspicion()
+    return next((n for n, word in enumerate(said, 1) if suspicion.lasts(word == "x", n, length)), None)
+
+
+def test_a_stop_has_to_last_for_a_part_of_the_run() -> None:
+    assert stopped(".." + "x" * 98, length=100) == 3 + 5
+    assert stopped(".." + "x" * 98, length=1000) == 3 + 50, "what is short for a long run proves little"
+    assert stopped("x" * 100, length=10) == looks.FEWEST_LOOKS
+
+
+def test_a_run_that_recovers_by_itself_is_given_twice_the_time_to_do_so_again() -> None:
+    assert stopped("....xxxx....xxxx....xxxx....", length=100) is None
+    assert stopped("....xxxx....xxxxxxxxxxxxxxxx", length=100) == 13 + 2 * 4
+
+
+def test_the_length_of_a_run_is_what_was_planned_or_twice_what_there_is() -> None:
+    curve = Series(name="reward.mean", steps=np.array([0.0, 500.0]), values=np.array([0.0, 1.0]))
+    planned = Config(values={"total_steps": 2000})
+    assert looks.length(Run(path="", series={"reward.mean": curve}, config=planned), 50) == 200
+    assert looks.length(Run(path="", series={"reward.mean": curve}), 50) == 100
+
+
+def test_a_suspicion_that_passes_is_told_and_is_no_stop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real, unlucky = looks.examine, iter([True, True, False] * 100)
 
     def now_and_then(run: Run) -> Any:
         dx = real(run)
-        return replace(dx, verdict=replace(dx.verdict, action=firstbreak.model.Action.STOP)) if next(unlucky) else dx
+        return replace(dx, verdict=replace(dx.verdict, action=Action.STOP)) if next(unlucky) else dx
 
     monkeypatch.setattr(looks, "examine", now_and_then)
-    _, _, decision = guarded(learning(100), tmp_path)
+    rows = [{**row, "kl": 5.0 * (i > 20)} for i, row in enumerate(learning(60))]
+    _, told, decision = guarded(rows, tmp_path)
     assert not decision.stop
+    assert any("stop if it lasts" in str(d) for d in told)

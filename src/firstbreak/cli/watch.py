@@ -17,13 +17,12 @@ import click
 from firstbreak.cli._output import on_a_terminal, write
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.engine.follow import Follower
-from firstbreak.guard.looks import Agreement
+from firstbreak.guard.looks import ENDS, Suspicion, length
 from firstbreak.guard.notify import Message, Notifier
 from firstbreak.model import Action, Diagnosis
 from firstbreak.readers import Unreadable
 from firstbreak.words import number
 
-ENDS = frozenset({Action.STOP, Action.ROLLBACK})
 STDIN = "-"
 
 
@@ -121,17 +120,14 @@ def _pause(seconds: float, more: Callable[[], bool]) -> None:
 def _told(
     watched: Iterator[Diagnosis], name: str, on_stop: str | None, notifier: Notifier | None
 ) -> Iterator[Diagnosis]:
-    """The same, with messages sent and the command run on the way. A stop acts once several looks agree on it."""
-    agreement, acted = Agreement(), False
+    """The same, with messages sent and the command run on the way. A stop acts once it has lasted."""
+    suspicion, acted = Suspicion(), False
     for dx in watched:
-        agreed = agreement.on(dx.verdict.action in ENDS, max((len(s) for s in dx.run.series.values()), default=0))
-        if (
-            notifier is not None
-            and dx.verdict.action is not Action.CONTINUE
-            and (agreed or dx.verdict.action not in ENDS)
-        ):
+        points = max((len(s) for s in dx.run.series.values()), default=0)
+        lasts = suspicion.lasts(dx.verdict.action in ENDS, points, length(dx.run, points))
+        if notifier is not None and (lasts or dx.verdict.action is Action.WATCH):
             notifier.tell(_message(dx, name))
-        if agreed and on_stop is not None and not acted:
+        if lasts and on_stop is not None and not acted:
             acted = True
             _run(on_stop, dx, name)
         yield dx

@@ -13,7 +13,7 @@ from firstbreak.words import number
 class Act(enum.StrEnum):
     """From the mildest to the gravest."""
 
-    CONTINUE = "continue"
+    CONTINUE = "continue"  #: with a diagnosis: an alarm, on which nothing is done before it has lasted
     SKIP_UPDATE = "skip-update"  #: do not apply the update at hand; in PPO, no further epoch on this batch
     REDUCE = "reduce"  #: go on with half the learning rate
     STOP = "stop"
@@ -72,11 +72,13 @@ class Decision:
     def __str__(self) -> str:
         where = "" if self.step is None else f"step {number(self.step)}: "
         said = "" if self.finding is None else f" ({self.by}): {self.finding.message}"
+        alarm = self.advice is Act.CONTINUE and self.diagnosis is not None
+        word = "stop if it lasts" if alarm else self.advice.value
         told = "" if self.act is self.advice else ", not done under this policy"
         back = f"; go on from {self.rollback.path}" if self.rollback is not None else ""
         kept = f"; evidence in {self.bundle}" if self.bundle is not None else ""
         first = f"; try first, synchronous training:\n{self.synchronous}" if self.synchronous else ""
-        return f"{where}{self.advice.value}{told}{said}{back}{kept}{first}"
+        return f"{where}{word}{told}{said}{back}{kept}{first}"
 
 
 GO_ON = Decision()

@@ -19,7 +19,7 @@ from firstbreak.guard import bundle, evidence, looks, synchronous
 from firstbreak.guard.decision import GO_ON, Act, Decision, Policy
 from firstbreak.guard.history import History, number
 from firstbreak.guard.invariants import LASTING, Breach, Watch
-from firstbreak.model import Action, Checkpoint, Confidence, Diagnosis, Finding, Run, Sample, Samples, Severity
+from firstbreak.model import Checkpoint, Confidence, Diagnosis, Finding, Run, Sample, Samples, Severity
 
 LOG = logging.getLogger("firstbreak.guard")
 SHARE = 0.01  #: of training time that looks may take
@@ -70,14 +70,14 @@ class Guard:
         self.target_kl = target_kl
         self.replay_with = replay_with  #: what builds the trainer again, for `firstbreak replay`
         self.diagnosis: Diagnosis | None = None  #: of the last look
-        self.decision = GO_ON  #: the last one that was more than "continue"
+        self.decision = GO_ON  #: the last one that was told
         self.schedule = looks.Schedule(share)
         self._tell, self._patience, self._clock, self._left = tell, patience, clock, clock()
         self._history, self._samples = History(), deque[Sample](maxlen=MOST_SAMPLES)
         self._checkpoints: list[Checkpoint] = []
         self._steps, self._minibatches = Watch(trainer, target_kl), Watch(trainer, target_kl)
         self._look: looks.Look | None = None
-        self._agreement = looks.Agreement()
+        self._suspicion = looks.Suspicion()
         self._told: Counter[tuple[Act, str]] = Counter()
         self._warned: set[str] = set()
         # The stop that waits for its evidence, and the update at hand.
@@ -204,9 +204,8 @@ class Guard:
             "rollback": None if back is None else asdict(back),
         }
         told = evidence.readme(reason, self._adapter, command, None if back is None else back.path)
-        diagnosis = self.decision.diagnosis or self.diagnosis
         try:
-            parts = evidence.files(self._history.recent, self.config, self._samples, diagnosis, told)
+            parts = evidence.files(self._history.recent, self.config, self._samples, self.diagnosis, told)
             writing = bundle.Writing(partial(bundle.write, self.folder, name, {**parts, **self._held()}, about))
         except Exception as error:
             self._warn("bundle", error)
@@ -276,7 +275,8 @@ class Guard:
             look.wait(patience)
         done = look.done()
         self._look = None if done else look
-        self.schedule.looked(self._history.points, self._clock() - began)
+        suspected = look.diagnosis is not None and look.diagnosis.verdict.action in looks.ENDS
+        self.schedule.looked(self._history.points, self._clock() - began, suspected=suspected)
         if not done:
             return None
         if look.error is not None:
@@ -301,24 +301,22 @@ class Guard:
         )
 
     def _judge(self, diagnosis: Diagnosis) -> Decision | None:
-        """A stop, where the looks of the last while agree on it."""
-        found = looks.worst(diagnosis)
-        stop = diagnosis.verdict.action in (Action.STOP, Action.ROLLBACK) and not looks.early(diagnosis.run)
-        if not self._agreement.on(stop, self._history.points) or found is None:
+        """An alarm where the detectors would stop the run, a stop where they have said so for long enough."""
+        found, points = looks.worst(diagnosis), self._history.points
+        stop = diagnosis.verdict.action in looks.ENDS
+        lasts = self._suspicion.lasts(stop, points, looks.length(diagnosis.run, points))
+        if not stop or found is None:
             return None
+        by, finding = found
+        alarm = Decision(
+            step=self._step, by=by, finding=finding, diagnosis=diagnosis, synchronous=synchronous.snippet(diagnosis)
+        )
+        if not lasts:
+            return alarm
         first, best = diagnosis.first_break, diagnosis.best_checkpoint
         start = None if first is None else first.interval[0] if first.interval else first.step
         back = rollback_to(self._checkpoints, before=start, best=None if best is None else best.step)
-        by, finding = found
-        return Decision(
-            advice=Act.STOP if back is None else Act.ROLLBACK,
-            step=self._step,
-            by=by,
-            finding=finding,
-            diagnosis=diagnosis,
-            rollback=back,
-            synchronous=synchronous.snippet(diagnosis),
-        )
+        return replace(alarm, advice=Act.STOP if back is None else Act.ROLLBACK, rollback=back)
 
     # Deciding ---------------------------------------------------------------------------------------------------------
 

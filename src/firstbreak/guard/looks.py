@@ -6,6 +6,8 @@ run, so that a million steps are looked at as often as the logarithm of a millio
 
 A look runs in a thread that training waits for, at most so long as its patience lasts. A look that takes longer goes on
 beside training, and a detector that hangs is interrupted and costs one line, like any other that fails.
+
+What one look says is told, and what many looks say is done: see `Suspicion`.
 """
 
 from __future__ import annotations
@@ -19,13 +21,15 @@ from dataclasses import dataclass
 from firstbreak.engine import registry
 from firstbreak.engine.check import check
 from firstbreak.engine.diagnose import diagnose
-from firstbreak.model import Diagnosis, Finding, Run, Severity, Status
+from firstbreak.model import Action, Diagnosis, Finding, Run, Severity, Status
 
-FEWEST = 10  #: points before the first look
-GROWTH = 0.02  #: of the points so far, between two looks
-EARLY = 0.05  #: of the planned length, in which detectors advise no stop
-CONFIRMED = 0.05  #: of the points so far, over which every look has to say "stop" before anything is done
+ENDS = frozenset({Action.STOP, Action.ROLLBACK})
+FEWEST = 4  #: points before the first look
+GROWTH = 0.05  #: of the points so far, between two looks
+GROWTH_SUSPECTED = 0.02  #: the same where the last look said "stop"
+CONFIRMED = 0.05  #: of the length of the run, over which every look has to say "stop" before anything is done
 FEWEST_LOOKS = 3  #: and so many looks in a row
+LONGER = 2.0  #: times as long as the longest such time that has passed by itself
 HANGS = 30.0  #: seconds after which a look is interrupted
 FIRST_COST = 0.1  #: seconds: what a look is taken to cost before one was measured
 
@@ -55,10 +59,10 @@ class Schedule:
         """Whether to look now; an urgent look need not wait for more points, but for its time."""
         return points >= FEWEST and (urgent or points >= self.next_at) and self.credit >= self.cost
 
-    def looked(self, points: int, seconds: float) -> None:
-        """A look at so many points has taken so long: the next one is expected to."""
+    def looked(self, points: int, seconds: float, *, suspected: bool = False) -> None:
+        """A look at so many points has taken so long: the next one is expected to, and comes sooner where it said "stop"."""
         self.cost = max(seconds, 1e-3)
-        self.next_at = points + max(1.0, GROWTH * points)
+        self.next_at = points + max(1.0, (GROWTH_SUSPECTED if suspected else GROWTH) * points)
 
 
 class Look:
@@ -92,22 +96,35 @@ class Look:
             self.error = error
 
 
-class Agreement:
-    """Whether the looks of the last while agree on a stop: one alone may have caught an unlucky moment."""
+class Suspicion:
+    """Whether what the looks say is to be done: a "stop" has to last.
+
+    A verdict's error is bounded for one look at a whole run. A live run is looked at dozens of times, and healthy ones dip
+    and recover. So nothing is done unless every look has said "stop" over CONFIRMED of the run's length; and a run that
+    has recovered by itself before has to stay down LONGER than it took then.
+    """
 
     def __init__(self) -> None:
-        self._suspected: list[int] = []
+        self._looks = 0  #: in a row that said "stop"
+        self._since = 0  #: points at the first of them
+        self._recovery = 0  #: points that the longest suspicion has lasted that passed by itself
 
-    def on(self, stop: bool, points: int) -> bool:
-        """One look more: FEWEST_LOOKS in a row have said "stop", over CONFIRMED of the points so far."""
-        self._suspected = [*self._suspected, points] if stop else []
-        return len(self._suspected) >= FEWEST_LOOKS and points - self._suspected[0] >= CONFIRMED * points
+    def lasts(self, stop: bool, points: int, length: float) -> bool:
+        """One look more, after so many of the `length` points of the run: whether to stop now."""
+        if not stop:
+            self._recovery = max(self._recovery, points - self._since if self._looks else 0)
+            self._looks = 0
+            return False
+        self._since = self._since if self._looks else points
+        self._looks += 1
+        asked = max(CONFIRMED * length, LONGER * self._recovery)
+        return self._looks >= FEWEST_LOOKS and points - self._since >= asked
 
 
-def early(run: Run) -> bool:
-    """Whether a run has hardly begun: first scores fall and rise for no reason. Not where its planned length is unknown."""
+def length(run: Run, points: int) -> float:
+    """How many points the run will have, from its planned length; where that is unknown, twice as many as it has now."""
     planned = run.config.number("total_steps")
-    return planned is not None and run.last_step is not None and run.last_step < EARLY * planned
+    return points * max(1.0, planned / run.last_step) if planned and run.last_step else 2.0 * points
 
 
 def warm_up() -> None:
