@@ -187,6 +187,7 @@ def grpo_truncation() -> Diagnosis:
                     "or mask_truncated_completions = True, so that a cut-off answer is left out instead of punished",
                 ),
                 experiment=Experiment(
+                    id="longer-limit",
                     text="Two runs of 40 steps from checkpoint-200, one with the longer limit.",
                     overrides={"max_completion_length": 1024},
                     measure="length.clipped_ratio",
@@ -588,7 +589,9 @@ def hostile() -> Diagnosis:
                 probability=1.0,
                 evidence=(weighs(HOSTILE, 1.0, HOSTILE),),
                 fix=(HOSTILE,),
-                experiment=Experiment(text=HOSTILE, overrides={HOSTILE: HOSTILE}, measure=HOSTILE, if_cause=HOSTILE),
+                experiment=Experiment(
+                    id=HOSTILE, text=HOSTILE, overrides={HOSTILE: HOSTILE}, measure=HOSTILE, if_cause=HOSTILE
+                ),
             ),
         ),
         outcomes=(

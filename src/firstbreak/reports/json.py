@@ -29,6 +29,7 @@ from firstbreak.model import (
     Run,
     Verdict,
 )
+from firstbreak.reports import story
 
 SCHEMA = "firstbreak.diagnosis/1"
 
@@ -190,6 +191,8 @@ def _cause(cause: RankedCause, run: Run) -> dict[str, Any]:
 
 def _experiment(experiment: Experiment, run: Run) -> dict[str, Any]:
     return {
+        "id": text(experiment.id),
+        "command": text(story.command(run, experiment)),
         "text": text(experiment.text),
         "overrides": plain(experiment.overrides),
         "options": {text(name): text(run.config.option(name)) for name in experiment.overrides},

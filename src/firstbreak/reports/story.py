@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import enum
 import math
+import shlex
 from collections import Counter
 from dataclasses import dataclass
 
@@ -393,11 +394,19 @@ def remedies(dx: Diagnosis) -> tuple[RankedCause, ...]:
 
 
 def experiment(run: Run, plan: Experiment) -> tuple[Fact, ...]:
-    """What to run, the settings in the trainer's own words, what to look at, and what is seen if the cause is right."""
+    """What to run, the command that runs it, the settings in the trainer's own words, what to look at, and what is seen if
+    the cause is right.
+    """
     settings = [f"{run.config.option(name)} = {value}" for name, value in plan.overrides.items()]
-    facts = [Fact("Experiment", plan.text), *(Fact("Set", setting, literal=True) for setting in settings)]
+    facts = [Fact("Experiment", plan.text), Fact("Run", command(run, plan), literal=True)]
+    facts += [Fact("Set", setting, literal=True) for setting in settings]
     facts += [Fact("Measure", plan.measure, literal=True), Fact("If this is the cause", plan.if_cause)]
     return tuple(fact for fact in facts if fact.text)
+
+
+def command(run: Run, plan: Experiment) -> str:
+    """What starts the experiment on the user's own trainer; nothing where the catalogue has no page of it."""
+    return shlex.join(["firstbreak", "experiment", "run", plan.id, run.path]) if plan.id else ""
 
 
 def blind_links(dx: Diagnosis) -> tuple[Fact, ...]:
