@@ -189,8 +189,29 @@ def test_samples_are_read_page_by_page_and_found(page: Page, site: Served) -> No
     assert page.locator(".sample h3").first.inner_text() == "Sample 21"
     page.fill("#filter", "no such text")
     page.keyboard.press("Enter")
-    page.wait_for_url("**q=no+such+text")
+    page.wait_for_url("**q=no+such+text*")
     assert page.locator(".sample").count() == 0
+
+
+def test_samples_are_read_from_a_step_on(page: Page, site: Served) -> None:
+    page.goto(f"{site.address}/samples/demo")
+    page.fill("[name=step]", "100")
+    page.get_by_role("button", name="Find").click()
+    page.wait_for_url("**step=100*")
+    steps = [int(re.search(r"step (\d+)", s.inner_text())[1]) for s in page.locator(".sample").all()]
+    assert min(steps) >= 100
+
+
+def test_the_run_page_shows_what_is_rewarded_last(page: Page, site: Served, runs: Path) -> None:
+    samples = list(read(runs / "demo").samples)
+    latest = [s for s in samples if s.step == max(s.step for s in samples)]
+    page.goto(f"{site.address}/run/demo")
+    shown = [s.inner_text() for s in page.locator(".sample header").all()]
+    assert len(shown) == 3
+    assert all(f"step {latest[0].step:g}" in text for text in shown)
+    assert f"reward {max(s.reward for s in latest):.4g}" in shown[0]
+    place = int(page.locator(".sample .marks").first.get_attribute("data-place"))
+    assert samples[place].completion in page.locator(".sample .completion").first.inner_text()
 
 
 def test_runs_are_compared_side_by_side(page: Page, site: Served) -> None:
@@ -302,6 +323,8 @@ def test_the_page_is_accessible_and_does_not_scroll_sideways(
     tab.goto(site.address + PAGES[name])
     tab.wait_for_timeout(300)
     assert tab.evaluate("document.documentElement.scrollWidth") <= width
+    if name == "compare":  # every run keeps its column on a narrow screen
+        assert tab.locator("#differences tbody td").first.is_visible()
     tab.evaluate(AXE)
     found = tab.evaluate("axe.run({resultTypes: ['violations']})")["violations"]
     serious = {

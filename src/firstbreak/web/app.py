@@ -23,10 +23,10 @@ from starlette.routing import Route
 from firstbreak.audit.blind import split
 from firstbreak.audit.marks import MARKS, key_of, load, save
 from firstbreak.evals.ledger import Ledger
-from firstbreak.model import Run, Sample
+from firstbreak.model import Run
 from firstbreak.reports import html, json
 from firstbreak.web import comparison, pages
-from firstbreak.web.shelf import Entry, Shelf
+from firstbreak.web.shelf import MOST_SAMPLES, Entry, Placed, Shelf
 from firstbreak.web.window import window
 
 MOST_RUNS = 6  #: side by side
@@ -35,7 +35,6 @@ MOST_POINTS = 4000  #: of one curve in one answer
 SAMPLES_ON_A_PAGE = 20
 LEDGER_FILE = "firstbreak-ledger.db"  #: in the served folder, where `firstbreak eval` keeps it
 MARKS_FILE = "marks.json"  #: in the served folder; `firstbreak audit --marks` reads it
-MOST_SAMPLES_SEARCHED = 100_000
 MOST_LISTENERS = 32  #: open pages that are kept up to date
 TELL_EVERY = 0.1  #: seconds between two looks whether there is something to tell an open page
 LIVE_EVERY = 0.4  #: seconds between two looks at a run whose page is open
@@ -110,7 +109,7 @@ class Site:
         return HTMLResponse(
             pages.unreadable(entry.line, live)
             if dx is None
-            else pages.run(entry.line, dx, live, load(self.marks), self._looks(entry))
+            else pages.run(entry.line, dx, live, entry.to_read, load(self.marks), self._looks(entry))
         )
 
     def _looks(self, entry: Entry) -> list[dict[str, Any]]:
@@ -125,11 +124,13 @@ class Site:
 
     def samples(self, request: Request) -> Response:
         entry = self._entry(request)
-        page, query = _whole(request, "page", 0, most=MOST_SAMPLES_SEARCHED), request.query_params.get("q", "")
+        page = _whole(request, "page", 0, most=MOST_SAMPLES)
+        asked = {name: value for name in ("q", "step") if (value := request.query_params.get(name))}
         start = page * SAMPLES_ON_A_PAGE
-        found = list(islice(_matching(_read(entry), query), start, start + SAMPLES_ON_A_PAGE + 1))
+        fitting = _fitting(_read(entry), asked.get("q", ""), _number(request, "step", -math.inf))
+        found = list(islice(fitting, start, start + SAMPLES_ON_A_PAGE + 1))
         shown, more = found[:SAMPLES_ON_A_PAGE], len(found) > SAMPLES_ON_A_PAGE
-        return HTMLResponse(pages.samples(entry.line, shown, page, more, query, load(self.marks)))
+        return HTMLResponse(pages.samples(entry.line, shown, page, more, asked, load(self.marks)))
 
     async def mark(self, request: Request) -> Response:
         """Keep what somebody says of a sample ("" takes it back) in the marks file of the served folder."""
@@ -138,7 +139,7 @@ class Site:
             place, word = int(wanted["place"]), wanted["mark"]
         except (orjson.JSONDecodeError, KeyError, TypeError, ValueError):
             raise HTTPException(400, "a mark is {place, mark}") from None
-        if word not in (*MARKS, "") or not 0 <= place < MOST_SAMPLES_SEARCHED:
+        if word not in (*MARKS, "") or not 0 <= place < MOST_SAMPLES:
             raise HTTPException(400, f"a mark is one of {', '.join(MARKS)}, of a sample that is shown")
         await anyio.to_thread.run_sync(
             self._mark, _read(await anyio.to_thread.run_sync(self._entry, request)), place, word
@@ -250,7 +251,8 @@ class Site:
         return [self._known(name) for name in names]
 
     def _known(self, name: str) -> Entry:
-        self._surveyed.wait(timeout=10)
+        if not self._surveyed.wait(timeout=10):
+            raise HTTPException(503, "the folder is still being searched for runs; ask again in a moment")
         entry = self.shelf.entry(name)
         if entry is None:
             raise HTTPException(404, "there is no run of that name in the served folder")
@@ -263,11 +265,12 @@ def _read(entry: Entry) -> Run:
     return entry.run
 
 
-def _matching(run: Run, query: str) -> Iterator[tuple[int, Sample]]:
-    """The samples whose prompt or completion holds the text, whatever its case, with their places."""
+def _fitting(run: Run, query: str, step: float) -> Iterator[Placed]:
+    """The samples from a step on whose prompt or completion holds the text, whatever its case."""
     wanted = query.casefold()
-    for place, sample in enumerate(islice(run.samples or (), MOST_SAMPLES_SEARCHED)):
-        if wanted in sample.completion.casefold() or wanted in sample.prompt.casefold():
+    for place, sample in enumerate(islice(run.samples or (), MOST_SAMPLES)):
+        late = step == -math.inf or (sample.step is not None and sample.step >= step)
+        if late and (wanted in sample.completion.casefold() or wanted in sample.prompt.casefold()):
             yield place, sample
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json as plain_json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -14,16 +13,15 @@ from firstbreak.audit.blind import split
 from firstbreak.audit.marks import MARKS, key_of
 from firstbreak.experiments.plan import propose
 from firstbreak.experiments.settings import Settings
-from firstbreak.model import Action, Diagnosis, Interval, Link, Run, Sample, Series
+from firstbreak.model import Action, Diagnosis, Interval, Link, Sample, Series
 from firstbreak.reports import curves, html, inspection, story
 from firstbreak.reports.markup import Markup, element, join
 from firstbreak.reports.text import count
-from firstbreak.web.shelf import Line
+from firstbreak.web.shelf import Line, Placed
 from firstbreak.words import number, percent
 
 MOST_EXPERIMENTS = 6
 LEAST_BITS = 0.05  #: an experiment that is expected to tell less is not proposed
-SAMPLES_SHOWN = 3  #: on the page of the run; the others have a page of their own
 _ORDER = (Action.ROLLBACK, Action.STOP, Action.WATCH, Action.CONTINUE)
 _KEYS = (
     ("j, k", "next, previous run, finding or sample"),
@@ -197,13 +195,20 @@ def _spark(line: Line) -> Markup | None:
 # --- one run ----------------------------------------------------------------------------------------------------------
 
 
-def run(line: Line, dx: Diagnosis, live: str, marks: Mapping[str, str], looks: Sequence[Mapping[str, Any]]) -> str:
+def run(
+    line: Line,
+    dx: Diagnosis,
+    live: str,
+    to_read: Sequence[Placed],
+    marks: Mapping[str, str],
+    looks: Sequence[Mapping[str, Any]],
+) -> str:
     """The report, and beside it what a report on paper cannot show."""
     parts = [
         ("curves", "Curves", _curves(line.name, dx)),
-        ("samples", "Samples", _samples(line.name, dx.run, marks)),
+        ("samples", "Samples", _samples(line.name, to_read, marks)),
         ("experiments", "Experiments", _experiments(dx)),
-        ("evaluations", "Recorded evaluations", _evaluations(looks)),
+        ("evaluations", "Evaluations", _evaluations(looks)),
         ("checkpoints", "Checkpoints", _checkpoints(dx)),
     ]
     sections = [
@@ -296,7 +301,7 @@ def plots(
     )
     hint = "Drag across a curve to zoom; all curves on the same axis follow."
     if onset is not None:
-        hint += " Shaded: where the onset lies. Dashed green: the best checkpoint."
+        hint += " Red: the onset of a finding, in the shaded interval. Dashed green: the best checkpoint."
     sections = (
         element("section", element("h3", f"{title} ({len(members)})"), element("div", *members, class_="plots"))
         for title, members in shown
@@ -448,26 +453,37 @@ def _evaluations(looks: Sequence[Mapping[str, Any]]) -> Markup | None:
 # --- samples ----------------------------------------------------------------------------------------------------------
 
 
-def _samples(name: str, run: Run, marks: Mapping[str, str]) -> Markup | None:
-    if run.samples is None:
+def _samples(name: str, to_read: Sequence[Placed], marks: Mapping[str, str]) -> Markup | None:
+    if not to_read:
         return None
-    first = list(islice(run.samples, SAMPLES_SHOWN))
+    hint = element("p", "What the latest step is rewarded for; the best-rewarded first.", class_="facts")
     more = element("p", element("a", "Read all samples", href=address("samples", name)))
-    return join(*(sample(name, s, i, marks) for i, s in enumerate(first)), more)
+    return join(hint, *(sample(name, s, i, marks) for i, s in to_read), more)
 
 
 def samples(
-    line: Line, shown: Sequence[tuple[int, Sample]], page: int, more: bool, query: str, marks: Mapping[str, str]
+    line: Line,
+    shown: Sequence[Placed],
+    page: int,
+    more: bool,
+    asked: Mapping[str, str],
+    marks: Mapping[str, str],
 ) -> str:
-    """One page of samples; `shown` holds them with their places in the run."""
+    """One page of samples. `asked`: what they were asked by, `q` and `step`, where it is anything."""
     search = element(
         "form",
-        element("label", "Find in the text", element("input", type="search", name="q", value=query, id="filter")),
+        element(
+            "label", "Find in the text", element("input", type="search", name="q", value=asked.get("q"), id="filter")
+        ),
+        element(
+            "label",
+            "From step",
+            element("input", type="number", name="step", value=asked.get("step"), min=0, step="any"),
+        ),
         element("button", "Find"),
         class_="row find",
         method="get",
     )
-    asked = {"q": query} if query else {}
     pages = element(
         "p",
         element("a", "Earlier", href=address("samples", line.name, page=page - 1, **asked), rel="prev")
@@ -478,7 +494,7 @@ def samples(
     )
     trail = (element("a", html.literal(line.name), href=address("run", line.name)), element("h1", "Samples"))
     content = [sample(line.name, s, i, marks) for i, s in shown] or [
-        element("p", "No sample fits." if query else "There are no samples here.")
+        element("p", "No sample fits." if asked else "There are no samples here.")
     ]
     return frame(f"Samples: {line.name}", trail, search, *content, pages)
 

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import heapq
+import math
 import os
 import threading
 import time
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.engine.follow import Follower
 from firstbreak.engine.read import MAX_FILES, claimed, find_runs
 from firstbreak.inputs import Inputs
-from firstbreak.model import Action, Diagnosis, Run, Series
+from firstbreak.model import Action, Diagnosis, Run, Sample, Series
 from firstbreak.readers import Unreadable
 from firstbreak.reports import curves, json, story
 from firstbreak.words import number
 
 MOST_OPEN = 16  #: runs whose curves are kept in memory; of the others only the line in the list
 SPARK_POINTS = 60
+MOST_SAMPLES = 100_000  #: of a run are looked through
+TO_READ = 3  #: samples on the page of the run; the others have a page of their own
+Placed = tuple[int, Sample]  #: a sample and its place in the run
 _URGENCY = {Action.ROLLBACK: 0, Action.STOP: 0, Action.WATCH: 1, Action.CONTINUE: 3}
 
 
@@ -54,6 +60,7 @@ class Entry:
         self.name, self.path, self.root = name, path, root
         self.run: Run | None = None
         self.diagnosis: Diagnosis | None = None
+        self.to_read: list[Placed] = []
         self.line = Line(name=name, changed=_changed(path))
         self.grown = 0  #: counts the looks that found new points
         self.revision = 0  #: counts the diagnoses; it follows `grown` by as long as a diagnosis takes
@@ -74,6 +81,7 @@ class Entry:
                 self.run = self._follower.run()
                 self.grown += 1
                 self.diagnosis = diagnose(self.run)
+                self.to_read = _to_read(self.run)
                 self.line = _line(self.name, _changed(self.path), self.diagnosis)
             except (
                 Exception
@@ -208,6 +216,20 @@ def _line(name: str, changed: float, dx: Diagnosis) -> Line:
         probability=causes[0].probability if causes else 0.0,
         score=_spark(score),
     )
+
+
+def _to_read(run: Run) -> list[Placed]:
+    """The best-rewarded samples of the latest step: what the policy has come to, and is paid for."""
+
+    def late_and_rewarded(placed: Placed) -> tuple[float, float]:
+        return _or_least(placed[1].step), _or_least(placed[1].reward)
+
+    trained = (p for p in enumerate(islice(run.samples or (), MOST_SAMPLES)) if p[1].meta.get("split") != "eval")
+    return heapq.nlargest(TO_READ, trained, key=late_and_rewarded)
+
+
+def _or_least(number: float | None) -> float:
+    return -math.inf if number is None or math.isnan(number) else number
 
 
 def _spark(score: Series | None) -> Series | None:

@@ -21,7 +21,7 @@ function say(text) {
 
 // --- times: said as distance from now, since a list is read for what is fresh ---
 
-const AGES = [[86400, "day"], [3600, "hour"], [60, "minute"], [1, "second"]]
+const AGES = [[31557600, "year"], [2629800, "month"], [86400, "day"], [3600, "hour"], [60, "minute"], [1, "second"]]
 
 function ago(seconds) {
   const [length, unit] = AGES.find(([length]) => seconds >= length) ?? [1, "second"]
@@ -83,7 +83,7 @@ const KEYS = {
 
 function onKey(event) {
   if (event.ctrlKey || event.metaKey || event.altKey) return
-  if (event.target.closest("input, textarea, select, dialog")) {
+  if (event.target.closest("input, dialog")) {
     if (event.key === "Escape") event.target.blur()
     return
   }

@@ -14,7 +14,13 @@ const metric = (figure) => JSON.parse(figure.dataset.metric)
 const figures = () => [...document.querySelectorAll(".plot")]
 const number = (text) => (text === undefined ? null : Number(text))
 const colors = new Map()
-const short = (value) => (Math.abs(value) >= 1e5 || (value && Math.abs(value) < 1e-3) ? value.toExponential(1) : String(+value.toPrecision(4)))
+const compact = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 6 })
+
+function short(value) {
+  const size = Math.abs(value)
+  if (size >= 1e15 || (size && size < 1e-3)) return value.toExponential(1)
+  return size >= 1e4 ? compact.format(value) : String(+value.toPrecision(4))
+}
 
 // A canvas knows no variables and no light-dark(): the browser resolves them on an element, once for each theme.
 function color(name) {
@@ -135,7 +141,7 @@ function options(figure, runs) {
   return {
     width: figure.querySelector(".canvas").clientWidth,
     height: HEIGHT,
-    padding: [8, 8, 0, 0],
+    padding: [8, 20, 0, 0], // half of the last number on the axis
     legend: { show: false },
     cursor: { sync: { key: axis }, drag: { x: true, y: false, setScale: false }, points: { size: 6 } },
     scales: { x: { time: false }, y: { distr: "log" in figure.dataset ? 3 : 1, range: "log" in figure.dataset ? undefined : reach } },
