@@ -1,4 +1,4 @@
-"""A tiny GRPO trainer of TRL's own, with a fault to be planted in it."""
+"""Tiny trainers of TRL's own, with a fault to be planted in them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 from datasets import Dataset
 from transformers import PrinterCallback, set_seed
-from trl import GRPOConfig, GRPOTrainer
+from trl import DPOConfig, DPOTrainer, GRPOConfig, GRPOTrainer, RLOOConfig, RLOOTrainer
 
 from firstbreak.lab.trl import trainer as lab
 
@@ -24,39 +24,43 @@ def digits(completions: Sequence[str], **_: Any) -> list[float]:
     return [sum(c.isdigit() for c in text) / max(len(text), 1) for text in completions]
 
 
-def trainer(folder: Path, *, nan_from: float = float("inf"), **options: Any) -> GRPOTrainer:
-    """GRPO on sorting digits; from the step `nan_from` on its loss is NaN."""
+def trainer(folder: Path, kind: str = "grpo", *, nan_from: float = float("inf"), **options: Any) -> Any:
+    """A trainer for sorting digits; from the step `nan_from` on its loss is NaN."""
     set_seed(0)
     tokenizer = lab.character_tokenizer()
     policy = folder / "policy"
     if not policy.exists():
         lab.warmed_up_model(tokenizer, SETTINGS).save_pretrained(policy)
     problems = SETTINGS.task.draw(random.Random(0), 256)
-    arguments = GRPOConfig(
-        output_dir=str(folder / "out"),
-        seed=0,
-        report_to="none",
-        use_cpu=True,
-        bf16=False,
-        disable_tqdm=True,
-        gradient_checkpointing=False,
-        learning_rate=5e-4,
-        beta=0.02,
-        num_generations=4,
-        per_device_train_batch_size=16,
-        max_completion_length=12,
-        logging_steps=1,
+    columns = {"prompt": [p.prompt for p in problems], "answer": [p.answer for p in problems]}
+    shared: dict[str, Any] = {
+        "output_dir": str(folder / "out"),
+        "seed": 0,
+        "report_to": "none",
+        "use_cpu": True,
+        "bf16": False,
+        "disable_tqdm": True,
+        "gradient_checkpointing": False,
+        "learning_rate": 5e-4,
+        "per_device_train_batch_size": 16,
+        "logging_steps": 1,
         **options,
-    )
-    built = GRPOTrainer(
-        model=str(policy),
-        reward_funcs=[digits],
-        args=arguments,
-        processing_class=tokenizer,
-        train_dataset=Dataset.from_dict(
-            {"prompt": [p.prompt for p in problems], "answer": [p.answer for p in problems]}
-        ),
-    )
+    }
+    built: Any
+    if kind == "dpo":
+        pairs = {
+            "prompt": columns["prompt"],
+            "chosen": columns["answer"],
+            "rejected": [a[::-1] for a in columns["answer"]],
+        }
+        arguments = DPOConfig(max_length=32, **shared)
+        built = DPOTrainer(
+            str(policy), args=arguments, processing_class=tokenizer, train_dataset=Dataset.from_dict(pairs)
+        )
+    else:
+        configuration, make = {"grpo": (GRPOConfig, GRPOTrainer), "rloo": (RLOOConfig, RLOOTrainer)}[kind]
+        arguments = configuration(beta=0.02, num_generations=4, max_completion_length=12, **shared)
+        built = make(str(policy), [digits], arguments, Dataset.from_dict(columns), processing_class=tokenizer)
     built.remove_callback(PrinterCallback)
     compute_loss = built.compute_loss
 

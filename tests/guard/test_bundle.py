@@ -68,6 +68,40 @@ print(bundle.write(Path(sys.argv[1]), "incident", {"state.pt": large, "README.md
     assert "File too large" in manifest["lost"]["state.pt"]
 
 
+#: stops at once, with a state that is larger than the disk; says whether it stopped, and what of the bundle was lost
+STOPPING = """
+import os, sys
+from firstbreak.guard import bundle
+from firstbreak.guard.guard import Guard
+guard = Guard("stop", folder=sys.argv[1], tell=lambda decision: None)
+guard.attach("torch", lambda: {"state.pt": lambda file: file.write(os.urandom(10_000_000))}, gated=False)
+guard.stop("seen enough")
+decision = guard.observe(1, {"loss": 1.0})
+print(decision.stop, decision.bundle and bundle.read(decision.bundle)["lost"])
+"""
+
+
+@pytest.mark.parametrize(
+    ("disk", "said"),
+    [
+        ("size=1m none $1", "True {'state.pt': 'OSError: [Errno 28] No space left on device'}"),
+        ("size=1m none $1; cat /dev/zero > $1/full 2> /dev/null", "True None"),
+        ("size=1m,ro none $1", "True None"),
+    ],
+    ids=["small", "full", "read-only"],
+)
+def test_a_disk_of_its_own(tmp_path: Path, disk: str, said: str) -> None:
+    """Mounted for one process alone."""
+    mount = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c"]
+    try:
+        subprocess.run([*mount, "mount -t tmpfs none /mnt"], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("this machine lets nobody mount a disk for a single process")
+    line = f'mount -t tmpfs -o {disk}; exec "$2" -c "$3" "$1"'
+    done = subprocess.run([*mount, line, "sh", str(tmp_path), sys.executable, STOPPING], capture_output=True, text=True)
+    assert done.stdout.strip() == said, done.stderr
+
+
 def test_where_nothing_can_be_written_training_goes_on(caplog: pytest.LogCaptureFixture) -> None:
     guard = Guard("stop", folder="/proc/no/such/place")
     guard.stop("seen enough")

@@ -250,6 +250,7 @@ def test_what_a_bundle_holds(tmp_path: Path) -> None:
     assert decision.bundle is not None
     manifest = bundle.read(decision.bundle)
     assert manifest["lost"] == {}
+    assert manifest["seeds"]["seed"] == 3
     assert decision.finding is not None
     assert decision.finding.message in manifest["reason"]
     rows = [json.loads(line) for line in (decision.bundle / "metrics.jsonl").read_text().splitlines()]

@@ -108,6 +108,12 @@ def test_a_target_of_the_guard_becomes_the_librarys_own(tmp_path: Path) -> None:
     assert ppo.target_kl is None
 
 
+def test_the_learning_rate_is_halved_where_the_clip_cuts_most_of_the_batch(tmp_path: Path) -> None:
+    ppo = model(clip_range=1e-6, learning_rate=1e-3)
+    ppo.learn(128 * 8, callback=sb3.callback(Guard("skip-update", folder=tmp_path, tell=lambda d: None)))
+    assert ppo.policy.optimizer.param_groups[0]["lr"] == pytest.approx(5e-4)
+
+
 def test_an_off_policy_run_is_stopped_too(tmp_path: Path) -> None:
     guard = Guard("stop", folder=tmp_path, tell=lambda d: None)
     env = make_vec_env(lambda: Broken(gymnasium.make("CartPole-v1"), 300), 1, seed=0)

@@ -49,6 +49,15 @@ def test_a_single_bad_batch_is_left_out_and_training_goes_on(tmp_path: Path) -> 
     assert guard.decision.act is Act.SKIP_UPDATE
 
 
+def test_the_learning_rate_is_halved_where_the_clip_cuts_most_of_the_batch(tmp_path: Path) -> None:
+    for policy, rate in (("skip-update", 0.005), ("observe", 0.01)):
+        model, optimizer, _ = build()
+        loop = attach(Guard(policy, folder=tmp_path, trainer="cleanrl", tell=lambda d: None), model, optimizer)
+        for step in range(8):
+            loop.observe(step, {"losses/clipfrac": 0.9})
+        assert [group["lr"] for group in optimizer.param_groups] == [rate]
+
+
 def test_to_observe_changes_nothing(tmp_path: Path) -> None:
     torch.manual_seed(0)
     guarded, _ = train(Guard(folder=tmp_path), batches(20))

@@ -86,3 +86,37 @@ def test_an_update_of_ordinary_numbers_comes_out_the_same(tmp_path: Path) -> Non
     run = guard.run()
     assert (run.trainer, run.algorithm) == ("trl", "grpo")
     assert {"reward.mean", "kl.ref", "policy.entropy", "grad.norm"} <= {n.removesuffix(".k3") for n in run.series}
+
+
+@pytest.mark.parametrize("kind", ["rloo", "dpo"])
+def test_the_other_trainers_of_the_library(tmp_path: Path, kind: str) -> None:
+    guard = Guard("stop", folder=tmp_path / "incidents", tell=lambda d: None)
+    broken = trainer(tmp_path, kind, nan_from=2, max_steps=10, save_steps=1)
+    trl.attach(broken, guard)
+    with guard:
+        broken.train()
+    assert guard.decision.act is Act.ROLLBACK
+    assert all(p.isfinite().all() for p in broken.model.parameters())
+    assert guard.run().algorithm == kind
+    assert guard.decision.bundle is not None
+    assert bundle.read(guard.decision.bundle)["lost"] == {}
+    assert all(one.equal for one in replay(guard.decision.bundle, trainer(tmp_path, kind, nan_from=0)))
+
+
+class Clipping(TrainerCallback):  # type: ignore[misc]
+    """Logs, beside what the trainer does, that the clip cuts nearly everything."""
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **given: Any) -> None:
+        logs["clip_ratio/region_mean"] = 0.9
+
+
+def test_the_learning_rate_is_halved_where_the_clip_cuts_most_of_the_batch(tmp_path: Path) -> None:
+    guard = Guard("skip-update", folder=tmp_path, tell=lambda d: None)
+    training = trainer(tmp_path, "dpo", num_train_epochs=0.5, lr_scheduler_type="constant")
+    training.add_callback(Clipping())
+    trl.attach(training, guard)
+    training.train()
+    rates = [row["learning_rate"] for row in training.state.log_history if "learning_rate" in row]
+    assert rates[0] == 5e-4
+    assert rates[-1] == 2.5e-4
+    assert guard.run().config.number("total_steps") == len(rates) == 8, "half of 256 pairs, 16 at a time"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
 import subprocess
 import sys
@@ -16,21 +17,10 @@ from firstbreak.guard.bundle import Part
 from firstbreak.model import Diagnosis, Sample
 
 GIT_SECONDS = 5.0  #: that git may take to name the commit
-RELEVANT = frozenset(
-    {
-        "firstbreak",
-        "numpy",
-        "torch",
-        "transformers",
-        "trl",
-        "accelerate",
-        "stable-baselines3",
-        "gymnasium",
-        "ray",
-        "vllm",
-    }
-    | {"pytorch-lightning", "lightning", "verl", "areal", "openrlhf", "deepspeed", "flash-attn", "sglang", "datasets"}
-)
+RELEVANT = {
+    "firstbreak", "numpy", "torch", "transformers", "trl", "accelerate", "stable-baselines3", "gymnasium", "ray", "vllm",
+    "sglang", "pytorch-lightning", "lightning", "verl", "areal", "openrlhf", "deepspeed", "flash-attn", "datasets",
+}  # fmt: skip
 
 
 def files(
@@ -70,6 +60,14 @@ def origin() -> dict[str, Any]:
     }
 
 
+def seeds(config: Mapping[str, Any]) -> dict[str, Any]:
+    """What random numbers began with: the options that speak of a seed, torch's own, and Python's for hashes."""
+    named = {name: value for name, value in config.items() if "seed" in str(name).lower()}
+    torch = sys.modules.get("torch")
+    drawn = {} if torch is None else {"torch.initial_seed": torch.initial_seed()}
+    return {**named, **drawn, "PYTHONHASHSEED": os.environ.get("PYTHONHASHSEED")}
+
+
 def _git(*arguments: str) -> str:
     try:
         done = subprocess.run(["git", *arguments], capture_output=True, text=True, timeout=GIT_SECONDS, check=True)
@@ -84,7 +82,7 @@ def readme(reason: str, adapter: str, command: str, rollback: str | None) -> str
     again = f"\nRun this one update again:\n\n    {command}\n" if adapter else ""
     return f"""# Training was stopped: {reason}
 {back}{again}
-- `bundle.json`: step, reason, what was measured in this update, checksums, and what could not be saved
+- `bundle.json`: step, reason, seeds, what was measured in this update, checksums, and what could not be saved
 - `diagnosis.md`, `diagnosis.json`: what the detectors saw, where they had looked
 - `metrics.jsonl`: the last steps; `samples.jsonl`: the last completions or episodes; `config.json`: the options
 - `origin.json`: command, versions, commit

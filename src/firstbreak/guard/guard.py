@@ -200,6 +200,7 @@ class Guard:
             "adapter": self._adapter,
             "exact": self._untouched and bool(self._measured),
             "measured": self._measured,
+            "seeds": evidence.seeds(self.config),
             "command": command,
             "rollback": None if back is None else asdict(back),
         }

@@ -24,19 +24,11 @@ if TYPE_CHECKING:
     from stable_baselines3.common.callbacks import BaseCallback
 
 #: options that the library keeps under the name it takes them by
-OPTIONS: tuple[str, ...] = (
-    "n_envs",
-    "n_steps",
-    "batch_size",
-    "n_epochs",
-    "gamma",
-    "gae_lambda",
-    "ent_coef",
-    "vf_coef",
-    "max_grad_norm",
-)
-OPTIONS += ("target_kl", "learning_rate", "buffer_size", "learning_starts", "tau", "gradient_steps", "seed")
-OPTIONS += ("normalize_advantage", "target_update_interval", "exploration_fraction", "exploration_final_eps")
+OPTIONS = (
+    "n_envs", "n_steps", "batch_size", "n_epochs", "gamma", "gae_lambda", "ent_coef", "vf_coef", "max_grad_norm", "target_kl",
+    "learning_rate", "buffer_size", "learning_starts", "tau", "gradient_steps", "seed", "normalize_advantage",
+    "target_update_interval", "exploration_fraction", "exploration_final_eps",
+)  # fmt: skip
 ROLLOUT = ("observations", "actions", "rewards", "advantages", "returns", "episode_starts", "log_probs", "values")
 
 

@@ -1,4 +1,4 @@
-"""TRL and every other `transformers.Trainer` (GRPO, RLOO, DPO, PPO, reward models): `trl.attach(trainer, guard)`.
+"""TRL and every other `transformers.Trainer` (GRPO, RLOO, DPO, reward models): `trl.attach(trainer, guard)`.
 
 Metrics come through the library's callback, updates are asked before every optimizer step, and the inputs that
 `compute_loss` was given, with the random numbers before it, are what a bundle runs again: rollouts included, whatever
@@ -33,7 +33,8 @@ def attach(trainer: Trainer, guard: Guard) -> TrainerCallback:
 
         def on_train_begin(self, args: Any, state: Any, control: Any, **given: Any) -> None:
             guard.trainer = guard.trainer or "trl"
-            guard.config |= {"trainer_class": type(trainer).__name__, **args.to_dict()}
+            planned = {"max_steps": state.max_steps}  # which is -1 among the arguments where epochs decide
+            guard.config |= {"trainer_class": type(trainer).__name__, **args.to_dict(), **planned}
             guard.attach("trl", parts, gated=True)
             shared.gate(guard, inner(given["optimizer"]), beside=update.loss)
 
