@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import pytest
 
@@ -19,6 +20,13 @@ def test_episodes_are_indexed_by_the_steps_so_far():
     assert recording.curves["r"].times.tolist() == [100.5, 101.5]
     assert recording.config == {"env_id": "CartPole-v1"}
     assert recording.order == 100
+
+
+@pytest.mark.parametrize("mark", ["#{", "# {"])
+def test_the_line_before_the_header_is_that_of_gym_or_of_baselines(mark: str):
+    text = HEAD.replace("#{", mark) + "10.0,10,0.5\n"
+    assert monitor.sniff(Path("0.0.monitor.csv"), text.encode())
+    assert points(read(monitor, text, "0.0.monitor.csv"), "r") == [(10, 10)]
 
 
 def test_columns_that_the_user_asked_for_are_kept():

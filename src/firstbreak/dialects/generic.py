@@ -57,7 +57,7 @@ _GROUPS: Mapping[str, str] = {
     # reward
     "reward.mean": "reward rewards rew r score scores total_reward cumulative_reward raw_reward task_reward return returns"
     " ep_return ep_ret ep_rew ep_reward episode_return episode_returns episodic_return episode_reward episode_rewards"
-    " episodic_reward",
+    " episodic_reward mean_100_episode_reward",
     "reward.group_std": "group_std group_reward_std reward_group_std within_group_std",
     "reward.zero_std_frac": "frac_reward_zero_std zero_std_frac frac_zero_std zero_variance_frac zero_std_groups",
     "reward.shaped.mean": "shaped_reward reward_shaped",

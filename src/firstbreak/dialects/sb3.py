@@ -43,7 +43,7 @@ MARKS = frozenset(
         "ep_lengths/<stat>",
     }
 )
-STRONG = (frozenset({"r", "l", "t"}),)
+STRONG = (frozenset({"r", "l", "t"}), frozenset({"results/mean", "results/std", "results/count"}))
 CONFIG_MARKS = frozenset({"n_timesteps", "policy_kwargs", "vec_env", "n_startup_trials"})
 
 AXIS = ("time/total_timesteps", "total_timesteps", "global_step")

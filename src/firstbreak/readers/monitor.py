@@ -28,9 +28,10 @@ _AXIS = "timesteps"
 
 
 def sniff(path: Path, head: bytes) -> bool:
-    """`#{json}`, then a header that has the columns r, l and t."""
+    """`#{json}`, or `# {json}` as Baselines wrote it, then a header that has the columns r, l and t."""
     first, _, rest = head.partition(b"\n")
-    return first.startswith(b"#{") and {b"r", b"l", b"t"} <= set(rest.partition(b"\n")[0].strip().split(b","))
+    header = set(rest.partition(b"\n")[0].strip().split(b","))
+    return first.startswith((b"#{", b"# {")) and {b"r", b"l", b"t"} <= header
 
 
 @dataclass(frozen=True)

@@ -31,25 +31,38 @@ DESCRIPTION = "console output: dicts, tables, progress bars and name: value line
 PRIORITY = -20
 SUFFIXES = {".log", ".out", ".err", ".stdout", ".stderr"}
 
+RARE = 200  #: a number without a step is a metric if its name comes again, and in a long log in one row of so many
+
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")  # Windows PowerShell writes redirected output so
 _MAX_UTF16 = 1 << 28
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])")
 _RAY = re.compile(r"\(\w[\w.<>]* pid=\d+(?:, ip=[\d.]+)?\) ?|\[(?:default\d+|rank ?\d+)\]: ?")
+_WHOLE, _PREAMBLE = 1 << 12, 1 << 17  #: bytes: a shorter beginning is a whole file; what is looked through at most
 _LOG_NAME = re.compile(r"log|stdout|stderr|console|nohup|terminal|train", re.IGNORECASE)
 
 
 def sniff(path: Path, head: bytes) -> bool:
-    """A text file with the name of a log, or a .txt that begins like one."""
+    """A text file with the name of a log, or a .txt that begins like one, banners and warnings apart."""
     if path.suffix.lower() in SUFFIXES:
         return head.startswith(_UTF16) or head.count(b"\0") * 100 <= len(head)
-    return path.suffix.lower() == ".txt" and (bool(_LOG_NAME.search(path.stem)) or _speaks(head))
+    if path.suffix.lower() != ".txt":
+        return False
+    return bool(_LOG_NAME.search(path.stem)) or _speaks(head, times=1) or _speaks(_beginning(path, head), times=3)
 
 
-def _speaks(head: bytes) -> bool:
-    """Whether a grammar finds numbers in the first lines."""
+def _beginning(path: Path, head: bytes) -> bytes:
+    """The first lines with what may stand before them: the output of MPI, a compiler's or a library's warnings."""
+    if len(head) < _WHOLE:
+        return b""
+    with path.open("rb") as file:
+        return file.read(_PREAMBLE)
+
+
+def _speaks(head: bytes, times: int) -> bool:
+    """Whether a grammar finds a number that is said so often; prose has a number here and there."""
     console = Console()
     console.feed(head.decode("utf-8", "replace"))
-    return bool(console.recording().curves)
+    return any(len(curve.values) >= times for curve in console.recording().curves.values())
 
 
 def read(path: Path, resume: Any = None) -> Recording:
@@ -94,7 +107,10 @@ class Console:
         self._open: set[str] = set()  #: names in the open block
         self._block = False
         self._step: float | None = None
-        self._counts: Counter[bool] = Counter()  #: numbers with and without a step
+        self._counts: dict[bool, Counter[bool]] = {
+            False: Counter(),
+            True: Counter(),
+        }  #: weak -> numbers with a step or not
         self._points: dict[str, list[tuple[int, float | None, float]]] = {}
         self._weak: dict[str, list[tuple[int, float | None, float]]] = {}
         self._seen: Counter[str] = Counter()  #: points of weak names, over all reads
@@ -123,18 +139,18 @@ class Console:
         self._block = reading.kind is Kind.FRAGMENT
         self._open.update(reading.values)
         points = self._weak if reading.weak else self._points
-        if not reading.weak:
-            self._counts[self._step is not None] += len(reading.values)
+        self._counts[reading.weak][self._step is not None] += len(reading.values)
         for name, value in reading.values.items():
             points.setdefault(name, []).append((self._row, self._step, value))
 
     def recording(self) -> Recording:
         """What was fed since the last call."""
-        has_steps = self._counts[True] > self._counts[False]
+        counts = self._counts[not self._counts[False]]  # the weak numbers decide where there are no others
+        has_steps = counts[True] > counts[False]
         curves = {name: _curve(points, has_steps) for name, points in self._points.items()}
         for name, points in self._weak.items():
             self._seen[name] += len(points)
-            if self._seen[name] > 1 and name not in curves:
+            if self._seen[name] > max(1, self._row // RARE) and name not in curves:
                 curves[name] = _curve(points, has_steps)
         recording = Recording(
             format="console",

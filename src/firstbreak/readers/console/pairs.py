@@ -3,7 +3,9 @@
     global_step=1234, episodic_return=[21.]            CleanRL
     INFO - Epoch 1/3, Step 10, Loss: 0.0012            hand-written loops
     episode: 12 | reward = 31.0 | eps = 0.05
+    Epoch:[1/2](100/9751), Reward: -1.8, KL_ref: 0.01  MiniMind: update 100 of 9751 in the first of two epochs
     SPS: 812
+    [INFO] Walker. Step: 20000. Time Elapsed: 13.5 s. Mean Reward: 2.3. Std of Reward: 0.7. Training.    ML-Agents
 
 The counters of a line (global_step, epoch, episode, ...) become columns like the rest, in lower case.
 """
@@ -19,7 +21,8 @@ _COUNTER = re.compile(
         (?:(?:step|timestep|frame|iteration|iter|update|episode|epoch)s?|ep) )\b [ :=#]* \[? (?P<count>\d+) (?!\d|\.\d)""",
     re.VERBOSE | re.IGNORECASE,
 )
-_ASSIGNED = re.compile(rf"[:=] ?{VALUE}(?=[\s,;|)\]}}]|\.?$)")
+_LAP = re.compile(r"\bepoch\W{0,3}(\d{1,6})/\d{1,6}\W{0,3}\((\d{1,9})/(\d{1,9})\)", re.IGNORECASE)
+_ASSIGNED = re.compile(rf"[:=] ?{VALUE}(?: s\b)?(?=[\s,;|)\]}}]|\.(?:\s|$)|$)")
 _NAME = re.compile(r"(?<![\w./@-])[A-Za-z_][\w/@%+-]*(?: [A-Za-z_(][\w/@%()+-]*){0,3} ?$")
 _NAME_LENGTH = 80
 _LEVEL = re.compile(r"(?:INFO|DEBUG|WARNING|ERROR|TRACE|SUCCESS) +")
@@ -34,6 +37,9 @@ def read(line: str) -> Reading | None:
     if not values:
         return None
     counters = {_counter_name(found): float(found["count"]) for found in _COUNTER.finditer(line)}
+    if lap := _LAP.search(line):
+        epoch, update, updates = map(float, lap.groups())
+        counters["step"] = (epoch - 1) * updates + update
     if not counters:
         return _weak(line, values)
     others = {name: value for name, value in values.items() if not _COUNTER.fullmatch(f"{name} 0")}
@@ -59,7 +65,13 @@ def _pairs(line: str) -> dict[str, float]:
 
 
 def _weak(line: str, values: dict[str, float]) -> Reading | None:
-    """Numbers without a step: several in one line, or a line that is nothing but `name: number`."""
+    """Numbers without a step: several in one line, or a line that is nothing but `name: number`.
+
+    A lone letter is a variable of a text that was printed (a completion, say), and no metric.
+    """
+    values = {name: value for name, value in values.items() if len(name) > 1}
+    if not values:
+        return None
     if len(values) > 1:
         return Reading(values, weak=True)
     (name,) = values

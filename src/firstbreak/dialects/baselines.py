@@ -1,0 +1,200 @@
+"""OpenAI Baselines and Stable-Baselines 2: progress.csv, TensorBoard or a table on the console, under one name per method.
+
+Source: baselines/{ppo2,a2c,deepq,ddpg,her,ppo1,trpo_mpi,acer}; stable_baselines/{ppo2,a2c,sac,deepq}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from typing import Any
+
+from firstbreak.dialects import Name
+
+TITLE = "OpenAI Baselines"
+
+MARKS = frozenset(
+    {
+        "eprewmean",
+        "eplenmean",
+        "eval_eprewmean",
+        "ep_reward_mean",
+        "ep_rewmean",
+        "serial_timesteps",
+        "nupdates",
+        "approxkl",
+        "clipfrac",
+        "misc/nupdates",
+        "misc/serial_timesteps",
+        "misc/total_timesteps",
+        "misc/explained_variance",
+        "loss/approxkl",
+        "loss/clipfrac",
+        "loss/policy_entropy",
+        "mean 100 episode reward",
+        "% time spent exploring",
+        "EpRewMean",
+        "EpLenMean",
+        "EpThisIter",
+        "EpisodesSoFar",
+        "TimestepsSoFar",
+        "ev_tdlam_before",
+        "rollout/return_history",
+        "rollout/actions_std",
+        "reference_Q_mean",
+        "reference_action_std",
+        "train/param_noise_distance",
+        "total/steps_per_second",
+        "test/mean_Q",
+        "stats_o/mean",
+        "stats_g/mean",
+    }
+)
+
+AXIS = (
+    *("misc/total_timesteps", "total_timesteps", "total timesteps", "TimestepsSoFar", "total/steps", "steps"),
+    *("epoch", "total/epochs"),
+)
+STEP = "env_steps"
+
+_EPISODES = "mean over the last 100 episodes"
+_SINCE_START = "mean over all episodes since the start: moves late"
+_KL = Name("kl.old.k2", note="mean over all epochs of the batch")
+
+NAMES: dict[str, str | Name] = {
+    # rewards and episodes
+    **{
+        name: Name("reward.mean", note=_EPISODES)
+        for name in ("eprewmean", "ep_reward_mean", "ep_rewmean", "EpRewMean", "rollout/return_history")
+    },
+    "r": "reward.episode",
+    "l": Name("episode.length@single", note="single episodes"),
+    "t": Name("time.elapsed@monitor", note="at the end of each episode"),
+    "mean 100 episode reward": Name("reward.mean", note=_EPISODES),
+    "mean episode reward": Name("reward.mean", note=_EPISODES),
+    "mean_episode_reward": Name("reward.mean", note="smoothed over about 100 episodes"),
+    "rollout/return": Name("reward.mean@since the start", note=_SINCE_START),
+    "rollout/return_std": Name("reward.std@since the start", note=_SINCE_START),
+    "rollout/return_history_std": Name("reward.std", note=_EPISODES),
+    **{name: Name("episode.length", note=_EPISODES) for name in ("eplenmean", "ep_len_mean", "EpLenMean")},
+    "mean_episode_length": Name("episode.length", note="smoothed over about 100 episodes"),
+    "rollout/episode_steps": Name("episode.length", note=_SINCE_START),
+    "train/success_rate": "success_rate",
+    "success rate": "success_rate",
+    "eval_eprewmean": "eval.reward",
+    "eval_eplenmean": "eval.episode_length",
+    "eval/return_history": Name("eval.reward", note=_EPISODES),
+    "eval/return": Name("eval.reward@epoch", note="episodes of this epoch"),
+    "test/success_rate": "eval.success_rate",
+    # the policy
+    "policy_entropy": "policy.entropy",
+    "loss/policy_entropy": "policy.entropy",
+    "entropy": "policy.entropy",
+    "loss_ent": "policy.entropy",
+    "approxkl": _KL,
+    "loss/approxkl": _KL,
+    "meankl": Name("kl.old", note="analytic, after the step"),
+    "loss_kl": Name("kl.old", note="analytic, after the last epoch"),
+    "clipfrac": "policy.clip_fraction",
+    "loss/clipfrac": "policy.clip_fraction",
+    "loss/policy_loss": Name("policy.loss", note="advantages normalised: near 0 by construction"),
+    "loss_pol_surr": Name("policy.loss", note="advantages normalised: near 0 by construction"),
+    "optimgain": "policy.objective",
+    "train/loss_actor": Name("policy.loss", note="minus a Q value: follows the scale of Q, lower is not better"),
+    "rollout/actions_std": Name("action.std", note=f"over states and noise, {_SINCE_START}"),
+    "% time spent exploring": Name("epsilon", 0.01, "logged in percent"),
+    # the critic
+    "explained_variance": "value.explained_variance",
+    "misc/explained_variance": "value.explained_variance",
+    "ev_tdlam_before": Name("value.explained_variance", note="of the TD(lambda) returns, before the update"),
+    "loss/value_loss": Name("value.loss", note="half of the squared error"),
+    "value_loss": "value.loss",
+    "loss_vf_loss": "value.loss",
+    "train/loss_critic": "value.loss",
+    "qf1_loss": "value.loss",
+    "qf2_loss": "value.loss@q2",
+    "reference_Q_mean": Name("value.mean", note="of the same early states all along"),
+    "rollout/Q_mean": Name("value.mean@since the start", note=_SINCE_START),
+    "test/mean_Q": "value.mean@test",
+    "ent_coef": "alpha",
+    "ent_coef_loss": "alpha.loss",
+    # progress
+    "current_lr": "lr",
+    "gradnorm": "grad.norm",
+    "fps": "throughput.fps",
+    "total/steps_per_second": Name("throughput.sps", note="since the start"),
+    "time_elapsed": "time.elapsed",
+    "misc/time_elapsed": "time.elapsed",
+    "TimeElapsed": "time.elapsed",
+    "total/duration": "time.elapsed",
+    **{
+        name: "progress.env_steps"
+        for name in (
+            "total_timesteps",
+            "total timesteps",
+            "misc/total_timesteps",
+            "TimestepsSoFar",
+            "total/steps",
+            "steps",
+        )
+    },
+    **{name: "progress.episodes" for name in ("episodes", "EpisodesSoFar", "total/episodes", "train/episode")},
+    **{name: "progress.updates" for name in ("nupdates", "n_updates", "misc/nupdates")},
+    "epoch": "progress.iterations",
+    "total/epochs": "progress.iterations",
+}
+
+CONFIG = {
+    "lr": "learning_rate",
+    "_pi_lr": "learning_rate",
+    "_Q_lr": "value_learning_rate",
+    "gamma": "gamma",
+    "lam": "gae_lambda",
+    "ent_coef": "entropy_coef",
+    "vf_coef": "value_coef",
+    "cliprange": "clip_range",
+    "nsteps": "n_steps",
+    "nminibatches": "minibatches",
+    "noptepochs": "epochs_per_batch",
+    "max_grad_norm": "grad_clip",
+    "buffer_size": "buffer_size",
+    "batch_size": "minibatch_size",
+    "num_timesteps": "total_steps",
+    "total_timesteps": "total_steps",
+    "env": "env_id",
+    "env_name": "env_id",
+    "seed": "seed",
+}
+
+LOG = {
+    "reward.mean": "wrap the environment in Monitor: the mean of its episodes is logged as eprewmean",
+    "eval.reward": "pass eval_env to learn()",
+    "kl.old": "logged by ppo2 as loss/approxkl",
+    "policy.entropy": "logged by ppo2 as loss/policy_entropy",
+    "value.explained_variance": "logged by ppo2 as misc/explained_variance",
+}
+
+
+def context(names: Set[str]) -> dict[str, str | Name]:
+    """Imitation is judged by the environment's own reward, not by the discriminator's."""
+    if "EpTrueRewMean" not in names:
+        return {}
+    return {
+        "EpTrueRewMean": Name("reward.mean", note=f"the environment's own, {_EPISODES}"),
+        "EpRewMean": Name("reward.shaped.mean", note=f"of the discriminator, {_EPISODES}"),
+    }
+
+
+def algorithm(names: Set[str], config: Mapping[str, Any]) -> str | None:
+    """From what only one method logs; hindsight replay is DDPG."""
+    for method, own in (
+        ("ppo", {"loss/approxkl", "approxkl", "loss_pol_surr"}),
+        ("trpo", {"meankl", "optimgain"}),
+        ("dqn", {"% time spent exploring"}),
+        ("sac", {"ent_coef"}),
+        ("ddpg", {"reference_Q_mean", "rollout/Q_mean", "train/param_noise_distance", "test/mean_Q", "stats_o/mean"}),
+        ("td3", {"qf1_loss"}),
+        ("a2c", {"nupdates", "policy_entropy"}),
+    ):
+        if names & own:
+            return method
+    return None
