@@ -40,6 +40,13 @@ def test_verl_lines_from_ray_in_colours():
     assert points(recording, "a") == [(1, "nan")]
 
 
+def test_a_learning_rate_that_verl_has_rounded_away_is_left_out():
+    text = "step:1 - actor/lr:0.000 - actor/ppo_kl:0.000\nstep:2 - actor/lr:0.0 - actor/ppo_kl:0.001\n"
+    recording = read(console, text, "run.log")
+    assert points(recording, "actor/lr") == [(2, 0.0)]
+    assert points(recording, "actor/ppo_kl") == [(1, 0.0), (2, 0.001)]
+
+
 def test_stable_baselines3_tables():
     text = """Using cpu device
 ---------------------------------
@@ -200,6 +207,30 @@ def test_hand_written_loops():
     assert points(recording, "Average Loss") == [(2, 0.125)]
 
 
+def test_the_updates_of_an_epoch_are_counted_on_through_the_next():
+    text = (
+        "Epoch:[1/2](100/300), Reward: -1.5, KL_ref: -0.001\n"
+        "Epoch:[1/2](300/300), Reward: -1.25, KL_ref: 0.5\n"
+        "Epoch:[2/2](100/300), Reward: -1.0, KL_ref: 0.75\n"
+    )
+    recording = read(console, text, "grpo.log")
+    assert values(recording, "step") == [100, 300, 400]
+    assert values(recording, "Reward") == [-1.5, -1.25, -1.0]
+
+
+def test_a_step_that_is_written_with_its_end():
+    text = '{"loss": 0.5, "global_step/max_steps": "1/547", "memory(GiB)": 20.5}\n' * 2
+    assert points(read(console, text, "swift.log"), "loss") == [(1, 0.5), (1, 0.5)]
+
+
+def test_the_text_of_completions_among_the_metrics_is_passed_over():
+    rows = [f"step:{i} - critic/score/mean:0.5\nSo x = {i}, and\nx = 7\n" for i in range(500)]
+    rows[3] += "Apples per day: 4\n"
+    rows[9] += "Apples per day: 6\n"
+    rows[20] += "".join(f"eval accuracy: 0.{i}\n" for i in range(10, 20))
+    assert set(read(console, "".join(rows), "run.log").curves) == {"critic/score/mean", "eval accuracy"}
+
+
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
@@ -309,6 +340,7 @@ def test_no_line_takes_more_than_linear_time(line: str):
         ("log.txt", b"anything", True),
         ("notes.txt", b"buy milk\n", False),
         ("notes.txt", b"global_step=30, episodic_return=[21.]\n", True),
+        ("pasted.txt", b"{'loss': 0.5, 'reward': 1.0}\n{'loss': 0.25, 'reward': 1.5}\n", True),
         ("blob.log", b"\0" * 100, False),
         ("run.py", b"global_step=30", False),
     ],

@@ -92,6 +92,13 @@ def test_integers_beyond_float_are_infinite():
     assert points(enveloped, "x") == [(math.inf, 1)]
 
 
+def test_a_step_that_is_written_with_its_end():
+    text = "".join(f'{{"loss": 0.5, "global_step/max_steps": "{i}/547", "model/name": "1/2"}}\n' for i in (1, 2))
+    recording = read(jsonl, text, "logging.jsonl")
+    assert points(recording, "global_step") == [(0, 1), (1, 2)]
+    assert recording.config == {"model/name": "1/2"}
+
+
 @pytest.mark.parametrize(
     ("name", "text", "claimed"),
     [
@@ -101,6 +108,7 @@ def test_integers_beyond_float_are_infinite():
         ("params.json", '{"lr": 1}\n', False),
         ("params.json", '{\n  "lr": 1\n}\n', False),
         ("book.ipynb", '{"cells": []}\n{"a": 1}\n', False),
+        ("pasted.txt", "{'a': 1}\n{'a': 2}\n", False),
         ("a.jsonl", "[1, 2]\n", False),
         ("blob.jsonl", '{"\0', False),
     ],

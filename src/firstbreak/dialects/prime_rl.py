@@ -40,6 +40,11 @@ MARKS = frozenset(
         "errored_rollouts/all",
         "scheduler/async_level",
         "progress/rollouts",
+        "Seq. Length",
+        "Async Level",
+        "Max. Off-Policy Level",
+        "Max Off-Policy",
+        "Mismatch KL",
     }
 )
 CONFIG_MARKS = frozenset(
@@ -175,8 +180,11 @@ NAMES: dict[str, str | Name] = {
     "Grad. Norm": "grad.norm",
     "LR": "lr",
     "Max Off-Policy": "staleness.max",
-    "Truncation": Name("length.clipped_ratio", 0.01, "logged in percent"),
-    "Error": Name("tool.error_frac", 0.01, "logged in percent"),
+    "Max. Off-Policy Level": "staleness.max",
+    "Async Level": "staleness.async_level",
+    "Seq. Length": "length.total.mean",
+    "Truncation": "length.clipped_ratio",
+    "Error": "tool.error_frac",
 }
 
 CONFIG = {

@@ -257,6 +257,20 @@ NAMES: dict[str, str | Name] = {
     "training_tok/s": "throughput.train_tok_s",
     "generation_tok_per_s": "throughput.gen_tok_s",
     "buffer_qsize": "staleness.buffer_size",
+    # an evaluation in a notebook's table: the Trainer takes `eval_` off and writes the first letters large
+    "Reward": "eval.reward",
+    "Rewards/chosen": "eval.pref.reward.chosen",
+    "Rewards/rejected": "eval.pref.reward.rejected",
+    "Rewards/margins": "eval.pref.reward.margin",
+    "Rewards/accuracies": "eval.pref.reward.accuracy",
+    "Logps/chosen": "eval.pref.logp.chosen",
+    "Logps/rejected": "eval.pref.logp.rejected",
+    "Logits/chosen": "eval.pref.logits.chosen",
+    "Logits/rejected": "eval.pref.logits.rejected",
+    "Nll Loss": "eval.pref.nll",
+    "Runtime": "time.eval",
+    "Samples Per Second": "throughput.eval_samples",
+    "Steps Per Second": "throughput.eval_steps",
     **{f"eval{sep}runtime": "time.eval" for sep in "_/"},
     **{f"eval{sep}samples_per_second": "throughput.eval_samples" for sep in "_/"},
     **{f"eval{sep}steps_per_second": "throughput.eval_steps" for sep in "_/"},
@@ -455,7 +469,7 @@ def algorithm(names: Set[str], config: Mapping[str, Any]) -> str | None:
     bare = {_bare(name) for name in names}
     if any(name.startswith(("ppo/", "val/ratio", "policy/approxkl")) for name in bare):
         return "ppo"
-    if "rewards/chosen" in bare:
+    if bare & {"rewards/chosen", "Rewards/chosen"}:
         if "objective/scores_margin" in bare:
             return "online_dpo"
         return "kto" if "kl" in bare else "dpo"

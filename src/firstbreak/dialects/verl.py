@@ -1,6 +1,7 @@
 """verl: `critic/` in a name does not mean that there is a critic; times and counts of the asynchronous trainers included.
 
-Names of v0.2 to the snapshot of 2026-08: `val/test_score` -> `val-core`, `mismatch` -> `rollout_corr`.
+Names of v0.1 to the snapshot of 2026-08: `test_score` -> `val/test_score` -> `val-core`, `timing` -> `timing_s`,
+`critic/kl` -> `actor/reward_kl_penalty`, `mismatch` -> `rollout_corr`. Many public forks still write the first ones.
 """
 
 from __future__ import annotations
@@ -49,6 +50,23 @@ CONFIG_MARKS = frozenset(
 
 AXIS = ("step", "training/global_step", "_step")
 
+_TIMES = {
+    "step": "time.step",
+    "gen": "time.rollout",
+    "reward": "time.reward",
+    "old_log_prob": "time.old_logp",
+    "ref": "time.ref_logp",
+    "values": "time.values",
+    "adv": "time.advantage",
+    "update_critic": "time.train_critic",
+    "update_actor": "time.train",
+    "update_weights": "time.update_weights",
+    "param_sync": "time.update_weights",
+    "testing": "time.eval",
+    "save_checkpoint": "time.save",
+    "<phase>": "time.<phase>",
+}
+
 _TRUNCATED = "mean of the truncated weights; extremes are raw"
 _IS = "trainer over rollout probability"
 
@@ -69,6 +87,7 @@ NAMES: dict[str, str | Name] = {
     "critic/vf_clipfrac": "value.clip_fraction",
     "critic/grad_norm": "value.grad_norm",
     "critic/lr": "value.lr",
+    "critic/lr(1e-4)": Name("value.lr", 1e-4, "logged in units of 1e-4"),
     # the policy update
     "actor/pg_loss": "policy.loss",
     "actor/loss": "loss.total",
@@ -80,11 +99,14 @@ NAMES: dict[str, str | Name] = {
     "actor/kl_loss": Name("kl.ref", note="k3 clamped to +-10 by default, without its coefficient"),
     "actor/reward_kl_penalty": Name("kl.ref", note="k1 by default, of the old policy"),
     "actor/kl_coef": "kl.coef",
+    "critic/kl": Name("kl.ref", note="k1 by default, of the old policy; a penalty in the reward"),
     "actor/reward_kl_penalty_coeff": "kl.coef",
+    "critic/kl_coeff": "kl.coef",
     "actor/entropy": Name("policy.entropy", note="a sum per sequence with loss_agg_mode seq-mean-token-sum"),
     "actor/entropy_loss": Name("policy.entropy", note="plus the entropy, in spite of the name"),
     "actor/grad_norm": "grad.norm",
     "actor/lr": "lr",
+    "actor/lr(1e-4)": Name("lr", 1e-4, "logged in units of 1e-4"),
     # lengths, turns, tools
     "response_length/<stat>": Name("length.<stat>", note="with tool tokens in multi-turn rollouts"),
     "response_length/clip_ratio": Name("length.clipped_ratio", note="share at the padded width of the batch"),
@@ -108,6 +130,7 @@ NAMES: dict[str, str | Name] = {
     "val-aux/<path:source>/<var>/<rest>": "eval.aux.<var>@<source> <rest>",
     "val-aux/num_turns/<stat>": "eval.turns.<stat>",
     "val/test_score/<path:source>": "eval.accuracy@<source>",
+    "test_score/<path:source>": "eval.accuracy@<source>",
     # trainer against rollout engine
     "training/rollout_probs_diff_<stat>": Name("rollout_train.prob_absdiff.<stat>", note="of probabilities, not logs"),
     "training/rollout_probs_diff_valid": "rollout_train.valid",
@@ -193,26 +216,15 @@ NAMES: dict[str, str | Name] = {
     "rollout/spec_accept_length": "spec.accept_length",
     "rollout/moe/<kind>_vio/<part>": "moe.load_violation@<kind> <part>",
     # time, throughput, memory
-    "timing_s/step": "time.step",
+    **{f"{place}/{phase}": signal for place in ("timing_s", "timing") for phase, signal in _TIMES.items()},
     "perf/time_per_step": "time.step",
-    "timing_s/gen": "time.rollout",
-    "timing_s/reward": "time.reward",
-    "timing_s/old_log_prob": "time.old_logp",
-    "timing_s/ref": "time.ref_logp",
-    "timing_s/values": "time.values",
-    "timing_s/adv": "time.advantage",
-    "timing_s/update_critic": "time.train_critic",
-    "timing_s/update_actor": "time.train",
-    "timing_s/update_weights": "time.update_weights",
-    "timing_s/param_sync": "time.update_weights",
-    "timing_s/testing": "time.eval",
-    "timing_s/save_checkpoint": "time.save",
-    "timing_s/<phase>": "time.<phase>",
     "timing_per_token_ms/<phase>": "time_per_token.<phase>",
     "perf/total_num_tokens": "tokens.step",
     "perf/throughput": "throughput.tok_s_gpu",
     "perf/mfu/actor": "perf.mfu.actor",
+    "mfu/actor": "perf.mfu.actor",
     "perf/mfu/critic": "perf.mfu.critic",
+    "mfu/critic": "perf.mfu.critic",
     "perf/mfu/actor_infer": "perf.mfu.infer",
     "perf/max_memory_allocated_gb": "memory.gpu",
     "perf/max_memory_reserved_gb": "memory.gpu_reserved",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, chain, pairwise
@@ -13,6 +14,7 @@ from firstbreak.readers import Curve
 
 #: Objects under these names are hyperparameters that the writer repeats in every row, not metrics.
 CONFIG_NAMES = frozenset({"config", "hyperparameters", "hyperparams", "hparams", "params", "args"})
+_PROGRESS = re.compile(r"(\w+)/(?:max|total)_\w+")  # ms-swift: "global_step/max_steps": "12/547"
 _SPELLED_OUT = frozenset({"NaN", "nan", "Infinity", "-Infinity", "inf", "-inf"})  # writers whose JSON has no NaN
 _MAX_TABLE = 1 << 23  # cells; records that hardly share a name are added one by one, or they would fill the memory
 _VARIES = object()
@@ -121,6 +123,8 @@ class Columns:
     def _add_leaf(self, name: str, index: float, value: Any) -> None:
         if isinstance(value, str) and value in _SPELLED_OUT:
             value = float(value)
+        elif isinstance(value, str) and (counted := progress(name, value)):
+            name, value = counted
         if isinstance(value, (int, float)):
             self.add(name, as_float(index), as_float(value))
         elif isinstance(value, str):
@@ -182,6 +186,13 @@ def _joined(curves: Iterable[list[np.ndarray]]) -> list[np.ndarray]:
     ends = [0, *accumulate(sum(map(len, parts)) for parts in curves)]
     memory = np.empty(ends[-1])
     return [np.concatenate(parts, out=memory[i:j]) for parts, (i, j) in zip(curves, pairwise(ends), strict=True)]
+
+
+def progress(name: str, text: str) -> tuple[str, float] | None:
+    """How far a counter is that is written with its end, as "global_step/max_steps": "12/547" is; None for other texts."""
+    count, slash, _ = text.partition("/")
+    named = _PROGRESS.fullmatch(name) if slash else None
+    return (named[1], float(count)) if named and count.isdecimal() else None
 
 
 def leaves(tree: Mapping[Any, Any], joint: str, limit: int = 100_000) -> Iterator[tuple[str, Any]]:

@@ -34,7 +34,7 @@ def sniff(path: Path, head: bytes) -> bool:
         return False
     if path.suffix.lower() in SUFFIXES:
         return True
-    if not head.lstrip().startswith((b'{"', b"{'")) or path.suffix.lower() == ".ipynb":
+    if not head.lstrip().startswith(b'{"') or path.suffix.lower() == ".ipynb":  # `{'` is what Python prints
         return False
     if path.name in _LOG_NAMES:
         return True

@@ -3,6 +3,7 @@
     {'loss': '0.01', 'grad_norm': 1.2, 'epoch': 0.1}                       HF Trainer, TRL; version 5 quotes numbers
     ... Global step 12: {'policy_loss': 0.1, 'rollout/reward_mean': ...}   OpenRLHF
     ... model.py:904 - step 12: {'train/loss': np.float64(0.1), ...}       slime (step, rollout, perf, eval, ...)
+    {"loss": 0.1, "global_step/max_steps": "12/547", ...}                  ms-swift
     metrics_tag: {"step": 12, "metrics": {...}}                            ROLL
     Step 12:  + a dict over several lines                                  SkyRL
 
@@ -16,7 +17,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from firstbreak.readers._columns import as_float, leaves
+from firstbreak.readers._columns import as_float, leaves, progress
 from firstbreak.readers._literal import number, parse
 from firstbreak.readers.console._reading import NOTHING, Kind, Reading
 
@@ -110,6 +111,8 @@ def _numbers(record: Mapping[str, Any]) -> dict[str, float]:
     nested = any(isinstance(value, Mapping) for value in record.values())
     values = {}
     for name, leaf in leaves(record, "/") if nested else record.items():
+        if isinstance(leaf, str) and (counted := progress(str(name), leaf)):
+            name, leaf = counted
         value = number(leaf) if isinstance(leaf, str) else leaf
         if isinstance(value, list) and len(value) == 1:
             value = value[0]

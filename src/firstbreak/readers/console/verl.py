@@ -1,5 +1,7 @@
 """verl: `step:12 - actor/pg_loss:0.01 - critic/score/mean:np.float64(0.4) - ...`
 
+Up to 0.4 all numbers have three decimals, so that a learning rate of `0.000` may be any below 0.0005: it is left out.
+
 Source: verl/utils/logger/aggregate_logger.py (concat_dict_to_str)
 """
 
@@ -21,6 +23,6 @@ def read(line: str) -> Reading | None:
     for pair in line[found.end() :].split(" - "):
         name, _, text = pair.rpartition(":")
         value = number(text)
-        if name and value is not None:
+        if name and value is not None and not (name.endswith("/lr") and text.strip() == "0.000"):
             values[name.strip()] = value
     return Reading(values, float(found[1]))
