@@ -51,7 +51,7 @@ def ledger(tmp_path: Path, broken: Path) -> Path:
     with Ledger(tmp_path / "ledger.db") as ledger:
         declare(ledger, Split(name="final", kind="private_test", looks=1, size=100))
         protocol_ = protocol({"task": "t", "temperature": 0})
-        record(ledger, split="final", use=Use.RELEASE, scores={"accuracy": 0.7}, protocol=protocol_, run=str(broken))
+        record(ledger, split="final", use=Use.RELEASE, scores={"accuracy": 0.7}, protocol=protocol_, run=f"{broken}/")
     return tmp_path / "ledger.db"
 
 

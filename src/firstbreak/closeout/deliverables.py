@@ -197,7 +197,10 @@ def private_report(material: Material) -> Outcome:
     private = [name for name, split in material.ledger.splits.items() if split[-1].kind == "private_test"]
     if not private:
         return Missing("no private test is declared", f"`firstbreak eval split NAME --kind private_test`, then {how}")
-    mine = [look for look in material.ledger.looks if look.split in private and look.run == material.run.path]
+    path = os.path.normpath(material.run.path)  # "runs/a/" was recorded, "runs/a" is closed out
+    mine = [
+        look for look in material.ledger.looks if look.split in private and os.path.normpath(look.run or "") == path
+    ]
     if not mine:
         return Missing(f"{', '.join(private)} was not opened for this run", how)
     wrong = [f for f in findings(material.ledger) if f.facts["split"] in private]
