@@ -13,6 +13,7 @@ import tempfile
 import threading
 import time
 import zipfile
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -234,13 +235,22 @@ def _package(folder: Path) -> dict[str, Any]:
     )
     (wheel,) = (folder / "dist").glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
-        chart = sum(item.compress_size for item in archive.infolist() if CHART_LIBRARY in item.filename)
+        items = archive.infolist()
+    chart = sum(item.compress_size for item in items if CHART_LIBRARY in item.filename)
+    parts: Counter[str] = Counter()
+    for item in items:
+        package, *folders, _ = item.filename.split("/")
+        parts[f"{package}/{folders[0]}" if folders and package == "firstbreak" else "other"] += item.compress_size
+    parts["names and places of the files"] = wheel.stat().st_size - sum(item.compress_size for item in items)
     subprocess.run([sys.executable, "-m", "venv", folder / "venv"], check=True)
     python = folder / "venv" / "bin" / "python"
     site = Path(_run(python, "import sysconfig; print(sysconfig.get_path('purelib'))"))
-    empty = _weight(site)
+    before = set(site.rglob("*"))
     subprocess.run([python, "-m", "pip", "install", "--quiet", "--no-compile", wheel], check=True)
-    weight = _weight(site) - empty
+    weights: Counter[str] = Counter()
+    for path in set(site.rglob("*")) - before:
+        if path.is_file() and path.suffix != ".pyc":  # bytecode is a cache, made by whoever runs first
+            weights[_project(path.relative_to(site).parts[0])] += path.stat().st_size
     demo = subprocess.run(
         [folder / "venv" / "bin" / "firstbreak", "demo", "--format", "json"], capture_output=True, check=False
     )
@@ -248,7 +258,10 @@ def _package(folder: Path) -> dict[str, Any]:
     return {
         "core_wheel_kb": round((wheel.stat().st_size - chart) / 1024),
         "chart_library_kb": round(chart / 1024),
-        "core_install_mb": round(weight / 1e6, 1),
+        "core_wheel_files": len(items),
+        "core_wheel_parts_kb": {name: round(size / 1024) for name, size in parts.most_common()},
+        "core_install_mb": round(sum(weights.values()) / 1e6, 1),
+        "core_install_parts_mb": {name: round(size / 1e6, 2) for name, size in weights.most_common()},
         **{
             key: round(statistics.median(float(_run(python, timed.format(clock=clock))) for _ in range(10)), 4)
             for key, clock in (("import_s", "perf_counter"), ("import_cpu_s", "process_time"))
@@ -261,8 +274,9 @@ def _run(python: Path, code: str) -> str:
     return subprocess.run([python, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
 
 
-def _weight(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+def _project(folder: str) -> str:
+    """The project to which a folder of site-packages belongs: numpy, numpy.libs and numpy-2.4.6.dist-info are numpy's."""
+    return re.split(r"[-.]", folder)[0].lstrip("_").lower()
 
 
 if __name__ == "__main__":
