@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -135,6 +136,19 @@ def test_the_action_and_the_hook_call_what_exists(site: Path) -> None:
         assert option in script
         assert option in diagnose_help
     assert "${{" not in script  # an input inside a script would be run by the shell
+    assert "GITHUB_ACTION_PATH" in action["runs"]["steps"][1]["run"]  # what was checked out is what is installed
+
+
+def test_the_hook_of_the_docs_is_the_hook_and_stops_a_broken_run(site: Path) -> None:
+    (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
+    block = re.search(r"```yaml\n(- repo: local.*?)```", (ROOT / "docs" / "ci.md").read_text(), re.DOTALL)
+    assert block is not None
+    ((local,),) = (repo["hooks"] for repo in yaml.safe_load(block[1]))
+    del hook["description"]
+    assert local == {**hook, "language": "system"}
+    log = site / "firstbreak" / "demo" / "run" / "trainer_state.json"
+    assert re.search(hook["files"], str(log))
+    assert firstbreak(site, *hook["entry"].split()[1:], str(log)).returncode == 1
 
 
 def test_the_citation_names_this_version() -> None:
