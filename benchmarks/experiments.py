@@ -1,282 +1,346 @@
 """What an experiment is worth, what it costs, and that it leaves nothing behind: benchmarks/results/experiments.json.
 
-    python -m benchmarks.experiments [--cases N] [--kills N] [--fleet N] [--corpus FOLDER]
+    python -m benchmarks.experiments [learn] [ambiguous] [catalogue] [kills] [fleet]
 
-Ambiguous cases come from the lab's corpus: faulty runs in which no cause holds 80 % after the first look, and the planted
-one is among the five that are shown. Each gets the single experiment that `firstbreak experiment plan` puts first, on the
-lab's own trainer with the same fault, started by the same command that a user would type.
+learn      count in the training split of the lab's corpus how the experiments' questions are answered under each cause
+ambiguous  what the single proposed experiment does for diagnoses of the test split that are in doubt
+catalogue  each experiment on a fault whose cause it speaks of, and where that cause is not at work
+kills      runner, supervisor or trainer killed at random moments: processes left over, results lost
+fleet      time of a survey over thousands of short runs (both: benchmarks/endurance.py)
+
+Without a word all but `learn` are measured; each replaces its own part of the file. Experiments that were run once are kept
+in --rows, so that a benchmark that was stopped goes on where it was.
+
+A diagnosis is *in doubt* where the first cause of the ranking ("healthy" and "none of these" aside) holds less than 80 %, or
+is not the planted one. Asked about are the runs of the test split whose fault does measurable harm (firstbreak.lab.gate).
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
-import random
+import math
+import multiprocessing
 import shlex
-import signal
 import statistics
-import subprocess
-import sys
-import tempfile
-import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from benchmarks import endurance
 from benchmarks.machine import environment
+from benchmarks.trials import ROOT, Row, Rows, obstacle, settings_of
 from firstbreak.engine.check import check
 from firstbreak.engine.rank import rank
 from firstbreak.engine.read import read
-from firstbreak.experiments import conduct, supervisor
-from firstbreak.experiments.plan import propose
-from firstbreak.experiments.runner import Trial, stored
-from firstbreak.experiments.settings import Limits, Settings
-from firstbreak.fleet import survey
+from firstbreak.experiments.catalogue import MEASURED, Design, catalogue
+from firstbreak.experiments.plan import probability, propose, weigh
+from firstbreak.experiments.questions import Question
 from firstbreak.inputs import Inputs
 from firstbreak.lab import corpus
+from firstbreak.lab.gate import admissions
 from firstbreak.lab.running import Label
-from firstbreak.model import RankedCause
+from firstbreak.model import Run
+from firstbreak.stats.proportion import wilson
 
 RESULT = Path(__file__).parent / "results" / "experiments.json"
-ROOT = Path(__file__).resolve().parent.parent
-SURE = 0.8  #: a ranking whose first cause holds less is ambiguous
-SHOWN = 5  #: causes of a report
-FLEET = (500, 1000, 2000, 5000, 10_000)  #: sizes at which the survey is timed
+ROWS = ROOT / ".cache" / "experiments.jsonl"
+CORPUS = ROOT / "corpus"
+SURE = 0.8  #: of the first cause: a ranking with less is in doubt
 NO_CAUSE = frozenset({"healthy", "none-of-these"})
-
-#: canonical option -> what the lab's trainers call it
-LANGUAGE = {
-    "total_steps": "total_train_steps", "eval_interval": "eval_every", "learning_rate": "lr", "kl_coef": "kl_ctl",
-    "value_learning_rate": "critic_lr", "warmup_steps": "lr_warmup_steps", "minibatches": "ppo_n_minibatches",
-    "clip_range": "eps_clip", "entropy_coef": "entropy_coef", "temperature": "temperature", "top_p": "top_p",
-    "max_new_tokens": "max_new_tokens", "group_size": "n_samples", "batch_size": "batch_size", "gamma": "discount",
-    "max_staleness": "max_head_offpolicyness", "recompute_logprob": "recompute_logprob",
-    "use_decoupled_loss": "use_decoupled_loss", "behave_weight_cap": "behave_imp_weight_cap",
-}  # fmt: skip
-CLASSIC = {
-    "total_steps": "total_timesteps", "eval_interval": "eval_every", "learning_rate": "hyperparameters.learning_rate",
-    "gamma": "hyperparameters.gamma", "entropy_coef": "hyperparameters.ent_coef", "clip_range": "hyperparameters.clip_range",
-    "epochs_per_batch": "hyperparameters.n_epochs", "minibatch_size": "hyperparameters.batch_size",
-    "value_coef": "hyperparameters.vf_coef",
-}  # fmt: skip
-TRL = {
-    "total_steps": "steps", "eval_interval": "grpo.eval_steps", "learning_rate": "grpo.learning_rate",
-    "kl_coef": "grpo.beta", "temperature": "grpo.temperature", "top_p": "grpo.top_p", "group_size": "grpo.num_generations",
-    "max_new_tokens": "grpo.max_completion_length", "clip_range": "grpo.epsilon", "epochs_per_batch": "grpo.num_iterations",
-    "scale_rewards": "grpo.scale_rewards",
-}  # fmt: skip
-OPTIONS = {"language": LANGUAGE, "agent": LANGUAGE, "preference": LANGUAGE, "classic": CLASSIC, "trl": TRL}
+HEALTHY = "untouched"
+PARTS = ("ambiguous", "catalogue", "kills", "fleet")
+KEYS = ("cause_top1_before", "cause_top1_after", "median_cost_fraction", "kills", "orphans", "lost", "fleet_runs_per_s")
 
 
-# --- ambiguous faults ------------------------------------------------------------------------------------------------
+# --- runs of the corpus --------------------------------------------------------------------------------------------------
+
+
+@cache
+def labels() -> Mapping[str, Label]:
+    """Every run that the corpus' manifest lists and that lies there."""
+    runs = json.loads((CORPUS / "manifest.json").read_text())["runs"]
+    return {archive: Label(**run["label"]) for archive, run in runs.items() if (CORPUS / archive).exists()}
+
+
+@cache
+def faults() -> Mapping[str, Label]:
+    """Those with a fault that does harm."""
+    harmful = {a.setting for a in admissions(labels().values()) if a.admitted}
+    return {a: label for a, label in labels().items() if (label.plant, label.base, label.severity) in harmful}
 
 
 @dataclass(frozen=True)
 class Case:
-    """A faulty run of the corpus whose first ranking is ambiguous."""
+    """A run, what is believed of it, and the experiment that is proposed first."""
 
     archive: str
-    label: Label
-    ranked: tuple[RankedCause, ...]
+    beliefs: dict[str, float]  #: candidate -> probability, the likeliest first
+    experiment: str
+
+    @property
+    def label(self) -> Label:
+        """The truth."""
+        return labels()[self.archive]
+
+    @property
+    def design(self) -> Design:
+        """The experiment's page in the catalogue."""
+        return catalogue()[self.experiment]
+
+    @property
+    def first(self) -> str:
+        """The likeliest cause, whether or not a healthy run is likelier."""
+        return next(name for name in self.beliefs if name not in NO_CAUSE)
+
+    @property
+    def in_doubt(self) -> bool:
+        """See the top of this module."""
+        return self.beliefs[self.first] < SURE or self.first != self.label.cause
+
+    def after(self, row: Row) -> str:
+        """The likeliest cause once the answers count as well."""
+        odds = {name: math.log(p) for name, p in self.beliefs.items() if p > 0}
+        for question in self.design.questions:
+            for name, weight in weigh(self.experiment, question, row.answer(question.asks), odds).items():
+                odds[name] += weight.weight
+        return max(odds.keys() - NO_CAUSE, key=lambda name: odds[name])
 
 
-def ambiguous(folder: Path) -> list[Case]:
-    """The first seed of every faulty setting, where the first ranking leaves more than one cause in question."""
-    cases: dict[tuple[str, str, float], Case] = {}
-    for archive in corpus.archives(folder):
-        with corpus.opened(folder, archive) as (path, label):
-            setting = (label.plant, label.base, label.severity)
-            if label.cause is None or setting in cases or label.base == "classic/sac-pendulum":
-                continue
-            run = read(path)
-            ranked = rank(Inputs(run), check(run))
-        likely = [c for c in ranked if c.id not in NO_CAUSE]
-        if likely[0].probability < SURE and label.cause in {c.id for c in likely[:SHOWN]}:
-            cases[setting] = Case(archive, label, ranked)
-    return list(cases.values())
-
-
-def settings_of(label: Label, python: str = sys.executable) -> Settings:
-    """How a user of the lab would start this run again."""
-    program = str(Path(python).with_name("firstbreak"))
-    shorter = corpus.SHORTER.get(label.base, {})
-    said = [word for key, value in shorter.items() for word in ("--set", f"{key}={value}")]
-    fault = ["--base", label.base, "--severity", str(label.severity), "--seed", str(label.seed)]
-    command = (program, "lab", "run", label.plant, *fault, *said, "{overrides}", "-o", "{folder}")
-    kind = label.base.partition("/")[0]
-    return Settings(
-        command=command,
-        directory=ROOT,
-        logs="{folder}/run",
-        syntax="--set {option}={value}",
-        hooks=True,
-        complete=True,
-        options=OPTIONS[kind],
-        now={"total_steps": label.steps} | ({"eval_interval": 5_000} if kind == "classic" else {}),
-        environment={"OMP_NUM_THREADS": "1"},
-        limits=Limits(minutes=15, retries=1),
-    )
-
-
-def first(ranked: tuple[RankedCause, ...]) -> str:
-    """The likeliest cause, whether or not a healthy run is likelier."""
-    return next(c.id for c in ranked if c.id not in NO_CAUSE)
-
-
-def decide_one(case: Case, folder: Path, scratch: Path) -> dict[str, Any]:
-    """Run the one experiment that the plan puts first; what was believed before and after."""
-    settings = settings_of(case.label)
-    with corpus.opened(folder, case.archive) as (path, _):
+def case_of(archive: str) -> Case:
+    """Look at one run of the corpus."""
+    with corpus.opened(CORPUS, archive) as (path, label):
         run = read(path)
-        proposal = propose(run, case.ranked, settings)[0]
-        start = time.perf_counter()
-        place = scratch / case.archive.replace("/", "-")
-        conclusion = conduct.conduct(proposal.design, run, settings, place, execute=conduct.local(1))
-        after = rank(Inputs(run), check(run), conduct.evidence(place, run))
+        ranked = rank(Inputs(run), check(run))
+        proposed = propose(run, ranked, settings_of(label))[0].design.id
+        return Case(archive, {c.id: c.probability for c in ranked}, proposed)
+
+
+def in_doubt(split: str, processes: int) -> list[Case]:
+    """The cases of a split, a first one of each fault before any second, so that every part of the list is a fair sample."""
+    doubtful: dict[str, list[Case]] = defaultdict(list)
+    with multiprocessing.get_context("fork").Pool(processes) as pool:
+        for case in pool.imap(case_of, [a for a, label in faults().items() if corpus.split(label) == split]):
+            if case.in_doubt:
+                doubtful[case.label.plant].append(case)
+    return [case for layer in zip_longest(*doubtful.values()) for case in layer if case is not None]
+
+
+# --- what the answers are ------------------------------------------------------------------------------------------------
+
+
+def learn(rows: Rows, processes: int, most: int) -> None:
+    """Run the proposed experiments of the training split's doubtful cases, and `invariants` on one run of every fault and
+    on healthy ones; write the counts of all answers in the training split.
+    """
+    training = {a: label for a, label in labels().items() if corpus.split(label) == "train"}
+    one_of_each = {(of.plant, of.base): a for a, of in training.items() if a in faults() or of.plant == HEALTHY}
+    invariants = catalogue()["invariants"]
+    wanted = [(invariants, a) for a in one_of_each.values()]
+    wanted += [(case.design, case.archive) for case in in_doubt("train", processes)]
+    rows.run(wanted[: most or None], processes)
+    MEASURED.write_text(json.dumps(counted(rows.rows.values(), training), indent=1, sort_keys=True) + "\n")
+    print(f"{MEASURED}: {len(rows.rows)} runs")
+
+
+def counted(rows: Iterable[Row], training: Mapping[str, Label]) -> dict[str, dict[str, dict[str, list[int]]]]:
+    """Experiment -> question -> cause -> [answers that are yes, answers], over the runs of the training split."""
+    counts: dict[str, dict[str, dict[str, list[int]]]] = defaultdict(
+        lambda: defaultdict(lambda: defaultdict(lambda: [0, 0]))
+    )
+    for row in rows:
+        if row.archive in training:
+            for asks, yes in row.answers.items():
+                if yes is not None:
+                    cell = counts[row.experiment][asks][training[row.archive].cause or "healthy"]
+                    cell[0] += yes
+                    cell[1] += 1
+    return counts
+
+
+# --- diagnoses in doubt ----------------------------------------------------------------------------------------------------
+
+
+def ambiguous(rows: Rows, processes: int, most: int) -> dict[str, Any]:
+    """Top-1 before and after the single proposed experiment, and its cost."""
+    cases = in_doubt("test", processes)
+    tried = cases[: most or None]
+    rows.run([(case.design, case.archive) for case in tried], processes)
+    done = [(case, row) for case in tried if (row := rows.get(case.design, case.archive)) is not None]
+    after = [case.after(row) == case.label.cause for case, row in done]
+    before = [case.first == case.label.cause for case, _ in done]
+    low, high = wilson(sum(after), len(after))
     return {
-        "archive": case.archive,
-        "cause": case.label.cause,
-        "before": first(case.ranked),
-        "experiment": proposal.design.id,
-        "answers": [answer.yes for answer in conclusion.answers],
-        "after": first(after),
-        "share": round(conclusion.share, 4),
-        "seconds": round(time.perf_counter() - start, 1),
-        "original_seconds": case.label.seconds,
+        "in_doubt": len(cases),
+        "decided": len(done),
+        "cause_top1_before": _mean(before),
+        "cause_top1_after": _mean(after),
+        "cause_top1_after_interval": [round(low, 4), round(high, 4)],
+        "median_cost_fraction": statistics.median(row.share for _, row in done),
+        "median_cpu_fraction": statistics.median(row.cpu_share for _, row in done),
+        "cases": [
+            {
+                "archive": case.archive,
+                "cause": case.label.cause,
+                "before": case.first,
+                "probability": round(case.beliefs[case.first], 3),
+                "experiment": case.experiment,
+                "yes": [asks for asks, yes in row.answers.items() if yes],
+                "after": case.after(row),
+                "share": row.share,
+                "cpu_share": row.cpu_share,
+            }
+            for case, row in done
+        ],
     }
 
 
-# --- kills -----------------------------------------------------------------------------------------------------------
-
-TREE = ROOT / "tests" / "experiments" / "tree.py"
-RUN_ONE = (
-    "import sys; from pathlib import Path; from benchmarks.experiments import tree, run; run(tree(Path(sys.argv[1])))"
-)
+# --- the catalogue ---------------------------------------------------------------------------------------------------------
 
 
-def tree(folder: Path, name: str = "treated-0", seconds: float = 600.0) -> Trial:
-    """A trainer that starts workers, one of which leaves its process group."""
-    command = (sys.executable, "-S", str(TREE), str(folder / name), str(seconds))
-    return Trial(name=name, folder=folder / name, arguments=command, directory=str(ROOT))
+@dataclass(frozen=True)
+class Pair:
+    """A question with a fault under which its answer should be one thing, and a run where it should be the other."""
+
+    design: Design
+    question: Question
+    cause: str
+    rival: str
+    here: str  #: archive
+    there: str
+
+    def found(self, rows: Rows) -> dict[str, Any] | None:
+        """What the lab says; None where it was not run."""
+        here, there = (rows.get(self.design, archive) for archive in (self.here, self.there))
+        if here is None or there is None:
+            return None
+        asks = self.question.asks
+        expected = probability(_declared(self.question), self.cause) > probability(_declared(self.question), self.rival)
+        return {
+            "experiment": self.design.id,
+            "asks": asks,
+            "cause": self.cause,
+            "run": self.here,
+            "answer": here.answers[asks],
+            "reason": here.reasons[asks],
+            "rival": self.rival,
+            "rival_run": self.there,
+            "rival_answer": there.answers[asks],
+            "rival_reason": there.reasons[asks],
+            "separates": here.answers[asks] is expected and there.answers[asks] is (not expected),
+        }
 
 
-def run(trial: Trial) -> None:
-    """In a process of its own, to be killed."""
-    from firstbreak.experiments import runner
-
-    runner.run(trial)
-
-
-def kill_once(rng: random.Random, scratch: Path) -> tuple[int, int]:
-    """Kill runner, supervisor or trainer at a random moment: processes left after ten seconds, results lost."""
-    done, victim = tree(scratch, "control-0", 0.0), tree(scratch)
-    run(done)
-    kept = stored(done)
-    with subprocess.Popen([sys.executable, "-c", RUN_ONE, str(scratch)], cwd=ROOT, stderr=subprocess.DEVNULL) as runner:
-        until(lambda: (victim.folder / "group.json").exists(), 60)
-        time.sleep(rng.uniform(0, 0.3))
-        trainer = int((victim.folder / "group.json").read_text())
-        chain = {"runner": runner.pid, "supervisor": parent(trainer), "trainer": trainer}
-        os.kill(chain[rng.choice(sorted(chain))], signal.SIGKILL)
-        until(lambda: not supervisor.marked(victim.mark), 10)
-        orphans = len(supervisor.marked(victim.mark))
-        runner.kill()
-    half = stored(victim)
-    lost = int(stored(done) != kept) + int(half is not None and half.final)
-    return orphans, lost
+def proofs(rows: Rows, processes: int, most: int) -> dict[str, Any]:
+    """Every question of every experiment on a pair of runs, and the experiments of which the lab has no pair."""
+    pairs, missing = [], {}
+    for design in catalogue().values():
+        found = [pair for question in design.questions if isinstance(pair := pair_of(design, question), Pair)]
+        pairs += found
+        if not found:
+            missing[design.id] = next(iter({str(pair_of(design, question)) for question in design.questions}))
+    rows.run([(p.design, a) for p in pairs[: most or None] for a in (p.here, p.there)], processes)
+    shown = [told for pair in pairs if (told := pair.found(rows)) is not None]
+    proven = {told["experiment"] for told in shown if told["separates"]}
+    return {
+        "experiments": len(catalogue()),
+        "proven": len(proven),
+        "not_proven": sorted({told["experiment"] for told in shown} - proven),
+        "not_in_the_lab": missing,
+        "proofs": shown,
+    }
 
 
-def parent(process: int) -> int:
-    """The process above, as /proc has it."""
-    return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+def pair_of(design: Design, question: Question) -> Pair | str:
+    """The cause that the question speaks of most clearly and that the lab plants, beside a healthy run or a rival.
+
+    A reason where there is none.
+    """
+    declared = _declared(question)
+    usual = probability(declared, "healthy")
+    spoken = sorted(question.yes.keys() - {"healthy"}, key=lambda name: -abs(probability(declared, name) - usual))
+    why = "the lab plants none of its causes"
+    for cause in spoken:
+        for archive, label in faults().items():
+            if label.cause == cause and label.seed == 0:
+                if not (why := cannot(design, question, archive)):
+                    rival = rival_of(design, question, cause, label)
+                    if rival:
+                        return Pair(design, question, cause, rival[0], archive, rival[1])
+                    why = f"the lab has no other run of {label.base}"
+                break
+    return why
 
 
-def until(condition: Callable[[], object], seconds: float) -> None:
-    """Wait for it, at most so long."""
-    deadline = time.monotonic() + seconds
-    while not condition() and time.monotonic() < deadline:
-        time.sleep(0.02)
+def rival_of(design: Design, question: Question, cause: str, label: Label) -> tuple[str, str] | None:
+    """A run of the same base under which the other answer is expected: healthy, else with another fault."""
+    declared = _declared(question)
+    yes = probability(declared, cause)
+    others = {archive: other for archive, other in labels().items() if (other.base, other.seed) == (label.base, 0)}
+    healthy = [archive for archive, other in others.items() if other.plant == HEALTHY]
+    if healthy and abs(probability(declared, "healthy") - yes) > 0.3:
+        return "healthy", healthy[0]
+    for archive, other in others.items():
+        apart = other.cause is not None and abs(probability(declared, other.cause) - yes) > 0.3
+        if apart and archive in faults() and not cannot(design, question, archive):
+            return str(other.cause), archive
+    return None
 
 
-# --- fleet -----------------------------------------------------------------------------------------------------------
+@cache
+def _original(archive: str) -> Run:
+    with corpus.opened(CORPUS, archive) as (path, _):
+        run = read(path)
+        return run
 
 
-def write_runs(folder: Path, n: int) -> None:
-    """Short runs of 40 steps: two thirds rise, the others are flat or fall in the middle."""
-    rng = np.random.default_rng(0)
-    rises, falls = np.linspace(0.2, 0.8, 40), np.concatenate([np.linspace(0.2, 0.7, 20), np.linspace(0.7, 0.1, 20)])
-    for i in range(n):
-        place = folder / f"{i // 100:03d}" / f"run-{i:05d}"
-        place.mkdir(parents=True)
-        rewards = (falls if i % 9 == 0 else rises if i % 3 else np.full(40, 0.2)) + rng.normal(0, 0.03, 40)
-        rows = ({"step": k + 1, "reward": float(v), "kl": k / 4000, "entropy": 1.0} for k, v in enumerate(rewards))
-        (place / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+def cannot(design: Design, question: Question, archive: str) -> str:
+    """Why this run cannot show what the question is about, or nothing."""
+    run, label = _original(archive), labels()[archive]
+    if not design.applies(Inputs(run)):
+        return f"not for {label.base}"
+    return obstacle(design, question, run, label)
 
 
-def time_fleet(sizes: tuple[int, ...], processes: int) -> Iterator[tuple[int, float]]:
-    """Seconds of a survey of so many runs, from nothing."""
-    for n in sizes:
-        with tempfile.TemporaryDirectory() as scratch:
-            write_runs(Path(scratch) / "runs", n)
-            start = time.perf_counter()
-            rows = survey([Path(scratch) / "runs"], store=Path(scratch) / "store.jsonl", processes=processes)
-            assert len(rows) == n
-            yield n, time.perf_counter() - start
+def _declared(question: Question) -> Question:
+    """The claim, without what the lab has said of it."""
+    return replace(question, counted={})
 
 
-# --- all of it -------------------------------------------------------------------------------------------------------
+def _mean(hits: Iterable[bool]) -> float:
+    return round(statistics.mean(map(float, hits)), 4)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--corpus", type=Path, default=ROOT / "corpus")
-    parser.add_argument("--cases", type=int, default=0, help="ambiguous faults to decide; 0 for all")
+    parser.add_argument("parts", nargs="*", choices=("learn", *PARTS), default=PARTS)
+    parser.add_argument("--most", type=int, default=0, help="cases or pairs; 0 for all")
+    parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--kills", type=int, default=100)
-    parser.add_argument("--fleet", type=int, default=FLEET[-1], help="largest survey")
+    parser.add_argument("--fleet", type=int, default=10_000, help="largest survey")
+    parser.add_argument("--rows", type=Path, default=ROWS)
     parser.add_argument("--output", type=Path, default=RESULT)
-    options = parser.parse_args()
-    rng = random.Random(0)
-
-    cases = ambiguous(options.corpus)
-    found = len(cases)
-    if options.cases:
-        cases = rng.sample(cases, min(options.cases, found))
-    with tempfile.TemporaryDirectory() as scratch:
-        decided = []
-        for case in cases:
-            decided.append(decide_one(case, options.corpus, Path(scratch)))
-            print(json.dumps(decided[-1]), file=sys.stderr, flush=True)
-        killed = [kill_once(rng, Path(scratch) / f"kill-{i}") for i in range(options.kills)]
-    sizes = tuple(n for n in FLEET if n <= options.fleet)
-    seconds = dict(time_fleet(sizes, os.cpu_count() or 1))
-    result = environment(shlex.join(["python", "-m", "benchmarks.experiments", *sys.argv[1:]])) | {
-        "ambiguous": found,
-        "decided": len(decided),
-        "cause_top1_before": share(d["before"] == d["cause"] for d in decided),
-        "cause_top1_after": share(d["after"] == d["cause"] for d in decided),
-        "median_cost_fraction": statistics.median(d["share"] for d in decided) if decided else None,
-        "kills": len(killed),
-        "orphans": sum(orphans for orphans, _ in killed),
-        "lost": sum(lost for _, lost in killed),
-        "fleet_runs_per_s": round(sizes[-1] / seconds[sizes[-1]], 1) if sizes else None,
-        "fleet_seconds": {str(n): round(s, 2) for n, s in seconds.items()},
-        "cases": decided,
+    told = parser.parse_args()
+    rows = Rows(told.rows, CORPUS)
+    if "learn" in told.parts:
+        learn(rows, told.processes, told.most)
+    measure = {
+        "ambiguous": lambda: ambiguous(rows, told.processes, told.most),
+        "catalogue": lambda: proofs(rows, told.processes, told.most),
+        "kills": lambda: endurance.kills(told.kills),
+        "fleet": lambda: endurance.fleet(told.fleet),
     }
-    options.output.write_text(json.dumps(result, indent=1) + "\n")
-    print(f"{options.output}: {', '.join(f'{k} {result[k]}' for k in KEYS)}")
-
-
-KEYS = ("cause_top1_before", "cause_top1_after", "median_cost_fraction", "kills", "orphans", "lost", "fleet_runs_per_s")
-
-
-def share(hits: Any) -> float | None:
-    """The fraction that is true; None of nothing."""
-    told = list(hits)
-    return round(sum(told) / len(told), 4) if told else None
+    result = json.loads(told.output.read_text()) if told.output.exists() else {}
+    for part in PARTS:
+        if part in told.parts:
+            result |= measure[part]()
+            result |= environment(shlex.join(["python", "-m", "benchmarks.experiments"]))
+            told.output.write_text(json.dumps(result, indent=1) + "\n")
+    print(f"{told.output}: {', '.join(f'{key} {result.get(key)}' for key in KEYS)}")
 
 
 if __name__ == "__main__":

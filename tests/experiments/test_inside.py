@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from firstbreak.experiments.conduct import INSIDE
-from firstbreak.experiments.inside.firstbreak_inside import Rewards, probe, shuffled, toy
+from firstbreak.experiments.inside.firstbreak_inside import Rewards, probe, prompts_compared, shuffled, toy
 
 
 @given(st.lists(st.tuples(st.floats(-5, 5), st.integers(0, 3)), max_size=20), st.integers())
@@ -53,6 +53,23 @@ def test_a_probe_shows_what_a_reward_pays_for(score: object, shows: object) -> N
         seen["right"] = 1.0  # of two right answers this toy knows one
     assert shows(seen)  # type: ignore[operator]
     assert seen["again"] == 0
+
+
+def test_prompts_of_training_and_evaluation_are_told_apart() -> None:
+    def prompts(start: int, form: str = "add: {} =") -> list[str]:
+        return [form.format(n) for n in range(start, start + 100)]
+
+    alike = prompts_compared(prompts(200), prompts(350))
+    assert alike == {
+        "prompts_shared": 0,
+        "prompts_unlike": 0,
+        "prompts_distinct": 1,
+        "prompts_longer": pytest.approx(1),
+    }
+    assert prompts_compared(prompts(150), prompts(100))["prompts_shared"] == 0.5
+    assert prompts_compared(prompts(200, "{} ="), prompts(100))["prompts_unlike"] == 1
+    assert prompts_compared(prompts(200)[:10] * 10, prompts(100))["prompts_distinct"] == 0.1
+    assert prompts_compared(prompts(20_000_000), prompts(100))["prompts_longer"] > 1.3
 
 
 def test_the_hooks_need_no_firstbreak_and_make_room_for_the_users_own_sitecustomize(tmp_path: Path) -> None:

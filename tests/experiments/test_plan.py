@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from firstbreak.engine.check import check
 from firstbreak.engine.rank import rank
 from firstbreak.engine.read import read
-from firstbreak.experiments.plan import information, propose, weigh
+from firstbreak.experiments.plan import information, probability, propose, weigh
 from firstbreak.experiments.questions import Answer, Question, rises
 from firstbreak.experiments.settings import Settings
 from firstbreak.inputs import Inputs
@@ -45,6 +46,14 @@ def test_information_is_never_negative_nor_more_than_there_is_to_know_and_more_q
     told = information(beliefs, questions)
     assert -1e-9 <= told <= math.log2(len(beliefs)) + 1e-9
     assert information(beliefs, questions[:-1]) <= told + 1e-9
+
+
+def test_what_the_lab_has_counted_outweighs_what_is_declared() -> None:
+    declared = question(a=0.9)
+    counted = replace(declared, counted={"a": (0, 8)})
+    assert probability(declared, "a") == 0.9
+    assert probability(counted, "a") == pytest.approx(0.18)
+    assert probability(counted, "b") == probability(declared, "b")
 
 
 def test_the_weights_of_an_answer_are_bayes_rule() -> None:

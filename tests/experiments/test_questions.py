@@ -45,6 +45,13 @@ def test_a_rise_is_seen_in_ten_noisy_points_and_a_flat_curve_is_not_one() -> Non
     assert np.mean(flat) <= 0.05
 
 
+def test_a_jump_in_the_middle_of_ten_points_is_a_change_of_level() -> None:
+    jump = noise(3, 10) - np.repeat([0.0, 0.3], 5)
+    assert questions.moves("eval_reward")(arms(run(eval__reward=jump))).yes is True
+    flat = [questions.moves("eval_reward")(arms(run(eval__reward=noise(seed, 10)))).yes for seed in range(200)]
+    assert np.mean(flat) <= 0.05
+
+
 def test_looking_after_every_point_finds_no_rise_in_noise() -> None:
     def ever(seed: int) -> bool:
         values = noise(seed, 64)
@@ -89,7 +96,7 @@ def test_one_point_off_its_level_decides_and_the_level_itself_only_at_the_end() 
 
 
 def test_a_question_about_groups_is_open_elsewhere() -> None:
-    asked = questions.only_for("group", questions.is_off({"advantage_of_prompt_absmax": 0.0}, tolerance=0.1))
+    asked = questions.only_for("family", "group", questions.is_off({"advantage_of_prompt_absmax": 0.0}, tolerance=0.1))
     off = run(advantage__of_prompt_absmax=[0.5] * 8)
     assert asked(arms(off, original=replace(run(), algorithm="grpo"))).yes is True
     assert asked(arms(off, original=replace(run(), algorithm="ppo"))).yes is None
@@ -111,6 +118,15 @@ def test_what_the_hooks_measured_is_read_and_a_line_in_the_writing_is_not(tmp_pa
     seen = arms(run(), folders={"treated": [tmp_path]})
     assert asked(seen).yes is True
     assert asked(arms(run())).yes is None
+
+
+@pytest.mark.parametrize(
+    ("rows", "yes"),
+    [([1.0] * 9, False), ([1.0] * 5 + [0.4] * 4, True), ([1.0] * 5 + [-1.0] * 4, True), ([1.0], None)],
+)
+def test_a_drift_is_a_change_by_a_factor_or_of_the_sign(rows: list[float], yes: bool | None, tmp_path: Path) -> None:
+    (tmp_path / "watch.jsonl").write_text("".join(json.dumps({"effect": value}) + "\n" for value in rows))
+    assert questions.drifts("effect", 2.0)(arms(run(), folders={"treated": [tmp_path]})).yes is yes
 
 
 def test_weights_that_differ_after_a_delivery_are_found(tmp_path: Path) -> None:

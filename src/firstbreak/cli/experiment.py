@@ -56,13 +56,20 @@ def list_(name: str | None) -> None:
         click.echo("\n".join(f"{design.id:18} {design.title}" for design in catalogue().values()))
         return
     design = _design(name)
-    asked = "\n".join(f"  {q.asks}\n{_table(q.yes, q.otherwise)}" for q in design.questions)
+    asked = "\n".join(f"  {q.asks}\n{_table(q)}" for q in design.questions)
     click.echo(f"{design.id}: {design.doc}\n\n## Asked, with the probability of yes under each cause\n{asked}")
 
 
-def _table(yes: Any, otherwise: float) -> str:
-    rows = [*sorted(yes.items(), key=lambda row: -row[1]), ("any other", otherwise)]
-    return "\n".join(f"    {p:4.0%}  {cause}" for cause, p in rows)
+def _table(question: Any) -> str:
+    from firstbreak.experiments.plan import probability
+
+    counted = {name: f" ({yes} of {runs} in the lab)" for name, (yes, runs) in question.counted.items()}
+    named = {name: probability(question, name) for name in question.yes.keys() | counted.keys()}
+    rows = [
+        f"    {p:4.0%}  {name}{counted.get(name, '')}"
+        for name, p in sorted(named.items(), key=lambda row: (-row[1], row[0]))
+    ]
+    return "\n".join([*rows, f"    {question.otherwise:4.0%}  any other"])
 
 
 @command.command()

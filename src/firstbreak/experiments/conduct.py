@@ -230,7 +230,7 @@ def conduct(
     outcomes = check(run)
     before = rank(Inputs(run), outcomes, evidence(folder, run, leave_out=design.id))
     after = diagnose(run, outcomes, known=evidence(folder, run))
-    share = sum(r.last_step or 0.0 for of_arm in seen.runs.values() for r in of_arm) / planned(run, settings)
+    share = compute(seen, run, settings)
     conclusion = Conclusion(
         design=design,
         answers=answers,
@@ -252,6 +252,11 @@ def conduct(
         after={c.id: round(c.probability, 4) for c in after.causes},
     )
     return conclusion
+
+
+def compute(seen: Arms, run: Run, settings: Settings) -> float:
+    """Steps of all arms, as a share of the original run's."""
+    return sum(r.last_step or 0.0 for of_arm in seen.runs.values() for r in of_arm) / planned(run, settings)
 
 
 def ask(
@@ -281,7 +286,8 @@ def _obstacle(arms: Mapping[str, Sequence[Trial]], results: Sequence[Result]) ->
         detail = failed.detail or f"exit code {failed.exit_code}: {_last_line(failed, arms)}"
         return f"trial {failed.trial} {failed.state.replace('_', ' ')} ({detail}); see its output.txt"
     for trial in (t for of_arm in arms.values() for t in of_arm):
-        if HOOK in trial.environment and not (trial.folder / "interventions.jsonl").exists():
+        acts = json.loads(trial.environment.get(HOOK, "{}")).keys() - {"watch"}  # watching changes nothing
+        if acts and not (trial.folder / "interventions.jsonl").exists():
             return "the intervention did not reach the trainer: name an option for it in [experiment.options]"
     return ""
 

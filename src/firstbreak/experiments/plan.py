@@ -22,8 +22,8 @@ from firstbreak.inputs import Inputs
 from firstbreak.model import RankedCause, Run, Weight
 
 LEAST_POINTS = 10  #: updates or evaluations of an arm: fewer answer nothing
-#: of P(yes | cause): no single answer is trusted beyond this
-CERTAIN = 0.02
+CERTAIN = 0.02  #: of P(yes | cause): no single answer is trusted beyond this
+DECLARED_RUNS = 2.0  #: what a design declares of P(yes | cause) counts like so many runs of the lab
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,10 +78,13 @@ def _measured(what: str, run: Run, settings: Settings) -> bool:
             return True
         case "hooks":
             return hooked(run, settings) and bool(Inputs(run).get("writes_text"))
+        case "environment":
+            return hooked(run, settings) and not Inputs(run).get("writes_text")
+        case "advantages":
+            return _measured("environment", run, settings) and Inputs(run).get("family") == "on_policy"
         case "weights":
-            return (
-                settings.hooks is True
-            )  # no trainer's engine is known to the hooks: the user has said that it is recorded
+            # no trainer's engine is known to the hooks: the user has said that it is recorded
+            return settings.hooks is True and bool(Inputs(run).get("writes_text"))
         case _:
             return curve_of(run, what) is not None
 
@@ -99,8 +102,10 @@ def _obstacle(design: Design, run: Run, settings: Settings) -> str:
 
 
 def probability(question: Question, candidate: str) -> float:
-    """P(yes | candidate), never quite 0 or 1."""
-    return min(max(question.yes.get(candidate, question.otherwise), CERTAIN), 1 - CERTAIN)
+    """P(yes | candidate): counted in the lab, smoothed by what is declared, never quite 0 or 1."""
+    yes, runs = question.counted.get(candidate, (0, 0))
+    declared = question.yes.get(candidate, question.otherwise)
+    return min(max((yes + DECLARED_RUNS * declared) / (runs + DECLARED_RUNS), CERTAIN), 1 - CERTAIN)
 
 
 def information(beliefs: Mapping[str, float], questions: Sequence[Question]) -> float:
@@ -143,7 +148,11 @@ def arms(design: Design, run: Run, settings: Settings) -> dict[str, dict[str, An
     wanted = {arm: applicable(overrides, run, settings) for arm, overrides in design.arms.items()}
     if design.overrides and not wanted[TREATED] and not design.bare:
         raise CannotOverride("this trainer has none of its options; name them in [experiment.options]")
-    return {arm: {**short, **resolve(overrides, run.config, settings)} for arm, overrides in wanted.items()}
+    told = {arm: {**short, **resolve(overrides, run.config, settings)} for arm, overrides in wanted.items()}
+    for overrides, values in zip(wanted.values(), told.values(), strict=True):
+        if "eval_interval" in overrides:
+            values["eval_interval"] *= _update(run)  # designs count updates, this trainer may count environment steps
+    return told
 
 
 def applicable(overrides: Mapping[str, Any], run: Run, settings: Settings) -> dict[str, Any]:

@@ -88,6 +88,9 @@ class Question:
     needs: str = ""  #: signal or derived input, "hooks" or "weights": without it there is no answer
     yes: Mapping[str, float] = field(default_factory=lambda: EMPTY)  #: cause, or "healthy" -> P(yes)
     otherwise: float = 0.5  #: P(yes) for every other candidate
+    counted: Mapping[str, tuple[int, int]] = field(
+        default_factory=lambda: EMPTY
+    )  #: candidate -> (yes, of so many) in the lab
 
 
 def rises(name: str) -> Asked:
@@ -196,12 +199,12 @@ def _exceeds(values: np.ndarray, level: float, name: str, ended: bool) -> Answer
     return Answer(yes=mean > level if ended else None, reason=f"{name} is {number(mean)}", n=len(values))
 
 
-def only_for(family: str, asked: Asked) -> Asked:
-    """The question, where the original is of this family of algorithms; open elsewhere."""
+def only_for(name: str, value: object, asked: Asked) -> Asked:
+    """The question, where a derived input of the original (`family`, `writes_text`) has this value; open elsewhere."""
 
     def within(arms: Arms) -> Answer:
-        of = Inputs(arms.original).get("family")
-        return asked(arms) if of == family else _open(f"asked of {family} methods only, this is {of}")
+        held = Inputs(arms.original).get(name)
+        return asked(arms) if held == value else _open(f"asked where {name} is {value} only, here it is {held}")
 
     return within
 
@@ -216,6 +219,22 @@ def watched(asks: Callable[[Mapping[str, float]], bool], *names: str) -> Asked:
         means = {name: float(rows.mean()) for name, rows in seen.items()}
         reason = ", ".join(f"{name}: {number(value)}" for name, value in means.items())
         return Answer(yes=asks(means) if arms.ended else None, reason=reason, n=min(map(len, seen.values())))
+
+    return asked
+
+
+def drifts(name: str, factor: float) -> Asked:
+    """Does what the hooks measured change by more than a factor, or its sign, from the first third to the last?"""
+
+    def asked(arms: Arms) -> Answer:
+        rows = arms.watched(name)
+        if len(rows) < MIN_POINTS:
+            return _open(f"the hooks measured {name} {len(rows)} times")
+        first, last = np.median(rows[: len(rows) // 3]), np.median(rows[-(len(rows) // 3) :])
+        low, high = sorted((abs(float(first)), abs(float(last))))
+        yes = bool(high > factor * low or first * last < 0)
+        reason = f"{name} is {number(float(first))} at first, {number(float(last))} at last"
+        return Answer(yes=yes if arms.ended else None, reason=reason, n=len(rows))
 
     return asked
 
@@ -278,7 +297,7 @@ def breaks_again(arms: Arms) -> Answer:
 
 
 def _changed(curve: Series | None, name: str, sign: int, ended: bool, alpha: float = ALPHA) -> Answer:
-    """A trend by the order of the points alone, so that neither outliers nor a curve's shape matter (Mann-Kendall)."""
+    """A change of level by the order of the points alone, so that neither outliers nor a curve's shape matter."""
     if curve is None:
         return _open(f"{name} was not recorded")
     word = "rises" if sign > 0 else "falls"
@@ -296,15 +315,16 @@ def _looks(
 ) -> Answer:
     """Ask a test, (effect, one-sided p), whenever the points have doubled, and at the end.
 
-    The k-th look spends alpha / (k (k + 1)) of the error, which adds up to alpha over any number of looks.
+    The k-th look spends alpha / (k (k + 1)) of the error; the last one has what is left, alpha / k.
     """
     looks = [FIRST_LOOK * 2**k for k in range(20) if FIRST_LOOK * 2**k <= len(values)]
-    if ended and len(values) >= MIN_POINTS and len(values) not in looks:
-        looks.append(len(values))
+    last = len(values) if ended and len(values) >= MIN_POINTS else None
+    if last is not None and last not in looks:
+        looks.append(last)
     effect = p = math.nan
     for k, n in enumerate(looks, 1):
         effect, p = test(values[:n])
-        if effect > material and p < alpha / (k * (k + 1)):
+        if effect > material and p < alpha / (k if n == last else k * (k + 1)):
             return Answer(yes=True, reason=f"{name} {word} by {number(effect)} (p = {p:.1g}, {n} points)", n=n)
     if not looks or not ended:
         return _open(f"{len(values)} points of {name}")
@@ -312,11 +332,14 @@ def _looks(
 
 
 def _trend(values: np.ndarray) -> tuple[float, float]:
-    """How far the second half's median lies above the first's, and the probability of such an order without a trend."""
-    n = len(values)
-    score = float(np.sign(values[None, :] - values[:, None])[np.triu_indices(n, 1)].sum())
-    z = (score - np.sign(score)) / math.sqrt(n * (n - 1) * (2 * n + 5) / 18)
+    """How far the second half's median lies above the first's, and the probability of such ranks if they were alike.
+
+    Mann and Whitney's test: as good as one for trends where a curve rises, and better where it jumps.
+    """
     first, second = np.array_split(values, 2)
+    n, m = len(first), len(second)
+    wins = float((np.sign(second[:, None] - first[None, :]) / 2 + 0.5).sum())
+    z = (wins - n * m / 2) / math.sqrt(n * m * (n + m + 1) / 12)
     return float(np.median(second) - np.median(first)), two_sided(z) / 2 if z > 0 else 1 - two_sided(z) / 2
 
 

@@ -144,5 +144,6 @@ INTERVENTIONS: Mapping[str, str] = {
     "reward": "negated, shuffled (within each group), toy (easy, monotone), shorter (minus a price per character)",
     "data": "test (the evaluation's problems), one (a single prompt)",
     "policy": "frozen (only the critic learns)",
-    "watch": "reward (known answers are scored as well), weights (trainer's and engine's are compared)",
+    "watch": "reward (known answers are scored as well), data (training's prompts are compared with the evaluation's), "
+    "weights (trainer's are compared with the engine's), environment (what actions do; advantages are worked out again)",
 }

@@ -6,16 +6,21 @@ LENGTH: float                    share of the original run's steps (default 0.1)
 CONTROL: dict[str, Any]          the overrides of a second arm of the same length (default: no such arm)
 THEN: dict[str, tuple[str, ...]] "yes" or "no" to the first question -> experiments that come next
 def applies(inputs) -> bool      whether it makes sense for this kind of run
+
+`measured.json` beside this package holds how often each question was answered with yes in the lab's training split, per cause:
+experiment -> question -> cause -> [yes, runs]. `python -m benchmarks.experiments learn` writes it.
 """
 
 from __future__ import annotations
 
 import importlib
 import inspect
+import json
 import pkgutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -23,6 +28,8 @@ from firstbreak.engine.registry import sections
 from firstbreak.experiments.questions import CONTROL, TREATED, Question
 from firstbreak.inputs import Inputs
 from firstbreak.model import EMPTY
+
+MEASURED = Path(__file__).parent.parent / "measured.json"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +67,14 @@ class Design:
 def catalogue() -> Mapping[str, Design]:
     """Every experiment by id."""
     modules = (importlib.import_module(f"{__name__}.{m.name}") for m in pkgutil.iter_modules(__path__))
-    return {design.id: design for design in map(_design, modules)}
+    measured = json.loads(MEASURED.read_text()) if MEASURED.exists() else {}
+    return {d.id: _counted(d, measured.get(d.id, {})) for d in map(_design, modules)}
+
+
+def _counted(design: Design, measured: Mapping[str, Mapping[str, list[int]]]) -> Design:
+    """The design, whose questions know how they were answered in the lab."""
+    counts = {asks: {name: (yes, runs) for name, (yes, runs) in of.items()} for asks, of in measured.items()}
+    return replace(design, questions=tuple(replace(q, counted=counts.get(q.asks, EMPTY)) for q in design.questions))
 
 
 def _design(module: ModuleType) -> Design:

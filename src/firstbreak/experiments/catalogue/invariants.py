@@ -1,8 +1,9 @@
 """Everything that must hold while nothing is learned
 
 ## What is done
-The learning rate is 0 and an evaluation follows every step; the hooks score known answers and compare the weights of
-trainer and engine. One short run answers every question that needs no learning.
+The learning rate is 0 and an evaluation follows every step; the hooks score known answers, compare the prompts of training
+and evaluation and the weights of trainer and engine, describe what environments do, and work out advantages again. One
+short run answers every question that needs no learning.
 
 ## What it tells
 Wiring breaks these invariants from the first step on, dynamics break none of them. A break of one names its link; if
@@ -18,22 +19,38 @@ https://iclr-blog-track.github.io/2022/03/25/ppo-implementation-details/
 
 from __future__ import annotations
 
-from firstbreak.experiments.catalogue import locked_evaluation, reward_probe, weight_hashes, zero_rate
-from firstbreak.experiments.questions import Question, is_off, lies_above, lies_apart, only_for
+from firstbreak.experiments.catalogue import (
+    data_probe,
+    environment_probe,
+    locked_evaluation,
+    reward_probe,
+    weight_hashes,
+    zero_rate,
+)
+from firstbreak.experiments.questions import Question, is_off, lies_above, lies_apart, only_for, watched
 
 OVERRIDES = {
     **zero_rate.OVERRIDES,
     "eval_interval?": 1,
-    "watch?": "reward weights",
+    "watch?": "reward data weights environment",
 }
 QUESTIONS = (
     *zero_rate.QUESTIONS,
     *locked_evaluation.QUESTIONS[1:],
     *reward_probe.QUESTIONS,
+    *data_probe.QUESTIONS,
     *weight_hashes.QUESTIONS,
+    *environment_probe.QUESTIONS,
+    Question(
+        asks="do the trainer's weights lie on a coarse grid?",
+        answer=watched(lambda mean: mean["trainer_bits"] < 16, "trainer_bits"),
+        needs="weights",
+        yes={"updates-rounded-away": 0.9, "healthy": 0.1},
+        otherwise=0.1,
+    ),
     Question(
         asks="do the advantages of a prompt fail to cancel?",
-        answer=only_for("group", is_off({"advantage_of_prompt_absmax": 0.0}, tolerance=0.1)),
+        answer=only_for("family", "group", is_off({"advantage_of_prompt_absmax": 0.0}, tolerance=0.1)),
         needs="advantage_of_prompt_absmax",
         yes={"groups-mixed": 0.95, "advantage-sign-wrong": 0.3},
         otherwise=0.04,
@@ -62,7 +79,7 @@ QUESTIONS = (
     ),
     Question(
         asks="do training prompts earn much less than the evaluation's?",
-        answer=lies_apart("eval_score", "reward_mean", by=0.1),
+        answer=only_for("writes_text", True, lies_apart("eval_score", "reward_mean", by=0.1)),
         needs="eval_score",
         yes={
             "prompts-too-hard": 0.9,
@@ -78,7 +95,7 @@ QUESTIONS = (
     ),
     Question(
         asks="do training prompts earn much more than the evaluation's?",
-        answer=lies_apart("reward_mean", "eval_score", by=0.1),
+        answer=only_for("writes_text", True, lies_apart("reward_mean", "eval_score", by=0.1)),
         needs="eval_score",
         yes={
             "prompts-too-narrow": 0.8,

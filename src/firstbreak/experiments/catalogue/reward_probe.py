@@ -50,6 +50,20 @@ QUESTIONS = (
         otherwise=0.03,
     ),
     Question(
+        asks="do other prompts' answers earn anything?",
+        answer=watched(lambda mean: mean["other"] > mean["empty"] + 0.02, "other", "empty"),
+        needs="hooks",
+        yes={
+            "verifier-exploited": 0.8,
+            "reward-pays-for-form": 0.95,
+            "verdicts-noisy": 0.9,
+            "reward-over-optimised": 0.9,
+            "preference-data-wrong": 0.7,
+            "reward-pays-for-length": 0.9,
+        },
+        otherwise=0.06,
+    ),
+    Question(
         asks="does saying it twice earn more?",
         answer=watched(lambda mean: mean["longer"] > 0.02, "longer"),
         needs="hooks",

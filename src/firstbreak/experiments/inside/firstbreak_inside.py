@@ -24,12 +24,14 @@ import random
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
 from types import ModuleType
 from typing import Any
 
 Wanted = Mapping[str, Any]
 Scores = list[float]
 ANSWERS = ("answer", "solution", "ground_truth", "target", "label")  #: columns of a data set that hold the right answer
+DRAWN = 512  #: prompts that stand for the training's
 PRICE = 0.3  #: of a completion of the first batch's mean length, in units of reward
 
 
@@ -66,6 +68,11 @@ def note(file: str, **row: Any) -> None:
     if folder := os.environ.get("FIRSTBREAK_FOLDER"):
         with open(os.path.join(folder, file), "a") as lines:
             lines.write(json.dumps(row) + "\n")
+
+
+def _unharmed() -> AbstractContextManager[None]:
+    """Watching must not end a training, whatever it meets there: what fails is not measured."""
+    return suppress(Exception)
 
 
 def took_hold(what: str, value: Any, where: str) -> None:
@@ -118,23 +125,53 @@ def probe(score: Callable[[list[str]], Scores], texts: list[str], answers: list[
 
     right: the right answers; other: right answers of other prompts; empty: nothing; longer: how much more each text
     earns when it is said twice; again: how much it differs when it is judged twice; plain: the texts as they are.
+    What the function cannot judge is left out.
     """
-    plain, again = score(texts), score(texts)
-    twice = score([text + text for text in texts])
-    seen = {
-        "plain": _mean(plain),
-        "again": _mean([abs(a - b) for a, b in zip(plain, again, strict=True)]),
-        "longer": _mean([b - a for a, b in zip(plain, twice, strict=True)]),
-        "empty": _mean(score([""] * len(texts))),
-    }
+    said = {"plain": texts, "again": texts, "longer": [text + text for text in texts], "empty": [""] * len(texts)}
     if answers:
-        others = [next((b for b in answers if b != a), a) for a in answers]
-        seen |= {"right": _mean(score(answers)), "other": _mean(score(others))}
-    return seen
+        said |= {"right": answers, "other": [next((b for b in answers if b != a), a) for a in answers]}
+    scores = {name: judged for name, of in said.items() if (judged := _judged(score, of)) is not None}
+    plain = scores.get("plain", [])
+    for name, difference in (("again", lambda a, b: abs(a - b)), ("longer", lambda a, b: b - a)):
+        if name in scores:
+            scores[name] = list(map(difference, plain, scores[name]))
+    return {name: _mean(of) for name, of in scores.items()}
+
+
+def _judged(score: Callable[[list[str]], Scores], texts: list[str]) -> Scores | None:
+    with _unharmed():
+        return [float(value) for value in score(texts)]
+    return None
 
 
 def _mean(values: Sequence[float]) -> float:
     return sum(values) / max(1, len(values))
+
+
+# --- prompts ---------------------------------------------------------------------------------------------------------
+
+
+def prompts_compared(training: Sequence[str], evaluation: Sequence[str]) -> dict[str, float]:
+    """Prompts of the training against those of the evaluation.
+
+    prompts_shared: share that the evaluation has as well; prompts_unlike: share without the beginning and the end that all
+    of the evaluation's have; prompts_distinct: different ones among as many of either, as a ratio; prompts_longer: ratio of
+    the mean lengths.
+    """
+    held, n, both = set(evaluation), len(training), min(len(training), len(evaluation))
+    start, end = _common(evaluation), _common([prompt[::-1] for prompt in evaluation])[::-1]
+    return {
+        "prompts_shared": sum(prompt in held for prompt in training) / n,
+        "prompts_unlike": sum(not (p.startswith(start) and p.endswith(end)) for p in training) / n,
+        "prompts_distinct": len(set(training[:both])) / len(set(evaluation[:both])),
+        "prompts_longer": _mean([len(p) for p in training]) / max(1.0, _mean([len(p) for p in evaluation])),
+    }
+
+
+def _common(texts: Sequence[str]) -> str:
+    """How all of the texts begin: what the first and the last in order have in common."""
+    first, last = min(texts, default=""), max(texts, default="")
+    return first[: next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))]
 
 
 # --- weights ---------------------------------------------------------------------------------------------------------
@@ -144,9 +181,11 @@ def record_weights(side: str, step: int, tensors: Iterable[tuple[str, Any]]) -> 
     """A hash of each tensor of one side ("trainer" or "engine"), and the adapters among them; nothing outside a trial."""
     if not os.environ.get("FIRSTBREAK_FOLDER"):
         return
-    hashes = {name.removeprefix("module."): _hash(tensor) for name, tensor in tensors}
-    adapters = sorted({match[1] for name in hashes if (match := re.search(r"lora_[AB]\.(\w+)", name))})
+    held = {name.removeprefix("module."): tensor for name, tensor in tensors}
+    adapters = sorted({match[1] for name in held if (match := re.search(r"lora_[AB]\.(\w+)", name))})
+    hashes = {name: _hash(tensor) for name, tensor in held.items()}
     note("weights.jsonl", side=side, step=step, hashes=hashes, adapters=adapters)
+    note("watch.jsonl", **{f"{side}_bits": max(map(_bits, held.values()), default=0)})
 
 
 def _hash(tensor: Any) -> str:
@@ -154,6 +193,16 @@ def _hash(tensor: Any) -> str:
 
     plain = tensor.detach().to("cpu").contiguous().reshape(-1).view(torch.uint8)
     return hashlib.sha256(plain.numpy().tobytes()).hexdigest()[:16]
+
+
+def _bits(tensor: Any, most: int = 4096) -> int:
+    """Significant bits that the values of a tensor need: 24 for any fp32 tensor, 8 for one that holds rounded bf16 values."""
+    import torch
+
+    mantissa, _ = torch.frexp(tensor.detach().to("cpu").reshape(-1)[:most].float())
+    whole = (mantissa.abs() * 2**24).int()
+    lowest = whole & -whole  # 2 ** (zeros at the end)
+    return int((24 - torch.log2(lowest[lowest > 0].float())).max()) if bool((lowest > 0).any()) else 0
 
 
 # --- TRL -------------------------------------------------------------------------------------------------------------
@@ -179,6 +228,10 @@ def _change_arguments(trainer: type[Any], asked: Wanted) -> None:
         if "reward" in asked or "reward" in asked.get("watch", ""):
             functions = [_trl_function(f, asked) for f in ([functions] if single else functions or [])]
             given["reward_funcs"] = functions[0] if single else functions
+        if "data" in asked.get("watch", ""):
+            with _unharmed():  # there may be no evaluation, or a data set that streams
+                training, evaluation = (_prompts(given[name]) for name in ("train_dataset", "eval_dataset"))
+                note("watch.jsonl", **prompts_compared(training, evaluation))
         if asked.get("data") == "test" and given.get("eval_dataset") is not None:
             given["train_dataset"] = given["eval_dataset"]
             took_hold("data", "test", trainer.__name__)
@@ -188,6 +241,10 @@ def _change_arguments(trainer: type[Any], asked: Wanted) -> None:
         original(**given, **more)
 
     trainer.__init__ = init
+
+
+def _prompts(rows: Any) -> list[str]:
+    return [_text(row["prompt"]) for row in rows.select(range(min(len(rows), DRAWN)))]
 
 
 def _trl_function(function: Any, asked: Wanted) -> Any:
@@ -228,15 +285,22 @@ def _as(original: Any, text: str) -> Any:
 
 
 def _sb3(module: ModuleType, asked: Wanted) -> None:
-    """Every algorithm: the rewards that it learns from. Its monitor lies below and goes on recording the true ones."""
-    if "reward" not in asked:
+    """Every algorithm: the rewards that it learns from, and what its environments do.
+
+    Its monitor lies below and goes on recording the true rewards.
+    """
+    watches = "environment" in asked.get("watch", "")
+    if "reward" not in asked and not watches:
         return
     algorithm = module.BaseAlgorithm
     original = algorithm._wrap_env
 
     @functools.wraps(original)
     def wrap(env: Any, *args: Any, **kwargs: Any) -> Any:
-        return _rewarding(original(env, *args, **kwargs), asked["reward"])
+        wrapped = original(env, *args, **kwargs)
+        if "reward" in asked:
+            wrapped = _rewarding(wrapped, asked["reward"])
+        return _watching(wrapped) if watches else wrapped
 
     algorithm._wrap_env = staticmethod(wrap)
 
@@ -281,11 +345,71 @@ def _rewarding(env: Any, kind: str) -> Any:
     return Rewarding(env)
 
 
+def _watching(env: Any) -> Any:
+    import numpy as np
+    from firstbreak_loop import Transitions
+    from stable_baselines3.common.vec_env import VecEnvWrapper
+
+    class Watching(VecEnvWrapper):
+        """Changes nothing, and describes every window of transitions."""
+
+        dones: list[Any] | None = None  #: of the rollout that is being collected, where someone wants them
+
+        def reset(self) -> Any:
+            self.transitions = Transitions()
+            self.seen = self.venv.reset()
+            return self.seen
+
+        def step_async(self, actions: Any) -> None:
+            self.actions = np.array(actions)
+            self.venv.step_async(actions)
+
+        def step_wait(self) -> Any:
+            observations, rewards, dones, infos = self.venv.step_wait()
+            with _unharmed():
+                if told := self.transitions.add(self.seen, self.actions, dones, infos):
+                    note("watch.jsonl", **told)
+            if self.dones is not None:
+                self.dones.append(dones.copy())
+            self.seen = observations
+            return observations, rewards, dones, infos
+
+    took_hold("watch", "environment", type(env).__name__)
+    return Watching(env)
+
+
 def _sb3_on_policy(module: ModuleType, asked: Wanted) -> None:
-    """PPO and A2C: all that the policy alone uses stands still, so that only the critic learns."""
-    if asked.get("policy") != "frozen":
-        return
-    algorithm = module.OnPolicyAlgorithm
+    """PPO and A2C."""
+    if asked.get("policy") == "frozen":
+        _freeze_policy(module.OnPolicyAlgorithm)
+    if "environment" in asked.get("watch", ""):
+        _watch_advantages(module.OnPolicyAlgorithm)
+
+
+def _watch_advantages(algorithm: Any) -> None:
+    """Every batch's advantages are worked out again, from the ends of episodes as the environment has told them."""
+    import numpy as np
+    from firstbreak_loop import advantages, compared
+
+    original = algorithm.collect_rollouts
+
+    @functools.wraps(original)
+    def collect(self: Any, env: Any, callback: Any, rollout_buffer: Any, *args: Any, **kwargs: Any) -> bool:
+        env.dones = []
+        goes_on: bool = original(self, env, callback, rollout_buffer, *args, **kwargs)
+        with _unharmed():  # algorithms that hold their rollouts otherwise
+            observations, _ = self.policy.obs_to_tensor(self._last_obs)
+            last = self.policy.predict_values(observations).detach().cpu().numpy().ravel()
+            held, dones = rollout_buffer, np.stack(env.dones).astype(float)
+            own = advantages(held.rewards, held.values, last, dones, held.gamma, held.gae_lambda)
+            note("watch.jsonl", **compared(held.advantages, own))
+        return goes_on
+
+    algorithm.collect_rollouts = collect
+
+
+def _freeze_policy(algorithm: Any) -> None:
+    """All that the policy alone uses stands still, so that only the critic learns."""
     original = algorithm._setup_model
 
     @functools.wraps(original)
@@ -343,6 +467,9 @@ def _change_lab(trainer: Any, asked: Wanted) -> None:
         _watch_lab_rewards(trainer, honest)
     if "weights" in asked.get("watch", ""):
         _watch_lab_weights(trainer)
+    if "data" in asked.get("watch", ""):
+        evaluation = [problem.prompt for problem in trainer.eval_problems]
+        note("watch.jsonl", **prompts_compared([p.prompt for p in draw(random.Random(0), DRAWN)], evaluation))
 
 
 def _watch_lab_rewards(trainer: Any, honest: Callable[..., dict[str, Scores]]) -> None:

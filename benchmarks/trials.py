@@ -1,0 +1,210 @@
+"""Experiments of the catalogue on faults of the lab, each run once and kept as one line of a file.
+
+What is run is the lab's own trainer with the same fault planted, told by the same overrides and hooks, and read back by the
+same code as a user's. Only the interpreter is not started anew: each trial is forked from a process that has torch and
+Stable-Baselines3 loaded, which is most of what a trial of two seconds would otherwise cost.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import multiprocessing
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from firstbreak.cli import app
+from firstbreak.engine.read import read
+from firstbreak.experiments import conduct, plan
+from firstbreak.experiments.catalogue import Design, catalogue
+from firstbreak.experiments.overrides import CannotOverride, render
+from firstbreak.experiments.questions import Answer, Question
+from firstbreak.experiments.runner import Result, Trial
+from firstbreak.experiments.settings import Limits, Settings
+from firstbreak.lab import corpus
+from firstbreak.lab.running import Label, read_label
+from firstbreak.model import Run
+
+ROOT = Path(__file__).resolve().parent.parent
+
+#: canonical option -> what the lab's trainers call it
+LANGUAGE = {
+    "total_steps": "total_train_steps", "eval_interval": "eval_every", "learning_rate": "lr", "kl_coef": "kl_ctl",
+    "value_learning_rate": "critic_lr", "warmup_steps": "lr_warmup_steps", "minibatches": "ppo_n_minibatches",
+    "clip_range": "eps_clip", "entropy_coef": "entropy_coef", "temperature": "temperature", "top_p": "top_p",
+    "max_new_tokens": "max_new_tokens", "group_size": "n_samples", "batch_size": "batch_size", "gamma": "discount",
+    "max_staleness": "max_head_offpolicyness", "recompute_logprob": "recompute_logprob",
+    "use_decoupled_loss": "use_decoupled_loss", "behave_weight_cap": "behave_imp_weight_cap", "seed": "seed",
+}  # fmt: skip
+CLASSIC = {
+    "total_steps": "total_timesteps", "eval_interval": "eval_every", "learning_rate": "hyperparameters.learning_rate",
+    "gamma": "hyperparameters.gamma", "entropy_coef": "hyperparameters.ent_coef", "clip_range": "hyperparameters.clip_range",
+    "epochs_per_batch": "hyperparameters.n_epochs", "minibatch_size": "hyperparameters.batch_size",
+    "value_coef": "hyperparameters.vf_coef", "seed": "seed",
+}  # fmt: skip
+TRL = {
+    "total_steps": "steps", "eval_interval": "grpo.eval_steps", "learning_rate": "grpo.learning_rate",
+    "kl_coef": "grpo.beta", "temperature": "grpo.temperature", "top_p": "grpo.top_p", "group_size": "grpo.num_generations",
+    "max_new_tokens": "grpo.max_completion_length", "clip_range": "grpo.epsilon", "epochs_per_batch": "grpo.num_iterations",
+    "scale_rewards": "grpo.scale_rewards", "seed": "seed",
+}  # fmt: skip
+OPTIONS = {"language": LANGUAGE, "agent": LANGUAGE, "preference": LANGUAGE, "classic": CLASSIC, "trl": TRL}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One experiment on one run of the corpus."""
+
+    experiment: str
+    archive: str
+    answers: dict[str, bool | None]  #: question -> yes, no or open
+    reasons: dict[str, str]
+    share: float  #: steps of all arms over the original run's
+    cpu_share: float  #: processor seconds of all arms over the original run's
+
+    def answer(self, asks: str) -> Answer:
+        """The answer to one question."""
+        return Answer(yes=self.answers[asks], reason=self.reasons[asks])
+
+
+class Rows:
+    """What has been run, one line each in a file that only grows: a benchmark that was stopped goes on where it was."""
+
+    def __init__(self, path: Path, folder: Path) -> None:
+        self.path, self.folder = path, folder
+        lines = path.read_text().splitlines() if path.exists() else []
+        self.rows = {(row.experiment, row.archive): row for row in (Row(**json.loads(line)) for line in lines)}
+
+    def get(self, design: Design, archive: str) -> Row | None:
+        """What is known, unless other questions are asked by now."""
+        row = self.rows.get((design.id, archive))
+        return row if row is not None and set(row.answers) == {q.asks for q in design.questions} else None
+
+    def run(self, wanted: Iterable[tuple[Design, str]], processes: int) -> None:
+        """Run what is missing of these, so many at a time."""
+        missing = [(d.id, archive, str(self.folder)) for d, archive in wanted if self.get(d, archive) is None]
+        if not missing:
+            return
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        _load()
+        with multiprocessing.get_context("fork").Pool(processes) as pool:
+            for done, row in enumerate(pool.imap_unordered(_row, missing), 1):
+                self.rows[(row.experiment, row.archive)] = row
+                with self.path.open("a") as lines:
+                    lines.write(json.dumps(asdict(row)) + "\n")
+                print(f"{done}/{len(missing)} {row.experiment} {row.archive}", file=sys.stderr, flush=True)
+
+
+def settings_of(label: Label) -> Settings:
+    """How a user of the lab would start this run again."""
+    program = str(Path(sys.executable).with_name("firstbreak"))
+    shorter = corpus.SHORTER.get(label.base, {})
+    said = [word for key, value in shorter.items() for word in ("--set", f"{key}={value}")]
+    fault = ["--base", label.base, "--severity", str(label.severity), "--seed", str(label.seed)]
+    kind = label.base.partition("/")[0]
+    return Settings(
+        command=(program, "lab", "run", label.plant, *fault, *said, "{overrides}", "-o", "{folder}"),
+        directory=ROOT,
+        logs="{folder}/run",
+        syntax="--set {option}={value}",
+        hooks=True,
+        complete=True,
+        options=OPTIONS[kind],
+        now={"total_steps": label.steps} | ({"eval_interval": 5_000} if kind == "classic" else {}),
+        environment={"OMP_NUM_THREADS": "1"},
+        limits=Limits(minutes=15),
+    )
+
+
+def obstacle(design: Design, question: Question, run: Run, label: Label) -> str:
+    """Why this experiment cannot answer the question on this run of the lab, or nothing."""
+    settings = settings_of(label)
+    try:
+        for values in plan.arms(design, run, settings).values():
+            render(values, run, settings)
+    except CannotOverride as error:
+        return str(error)
+    return "" if question in plan.answerable(design, run, settings) else f"{label.base} records no {question.needs}"
+
+
+def _row(job: tuple[str, str, str]) -> Row:
+    name, archive, folder = job
+    design = catalogue()[name]
+    with corpus.opened(Path(folder), archive) as (path, label), tempfile.TemporaryDirectory() as scratch:
+        run, settings = read(path), settings_of(label)
+        arms = conduct.prepare(design, run, settings, Path(scratch))
+        trials = [trial for of_arm in arms.values() for trial in of_arm]
+        results = forked(trials)
+        seen = conduct.read_back(arms, results, run, settings)
+        answers = conduct.ask(design, run, settings, seen, arms, results)
+        spent = sum(read_label(trial.folder).cpu_seconds for trial in trials if (trial.folder / "label.json").exists())
+        return Row(
+            experiment=name,
+            archive=archive,
+            answers={q.asks: a.yes for q, a in zip(design.questions, answers, strict=True)},
+            reasons={q.asks: a.reason for q, a in zip(design.questions, answers, strict=True)},
+            share=round(conduct.compute(seen, run, settings), 4),
+            cpu_share=round(spent / label.cpu_seconds, 4),
+        )
+
+
+# --- a trial without a new interpreter ----------------------------------------------------------------------------------
+
+
+def _load() -> None:
+    """What every trial needs, before the first fork. No thread runs in this process."""
+    for name in (
+        "torch._dynamo",
+        "stable_baselines3",
+        "firstbreak.lab.classic.trainer",
+        "firstbreak.lab.language.trainer",
+    ):
+        importlib.import_module(name)
+
+
+def forked(trials: list[Trial]) -> list[Result]:
+    """Each trial in a process that is forked from this one."""
+    return [_forked(trial) for trial in trials]
+
+
+def _forked(trial: Trial) -> Result:
+    trial.folder.mkdir(parents=True)
+    start = time.monotonic()
+    process = os.fork()
+    if process == 0:
+        _become(trial)
+    code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+    state = "finished" if code == 0 else "failed"
+    return Result(trial=trial.name, state=state, exit_code=code, seconds=time.monotonic() - start)
+
+
+def _become(trial: Trial) -> None:
+    """In the child: what the command of the trial would do, and the end."""
+    code = 1
+    try:
+        output = os.open(trial.folder / "output.txt", os.O_WRONLY | os.O_CREAT)
+        os.dup2(output, 1)
+        os.dup2(output, 2)
+        os.environ.update(trial.environment)
+        _hook()
+        app.main(args=list(trial.arguments[1:]), standalone_mode=False)
+        code = 0
+    finally:
+        sys.stdout.flush()
+        os._exit(code)
+
+
+def _hook() -> None:
+    """The hooks of inside/, on modules that are loaded already."""
+    sys.path.insert(0, str(conduct.INSIDE))
+    import firstbreak_inside as inside
+
+    if asked := inside.wanted():
+        inside.install()
+        for name in inside.CHANGES.keys() & sys.modules.keys():
+            inside.CHANGES[name](sys.modules[name], asked)

@@ -1,0 +1,88 @@
+"""What the hooks tell of an environment and of advantages, on worlds whose truth is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from firstbreak.experiments.inside.firstbreak_loop import WINDOW, Transitions, advantages, compared
+
+Seen = Callable[[np.ndarray, int], np.ndarray]
+
+
+def described(
+    seen: Seen = lambda state, t: state, executed: float = 1.0, limited: bool = False, windows: int = 2
+) -> list[dict[str, float]]:
+    """A cart that an action pushes left or right, in four copies; episodes last 20 steps, or 7 to 20 with early limits."""
+    rng, found = np.random.default_rng(0), Transitions()
+    state, ages, told = rng.uniform(-0.05, 0.05, (4, 2)), np.zeros(4, int), []
+    for t in range(windows * (WINDOW + 1)):
+        actions = rng.integers(2, size=4)
+        before, done_with = seen(state, t), np.where(rng.random(4) < executed, actions, 0)
+        state = state + np.stack([0.1 * state[:, 1], 0.2 * (2 * done_with - 1)], axis=1)
+        ages += 1
+        dones = (ages >= 20) | (limited & (ages >= 7) & (rng.random(4) < 0.1))
+        infos = [{"TimeLimit.truncated": True} for _ in range(4)]
+        if row := found.add(before, actions, dones, infos):
+            told.append(row)
+        state[dones], ages[dones] = rng.uniform(-0.05, 0.05, (int(dones.sum()), 2)), 0
+    return told
+
+
+def test_a_sound_environment_answers_at_once_and_with_the_same_effect() -> None:
+    first, last = described()
+    assert first["action_shown_at_once"] > 0.95
+    assert first["action_effect"] == pytest.approx(last["action_effect"])
+    assert abs(first["action_effect"]) > 0.1
+    assert first["observation_constant"] == first["limits_early"] == 0
+
+
+def test_an_observation_that_comes_late_is_found() -> None:
+    states: list[np.ndarray] = []
+
+    def late(state: np.ndarray, t: int) -> np.ndarray:
+        states.append(state.copy())
+        return states[max(0, len(states) - 4)]
+
+    row = described(late)[-1]
+    assert row["action_shown"] > row["action_shown_at_once"] + 0.3
+
+
+def test_what_is_blinded_or_rescaled_in_the_middle_shows_as_a_change() -> None:
+    blind = described(lambda state, t: state * [1, t <= WINDOW])
+    assert (blind[0]["observation_constant"], blind[-1]["observation_constant"]) == (0, 0.5)
+    small = described(lambda state, t: state * (1 if t <= WINDOW else 0.01))
+    assert small[0]["start_spread"] > 20 * small[-1]["start_spread"]
+
+
+def test_actions_that_are_not_executed_explain_less() -> None:
+    assert described(executed=0.4)[0]["action_shown"] < 0.6
+
+
+def test_time_limits_at_different_lengths_are_counted() -> None:
+    assert described(limited=True)[-1]["limits_early"] > 0
+
+
+@given(arrays(float, (5, 2), elements=st.floats(-2, 2)), st.floats(0.5, 1), st.integers(0, 4))
+def test_advantages_without_decay_are_returns_to_the_end_minus_values(
+    rewards: np.ndarray, gamma: float, end: int
+) -> None:
+    values, last, dones = np.full((5, 2), 0.3), np.full(2, 0.7), np.zeros((5, 2))
+    dones[end] = 1
+    found = advantages(rewards, values, last, dones, gamma, 1.0)
+    to_end = sum(gamma**k * rewards[k] for k in range(end + 1))
+    np.testing.assert_allclose(found[0], to_end - 0.3, atol=1e-9)
+    assert compared(found, found)["advantage_error"] == 0
+
+
+def test_advantages_that_are_turned_round_are_told_from_those_that_are_off() -> None:
+    own = np.random.default_rng(0).normal(size=(50, 2))
+    turned = np.where(np.arange(50)[:, None] < 20, -own, own)
+    assert compared(turned, own)["advantage_turned"] == 0.4
+    assert compared(own + 0.3, own)["advantage_turned"] < 0.05
+    assert compared(own + 0.3, own)["advantage_error"] > 0.1
