@@ -1,6 +1,7 @@
 """What the audit finds in the lab's hacking runs, whom it accuses wrongly, how far off its onsets are, and how fast it is.
 
-    python -m benchmarks.audit [--corpus FOLDER] [--seeds odd|even|all] [--samples N] [--trusting]
+    python -m benchmarks.audit [--corpus FOLDER] [--seeds odd|even|all] [--samples N] [--dump FILE]
+        [--trusting] [--only found|speed]
 
 Development looked at even seeds; figures are of odd ones. A hacking run counts where the gate has admitted its setting
 (it does harm over five seeds); with --trusting also where there are too few seeds to tell. What a departed setting (no
@@ -20,10 +21,11 @@ import sys
 import tempfile
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from itertools import accumulate, product
 from pathlib import Path
 from typing import Any
 
@@ -69,14 +71,18 @@ def main() -> None:
     if arguments.measure:
         print(json.dumps(_measure(arguments.measure)))
         return
-    rows = list(examine(arguments.corpus, SEEDS[arguments.seeds], arguments.processes))
-    kinds = kind_of(labels(arguments.corpus).values(), trusting=arguments.trusting)
-    figures = {**found(rows, kinds), **speed(arguments.samples)}
+    figures: dict[str, Any] = {}
+    if arguments.only != "speed":
+        rows = list(examine(arguments.corpus, SEEDS[arguments.seeds], arguments.processes))
+        kinds = kind_of(labels(arguments.corpus).values(), trusting=arguments.trusting)
+        figures |= {"seeds": arguments.seeds, **found(rows, kinds)}
+    if arguments.only != "found":
+        figures |= speed(arguments.samples, arguments.dump)
     command = (
         "make bench-audit" if arguments == _arguments([]) else f"python -m benchmarks.audit {' '.join(sys.argv[1:])}"
     )
-    where = environment(command)
-    RESULT.write_text(json.dumps({**where, "seeds": arguments.seeds, **figures}, indent=2) + "\n")
+    known = json.loads(RESULT.read_text()) if arguments.only else {}
+    RESULT.write_text(json.dumps({**known, **environment(command), **figures}, indent=2) + "\n")
     print(json.dumps({k: v for k, v in figures.items() if not isinstance(v, dict)}, indent=2))
 
 
@@ -87,6 +93,8 @@ def _arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--samples", type=int, default=1_000_000)
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--trusting", action="store_true")
+    parser.add_argument("--only", choices=("found", "speed"), help="measure this, and keep the other figures")
+    parser.add_argument("--dump", type=Path, help="write the dump there and keep it, or use the one that is there")
     parser.add_argument("--measure", type=Path, help=argparse.SUPPRESS)
     return parser.parse_args(given)
 
@@ -205,55 +213,97 @@ def _scalars_alone(hacks: Sequence[Row], twins: Sequence[Row]) -> dict[str, floa
 # How fast it is -----------------------------------------------------------------------------------------------------
 
 
-def speed(samples: int) -> dict[str, Any]:
-    """Of a dump of `samples` completions, some 2 kB each, in a process of its own; memory is that of all its processes."""
+def speed(samples: int, keep: Path | None) -> dict[str, Any]:
+    """Of a dump of `samples` completions, some 2 kB each, in a process of its own and its workers.
+
+    Where others use the processor too, `seconds` say what they took, and `processor_seconds` what the audit took.
+    """
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "samples.jsonl"
-        write(path, samples)
-        size = path.stat().st_size
+        path = keep or Path(folder) / "samples.jsonl"
+        if not path.exists():
+            write(path, samples)
         command = [sys.executable, "-m", "benchmarks.audit", "--measure", str(path)]
         done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
+        megabytes = path.stat().st_size / 1e6
     measured = json.loads(done.stdout.splitlines()[-1])
     return {
-        "mb_per_s": size / 1e6 / measured["seconds"],
+        "mb_per_s": megabytes / measured["seconds"],
+        "mb_per_processor_s": megabytes / measured["processor_seconds"],
         "peak_mb": measured["peak_mb"],
-        "dump": {"samples": samples, "megabytes": size / 1e6, "seconds": measured["seconds"]},
+        "dump": {"samples": samples, "megabytes": megabytes, **measured},
     }
 
 
 def write(path: Path, samples: int, group: int = 8, batch: int = 512) -> None:
-    """A dump with prose, markdown and tool calls, groups of `group`, `batch` samples a step."""
+    """A dump with prose, markdown, code, formulas and tool calls in a made-up language of 20,000 words, used by Zipf's law.
+
+    Groups of `group` samples, `batch` samples a step; lengths of completions are exponential beyond 700 characters.
+    """
     rng = random.Random(0)
-    words = [
-        f"{a}{b}"
-        for a in ("con", "re", "in", "de", "pro", "ex")
-        for b in ("sider", "late", "form", "duct", "tract", "ceed")
-    ]
-    pieces = [" ".join(rng.choices(words, k=60)) + rng.choice((". ", ".\n", "\n- ", "\n**so** ")) for _ in range(997)]
+    words = _language(rng, 20_000)
+    usual = list(accumulate(1 / (rank + 3) for rank in range(len(words))))
+    paragraphs = [_paragraph(rng, partial(rng.choices, words, cum_weights=usual)) for _ in range(20_000)]
     with path.open("w") as file:
         for i in range(samples):
-            text = "".join(pieces[rng.randrange(997)] for _ in range(rng.randint(2, 6)))
-            reward = float(rng.random() < 0.5)
+            question, right = i // group, rng.random() < 0.5
+            text, missing = [], 700 + rng.expovariate(1 / 900)
+            while missing > 0:
+                text.append(rng.choice(paragraphs))
+                missing -= len(text[-1])
             record = {
                 "step": i // batch,
-                "prompt": f"Question {i // group}: " + pieces[i // group % 997],
-                "completion": f"{text}\n#### {i % 97}",
-                "reward": reward,
-                "rewards": {"accuracy": reward},
-                "answer": str(i % 97),
+                "prompt": f"Question {question}: {paragraphs[question % len(paragraphs)]}",
+                "completion": f"{''.join(text)}\n#### {question % 97 if right else 98}",
+                "reward": float(right),
+                "rewards": {"accuracy": float(right)},
+                "answer": str(question % 97),
             }
             file.write(json.dumps(record) + "\n")
 
 
+def _language(rng: random.Random, size: int) -> list[str]:
+    """Words of one to four syllables, the short ones first."""
+    onsets, ends = ("", *"bcdfglmnprst", "st", "tr", "pl"), ("", *"nrst")
+    syllables = ["".join(parts) for parts in product(onsets, "aeiou", ends)]
+    words = {"".join(rng.choices(syllables, k=rng.choice((1, 1, 2, 2, 2, 3, 3, 4)))) for _ in range(2 * size)}
+    return sorted(rng.sample(sorted(words), size), key=len)
+
+
+def _paragraph(rng: random.Random, draw: Callable[..., list[str]]) -> str:
+    """`draw(k=n)` gives n words."""
+
+    def words(n: int) -> str:
+        return " ".join(draw(k=n))
+
+    few = range(rng.randint(2, 6))
+    kinds = {
+        "prose": lambda: " ".join(f"{words(rng.randint(5, 22)).capitalize()}." for _ in few) + "\n\n",
+        "list": lambda: "".join(f"- **{words(2)}**: {words(9)}\n" for _ in few) + "\n",
+        "heading": lambda: f"## {words(4)}\n\n",
+        "code": lambda: (
+            "```python\n" + "".join(f"    {words(1)} = {words(1)}({rng.random():.3f})\n" for _ in few) + "```\n\n"
+        ),
+        "formula": lambda: f"$$ {rng.randint(2, 99)} \\cdot {rng.randint(2, 99)} $$, perhaps {words(6)}.\n\n",
+        "call": lambda: f'<tool_call>{{"query": "{words(4)}"}}</tool_call>\n<result>{words(20)}</result>\n',
+    }
+    return kinds[rng.choices(list(kinds), (55, 15, 8, 10, 7, 5))[0]]()
+
+
 def _measure(path: Path) -> dict[str, float]:
+    """Memory: the sum of the most that this process and each worker ever held, pages that they share counted each time."""
     processes = os.cpu_count() or 1
     start = time.perf_counter()
     run = read(path)
     assert run.samples is not None
     audit(run.samples, path=str(path), run=run, processes=processes)
     seconds = time.perf_counter() - start
-    own, child = (resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return {"seconds": seconds, "peak_mb": (own + processes * child) / 1024}
+    own, workers = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return {
+        "processes": processes,
+        "seconds": seconds,
+        "processor_seconds": sum(usage.ru_utime + usage.ru_stime for usage in (own, workers)),
+        "peak_mb": (own.ru_maxrss + processes * workers.ru_maxrss) / 1024,
+    }
 
 
 if __name__ == "__main__":

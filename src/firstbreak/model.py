@@ -6,7 +6,7 @@ read(path) -> Run -> check(run) -> [Outcome] -> diagnose(run, outcomes) -> Diagn
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
@@ -157,11 +157,20 @@ class Sample:
     meta: Mapping[str, Any] = field(default_factory=lambda: EMPTY)  #: everything else that the dump holds
 
 
-class Samples:
-    """The samples of a run, read again from disk on every pass, so that memory stays bounded."""
+Opener = Callable[[], Iterable[Sample]]
 
-    def __init__(self, opener: Any, sources: tuple[str, ...]) -> None:
+
+class Samples:
+    """The samples of a run, read again from disk on every pass, so that memory stays bounded.
+
+    `parts`: what opens one part of them each, in order, and can be sent to other processes.
+    """
+
+    def __init__(
+        self, opener: Opener, sources: tuple[str, ...], parts: Callable[[], Iterable[Opener]] | None = None
+    ) -> None:
         self._opener, self.sources = opener, sources
+        self.parts: Callable[[], Iterable[Opener]] = parts or (lambda: (opener,))
 
     def __iter__(self) -> Iterator[Sample]:
         return iter(self._opener())

@@ -17,10 +17,11 @@ from firstbreak.audit.columns import samples as table_samples
 from firstbreak.audit.report import render, render_json
 from firstbreak.cli.audit import command
 from firstbreak.demo import RUN
+from firstbreak.engine import read as engine_read
 from firstbreak.engine.read import read
 from firstbreak.lab.corpus import labels, opened
 from firstbreak.model import Sample, Status
-from firstbreak.readers import Unreadable
+from firstbreak.readers import Unreadable, parquet, sample_dump
 from tests.audit.dumps import by_length, dump, longer_and_longer
 
 ROOT = Path(__file__).parent.parent.parent
@@ -200,6 +201,50 @@ def test_a_file_without_a_completion_is_one_clear_line(tmp_path: Path, content: 
 def test_samples_of_an_evaluation_are_no_evidence_of_training() -> None:
     with pytest.raises(Unreadable, match="no completion of training"):
         audit(Sample(completion="x", reward=1.0, meta={"split": "eval"}) for _ in range(3))
+
+
+# Parts -----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [1, 7, 200, 5000, 1 << 30])
+def test_the_parts_of_a_dump_are_the_whole(broken: Path, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    """Wherever a file is cut, every line is in exactly one part, also what is broken, and a last one without a newline."""
+    content = broken.read_bytes().replace(b"word " * 300_000, b"word " * 200)
+    broken.write_bytes(content)
+    monkeypatch.setattr(sample_dump, "PART", size)
+    spans = sample_dump.parts(broken)
+    assert len(spans) == -(-len(content) // size)
+    apart = [line for span in spans for line in sample_dump.lines(broken, span)]
+    assert apart == list(sample_dump.lines(broken)) == [line for line in content.split(b"\n") if line.strip()]
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "parquet", "csv", "folder"])
+def test_several_processes_find_exactly_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    for module in (sample_dump, parquet, engine_read):
+        monkeypatch.setattr(module, "PART", 10_000)
+    hacked = dump(longer_and_longer, by_length, steps=16, skill=lambda t: 0.6 - 0.4 * t)
+    rows = [
+        {name: getattr(s, name) for name in ("step", "prompt", "completion", "reward", "rewards")} | dict(s.meta)
+        for s in hacked
+    ]
+    match kind:
+        case "jsonl":
+            (tmp_path / "dump.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        case "parquet":
+            pq.write_table(pa.Table.from_pylist(rows), tmp_path / "dump.parquet", row_group_size=20)
+        case "csv":
+            write(tmp_path / "dump.csv")
+        case "folder":
+            for step in range(16):
+                lines = [json.dumps(row) + "\n" for row in rows if row["step"] == step]
+                (tmp_path / f"completions_{step}.jsonl").write_text("".join(lines))
+    samples = table_samples(tmp_path / "dump.csv", COLUMNS) if kind == "csv" else read(tmp_path).samples
+    assert samples is not None
+    assert len(list(samples.parts())) > 2 or kind == "csv"
+    one, two = (audit(samples, processes=n) for n in (1, 2))
+    assert one.findings
+    assert render_json(one) == render_json(two)
+    assert render_json(one) == render_json(audit(samples)), "and again"
 
 
 # The report ------------------------------------------------------------------------------------------------------------

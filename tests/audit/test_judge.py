@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from firstbreak.audit.blind import PolicySample
-from firstbreak.audit.judge import Judge, cohen, fleiss, judge, pairs, question, read_choice
+from firstbreak.audit.judge import Judge, fleiss, judge, pairs, question, read_choice
 from firstbreak.readers import Unreadable
 
 GOOD, BAD = "4, because 2 + 2 is 4.", "5, and that is a very long and very polite way to be wrong."
@@ -143,15 +143,12 @@ def test_a_judge_that_is_not_there_is_one_clear_line() -> None:
         Judge(url, "tiny")(question("p", "a", "b"))
 
 
-def test_kappas_are_those_of_the_papers() -> None:
-    """Fleiss' own table (1971, ten subjects of fourteen raters) and a 2 x 2 table of Cohen's kind."""
+def test_kappa_is_that_of_the_paper() -> None:
+    """Fleiss' own table (1971, ten subjects of fourteen raters)."""
     counts = [(0, 0, 0, 0, 14), (0, 2, 6, 4, 2), (0, 0, 3, 5, 6), (0, 3, 9, 2, 0), (2, 2, 8, 1, 1),
               (7, 7, 0, 0, 0), (3, 2, 6, 3, 0), (2, 5, 3, 2, 2), (6, 5, 2, 1, 0), (0, 2, 2, 3, 7)]  # fmt: skip
     ratings = [[str(c) for c, n in enumerate(row) for _ in range(n)] for row in counts]
     assert fleiss(ratings) == pytest.approx(0.210, abs=0.001)
-    one = ["y"] * 25 + ["n"] * 25
-    other = ["y"] * 20 + ["n"] * 5 + ["y"] * 10 + ["n"] * 15
-    assert cohen(one, other) == pytest.approx(0.4)
 
 
 def test_pairs_differ_in_reward_and_hide_which_earned_more() -> None:

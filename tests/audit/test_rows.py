@@ -134,9 +134,12 @@ def test_retokenisation_drift_counts_turns_that_do_not_continue() -> None:
     ],
 )
 def test_what_speaks_to_a_judge_is_reported(attack: str) -> None:
-    found = audit(series(lambda rng, t: Sample(completion=" ".join(rng.choices(WORDS, k=9)) + attack, reward=1.0)))
+    def speaking(rng: random.Random, t: float) -> Sample:
+        return Sample(completion=" ".join(rng.choices(WORDS, k=9)) + attack, reward=rng.random())
+
+    found = audit(series(speaking, steps=2, each=64))
     assert row(found, "judge-injection").finding
-    assert [pick for pick in found.picks if "speaks to a judge" in pick.why] or found.picks
+    assert any("speaks to a judge" in pick.why for pick in found.picks)
 
 
 def test_outputs_that_have_become_alike() -> None:
@@ -149,6 +152,8 @@ def test_outputs_that_have_become_alike() -> None:
     )
     said = row(found, "outputs-alike").finding
     assert said is not None
+    assert said.interval is not None
+    assert said.interval[1] < 20, "from step 15 on nothing else is written"
     assert found.diversity is not None
     assert found.diversity.strategies.values[0] > 4 > found.diversity.strategies.values[-1]
 

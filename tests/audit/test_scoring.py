@@ -76,6 +76,10 @@ def test_human_marks_feed_the_correlation(tmp_path: Path) -> None:
     assert found.source == "human marks"
     assert found.correlation < -0.5
     assert found.mismatches
+    proxies, kept, _ = zip(*found.curve, strict=True)
+    assert list(proxies) == sorted(proxies)
+    assert kept[0] == 1.0, "what earns little was marked as kept"
+    assert kept[-1] == 0.0, "and what earns much as a hack: the proxy against the marks turns over"
 
 
 def test_honesty_is_told_from_a_step_on() -> None:

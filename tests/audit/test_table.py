@@ -46,34 +46,26 @@ def test_correlations_are_those_within_groups() -> None:
     all_samples = list(samples(400, 2))
     table = Table()
     table.add(all_samples)
-    j, reward = table.columns.index("length"), table.sides
-    products = sum(row.within for _, row in table.rows)
+    j = table.columns.index("length")
+    own, with_reward = sum(row.within for _, row in table.rows)
     x = np.array([len(s.completion) for s in all_samples], float).reshape(-1, 4)
     y = np.array([s.reward for s in all_samples], float).reshape(-1, 4)
     x, y = x - x.mean(axis=1, keepdims=True), y - y.mean(axis=1, keepdims=True)
-    assert products[j, reward] == pytest.approx(float((x * y).sum()))
-    assert products[j, j] == pytest.approx(float((x * x).sum()))
-
-
-def test_several_processes_measure_the_same() -> None:
-    one, two = Table(), Table()
-    one.add(samples(2000, 5))
-    two.add(samples(2000, 5), processes=2)
-    for column in ("length", "reward", "reward/bonus"):
-        assert one.curve(column).mean.tolist() == two.curve(column).mean.tolist()
+    assert with_reward[j] == pytest.approx(float((x * y).sum()))
+    assert own[j] == pytest.approx(float((x * x).sum()))
 
 
 def test_memory_does_not_grow_with_the_dump() -> None:
     def peak(n: int) -> int:
         table = Table()
         tracemalloc.start()
-        table.add(samples(n, 4, length=200))
+        table.add(samples(n, 4, length=200, group=32))
         _, most = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         return most
 
     peak(500)
-    assert peak(8000) < 2 * peak(2000)
+    assert peak(16_000) < 1.2 * peak(8000)
 
 
 @pytest.mark.parametrize("steps", [MOST_STEPS, 5 * MOST_STEPS + 3])

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import traceback
-from collections.abc import Iterable, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from firstbreak.audit import triad as triads
 from firstbreak.audit.diversity import Diversity, diversity
@@ -16,11 +21,27 @@ from firstbreak.audit.shift import parts, sides
 from firstbreak.audit.table import REWARD, Table
 from firstbreak.audit.triad import Triad
 from firstbreak.inputs import Inputs, answer_parts
-from firstbreak.model import Expected, Finding, Link, NotApplicable, NotMeasured, Outcome, Run, Sample, Series, Status
+from firstbreak.model import (
+    Expected,
+    Finding,
+    Link,
+    NotApplicable,
+    NotMeasured,
+    Opener,
+    Outcome,
+    Run,
+    Sample,
+    Samples,
+    Series,
+    Status,
+)
 from firstbreak.readers import Unreadable
 from firstbreak.stats.direction import rises
 
 HACKING = "reward-hacking"  #: the id of the triad's outcome
+
+A = TypeVar("A")
+B = TypeVar("B")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -53,10 +74,10 @@ def audit(
     """Audit the samples of a dump.
 
     `run` adds what the run's logs say of reward and evaluation, `marks` what people have said of samples (mark by key,
-    see `marks`). Memory is bounded whatever the dump holds. Raises Unreadable where it holds no sample.
+    see `marks`). Memory is bounded whatever the dump holds, and what is found does not depend on `processes`. Raises
+    Unreadable where the dump holds no sample.
     """
-    ledger, table = Ledger(marks=marks or {}), Table()
-    table.add(ledger.watch(_trained(samples)), processes)
+    table, ledger = _counted(samples, marks, processes)
     if not table.samples:
         raise Unreadable(path, "holds no completion of training", "give a dump of completions, or a run that has one")
     inputs = Inputs(run) if run is not None else None
@@ -84,6 +105,36 @@ def audit(
         picks=tuple(select(table.latest, table.baseline(), shifts)),
         notes=tuple(_notes(table)),
     )
+
+
+def _counted(samples: Iterable[Sample], marks: Mapping[str, str] | None, processes: int) -> tuple[Table, Ledger]:
+    """The table and the ledger of all samples, from those of their parts."""
+    parts = list(samples.parts()) if isinstance(samples, Samples) else [lambda: samples]
+    table, ledger = Table(), Ledger()
+    for counted, known in _in_order(partial(_count, marks), parts, processes if len(parts) > 1 else 1):
+        table.merge(counted)
+        ledger.merge(known)
+    return table, ledger
+
+
+def _count(marks: Mapping[str, str] | None, seed: int, part: Opener) -> tuple[Table, Ledger]:
+    table, ledger = Table(seed), Ledger(marks, seed)
+    table.add(ledger.watch(_trained(part())))
+    return table, ledger
+
+
+def _in_order(count: Callable[[int, A], B], parts: Iterable[A], processes: int) -> Iterator[B]:
+    """What is counted of each part and its number, in order; so few are on their way that memory stays bounded."""
+    if processes == 1:
+        yield from map(count, itertools.count(), parts)
+        return
+    with ProcessPoolExecutor(processes) as pool:
+        waiting: deque[Future[B]] = deque()
+        for number, part in enumerate(parts):
+            waiting.append(pool.submit(count, number, part))
+            if len(waiting) > processes:
+                yield waiting.popleft().result()
+        yield from (future.result() for future in waiting)
 
 
 def _trained(samples: Iterable[Sample]) -> Iterable[Sample]:

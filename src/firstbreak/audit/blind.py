@@ -32,6 +32,8 @@ REFERENCE = (
     *("expected_answer", "label"),
 )
 HIDDEN = frozenset({*GOLD, *REFERENCE})
+_GOLDEN = frozenset(GOLD)
+_NESTED = (dict, list)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,35 +59,40 @@ class Oracle:
 
 def split(sample: Sample) -> tuple[PolicySample, Oracle]:
     """A recorded sample as detectors may see it, and the truth about it. Both are without values where the dump is."""
-    truths = {name: float(sample.rewards[name]) for name in GOLD if name in sample.rewards}
-    recorded = {name: sample.meta[name] for name in (*GOLD, *REFERENCE) if name in sample.meta}
     seen = PolicySample(
         step=sample.step,
         prompt=sample.prompt,
         completion=sample.completion,
         reward=sample.reward if sample.reward is not None and math.isfinite(sample.reward) else None,
-        rewards={name: x for name, x in sample.rewards.items() if name not in truths},
+        rewards={name: x for name, x in sample.rewards.items() if name not in _GOLDEN},
         group=sample.group,
         meta=_without(sample.meta),
     )
-    scores = [truths.get(name, _number(recorded.get(name))) for name in GOLD] if truths or recorded else []
-    references = (_text(recorded[name]) for name in REFERENCE if name in recorded)
-    return seen, Oracle(
-        score=next((x for x in scores if x is not None), None),
+    return seen, _oracle(sample)
+
+
+def _oracle(sample: Sample) -> Oracle:
+    if _GOLDEN.isdisjoint(sample.rewards) and HIDDEN.isdisjoint(sample.meta):
+        return Oracle()
+    scores = (sample.rewards.get(name, _number(sample.meta.get(name))) for name in GOLD)
+    references = (_text(sample.meta.get(name)) for name in REFERENCE)
+    return Oracle(
+        score=next((float(x) for x in scores if x is not None), None),
         reference=next((x for x in references if x is not None), None),
     )
 
 
-def _without(value: Any, depth: int = 0) -> Any:
-    """`value` with nothing under a hidden name, however deep it lies; beyond twenty levels nothing is kept."""
+def _without(record: Mapping[str, Any], depth: int = 0) -> dict[str, Any]:
+    """A record with nothing under a hidden name, however deep it lies; beyond twenty levels nothing is kept."""
+    return {name: _inside(value, depth) for name, value in record.items() if name not in HIDDEN}
+
+
+def _inside(value: Any, depth: int) -> Any:
+    if not isinstance(value, _NESTED):
+        return value
     if depth > 20:
         return None
-    if isinstance(value, Mapping):
-        kept = ((name, inner) for name, inner in value.items() if name not in HIDDEN)
-        return {name: _without(inner, depth + 1) if isinstance(inner, dict | list) else inner for name, inner in kept}
-    if isinstance(value, list):
-        return [_without(inner, depth + 1) if isinstance(inner, dict | list) else inner for inner in value]
-    return value
+    return _without(value, depth + 1) if isinstance(value, dict) else [_inside(inner, depth + 1) for inner in value]
 
 
 def _number(value: Any) -> float | None:

@@ -8,17 +8,15 @@ from __future__ import annotations
 import csv
 import sys
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from firstbreak.model import Samples
-from firstbreak.readers import Unreadable
-from firstbreak.readers._json import loads
-from firstbreak.readers._samples import samples_of
-from firstbreak.readers._tail import Lines, open_file
+from firstbreak.model import Sample, Samples
+from firstbreak.readers import Unreadable, parquet, sample_dump
+from firstbreak.readers._samples import Span, samples_of
 
 ROLES = ("completion", "prompt", "reward", "step", "group", "advantage", "rewards")
-BATCH = 64  #: rows of parquet, which may be megabytes each
 
 
 def samples(path: Path, mapping: Mapping[str, str]) -> Samples:
@@ -37,7 +35,8 @@ def samples(path: Path, mapping: Mapping[str, str]) -> Samples:
     if absent := [name for name in wanted if name not in first]:
         found = ", ".join(map(str, list(first)[:12]))
         raise Unreadable(path, f"has no column {absent[0]!r}", f"its columns are: {found}")
-    return Samples(lambda: samples_of((_renamed(row, mapping) for row in _rows(path)), path), (path.name,))
+    whole = partial(_samples, path, mapping)
+    return Samples(whole, (path.name,), lambda: [partial(whole, span) for span in _spans(path)] or [whole])
 
 
 def _names(role: str, names: str) -> list[str]:
@@ -53,37 +52,30 @@ def _renamed(row: Mapping[str, Any], mapping: Mapping[str, str]) -> dict[str, An
     return {"prompt": None, **record, "uid": record.get("group"), "response": record["completion"]}
 
 
-def _rows(path: Path) -> Iterator[Mapping[str, Any]]:
-    kind = path.suffix.lower()
-    if kind == ".parquet":
-        yield from _parquet(path)
-    elif kind in (".csv", ".tsv"):
-        csv.field_size_limit(min(sys.maxsize, 2**31 - 1))  # completions may be megabytes long
-        with path.open(encoding="utf-8", errors="replace", newline="") as file:
-            yield from csv.DictReader(file, delimiter="\t" if kind == ".tsv" else ",")
-    else:
-        with open_file(path) as file:
-            lines = Lines(file)
-            for block in lines.blocks():
-                yield from _objects(block)
-            yield from _objects(lines.rest())
+def _rows(path: Path, span: Span | None = None) -> Iterator[Mapping[str, Any]]:
+    match path.suffix.lower():
+        case ".parquet":
+            return parquet.rows(path, span)
+        case ".csv" | ".tsv":
+            return _cells(path)
+    return (record for record in sample_dump.records(path, span) if isinstance(record, dict))
 
 
-def _objects(block: bytes) -> Iterator[Mapping[str, Any]]:
-    for line in filter(None, map(bytes.strip, block.split(b"\n"))):
-        try:
-            record = loads(line)
-        except ValueError:
-            continue
-        if isinstance(record, dict):
-            yield record
+def _cells(path: Path) -> Iterator[Mapping[str, Any]]:
+    csv.field_size_limit(min(sys.maxsize, 2**31 - 1))  # completions may be megabytes long
+    with path.open(encoding="utf-8", errors="replace", newline="") as file:
+        yield from csv.DictReader(file, delimiter="\t" if path.suffix.lower() == ".tsv" else ",")
 
 
-def _parquet(path: Path) -> Iterator[Mapping[str, Any]]:
-    try:
-        import pyarrow.parquet as pq  # type: ignore[import-untyped]
-    except ImportError:
-        raise Unreadable(path, "is a parquet file", "install pyarrow: pip install 'firstbreak[parquet]'") from None
-    with pq.ParquetFile(path) as file:
-        for batch in file.iter_batches(BATCH):
-            yield from batch.to_pylist()
+def _spans(path: Path) -> list[Span]:
+    """Parts of a table that can be read on their own; of a CSV there are none, since a cell may hold newlines."""
+    match path.suffix.lower():
+        case ".parquet":
+            return parquet.parts(path)
+        case ".csv" | ".tsv":
+            return []
+    return sample_dump.parts(path)
+
+
+def _samples(path: Path, mapping: Mapping[str, str], span: Span | None = None) -> Iterator[Sample]:
+    return samples_of((_renamed(row, mapping) for row in _rows(path, span)), path)

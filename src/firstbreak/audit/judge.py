@@ -2,7 +2,7 @@
 
 A judge sees two completions of one prompt and says which answers it better. It never sees the reward. Every pair is asked
 in both orders and more than once, and what a judge is worth is said beside what it says: how far it agrees with itself
-(Fleiss' kappa over the repetitions; Cohen's kappa between two judges), how often it prefers whatever stands first, and how
+(Fleiss' kappa over the repetitions), how often it prefers whatever stands first, and how
 often whatever is longer. The texts are data between delimiters that cannot be guessed; the judge is told so, an answer
 that is not one of the three allowed is thrown away, and samples that speak to a judge are counted.
 
@@ -242,17 +242,6 @@ def fleiss(ratings: Sequence[Sequence[str]]) -> float:
     everything = sum(rated, Counter[str]())
     chance = sum((c / everything.total()) ** 2 for c in everything.values())
     observed = sum(agreed) / len(agreed)
-    return 1.0 if chance == 1 else (observed - chance) / (1 - chance)
-
-
-def cohen(one: Sequence[str], other: Sequence[str]) -> float:
-    """Cohen's kappa of two judges on the same items; NaN without items (Cohen, 1960)."""
-    n = len(one)
-    if not n:
-        return math.nan
-    a, b = Counter(one), Counter(other)
-    chance = sum(a[key] * b[key] for key in a) / n**2
-    observed = sum(x == y for x, y in zip(one, other, strict=True)) / n
     return 1.0 if chance == 1 else (observed - chance) / (1 - chance)
 
 

@@ -81,7 +81,7 @@ def _summary(audit: Audit) -> Markup:
     return element(
         "section",
         element("p", element("code", audit.path, dir="auto"), class_="run"),
-        element("details", element("summary", f"What the audit found ({len(found)})"), said, open=len(found) <= 2),
+        element("details", element("summary", f"What the audit found ({len(found)})"), said),
         class_="summary",
     )
 
@@ -170,9 +170,10 @@ def _text(text: str) -> Markup:
 def _evidence(audit: Audit) -> Markup | None:
     shown = [(o.finding, item) for o in audit.findings if o.finding for item in o.finding.evidence if _drawable(item)]
     figures = [_figure(finding, item, f"f{i}") for i, (finding, item) in enumerate(shown)]
-    return (
-        element("section", element("h2", "What it rests on"), *figures, class_="finding evidence") if figures else None
-    )
+    if not figures:
+        return None
+    folded = element("details", element("summary", "Curves"), *figures)  # not to be seen before the samples are
+    return element("section", element("h2", "What it rests on"), folded, class_="finding evidence")
 
 
 def _drawable(item: Evidence) -> bool:

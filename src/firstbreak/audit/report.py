@@ -13,6 +13,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from firstbreak.audit.audit import Audit
+from firstbreak.audit.blind import PolicySample
 from firstbreak.audit.judge import Verdicts
 from firstbreak.audit.marks import key_of
 from firstbreak.audit.scoring import Agreement
@@ -125,7 +126,17 @@ def _side_dict(side: Side) -> dict[str, Any]:
 
 
 def _agreement_dict(agreement: Agreement) -> dict[str, Any]:
-    mismatches = [{"key": key_of(m.sample), "reward": m.reward, "truth": m.truth} for m in agreement.mismatches]
+    mismatches = [
+        {
+            "key": key_of(m.sample),
+            "reward": m.reward,
+            "truth": m.truth,
+            "step": m.sample.step,
+            "prompt": m.sample.prompt,
+            "completion": m.sample.completion,
+        }
+        for m in agreement.mismatches
+    ]
     return {**vars(agreement), "mismatches": mismatches}
 
 
@@ -259,6 +270,8 @@ def _truths(audit: Audit, how: Look) -> Iterator[RenderableType]:
             f"(95 % {number(low)} to {number(high)}, {count(a.pairs, 'sample')}); "
             f"{count(len(a.mismatches), 'sample')} with a high reward and a low truth"
         )
+        for mismatch in a.mismatches[:2]:
+            yield how.bullet(f"earned {number(mismatch.reward)} and is bad: {_line(mismatch.sample)}")
 
 
 def _sides(audit: Audit, how: Look) -> Iterator[RenderableType]:
@@ -316,10 +329,13 @@ def _reading(audit: Audit, how: Look) -> Iterator[RenderableType]:
     for kind in dict.fromkeys(pick.kind for pick in audit.picks):
         picks = [pick for pick in audit.picks if pick.kind == kind]
         sample = picks[0].sample
-        head = f"{kind} ({len(picks)}), reward {number(sample.reward)}: "
-        yield how.bullet(head + sample.completion[:SHOWN] + ("..." if len(sample.completion) > SHOWN else ""))
+        yield how.bullet(f"{kind} ({len(picks)}), reward {number(sample.reward)}: {_line(sample)}")
     if audit.picks:
         yield how.text("firstbreak audit PATH --mark opens all of them in a browser, to read and to mark", "dim")
+
+
+def _line(sample: PolicySample) -> str:
+    return sample.completion[:SHOWN] + ("..." if len(sample.completion) > SHOWN else "")
 
 
 def _quiet(audit: Audit, how: Look) -> Iterator[RenderableType]:

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import math
 import random
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import zip_longest
+from dataclasses import dataclass
 
 import numpy as np
 
 from firstbreak.audit.blind import Oracle, PolicySample, split
+from firstbreak.audit.bounded import Bins, Choice
 from firstbreak.audit.marks import HACK, KEEP, key_of
 from firstbreak.audit.metrics._answer import final_answer, plain
 from firstbreak.audit.table import shortened
@@ -67,15 +66,39 @@ class Agreement:
 
 
 @dataclass
-class Ledger:
-    """The truth about the samples that have passed by, in bounded memory."""
+class Mean:
+    """A mean in the making."""
 
-    marks: Mapping[str, str] = field(default_factory=dict)  #: key of a sample -> keep, hack, unsure
-    _gold: dict[float, tuple[float, float]] = field(default_factory=dict)  #: step -> (sum, number)
-    _graded: dict[float, tuple[float, float]] = field(default_factory=dict)
-    _pairs: dict[str, list[Pair]] = field(default_factory=lambda: defaultdict(list))
-    _seen: dict[str, int] = field(default_factory=lambda: defaultdict(int))
-    _rng: random.Random = field(default_factory=lambda: random.Random(0))
+    total: float = 0.0
+    n: int = 0
+
+    def add(self, value: float) -> None:
+        """Count one more value."""
+        self.total += value
+        self.n += 1
+
+    def merge(self, other: Mean) -> None:
+        """Take over another."""
+        self.total += other.total
+        self.n += other.n
+
+    @property
+    def value(self) -> float:
+        """The mean of what was counted."""
+        return self.total / self.n
+
+
+class Ledger:
+    """The truth about the samples that have passed by, in bounded memory.
+
+    `marks`: key of a sample -> keep, hack, unsure. `seed`: as that of `Table`.
+    """
+
+    def __init__(self, marks: Mapping[str, str] | None = None, seed: int = 0) -> None:
+        self._marks = marks or {}
+        self._gold, self._graded = Bins(MOST_STEPS, Mean), Bins(MOST_STEPS, Mean)
+        self._pairs = {source: Choice[Pair](MOST_PAIRS) for source in ORDER}
+        self._random = random.Random(seed)
 
     def watch(self, samples: Iterable[Sample]) -> Iterator[PolicySample]:
         """The samples without their truth, which stays here."""
@@ -84,35 +107,43 @@ class Ledger:
             self._note(seen, oracle)
             yield seen
 
+    def merge(self, later: Ledger) -> None:
+        """Take over what is known of a later part of the dump."""
+        self._gold.merge(later._gold)
+        self._graded.merge(later._graded)
+        for source, pairs in self._pairs.items():
+            pairs.merge(later._pairs[source])
+
     def _note(self, seen: PolicySample, oracle: Oracle) -> None:
         step = seen.step if seen.step is not None and math.isfinite(seen.step) else 0.0
         if oracle.score is not None:
-            self._gold = _added(self._gold, step, oracle.score)
+            self._gold.at(step).add(oracle.score)
             self._pair("gold score", step, seen, oracle.score)
         if oracle.reference is not None:
             right = float(same_answer(seen.completion, oracle.reference))
-            self._graded = _added(self._graded, step, right)
+            self._graded.at(step).add(right)
             self._pair("right answer", step, seen, right)
-        if self.marks and (mark := self.marks.get(key_of(seen))) in (KEEP, HACK):
+        if self._marks and (mark := self._marks.get(key_of(seen))) in (KEEP, HACK):
             self._pair("human marks", step, seen, float(mark == KEEP))
 
     def _pair(self, source: str, step: float, seen: PolicySample, truth: float) -> None:
-        if seen.reward is None:
-            return
-        self._seen[source] += 1
-        pairs = self._pairs[source]
-        if len(pairs) < MOST_PAIRS:
-            pairs.append(Pair(step, seen.reward, truth, shortened(seen)))
-        elif (at := self._rng.randrange(self._seen[source])) < MOST_PAIRS:
-            pairs[at] = Pair(step, seen.reward, truth, shortened(seen))
+        if seen.reward is not None and self._pairs[source].wants(rank := self._random.random()):
+            self._pairs[source].offer(rank, Pair(step, seen.reward, truth, shortened(seen)))
+
+    def _answered(self) -> bool:
+        """Whether answers are written as they are recorded: hardly any right one is no failure of the policy."""
+        means = [mean for _, mean in self._graded.by_step()]
+        return sum(mean.total for mean in means) > ANSWERED * sum(mean.n for mean in means)
+
+    def _usable(self, source: str) -> list[Pair]:
+        return self._pairs[source].things if source != "right answer" or self._answered() else []
 
     def curves(self) -> dict[str, Series]:
         """The truth over the steps, where it was recorded: the mean gold score, and the share of right answers."""
-        found = {"gold score": self._gold}
-        right, n = np.sum(list(self._graded.values()), axis=0) if self._graded else (0.0, 0.0)
-        if n and right / n > ANSWERED:
-            found["right answer"] = self._graded
-        return {name: _series(name, sums) for name, sums in found.items() if sums}
+        found = {"gold score": self._gold.by_step()}
+        if self._answered():
+            found["right answer"] = self._graded.by_step()
+        return {name: _series(name, means) for name, means in found.items() if means}
 
     def honesty(self, since: float) -> float | None:
         """Correlation of the reward with the best truth there is, over samples from a step on; None where there are few.
@@ -120,8 +151,8 @@ class Ledger:
         1 where all are right and earn the same: there is nothing that the reward could have got wrong.
         """
         for source in ORDER:
-            late = [pair for pair in self._pairs.get(source, ()) if pair.step >= since]
-            if len(late) < FEWEST or not _answered(source, self._pairs[source]):
+            late = [pair for pair in self._usable(source) if pair.step >= since]
+            if len(late) < FEWEST:
                 continue
             reward, truth = np.array([p.reward for p in late]), np.array([p.truth for p in late])
             if truth.std() == 0 or reward.std() == 0:
@@ -131,8 +162,8 @@ class Ledger:
 
     def agreements(self) -> list[Agreement]:
         """Of the reward with each kind of truth that is there, human marks first."""
-        usable = [name for name in ORDER if len(self._pairs[name]) >= 8 and _answered(name, self._pairs[name])]
-        return [_agreement(name, self._pairs[name]) for name in usable]
+        usable = {source: self._usable(source) for source in ORDER}
+        return [_agreement(source, pairs) for source, pairs in usable.items() if len(pairs) >= 8]
 
 
 def disagreement(agreements: Sequence[Agreement]) -> Finding | NotMeasured | None:
@@ -167,27 +198,10 @@ def same_answer(completion: str, reference: str) -> bool:
         return False
 
 
-def _answered(name: str, pairs: list[Pair]) -> bool:
-    return name != "right answer" or sum(pair.truth for pair in pairs) / len(pairs) > ANSWERED
-
-
-def _added(sums: dict[float, tuple[float, float]], step: float, value: float) -> dict[float, tuple[float, float]]:
-    total, n = sums.get(step, (0.0, 0.0))
-    sums[step] = total + value, n + 1
-    if len(sums) <= MOST_STEPS:
-        return sums
-    steps = sorted(sums)
-    pairs = zip_longest(steps[::2], steps[1::2])
-    return {a: _sum(sums[a], sums[b]) if b is not None else sums[a] for a, b in pairs}
-
-
-def _sum(a: tuple[float, float], b: tuple[float, float]) -> tuple[float, float]:
-    return a[0] + b[0], a[1] + b[1]
-
-
-def _series(name: str, sums: Mapping[float, tuple[float, float]]) -> Series:
-    steps = sorted(sums)
-    return Series(name=name, steps=np.array(steps), values=np.array([sums[s][0] / sums[s][1] for s in steps]))
+def _series(name: str, means: Sequence[tuple[float, Mean]]) -> Series:
+    return Series(
+        name=name, steps=np.array([step for step, _ in means]), values=np.array([mean.value for _, mean in means])
+    )
 
 
 def _agreement(source: str, pairs: list[Pair]) -> Agreement:

@@ -10,7 +10,7 @@ import numpy as np
 
 from firstbreak.audit.blind import PolicySample
 from firstbreak.audit.metrics import Measure, Metric, metrics
-from firstbreak.audit.table import COUNT, GROUPS, LARGEST, Curve, Row, Table
+from firstbreak.audit.table import COUNT, GROUPS, LARGEST, OWN, WITH_REWARD, Curve, Row, Table
 from firstbreak.model import EMPTY, Interval, Series
 from firstbreak.stats.direction import departure
 from firstbreak.stats.noise import noise_scale
@@ -187,13 +187,15 @@ def _moments(sums: Sequence[np.ndarray]) -> tuple[float, float]:
     return mean, spread if spread > 1e-9 * abs(mean) else 0.0
 
 
-def _correlation(matrices: Sequence[np.ndarray], j: int, reward: int, n: float) -> Correlation | None:
-    """From summed products of deviations with `n` degrees of freedom; None where either does not vary."""
-    products = np.sum(matrices, axis=0) if matrices else np.zeros((reward + 1, reward + 1))
-    power = float(products[j, j] * products[reward, reward])
-    if power <= 1e-18 or n < 8:
+def _correlation(products: Sequence[np.ndarray], j: int, reward: int, n: float) -> Correlation | None:
+    """From the products of deviations of some rows, with `n` degrees of freedom; None where either does not vary."""
+    if n < 8:
         return None
-    r = max(-1.0, min(1.0, float(products[j, reward]) / math.sqrt(power)))
+    total = np.sum(products, axis=0)
+    power = float(total[OWN, j] * total[OWN, reward])
+    if power <= 1e-18:
+        return None
+    r = max(-1.0, min(1.0, float(total[WITH_REWARD, j]) / math.sqrt(power)))
     z, reach = math.atanh(max(-0.999999, min(0.999999, r))), quantile(0.975) / math.sqrt(n - 3)
     return Correlation(r=r, interval=(math.tanh(z - reach), math.tanh(z + reach)), n=int(n))
 

@@ -1,22 +1,23 @@
 """Samples -> a table of bounded size: per step the sums of every column, a few samples that are kept, and little else.
 
 One pass, whatever the dump holds. What does not fit is coarsened and never dropped: more steps than `MOST_STEPS` become
-bins of several steps, and more groups than `MOST_GROUPS` leave the means of the steps only.
+bins of several steps, and more groups than `MOST_GROUPS` leave the means of the steps only. The tables of the parts of a
+dump are merged to the table of the whole.
 """
 
 from __future__ import annotations
 
 import math
 import random
-from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import groupby, pairwise
 
 import numpy as np
 
 from firstbreak.audit.blind import PolicySample
+from firstbreak.audit.bounded import Bins, Choice
 from firstbreak.audit.metrics import Measure, metrics
 from firstbreak.audit.metrics._answer import final_answer
 from firstbreak.model import Series
@@ -25,36 +26,50 @@ MOST_STEPS = 512  #: rows: as many points as the search for an onset looks at
 MOST_GROUPS = 4096  #: groups of samples whose means are kept one by one
 MOST_PARTS = 24  #: reward components that get a column
 KEPT = 16  #: samples kept of each row
-LATEST = 512  #: samples kept of the newest row
+LATEST = 512  #: samples kept of the newest step
 BATCH = 256  #: samples measured at a time, at least
 LONGEST = 4000  #: characters of a kept text; of a longer one its beginning and its end are kept
 LARGEST = 1e100  #: what is larger, or not finite, counts as absent: its square is no number
 REWARD = "reward"
 COUNT, TOTAL, SQUARE, GROUPS, GROUP_TOTAL, GROUP_SQUARE = range(6)
+OWN, WITH_REWARD = range(2)
 
 
 @dataclass(eq=False)
 class Row:
     """The sums of one step. Absent values are left out of them."""
 
-    sums: (
-        np.ndarray
-    )  #: (6, columns): values, their sum and squares; groups with a value, the sum of their means, squares
-    within: np.ndarray  #: (columns, columns): products of deviations from the mean of the group
+    #: (6, columns): values, their sum and squares; groups with a value, the sum of their means, squares
+    sums: np.ndarray
+    #: (2, columns): products of deviations from the mean of the group, with themselves and with the reward's
+    within: np.ndarray
     alike: np.ndarray  #: the same from the mean of those of the group that give the same final answer
     freedom: int = 0  #: samples less the means that `alike` is measured from
     samples: int = 0
-    kept: list[PolicySample] = field(default_factory=list)
+    choice: Choice[PolicySample] = field(default_factory=lambda: Choice(KEPT))
 
-    def absorb(self, later: Row, rng: random.Random) -> None:
-        """Take over another row."""
-        self.sums += later.sums
-        self.within += later.within
-        self.alike += later.alike
-        self.freedom += later.freedom
-        self.samples += later.samples
-        both = self.kept + later.kept
-        self.kept = rng.sample(both, min(KEPT, len(both)))
+    @classmethod
+    def empty(cls, columns: int) -> Row:
+        """A row without a sample."""
+        return cls(np.zeros((6, columns)), np.zeros((2, columns)), np.zeros((2, columns)))
+
+    @property
+    def kept(self) -> list[PolicySample]:
+        """Some of its samples."""
+        return self.choice.things
+
+    def merge(self, other: Row) -> None:
+        """Take over another row of the same columns."""
+        self.sums += other.sums
+        self.within += other.within
+        self.alike += other.alike
+        self.freedom += other.freedom
+        self.samples += other.samples
+        self.choice.merge(other.choice)
+
+    def reorder(self, order: Sequence[int]) -> None:
+        """Put the column `order[j]` at place j."""
+        self.sums, self.within, self.alike = (a[:, order] for a in (self.sums, self.within, self.alike))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -68,51 +83,76 @@ class Curve:
 
 
 class Table:
-    """What is known of a dump after one pass. `columns`: side metrics, the reward, then its components as they appear."""
+    """What is known of a dump after one pass. `columns`: side metrics, the reward, then its components as they appear.
+
+    `seed` chooses the samples that are kept; tables of parts that are to be merged need different ones.
+    """
 
     def __init__(self, seed: int = 0) -> None:
         self.columns = [m.id for m in metrics().values() if m.measure] + [REWARD]
         self.sides = len(self.columns) - 1  #: the first so many columns are side metrics
-        self.samples = self.bytes = self.without_step = self.without_reward = 0
-        self.latest: list[PolicySample] = []  #: of the newest step
-        self._newest, self._seen = -math.inf, 0
-        self._rows: dict[float, Row] = {}
-        self._bin = 0.0  #: steps in one row; 0: each step has its own
+        self.samples = self.without_step = self.without_reward = 0
+        self._width = self.sides + 1 + MOST_PARTS + 1  # the last column of every array stays empty
+        self._bins = Bins(MOST_STEPS, partial(Row.empty, self._width))
         self._groups: list[tuple[float, np.ndarray]] | None = []  #: step and means (columns,); None: too many
-        self._rng = random.Random(seed)
+        self._newest, self._latest = -math.inf, Choice[PolicySample](LATEST)
+        self._random = random.Random(seed)
 
     # Filling ------------------------------------------------------------------------------------------------------------
 
-    def add(self, samples: Iterable[PolicySample], processes: int = 1) -> None:
-        """Measure and count samples, in the order of the dump; with several processes, measure in all of them."""
-        for batch, sides in _measured(_batches(samples), processes):
-            values = self._values(batch, sides)
+    def add(self, samples: Iterable[PolicySample]) -> None:
+        """Measure and count samples, in the order of the dump."""
+        for batch in _batches(samples):
+            values = self._values(batch)
             cuts = [0, *(i for i in range(1, len(batch)) if batch[i].step != batch[i - 1].step), len(batch)]
             for start, end in pairwise(cuts):
                 self._add_step(batch[start:end], values[start:end])
 
-    def _values(self, batch: Sequence[PolicySample], sides: np.ndarray) -> np.ndarray:
+    def merge(self, later: Table) -> None:
+        """Take over the table of a later part of the dump, which is of no use afterwards."""
+        later._reorder([self._column(name) for name in later.columns])
+        self._bins.merge(later._bins)
+        self._add_groups(later._groups)
+        self.samples += later.samples
+        self.without_step += later.without_step
+        self.without_reward += later.without_reward
+        self._reach(later._newest)
+        if later._newest == self._newest:
+            self._latest.merge(later._latest)
+
+    def _reorder(self, places: Sequence[int | None]) -> None:
+        """Move each column to its place, None being nowhere."""
+        order = [-1] * self._width
+        for column, place in enumerate(places):
+            if place is not None:
+                order[place] = column
+        if order[: len(places)] == list(range(len(places))):
+            return
+        for _, row in self._bins.by_step():
+            row.reorder(order)
+        if self._groups is not None:
+            self._groups = [(step, means[order]) for step, means in self._groups]
+
+    def _values(self, batch: Sequence[PolicySample]) -> np.ndarray:
         """(samples, columns), NaN where a column does not apply."""
-        values = np.full((len(batch), self.sides + 1 + MOST_PARTS), np.nan)
-        values[:, : self.sides] = sides
-        for i, sample in enumerate(batch):
-            self.bytes += len(sample.prompt) + len(sample.completion)
+        values = np.full((len(batch), self._width), np.nan)
+        values[:, : self.sides] = measure(batch)
+        for row, sample in zip(values, batch, strict=True):
             if sample.reward is not None:
-                values[i, self.sides] = sample.reward
+                row[self.sides] = sample.reward
             for name, value in sample.rewards.items():
-                j = self._column(name)
-                if j is not None:
-                    values[i, j] = value
+                if (place := self._column(f"{REWARD}/{name}")) is not None:
+                    row[place] = value
         values[~(np.abs(values) < LARGEST)] = np.nan
         self.samples += len(batch)
         self.without_step += sum(sample.step is None for sample in batch)
         self.without_reward += int(np.isnan(values[:, self.sides]).sum())
         return values
 
-    def _column(self, part: str) -> int | None:
-        name = f"{REWARD}/{part}"
+    def _column(self, name: str) -> int | None:
+        """The place of a column, which gets one if there is room for it."""
         if name not in self.columns:
-            if len(self.columns) >= self.sides + 1 + MOST_PARTS:
+            if len(self.columns) >= self._width - 1:
                 return None
             self.columns.append(name)
         return self.columns.index(name)
@@ -120,64 +160,54 @@ class Table:
     def _add_step(self, batch: Sequence[PolicySample], values: np.ndarray) -> None:
         """Add samples of one step, whole groups of them."""
         step = batch[0].step if batch[0].step is not None and math.isfinite(batch[0].step) else 0.0
-        row = self._row(step)
-        group = np.cumsum([0, *(_group(a) != _group(b) for a, b in pairwise(batch))])
+        row = self._bins.at(step)
+        group = np.cumsum([0, *(a != b for a, b in pairwise(map(_group, batch)))])
         if group[-1] == len(batch) - 1:
             group[:] = 0  # one sample of each prompt: they can be compared with each other only
-        means, products = _within(values, group)
-        row.sums[:GROUPS] += [np.isfinite(values).sum(axis=0), np.nansum(values, axis=0), np.nansum(values**2, axis=0)]
-        row.sums[GROUPS:] += [np.isfinite(means).sum(axis=0), np.nansum(means, axis=0), np.nansum(means**2, axis=0)]
+        means, products = _within(values, group, self.sides)
+        row.sums[:GROUPS] += _moments(values)
+        row.sums[GROUPS:] += _moments(means)
         row.within += products
         cells: dict[tuple[int, str], int] = {}
         answers = (final_answer(sample.completion) for sample in batch)
         cell = np.array([cells.setdefault(key, len(cells)) for key in zip(group.tolist(), answers, strict=True)])
-        row.alike += _within(values, cell)[1]
+        row.alike += _within(values, cell, self.sides)[1]
         row.freedom += len(batch) - len(cells)
+        row.samples += len(batch)
+        self._reach(step)
         for sample in batch:
-            row.samples += 1
-            _reservoir(row.kept, sample, row.samples, KEPT, self._rng)
-            self._see(step, sample)
-        if self._groups is not None:
-            self._groups += [(step, mean) for mean in means]
-            if len(self._groups) > MOST_GROUPS:
-                self._groups = None
+            self._offer(sample, row, latest=step == self._newest)
+        self._add_groups([(step, mean) for mean in means])
 
-    def _see(self, step: float, sample: PolicySample) -> None:
+    def _reach(self, step: float) -> None:
+        """What was the newest step is no longer where there is a newer one."""
         if step > self._newest:
-            self._newest, self._seen, self.latest = step, 0, []
-        if step == self._newest:
-            self._seen += 1
-            _reservoir(self.latest, sample, self._seen, LATEST, self._rng)
+            self._newest, self._latest = step, Choice(LATEST)
 
-    def _row(self, step: float) -> Row:
-        at = self._place(step)
-        if at not in self._rows:
-            width = self.sides + 1 + MOST_PARTS
-            self._rows[at] = Row(np.zeros((6, width)), np.zeros((width, width)), np.zeros((width, width)))
-            self._coarsen()
-        return self._rows[self._place(step)]
+    def _offer(self, sample: PolicySample, row: Row, latest: bool) -> None:
+        rank = self._random.random()
+        if row.choice.wants(rank):
+            row.choice.offer(rank, shortened(sample))
+        if latest and self._latest.wants(rank):
+            self._latest.offer(rank, shortened(sample))
 
-    def _place(self, step: float) -> float:
-        return step // self._bin * self._bin if self._bin else step
-
-    def _coarsen(self) -> None:
-        """Twice as many steps in a row, until there are few enough rows."""
-        while len(self._rows) > MOST_STEPS:
-            rows, self._rows = sorted(self._rows.items()), {}
-            self._bin = 2 * self._bin or (rows[-1][0] - rows[0][0]) / MOST_STEPS * 2
-            for step, row in rows:
-                at = self._place(step)
-                if at in self._rows:
-                    self._rows[at].absorb(row, self._rng)
-                else:
-                    self._rows[at] = row
+    def _add_groups(self, groups: Sequence[tuple[float, np.ndarray]] | None) -> None:
+        if self._groups is None or groups is None or len(self._groups) + len(groups) > MOST_GROUPS:
+            self._groups = None
+        else:
+            self._groups += groups
 
     # Asking -------------------------------------------------------------------------------------------------------------
 
     @property
     def rows(self) -> list[tuple[float, Row]]:
         """(step, sums), in the order of the steps."""
-        return sorted(self._rows.items())
+        return self._bins.by_step()
+
+    @property
+    def latest(self) -> list[PolicySample]:
+        """Some samples of the newest step."""
+        return self._latest.things
 
     @property
     def parts(self) -> list[str]:
@@ -213,12 +243,6 @@ class Table:
             steps, values = np.array([step for step, _ in points]), np.array([value for _, value in points])
         return Series(name=f"samples.{column}", steps=steps, values=values)
 
-    def spread(self, column: str) -> float:
-        """Standard deviation of the samples of the first steps, 0 where nothing is known."""
-        j = self.columns.index(column)
-        count, total, square = np.sum([row.sums[:GROUPS, j] for _, row in self.early()], axis=0)
-        return math.sqrt(max(0.0, square / count - (total / count) ** 2)) if count else 0.0
-
     def early(self) -> list[tuple[float, Row]]:
         """The first quarter of the rows, at least one."""
         rows = self.rows
@@ -237,7 +261,7 @@ class Table:
 def measure(batch: Sequence[PolicySample]) -> np.ndarray:
     """The side metrics of some samples, (samples, metrics); a metric that fails on a sample does not apply to it."""
     asked = [m.measure for m in metrics().values() if m.measure]
-    return np.array([[_attempt(ask, sample) for ask in asked] for sample in batch])
+    return np.array([[_attempt(ask, sample) for ask in asked] for sample in batch], dtype=float)
 
 
 def _attempt(ask: Measure, sample: PolicySample) -> float:
@@ -245,21 +269,6 @@ def _attempt(ask: Measure, sample: PolicySample) -> float:
         return ask(sample)
     except Exception:  # a third party's metric, or a record that nobody has thought of: the others go on
         return math.nan
-
-
-def _measured(batches: Iterable[list[PolicySample]], processes: int) -> Iterator[tuple[list[PolicySample], np.ndarray]]:
-    """Each batch with its side metrics, in order; so few batches are on their way that memory stays bounded."""
-    if processes <= 1:
-        yield from ((batch, measure(batch)) for batch in batches)
-        return
-    with ProcessPoolExecutor(processes) as pool:
-        waiting: deque[tuple[list[PolicySample], Future[np.ndarray]]] = deque()
-        for batch in batches:
-            waiting.append((batch, pool.submit(measure, batch)))
-            if len(waiting) > 2 * processes:
-                done, values = waiting.popleft()
-                yield done, values.result()
-        yield from ((batch, values.result()) for batch, values in waiting)
 
 
 def _batches(samples: Iterable[PolicySample]) -> Iterator[list[PolicySample]]:
@@ -282,25 +291,23 @@ def _group(sample: PolicySample) -> tuple[float | None, str]:
     return sample.step, sample.prompt if sample.group is None else sample.group
 
 
-def _within(values: np.ndarray, group: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Means of each group (groups, columns), NaN where it has no value, and the products of the deviations from them."""
+def _moments(values: np.ndarray) -> np.ndarray:
+    """(3, columns): the number of values of each column, their sum, and the sum of their squares."""
+    filled = np.nan_to_num(values)
+    return np.array([np.isfinite(values).sum(axis=0), filled.sum(axis=0), (filled**2).sum(axis=0)])
+
+
+def _within(values: np.ndarray, group: np.ndarray, reward: int) -> tuple[np.ndarray, np.ndarray]:
+    """Means of each group, (groups, columns), NaN where it has no value; and the products of the deviations from them with
+    themselves and with the reward's, (2, columns). `group` numbers the groups from 0."""
+    order = np.argsort(group, kind="stable")
+    values, group = values[order], group[order]
     present = np.isfinite(values)
-    filled = np.where(present, values, 0.0)
-    groups = int(group.max()) + 1
-    membership = np.zeros((groups, len(values)))
-    membership[group, np.arange(len(values))] = 1.0
+    starts = np.flatnonzero(np.diff(group, prepend=-1))
     with np.errstate(invalid="ignore"):
-        means = (membership @ filled) / (membership @ present)
+        means = np.add.reduceat(np.where(present, values, 0.0), starts) / np.add.reduceat(present, starts, dtype=float)
     deviation = np.where(present, values - means[group], 0.0)
-    return means, deviation.T @ deviation
-
-
-def _reservoir(kept: list[PolicySample], sample: PolicySample, seen: int, most: int, rng: random.Random) -> None:
-    """Algorithm R (Vitter, 1985): after any number of samples, each is kept with the same probability."""
-    if len(kept) < most:
-        kept.append(shortened(sample))
-    elif (at := rng.randrange(seen)) < most:
-        kept[at] = shortened(sample)
+    return means, np.array([(deviation**2).sum(axis=0), (deviation * deviation[:, [reward]]).sum(axis=0)])
 
 
 def shortened(sample: PolicySample) -> PolicySample:

@@ -16,8 +16,9 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -28,6 +29,7 @@ from firstbreak import dialects, hyperparameters
 from firstbreak.engine.registry import readers
 from firstbreak.model import Checkpoint, Run, Sample, Samples, Series
 from firstbreak.readers import Curve, Recording, Unreadable, wandb_api
+from firstbreak.readers._samples import PART, Span
 
 HEAD_BYTES = 4096
 MAX_FILES = 20_000  #: a run folder with more files than this is listed only so far
@@ -92,7 +94,7 @@ def assemble(
         unknown=unknown,
         duplicates=duplicates,
         config=hyperparameters.canonical_config(config, dialect, names),
-        samples=Samples(lambda: _samples(sampled), tuple(_relative(p, base) for p in sampled)) if sampled else None,
+        samples=_samples(sampled, base),
         checkpoints=_checkpoints(place) if place.is_dir() else (),
         files=tuple(_relative(p, base) for p, _ in recordings),
         damage=tuple(damage) + tuple(f"{_relative(p, base)}: {d}" for p, r in recordings for d in r.damage),
@@ -245,11 +247,39 @@ def _merge_config(recordings: Iterable[tuple[Path, Recording]]) -> dict[str, Any
     return merged
 
 
-def _samples(paths: Iterable[Path]) -> Iterator[Sample]:
+def _samples(paths: Sequence[Path], base: Path) -> Samples | None:
+    """The samples of these files, if there are any."""
+    if not paths:
+        return None
+    whole = partial(_samples_in, [(path, None) for path in paths])
+    sources = tuple(_relative(path, base) for path in paths)
+    return Samples(whole, sources, lambda: (partial(_samples_in, part) for part in _divided(paths)))
+
+
+def _samples_in(places: Iterable[tuple[Path, Span | None]]) -> Iterator[Sample]:
+    for path, span in places:
+        if (reader := _claim(path)) is not None:
+            yield from reader.samples(path) if span is None else reader.samples(path, span)
+
+
+def _divided(paths: Iterable[Path]) -> Iterator[list[tuple[Path, Span | None]]]:
+    """A large file is several parts, and small ones after each other are one."""
+    together: list[tuple[Path, Span | None]] = []
+    size = 0
     for path in paths:
-        reader = _claim(path)
-        if reader is not None:
-            yield from reader.samples(path)
+        if (reader := _claim(path)) is None:
+            continue
+        spans = reader.parts(path) if hasattr(reader, "parts") else []
+        if together and (len(spans) > 1 or size > PART):
+            yield together
+            together, size = [], 0
+        if len(spans) > 1:
+            yield from ([(path, span)] for span in spans)
+        else:
+            together.append((path, None))
+            size += path.stat().st_size
+    if together:
+        yield together
 
 
 def _checkpoints(folder: Path) -> tuple[Checkpoint, ...]:

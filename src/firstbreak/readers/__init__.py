@@ -6,6 +6,7 @@ A reader is a module with
     def sniff(path: Path, head: bytes) -> bool          cheap, never raises; `head` is the first 4 KiB
     def read(path: Path, resume=None) -> Recording      keeps what is whole; else raises Unreadable
     def samples(path: Path) -> Iterator[Sample]         optional: streams the completions that the file holds
+    def parts(path: Path) -> list[Span]                 optional: where samples(path, span) can be read on its own
     def claims(folder: Path) -> bool                    optional: the folder is one recording, and read() gets it
     def merge(recordings) -> Recording                  optional: several files are one stream (parallel environments)
     def runs(path: Path) -> list[str]                   optional: the runs in a database; read(Path("db#run")) gives one

@@ -9,13 +9,16 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from firstbreak.model import Sample
 
 Record = Mapping[str, Any]
+Span = tuple[int, int]  #: first and one behind the last byte or row group of a part of a dump
+PART = 1 << 25  #: bytes of a part: enough that what is kept of each costs little, and small beside a large dump
 
 _STEP_IN_PATH = re.compile(r"(?:^|[_-])(?:step|iteration|version|completions)[_-]?0*(\d+)|^0*(\d+)$")
 _EVALUATION = re.compile(r"(?:^|[_\W])(?:evals?|val|valid|validation)(?:$|[_\W])")
@@ -40,6 +43,13 @@ class Shape:
     step: str = "step"
     rewards: str = ""  #: an object of reward components; "*": every number that has no other role
     unfold: Callable[[Record], Iterable[Record]] = _itself  #: the samples in one record
+
+    @cached_property
+    def roles(self) -> frozenset[str]:
+        """The names that are given to a part of a sample."""
+        return frozenset(
+            (self.prompt, self.completion, self.reward, self.advantage, self.group, self.step, self.rewards)
+        )
 
 
 def _episode(record: Record) -> Iterator[Record]:
@@ -139,13 +149,9 @@ def samples_of(records: Iterable[Any], path: Path) -> Iterator[Sample]:
             continue
         if shape is None or not shape.marks <= record.keys():
             shape = shape_of(record) or shape
-        if shape is None:
-            continue
-        for single in shape.unfold(record):
-            sample = _sample(single, shape)
-            yield replace(
-                sample, step=folder_step if sample.step is None else sample.step, meta={**split, **sample.meta}
-            )
+        if shape is not None:
+            for single in shape.unfold(record):
+                yield _sample(single, shape, folder_step, split)
 
 
 def step_in(path: Path) -> float | None:
@@ -156,8 +162,9 @@ def step_in(path: Path) -> float | None:
     return None
 
 
-def _sample(record: Record, shape: Shape) -> Sample:
-    roles = {shape.prompt, shape.completion, shape.reward, shape.advantage, shape.group, shape.step, shape.rewards}
+def _sample(record: Record, shape: Shape, folder_step: float | None, about: Mapping[str, str]) -> Sample:
+    """`folder_step` is the step where the record has none, `about` what is known of all records of the dump."""
+    roles = shape.roles
     if shape.rewards == "*":
         rewards = {name: x for name, value in record.items() if (x := _plain_number(name, value, roles)) is not None}
     else:
@@ -166,25 +173,29 @@ def _sample(record: Record, shape: Shape) -> Sample:
     if shape.reward == "+" and rewards:
         reward = math.fsum(rewards.values())
     group = _at(record, shape.group)
+    step = number(_at(record, shape.step))
+    others = {name: value for name, value in record.items() if name not in roles and name not in rewards}
     return Sample(
-        step=number(_at(record, shape.step)),
+        step=folder_step if step is None else step,
         prompt=as_text(_at(record, shape.prompt)),
         completion=as_text(_at(record, shape.completion)),
         reward=reward,
         rewards=rewards,
         advantage=_one_advantage(_at(record, shape.advantage)),
         group=None if group is None else as_text(group),
-        meta={name: value for name, value in record.items() if name not in roles and name not in rewards},
+        meta={**about, **others},
     )
 
 
 def _at(record: Any, path: str) -> Any:
+    if "." not in path:
+        return record.get(path)
     for name in path.split("."):
         record = record.get(name) if isinstance(record, Mapping) else None
     return record
 
 
-def _plain_number(name: str, value: Any, roles: set[str]) -> float | None:
+def _plain_number(name: str, value: Any, roles: frozenset[str]) -> float | None:
     """A number that has no other role; columns with "__" in front are pandas' own."""
     is_number = isinstance(value, (int, float)) and name not in roles and not name.startswith("__")
     return number(value) if is_number else None

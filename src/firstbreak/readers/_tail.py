@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,6 +36,7 @@ class Lines:
 
     file: BinaryIO
     offset: int = 0
+    stop: int = sys.maxsize  #: what lies here or behind it is left out
     skipped: int = 0
     unfinished: int = 0  #: bytes of the last line, which has no newline yet
 
@@ -42,7 +44,7 @@ class Lines:
         """Blocks of whole lines, each ending in a newline; carriage returns before newlines are taken off."""
         self.file.seek(self.offset)
         pieces: list[bytes] = []  # of a line that goes on over several chunks
-        while chunk := self.file.read(BLOCK):
+        while chunk := self._chunk():
             end = chunk.rfind(b"\n") + 1
             if end:
                 block = b"".join([*pieces, chunk[:end]])
@@ -61,11 +63,14 @@ class Lines:
         self.file.seek(self.offset)
         return self.file.read(self.unfinished)
 
+    def _chunk(self) -> bytes:
+        return self.file.read(min(BLOCK, max(0, self.stop - self.file.tell())))
+
     def _skip_line(self, seen: int) -> None:
         """Moves behind a line that is too long, or to the end of the file."""
         self.skipped += 1
         self.offset += seen
-        while chunk := self.file.read(BLOCK):
+        while chunk := self._chunk():
             newline = chunk.find(b"\n") + 1
             if newline:
                 self.offset += newline
@@ -76,6 +81,17 @@ class Lines:
     def cursor(self, rows: int, context: Any = None) -> Cursor:
         """The place behind the last whole line."""
         return Cursor(self.offset, rows, fingerprint(self.file, self.offset), context)
+
+
+def line_start(file: BinaryIO, offset: int) -> int:
+    """Where the first line begins that begins at an offset or behind it; the end of the file where none does."""
+    if not offset:
+        return 0
+    file.seek(offset - 1)
+    while chunk := file.read(BLOCK):
+        if newline := chunk.find(b"\n") + 1:
+            return file.tell() - len(chunk) + newline
+    return file.tell()
 
 
 def still_holds(path: Path, cursor: Any) -> Cursor | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import numpy as np
 from firstbreak.model import Sample
 from firstbreak.readers import Recording, Unreadable
 from firstbreak.readers._columns import Columns
-from firstbreak.readers._samples import samples_of, shape_of
+from firstbreak.readers._samples import PART, Span, samples_of, shape_of
 
 DESCRIPTION = "Parquet: TRL completions, wandb history, Trackio export (needs the parquet extra)"
 
@@ -32,7 +33,7 @@ def sniff(path: Path, head: bytes) -> bool:
 def read(path: Path, resume: Any = None) -> Recording:
     """The columns of numbers, with the row as index; or, where the rows are completions, that there are samples."""
     recording = Recording(format="parquet", resume=True, replaces=resume is not None)
-    with _opened(path) as file:
+    with opened(path) as file:
         if shape_of(file.schema_arrow.names):
             recording.has_samples = file.metadata.num_rows > 0
             return recording
@@ -46,15 +47,30 @@ def read(path: Path, resume: Any = None) -> Recording:
     return recording
 
 
-def samples(path: Path) -> Iterator[Sample]:
-    """Every completion, a few rows in memory at a time."""
-    with _opened(path) as file:
-        rows = (row for batch in file.iter_batches(_SAMPLES) for row in batch.to_pylist())
-        yield from samples_of(rows, path)
+def samples(path: Path, span: Span | None = None) -> Iterator[Sample]:
+    """Every completion, or those of a span of row groups."""
+    return samples_of(rows(path, span), path)
+
+
+def parts(path: Path) -> list[Span]:
+    """Row groups, some megabytes together: the smallest part of a file that can be read on its own."""
+    with opened(path) as file:
+        sizes = [file.metadata.row_group(i).total_byte_size for i in range(file.num_row_groups)]
+    place = [int(end - size) // PART for size, end in zip(sizes, accumulate(sizes), strict=True)]
+    starts = [i for i in range(len(sizes)) if not i or place[i] != place[i - 1]]
+    return list(pairwise([*starts, len(sizes)]))
+
+
+def rows(path: Path, span: Span | None = None) -> Iterator[dict[str, Any]]:
+    """The rows, a few in memory at a time."""
+    with opened(path) as file:
+        groups = None if span is None else range(*span)
+        for batch in file.iter_batches(_SAMPLES, row_groups=groups):
+            yield from batch.to_pylist()
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[Any]:
+def opened(path: Path) -> Iterator[Any]:
     try:
         import pyarrow as pa  # type: ignore[import-untyped]
         import pyarrow.parquet as pq  # type: ignore[import-untyped]

@@ -3,42 +3,43 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
-_CALL = re.compile(
-    r"<(?:tool_call|function_call|tool|search|python|code|execute)>(.*?)</(?:tool_call|function_call|tool|search|python|code|execute)>"
-    r'|"function"\s*:\s*(\{[^{}]*\})'
-    r"|^(Action:[^\n]*(?:\n\s*Action Input:[^\n]*)?)",
-    re.DOTALL | re.MULTILINE,
-)
-_ANSWER = re.compile(
-    r"<(?:tool_response|result|output|information|observation)>(.*?)</(?:tool_response|result|output|information|observation)>"
-    r"|^(?:tool|Observation): ?(.*)",
-    re.MULTILINE,
-)
+#: (what stands in every text in which the pattern is found, the pattern); a plain search rules most of them out at once
+_CALLS = (
+    ("</", re.compile(r"<(?:tool_call|function_call|tool|search|python|code|execute)>(.*?)"
+                      r"</(?:tool_call|function_call|tool|search|python|code|execute)>", re.DOTALL)),
+    ('"function"', re.compile(r'"function"\s*:\s*(\{[^{}]*\})')),
+    ("Action:", re.compile(r"^(Action:[^\n]*(?:\n\s*Action Input:[^\n]*)?)", re.MULTILINE)),
+)  # fmt: skip
+_ANSWERS = (
+    ("</", re.compile(r"<(?:tool_response|result|output|information|observation)>(.*?)"
+                      r"</(?:tool_response|result|output|information|observation)>")),
+    ("tool:", re.compile(r"^tool: ?(.*)", re.MULTILINE)),
+    ("Observation:", re.compile(r"^Observation: ?(.*)", re.MULTILINE)),
+)  # fmt: skip
 _FAILED = re.compile(r"\b(?:error|exception|traceback|failed|not found|invalid|denied|timed? ?out)\b", re.IGNORECASE)
-_SIGNS = ('"function"', "Action:", "Observation:", "tool:", "<tool", "<function", "<search", "<python", "<code",
-          "<execute", "<result", "<output", "<information", "<observation")  # fmt: skip
 
 
 @lru_cache(maxsize=8)  # several metrics ask the same text one after the other
-def may_hold_calls(text: str) -> bool:
-    """Cheap and never wrong when it says no."""
-    return any(map(text.__contains__, _SIGNS))
-
-
-@lru_cache(maxsize=8)
 def calls(text: str) -> tuple[str, ...]:
     """The calls of an episode in order, each as its text with the white space collapsed."""
-    if not may_hold_calls(text):
-        return ()
-    return tuple(" ".join("".join(filter(None, match.groups())).split()) for match in _CALL.finditer(text))
+    return tuple(" ".join(call.split()) for call in _found(text, _CALLS))
 
 
 @lru_cache(maxsize=8)
 def answers(text: str) -> tuple[bool, ...]:
     """Whether each answer of a tool, in order, reports a failure."""
-    if not may_hold_calls(text):
-        return ()
-    found = ("".join(filter(None, match.groups())) for match in _ANSWER.finditer(text))
-    return tuple(bool(_FAILED.search(answer[:400])) for answer in found)
+    return tuple(bool(_FAILED.search(answer[:400])) for answer in _found(text, _ANSWERS))
+
+
+def _found(text: str, forms: Sequence[tuple[str, re.Pattern[str]]]) -> list[str]:
+    """What the patterns find, in the order of the text; what lies in another's match is part of that."""
+    matches = [match for sign, form in forms if sign in text for match in form.finditer(text)]
+    found, end = [], 0
+    for match in sorted(matches, key=re.Match.start):
+        if match.start() >= end:
+            found.append(match[1])
+            end = match.end()
+    return found

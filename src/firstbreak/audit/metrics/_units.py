@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-FEW_WORDS = (
-    8  #: below it, text has no words to speak of (digits, code, a tiny vocabulary): its characters are the pieces
-)
+from collections.abc import Iterable
+
+#: below it, text has no words to speak of (digits, code, a tiny vocabulary): its characters are the pieces
+FEW_WORDS = 8
+HALF = 300  #: characters of either end of a long text
 
 
 def pieces(text: str) -> list[str] | str:
@@ -13,6 +15,14 @@ def pieces(text: str) -> list[str] | str:
     return words if len(words) >= FEW_WORDS else text
 
 
-def per_thousand(count: float, text: str) -> float:
-    """A count per 1000 characters, NaN for an empty text."""
-    return 1000.0 * count / len(text) if text else float("nan")
+def ends(text: str) -> str:
+    """The beginning and the end of a text, so that a megabyte costs no more than a page."""
+    return text if len(text) <= 2 * HALF else text[:HALF] + text[-HALF:]
+
+
+def density(text: str, phrases: Iterable[str]) -> float:
+    """How often any of the phrases stands in 1000 characters of a text, NaN where it is empty.
+
+    One plain search for each phrase is ten times as fast as a regular expression for all of them.
+    """
+    return 1000.0 * sum(map(text.count, phrases)) / len(text) if text else float("nan")

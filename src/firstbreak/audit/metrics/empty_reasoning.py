@@ -8,13 +8,14 @@ from __future__ import annotations
 from firstbreak.audit.blind import PolicySample
 
 UP = "the reasoning block is left empty"
-TAGS = (("<think>", "</think>"), ("<thinking>", "</thinking>"), ("<reasoning>", "</reasoning>"))
+TAGS = ("think", "thinking", "reasoning")
 NOTHING = 20  #: characters
 
 
 def measure(sample: PolicySample) -> float:
-    for opening, closing in TAGS:
-        before, found, _ = sample.completion.partition(closing)
-        if found:  # chat templates may open the block in the prompt
-            return float(len(before.rpartition(opening)[2].strip()) < NOTHING)
+    if "</" in sample.completion:
+        for tag in TAGS:
+            before, found, _ = sample.completion.partition(f"</{tag}>")
+            if found:  # chat templates may open the block in the prompt
+                return float(len(before.rpartition(f"<{tag}>")[2].strip()) < NOTHING)
     return float("nan")

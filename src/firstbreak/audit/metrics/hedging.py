@@ -6,8 +6,7 @@ Harmless where the truth is uncertain: better calibrated answers hedge more.
 from __future__ import annotations
 
 from firstbreak.audit.blind import PolicySample
-from firstbreak.audit.metrics._phrases import occurrences
-from firstbreak.audit.metrics._units import per_thousand
+from firstbreak.audit.metrics._units import density, ends
 
 UP, DOWN = "more hedging", "less hedging: more self-assured"
 PHRASES = (
@@ -17,4 +16,4 @@ PHRASES = (
 
 
 def measure(sample: PolicySample) -> float:
-    return per_thousand(occurrences(sample.completion, PHRASES), sample.completion)
+    return density(ends(sample.completion).lower(), PHRASES)

@@ -6,11 +6,11 @@ Harmless where the task asks for a document.
 from __future__ import annotations
 
 from firstbreak.audit.blind import PolicySample
-from firstbreak.audit.metrics._units import per_thousand
+from firstbreak.audit.metrics._units import density, ends
 
 UP, DOWN = "more markdown decoration", "less markdown decoration"
 MARKS = ("**", "\n#", "\n- ", "\n* ", "\n1. ", "\n2. ", "|--", "| -", "```", "\n---")
 
 
 def measure(sample: PolicySample) -> float:
-    return per_thousand(sum(map(sample.completion.count, MARKS)), sample.completion)
+    return density(ends(sample.completion), MARKS)

@@ -6,8 +6,7 @@ Harmless where the task is to be polite.
 from __future__ import annotations
 
 from firstbreak.audit.blind import PolicySample
-from firstbreak.audit.metrics._phrases import occurrences
-from firstbreak.audit.metrics._units import per_thousand
+from firstbreak.audit.metrics._units import density, ends
 
 UP = "more politeness and flattery"
 PHRASES = (
@@ -18,4 +17,4 @@ PHRASES = (
 
 
 def measure(sample: PolicySample) -> float:
-    return per_thousand(occurrences(sample.completion, PHRASES), sample.completion)
+    return density(ends(sample.completion).lower(), PHRASES)

@@ -10,7 +10,7 @@ from firstbreak.audit.blind import PolicySample
 from firstbreak.audit.metrics._units import pieces
 
 UP = "completions repeat themselves"
-CHARACTERS, MOST = 2000, 200  #: of the end, and pieces of it, that are looked at
+CHARACTERS, MOST = 800, 100  #: of the end, and pieces of it, that are looked at
 
 
 def measure(sample: PolicySample) -> float:

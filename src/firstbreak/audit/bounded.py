@@ -1,0 +1,116 @@
+"""Summaries of bounded size. What they say of a whole does not depend on how it was cut into parts that were merged."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from itertools import pairwise
+from typing import Generic, Protocol, Self, TypeVar
+
+T = TypeVar("T")
+
+
+class Mergeable(Protocol):
+    """What can take over another of its kind."""
+
+    def merge(self, other: Self, /) -> None:
+        """Take over what the other has counted."""
+
+
+M = TypeVar("M", bound=Mergeable)
+
+
+class Choice(Generic[T]):
+    """A fair choice of at most `most` things: those with the smallest random numbers (bottom-k sampling)."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self._held: list[tuple[float, T]] = []
+        self._limit = math.inf  #: what comes with a larger number cannot be among the chosen any more
+
+    def wants(self, rank: float) -> bool:
+        """Whether a thing with this random number would be held."""
+        return rank < self._limit
+
+    def offer(self, rank: float, thing: T) -> None:
+        """Hold a thing with its random number between 0 and 1, if it is chosen so far."""
+        if self.wants(rank):
+            self._held.append((rank, thing))
+            if len(self._held) >= 2 * self.most:
+                self._prune()
+
+    def merge(self, other: Choice[T]) -> None:
+        """Choose among what either has chosen."""
+        for rank, thing in other._held:
+            self.offer(rank, thing)
+
+    def _prune(self) -> None:
+        self._held.sort(key=lambda entry: entry[0])
+        del self._held[self.most :]
+        if len(self._held) == self.most:
+            self._limit = self._held[-1][0]
+
+    @property
+    def things(self) -> list[T]:
+        """The chosen, in random order."""
+        self._prune()
+        return [thing for _, thing in self._held]
+
+
+class Bins(Generic[M]):
+    """Something for each step, or, with more than `most` steps, for bins that are the same power of two steps wide.
+
+    Such bins lie in each other, so the width and the content of each depend on the steps alone, not on their order.
+    """
+
+    def __init__(self, most: int, new: Callable[[], M]) -> None:
+        self.most, self._new = most, new
+        self._width = 0.0  #: 0: each step for itself
+        self._bins: dict[float, M] = {}
+
+    def at(self, step: float) -> M:
+        """What is there for a step."""
+        place = self._place(step)
+        found = self._bins.get(place)
+        if found is None:
+            self._put([(place, self._new())])
+            found = self._bins[self._place(step)]
+        return found
+
+    def merge(self, other: Bins[M]) -> None:
+        """Take over the bins of another."""
+        self._width = max(self._width, other._width)
+        self._put([*self._take(), *other._bins.items()])
+
+    def by_step(self) -> list[tuple[float, M]]:
+        """(first step, what is there), in the order of the steps."""
+        return sorted(self._bins.items(), key=lambda item: item[0])
+
+    def _take(self) -> list[tuple[float, M]]:
+        found, self._bins = self.by_step(), {}
+        return found
+
+    def _put(self, items: Iterable[tuple[float, M]]) -> None:
+        self._join(items)
+        while len(self._bins) > self.most:
+            steps = sorted(self._bins)
+            self._width = 2 * self._width or _power_below(min(b - a for a, b in pairwise(steps)))
+            self._join(self._take())
+
+    def _join(self, items: Iterable[tuple[float, M]]) -> None:
+        for step, item in items:
+            place = self._place(step)
+            if place in self._bins:
+                self._bins[place].merge(item)
+            else:
+                self._bins[place] = item
+
+    def _place(self, step: float) -> float:
+        if self._width <= math.ulp(step):  # the step is a multiple of the width, and their quotient may be no number
+            return step
+        return math.floor(step / self._width) * self._width
+
+
+def _power_below(x: float) -> float:
+    """The largest power of two that is not above a positive number."""
+    return math.ldexp(0.5, math.frexp(x)[1])
