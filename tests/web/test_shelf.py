@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from starlette.exceptions import HTTPException
 
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.model import Diagnosis, Run
-from firstbreak.web import shelf
+from firstbreak.web import app, shelf
 from firstbreak.web.shelf import MOST_OPEN, Shelf
 from tests.web.serving import write_jsonl
 
@@ -63,3 +64,13 @@ def test_nothing_is_read_twice_that_has_not_changed(tmp_path: Path) -> None:
     assert entry.revision == before + 1
     assert entry.run is not None
     assert entry.run.last_step == 60
+
+
+def test_a_run_that_was_not_looked_for_yet_is_not_called_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_jsonl(tmp_path / "one" / "metrics.jsonl", 60)
+    monkeypatch.setattr(app, "SURVEY_PATIENCE", 0.0)
+    with pytest.raises(HTTPException) as refused:
+        app.Site(tmp_path)._known("one")
+    assert refused.value.status_code == 503

@@ -37,6 +37,7 @@ LEDGER_FILE = "firstbreak-ledger.db"  #: in the served folder, where `firstbreak
 MARKS_FILE = "marks.json"  #: in the served folder; `firstbreak audit --marks` reads it
 MOST_LISTENERS = 32  #: open pages that are kept up to date
 TELL_EVERY = 0.1  #: seconds between two looks whether there is something to tell an open page
+SURVEY_PATIENCE = 10.0  #: seconds that a page waits for the first look through the folder
 LIVE_EVERY = 0.4  #: seconds between two looks at a run whose page is open
 LIST_EVERY = 2.0  #: seconds between two looks at all runs while a page is open
 _TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
@@ -251,7 +252,7 @@ class Site:
         return [self._known(name) for name in names]
 
     def _known(self, name: str) -> Entry:
-        if not self._surveyed.wait(timeout=10):
+        if not self._surveyed.wait(timeout=SURVEY_PATIENCE):
             raise HTTPException(503, "the folder is still being searched for runs; ask again in a moment")
         entry = self.shelf.entry(name)
         if entry is None:
