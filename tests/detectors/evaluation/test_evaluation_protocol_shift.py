@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from firstbreak.model import Severity, Status
+from firstbreak.model import Confidence, Severity, Status
 from tests.detectors.look import found, look, silent
 from tests.make import learning, noise, run
 
@@ -58,3 +58,21 @@ def test_without_a_training_reward_the_jump_may_be_skill() -> None:
 @pytest.mark.parametrize("n", [1, 2, 8])
 def test_a_few_evaluations_say_nothing(n: int) -> None:
     assert look(ID, run({"eval.accuracy": JUMP[:n], "reward.mean": STILL})).status is Status.NOT_MEASURED
+
+
+def test_a_greedy_policy_that_catches_up_with_the_sampled_one_is_healthy() -> None:
+    stuck = np.where(np.arange(60) < 8, -500.0, -80.0) + noise(60, 3)
+    trained = np.linspace(-95, -80, 60) + noise(60, 3)
+    curves = {"eval.reward": stuck, "eval.episode_length": -stuck, "reward.mean": trained}
+    assert silent(ID, run(curves, algorithm="ppo"))
+    assert found(ID, run({**curves, "eval.reward": stuck + 300}, algorithm="ppo"))
+
+
+def test_a_second_evaluation_that_stays_says_so_even_where_nothing_is_learned() -> None:
+    flat = {"reward.mean": 0.55 + noise(60, 0.05), "eval.accuracy": 0.65 + noise(60, 0.02, seed=2)}
+    jumps = np.where(np.arange(60) < 30, 0.55, 0.27) + noise(60, 0.03, seed=1)
+    finding = found(ID, run({**flat, "eval.accuracy": jumps, "eval.reward": flat["eval.accuracy"]}))
+    assert finding.confidence is Confidence.HIGH
+    assert finding.onset == pytest.approx(31, abs=1)
+    both = {"eval.accuracy": jumps, "eval.reward": jumps + noise(60, 0.02, seed=4)}
+    assert silent(ID, run({**flat, **both}))

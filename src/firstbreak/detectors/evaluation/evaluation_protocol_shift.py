@@ -2,7 +2,8 @@
 
 ## What it looks for
 A sudden change of the gap between the evaluation and the training reward, clear of its noise, at which the training
-reward itself does not change: a fall, or a rise with which the length of what is evaluated jumps.
+reward itself does not change: a fall, or a rise with which the length of what is evaluated jumps. A second evaluation
+that stands still says it more clearly: the policy is the same, so the two ask different questions from then on.
 
 ## Why it matters
 Skill that comes overnight comes in training as well. A jump that only the evaluation sees is a change of the
@@ -11,7 +12,8 @@ and after cannot be compared, and the best checkpoint of the two halves together
 
 ## When it is a false alarm
 The training reward is a proxy (a process reward, a reward that was already at its ceiling) and the skill is new: the
-evaluated samples then look different, not only longer or shorter.
+evaluated samples then look different, not only longer or shorter. A greedy policy that was stuck where the sampled one
+was not, and catches up with it: a rise to the level of training is not reported.
 
 ## Fix
 - Write the evaluation's settings ({eval_temperature}, {max_new_tokens}, split, template, seeds) beside every score,
@@ -50,6 +52,10 @@ def detect(
     eval_length_mean: Series | None = None,
     eval_length_clipped_ratio: Series | None = None,
     eval_episode_length: Series | None = None,
+    eval_accuracy: Series | None = None,
+    eval_success_rate: Series | None = None,
+    eval_pass_at_k: Series | None = None,
+    eval_reward: Series | None = None,
     *,
     min_points: int = 12,
     size: float = 4.0,
@@ -66,17 +72,22 @@ def detect(
         return None
     lengths = (eval_length_mean, eval_length_clipped_ratio, eval_episode_length)
     beside = next((curve for curve in lengths if curve is not None and _jumps_with(curve, jump)), None)
-    if beside is None and (jump.direction > 0 or scale == 0):
+    others = (eval_accuracy, eval_success_rate, eval_pass_at_k, eval_reward)
+    unmoved = next((o for o in others if o is not None and o.name != eval_score.name and _stays(o, jump)), None)
+    if beside is None and unmoved is None and (jump.direction > 0 or scale == 0):
         return None  # late skill, or luck where nothing was learned, looks the same
+    if eval_score.name == "eval.reward" and _catches_up(eval_score, reward_mean, jump):
+        return None
     before, after = (float(np.mean(side)) for side in _sides(eval_score, jump))
     return Finding(
         message=(
             f"{eval_score.name} jumped from {number(before)} to {number(after)} at step {number(jump.step)}"
-            f"{f', {beside.name} jumped with it,' if beside is not None else ''} and training stayed on its course; "
+            f"{f', {beside.name} jumped with it,' if beside is not None else ''} and training "
+            f"{f'and {unmoved.name} stayed on their' if unmoved is not None else 'stayed on its'} course; "
             "evaluate an old checkpoint with today's protocol"
         ),
         severity=Severity.WARNING,
-        confidence=Confidence.HIGH if beside is not None else Confidence.MEDIUM,
+        confidence=Confidence.MEDIUM if beside is None and unmoved is None else Confidence.HIGH,
         metric=eval_score.name,
         onset=jump.step,
         interval=jump.interval,
@@ -136,6 +147,26 @@ def _moved(reward_mean: Series, scale: float, jump: Onset) -> bool:
     error = noise_scale(reward_mean.finite.values) * float(np.sqrt(1 / len(before) + 1 / len(after)))
     moved = abs(float(np.mean(after)) - float(np.mean(before))) + 2 * error
     return scale * moved >= abs(jump.after - jump.before) / 2
+
+
+def _catches_up(eval_score: Series, reward_mean: Series, jump: Onset) -> bool:
+    """Whether an evaluation that lay below the training reward comes up to it, and no further than half of the gap."""
+    before, after = (float(np.mean(side)) for side in _sides(eval_score, jump))
+    trained_before, trained_after = (float(np.mean(side)) for side in _sides(reward_mean, jump))
+    return before < trained_before and after <= trained_after + (trained_before - before) / 2
+
+
+def _stays(other: Series, jump: Onset) -> bool:
+    """Whether another evaluation of the same policy moved by less than half of the jump, both as shares of their levels.
+
+    Two standard errors are counted against it: a curve too noisy to tell does not stay.
+    """
+    before, after = _sides(other, jump)
+    if min(len(before), len(after)) < 2 or np.mean(before) <= 0 or jump.before <= 0:
+        return False
+    error = noise_scale(other.finite.values) * float(np.sqrt(1 / len(before) + 1 / len(after)))
+    moved = abs(float(np.mean(after) - np.mean(before))) + 2 * error
+    return moved / float(np.mean(before)) < abs(jump.after - jump.before) / jump.before / 2
 
 
 def _sides(curve: Series, jump: Onset) -> tuple[np.ndarray, np.ndarray]:
