@@ -20,7 +20,10 @@ https://arxiv.org/abs/2005.12729
 
 from __future__ import annotations
 
-from firstbreak.model import Experiment
+from firstbreak.inputs import Inputs
+from firstbreak.model import Experiment, Weight
+
+HALF = 0.5  #: of what was gained
 
 PRIOR = 0.6
 FINDINGS = {
@@ -40,3 +43,11 @@ EXPERIMENT = Experiment(
     if_cause="does the score rise with the sign turned? yes",
     weight=3.6,
 )
+
+
+def facts(inputs: Inputs) -> list[Weight]:
+    """A sign that is wrong drives the score back to where it began and below; it does not stop half-way."""
+    shape = inputs.get("trajectory")
+    if shape is None or not shape.lost or shape.drop_fraction >= HALF:
+        return []
+    return [Weight(finding="score-lost", weight=-1.5, text="the score keeps most of what it gained")]

@@ -25,6 +25,14 @@ import numpy as np
 from firstbreak.inputs import Inputs
 from firstbreak.model import Experiment, Weight
 
+#: trainers of one process, whose rollouts are sampled from the very network that is updated
+ONE_COPY = frozenset(
+    {
+        *("baselines", "cleanrl", "dopamine", "ppo_pytorch", "pufferlib", "rl_games", "rlkit", "rsl_rl", "sb3", "skrl"),
+        *("spinningup", "td3", "tianshou"),
+    }
+)
+
 PRIOR = 0.5
 FINDINGS = {
     "mismatch-growing": 0.85,
@@ -42,6 +50,11 @@ EXPERIMENT = Experiment(
     if_cause="do the two sides hold different weights after a delivery? yes",
     weight=3.9,
 )
+
+
+def applies(inputs: Inputs) -> bool:
+    """Where there is something to deliver: workers or an engine with a copy of the weights."""
+    return inputs.run.trainer not in ONE_COPY
 
 
 def facts(inputs: Inputs) -> list[Weight]:

@@ -22,7 +22,8 @@ https://arxiv.org/abs/2210.10760
 from __future__ import annotations
 
 from firstbreak.inputs import Inputs
-from firstbreak.model import Experiment
+from firstbreak.model import Experiment, Weight
+from firstbreak.stats.shape import trajectory
 
 FINDINGS = {
     "reward-up-evaluation-down": 0.9,
@@ -43,3 +44,11 @@ EXPERIMENT = Experiment(
 def applies(inputs: Inputs) -> bool:
     """Where something independent of the reward can turn, or the reward itself is a model's opinion of a text."""
     return bool(inputs.get("writes_text")) or "reward.mean" in inputs.run.series
+
+
+def facts(inputs: Inputs) -> list[Weight]:
+    """What is over-optimised rises: a reward that is lost itself was not bought at the cost of something else."""
+    reward = inputs.get("reward_mean")
+    if reward is None or not trajectory(reward).lost:
+        return []
+    return [Weight(finding="reward.mean", weight=-2.0, text="the reward itself is lost, with the score")]

@@ -1,0 +1,34 @@
+"""What rules a cause out, or makes it unlikely, whatever the curves look like."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from firstbreak.engine.registry import causes
+from firstbreak.inputs import Inputs
+from tests.make import learning, noise, run
+
+ROSE = learning(60)
+
+
+@pytest.mark.parametrize(("trainer", "possible"), [("sb3", False), ("rsl_rl", False), ("verl", True), (None, True)])
+def test_weights_are_delivered_where_there_is_a_second_copy(trainer: str | None, possible: bool) -> None:
+    inputs = Inputs(run({"reward.mean": ROSE}, trainer=trainer, algorithm="ppo"))
+    assert causes()["weights-not-delivered"].applies(inputs) is possible
+
+
+@pytest.mark.parametrize("cause", ["reward-sign-wrong", "advantage-sign-wrong"])
+@pytest.mark.parametrize(("kept", "spoken_against"), [(0.75, True), (-0.5, False)])
+def test_a_wrong_sign_does_not_stop_half_way(cause: str, kept: float, spoken_against: bool) -> None:
+    score = np.concatenate([ROSE, np.full(60, kept) + noise(60, 0.02)])
+    weights = causes()[cause].facts(Inputs(run({"reward.mean": score})))
+    assert any(w.weight < 0 for w in weights) is spoken_against
+
+
+def test_what_is_over_optimised_rises() -> None:
+    fallen = np.concatenate([ROSE, np.full(60, 0.1) + noise(60, 0.02)])
+    cause = causes()["reward-over-optimised"]
+    assert any(w.weight < 0 for w in cause.facts(Inputs(run({"reward.mean": fallen}))))
+    paid = {"reward.mean": learning(120), "eval.reward": fallen}
+    assert not any(w.weight < 0 for w in cause.facts(Inputs(run(paid))))
