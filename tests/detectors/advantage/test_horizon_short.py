@@ -17,3 +17,15 @@ def test_a_horizon_of_two_steps_is_found() -> None:
 
 def test_the_usual_discount_is_healthy() -> None:
     assert silent(ID, run(LENGTHS, algorithm="ppo", config={"gamma": 0.99}))
+
+
+def test_the_usual_discount_is_healthy_however_long_a_game_lasts() -> None:
+    games = {"episode.length": np.linspace(500, 9000, 40), "reward.mean": np.linspace(10, 400, 40)}
+    for gamma in (0.98, 0.99):
+        assert silent(ID, run(games, algorithm="ppo", config={"gamma": gamma}))
+    assert found(ID, run(games, algorithm="ppo", config={"gamma": 0.9}))
+
+
+def test_a_reward_at_the_end_of_a_long_completion_is_forgotten_at_the_same_discount() -> None:
+    text = {"length.mean": np.linspace(2800, 3400, 40), "value.loss": np.ones(40)}
+    assert "0.99" in found(ID, run(text, algorithm="ppo", config={"gamma": 0.99})).message

@@ -28,3 +28,9 @@ def test_episodes_that_all_end_alike_explain_it() -> None:
     loss = 100 * np.exp(-np.arange(N) / 10) + 0.001
     outcome = look(ID, run({"value.loss": loss, "reward.episode": np.full(N, 500.0)}, algorithm="ppo"))
     assert outcome.expected
+
+
+def test_a_loss_that_is_small_in_most_minibatches_is_healthy() -> None:
+    ends = np.arange(N) % 9 == 0  # with five steps per update, few minibatches see the end of an episode
+    loss = np.where(ends, 50 + noise(N, 5), 0.01)
+    assert silent(ID, run({"value.loss": loss, "reward.episode": VARYING}, algorithm="a2c"))

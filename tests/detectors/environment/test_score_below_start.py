@@ -50,3 +50,7 @@ def test_a_first_evaluation_that_comes_late_is_not_the_start() -> None:
     evaluated = np.where(np.arange(20) < 6, 290.0, 10.0) + noise(20, 3)
     assert found(ID, run({"eval.reward": evaluated}))
     assert silent(ID, run({"eval.reward": evaluated, "reward.mean": trained}))
+
+
+def test_the_last_digits_of_a_score_that_stands_still_are_no_fall() -> None:
+    assert silent(ID, run({"eval.reward": -5.6166 - 1e-5 * np.arange(N)}))

@@ -47,3 +47,9 @@ def test_a_turn_under_a_rising_score_is_healthy() -> None:
 
 def test_without_a_loss_it_is_not_measured() -> None:
     assert look(ID, run({"reward.mean": learning(60)})).status is Status.NOT_MEASURED
+
+
+def test_the_dust_of_a_loss_that_is_zero_is_no_jump() -> None:
+    fallen = np.concatenate([learning(60), np.full(60, 0.1)]) + noise(120, 0.03)
+    dust = np.where(np.arange(120) < 60, 1e-12, 1e-9) * (1 + noise(120, 0.1))
+    assert silent(ID, run({"policy.loss": dust, "reward.mean": fallen}, algorithm="ppo"))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from firstbreak.model import Severity
-from tests.detectors.look import found, silent
+from firstbreak.model import Severity, Status
+from tests.detectors.look import found, look, silent
 from tests.make import run
 
 ID = "reward-range-changed"
@@ -33,3 +33,9 @@ def test_a_policy_that_never_succeeds_any_more_did_not_change_the_reward() -> No
 def test_a_first_success_is_healthy() -> None:
     curves = {"reward.min": np.zeros(N), "reward.max": np.where(LATE, 1.0, 0.0)}
     assert silent(ID, run(curves, algorithm="grpo"))
+
+
+def test_the_best_return_of_a_game_grows_with_the_policy() -> None:
+    best = np.where(np.arange(N) < 10, 2.0, np.linspace(2, 400, N))
+    outcome = look(ID, run({"reward.max": best, "reward.min": np.zeros(N)}, algorithm="dqn"))
+    assert outcome.status is Status.NOT_APPLICABLE

@@ -83,3 +83,9 @@ def test_a_restart_sets_the_clock_back() -> None:
 def test_a_few_points_say_nothing(values: list[float]) -> None:
     for name in ("throughput.tok_s", "time.elapsed", "throughput.fps"):
         assert look(ID, run({name: values})).status is Status.NOT_MEASURED
+
+
+def test_an_off_policy_method_slows_down_when_it_begins_to_learn() -> None:
+    clock = np.cumsum(np.where(np.arange(N) < 60, 0.01, 1.0))
+    assert found(ID, run({"time.elapsed": clock}))
+    assert silent(ID, run({"time.elapsed": clock}, config={"learning_starts": 60}))

@@ -1,8 +1,8 @@
 """The critic has nothing left to predict, though episodes still end differently.
 
 ## What it looks for
-A value loss that falls to less than 1 / `times` of its own highest level while the score is not at its ceiling and the
-returns still differ from episode to episode.
+A value loss whose largest values, too, fall to less than 1 / `times` of its own highest level while the score is not at
+its ceiling and the returns still differ from episode to episode.
 
 ## Why it matters
 A critic that is never wrong predicts a target that no longer depends on what happens: values are bootstrapped through
@@ -10,7 +10,8 @@ the ends of episodes (a done flag that is ignored, ends that are taken for time 
 and the advantages are noise.
 
 ## When it is a false alarm
-A solved task whose episodes all run into the time limit, where the values really are all the same.
+A solved task whose episodes all run into the time limit, where the values really are all the same. A loss that is small
+in most minibatches and large where an episode ends, as with few steps per update, is not reported.
 
 ## Fix
 - Print reward, done, time limit and bootstrapped target for one episode end: after a real end the target is the reward.
@@ -31,6 +32,8 @@ import numpy as np
 from firstbreak.model import Confidence, Evidence, Expected, Finding, NotApplicable, NotMeasured, Series, Severity
 from firstbreak.stats.onset import first_sustained
 from firstbreak.words import number
+
+LARGE = 0.98  #: quantile: a critic that is never wrong, not only mostly
 
 
 def detect(
@@ -55,7 +58,7 @@ def detect(
     if ends is None:
         return NotMeasured("neither returns nor lengths of single episodes are logged")
     smooth = np.convolve(loss.values, np.ones(5) / 5, mode="valid")
-    top, late = float(np.max(smooth)), float(np.median(loss.tail(0.25).values))
+    top, late = float(np.max(smooth)), float(np.quantile(smooth[3 * len(smooth) // 4 :], LARGE))
     if top <= 0 or late * times > top:
         return None
     last = ends.tail(0.25).values

@@ -44,11 +44,14 @@ def detect(
     *,
     min_points: int = 12,
     sure: float = 6.0,
+    material: float = 0.01,
 ) -> Finding | NotMeasured | None:
     if trajectory.n < min_points:
         return NotMeasured(f"{trajectory.n} scores are too few to see a decline (needs {min_points})")
     if trajectory.kind != "declining" or (reward_mean is not None and shape_of(reward_mean).learned):
         return None
+    if trajectory.drop < material * max(abs(trajectory.start), abs(trajectory.end)):
+        return None  # the last digits of a score that stands still
     began = onset(score, direction=-1, kinds=("level", "ramp"))
     first, last = float(score.steps[0]), trajectory.end_step
     certain = trajectory.drop_sigma >= sure

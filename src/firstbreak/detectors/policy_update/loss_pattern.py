@@ -33,6 +33,8 @@ from firstbreak.words import number
 
 CENTRED = frozenset({"group"})
 
+DUST = 1e-6  #: a loss below it is rounding, whatever it was before
+
 
 def detect(
     config: Config,
@@ -66,7 +68,7 @@ def detect(
             reversal.step,
         )
     leap = magnitude_jump(loss, factor=jump)
-    if leap is not None and harmed:
+    if leap is not None and harmed and leap.after > DUST:
         return _finding(
             loss,
             f"the size of the loss jumped from {number(leap.before)} to {number(leap.after)} at step "

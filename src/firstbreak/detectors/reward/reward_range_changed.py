@@ -11,7 +11,8 @@ that step on compares two different things.
 
 ## When it is a false alarm
 A planned curriculum of rewards. A first success, which lifts the largest reward from the floor, is not reported; nor is
-a largest or smallest reward that was never constant.
+a largest or smallest reward that was never constant. Where what is logged are returns of whole episodes, a policy that
+learns reaches new ones.
 
 ## Fix
 - Compare the reward code and configuration before and after that step (a resume, a hot reload, a new judge version).
@@ -28,19 +29,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
 from firstbreak.words import number
 
 
 def detect(
     reward_min: Series | None = None,
     reward_max: Series | None = None,
+    writes_text: bool = False,
     *,
     settled: int = 8,
     most: float = 0.6,
     material: float = 0.02,
     min_points: int = 20,
-) -> Finding | NotMeasured | None:
+) -> Finding | NotApplicable | NotMeasured | None:
+    if not writes_text:
+        return NotApplicable("the smallest and the largest return of episodes move with what the policy reaches")
     curves = [s.finite for s in (reward_min, reward_max) if s is not None and len(s.finite) >= min_points]
     if not curves:
         return NotMeasured(f"the smallest and the largest reward of a batch are not logged for {min_points} batches")

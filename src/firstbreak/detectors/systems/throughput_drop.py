@@ -37,7 +37,7 @@ from dataclasses import replace
 import numpy as np
 
 from firstbreak.detectors.systems._shares import share, step_time
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured, Series, Severity
 from firstbreak.stats.onset import onset
 from firstbreak.words import number, percent
 
@@ -56,6 +56,7 @@ def detect(
     throughput_fps: Series | None = None,
     tokens_train: Series | None = None,
     time: Mapping[str, Series] | None = None,
+    config: Config | None = None,
     *,
     loss: float = 0.3,
     heavy: float = 0.5,
@@ -70,6 +71,8 @@ def detect(
     )
     clocks = [s.finite for s in (time_elapsed,) if s is not None]
     clocks += [_clock(s.finite) for s in (throughput_sps, throughput_fps) if s is not None]
+    warmup = config.number("learning_starts") if config is not None else None
+    clocks = [clock.between(warmup) if warmup else clock for clock in clocks]
     speeds = [*(s.finite for s in instant if s is not None), *map(_speed, clocks)]
     if tokens_train is not None and (seconds := step_time(time)) is not None:
         speeds.append(replace(share(tokens_train, seconds), name="throughput.tok_s"))
