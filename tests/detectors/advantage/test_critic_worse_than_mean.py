@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from firstbreak.model import Severity, Status
+from firstbreak.model import Confidence, Severity, Status
 from tests.detectors.look import found, look, silent
 from tests.make import learning, noise, run
 
@@ -33,3 +33,19 @@ def test_a_bad_start_is_healthy() -> None:
 
 def test_few_values_say_nothing() -> None:
     assert look(ID, run({"value.explained_variance": [-1.0] * 4})).status is Status.NOT_MEASURED
+
+
+def test_a_critic_that_returns_a_constant_is_found() -> None:
+    curves = {
+        "value.explained_variance": noise(60, 1e-8),
+        "value.loss": 1500 + noise(60, 100),
+        "reward.mean": -5 + noise(60, 0.3),
+    }
+    finding = found(ID, run(curves, algorithm="ppo"))
+    assert finding.confidence is Confidence.HIGH
+    assert "same value everywhere" in finding.message
+
+
+def test_where_all_returns_are_equal_there_is_nothing_to_explain() -> None:
+    curves = {"value.explained_variance": np.zeros(60), "value.loss": np.full(60, 1e-9), "reward.mean": noise(60)}
+    assert silent(ID, run(curves, algorithm="ppo"))

@@ -27,3 +27,21 @@ def test_the_spread_of_the_actions_counts_too() -> None:
 
 def test_without_either_it_is_not_measured() -> None:
     assert look(ID, run({"reward.mean": FALLING})).status is Status.NOT_MEASURED
+
+
+WIDENING = np.exp(np.linspace(0, 3.5, 120)) + noise(120, 0.02)
+
+
+def test_actions_that_become_noise_are_found_without_a_score() -> None:
+    for curves in ({"action.std": WIDENING}, {"action.std": WIDENING, "reward.mean": noise(120)}):
+        finding = found(ID, run(curves))
+        assert finding.severity is Severity.WARNING
+        assert "bounds" in finding.message
+
+
+def test_noise_that_widens_while_the_score_rises_is_healthy() -> None:
+    assert silent(ID, run({"action.std": WIDENING, "reward.mean": learning(120)}))
+
+
+def test_a_discrete_policy_without_a_score_may_open_up() -> None:
+    assert silent(ID, run({"policy.entropy": WIDENING}))

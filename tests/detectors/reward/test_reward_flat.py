@@ -48,3 +48,15 @@ def test_an_evaluation_that_begins_after_the_learning_is_expected() -> None:
 
 def test_few_scores_say_nothing() -> None:
     assert look(ID, run({"reward.mean": noise(8)})).status is Status.NOT_MEASURED
+
+
+def test_an_evaluation_that_moves_in_its_last_digits_is_constant() -> None:
+    finding = found(ID, run({"eval.reward": -5.6166 - 1e-5 * np.arange(60)}))
+    assert "it is constant" in finding.message
+
+
+def test_a_rate_that_is_still_warmed_up_excuses_a_flat_score() -> None:
+    curves = {"reward.mean": noise(600)}
+    assert look(ID, run({**curves, "lr": np.linspace(1e-9, 1e-6, 600)})).status is Status.NOT_MEASURED
+    warmed = np.minimum(np.linspace(0, 1e-5, 600), 1e-6)
+    assert found(ID, run({**curves, "lr": warmed}))

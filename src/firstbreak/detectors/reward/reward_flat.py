@@ -11,7 +11,8 @@ so this finding never stands alone: it is the outcome that the others have to ex
 
 ## When it is a false alarm
 Late starters: a hard exploration problem can be flat for a third of the run and then rise. A score that starts at its
-ceiling has nowhere to go. An evaluation that begins after the learning: the training reward then rises before it.
+ceiling has nowhere to go. A learning rate that is still being warmed up at the last step has hardly moved the policy.
+An evaluation that begins after the learning: the training reward then rises before it.
 
 ## Fix
 - Look at the other findings first: a flat score is a symptom.
@@ -36,6 +37,8 @@ from firstbreak.stats.shape import Trajectory
 from firstbreak.stats.trend import trend
 from firstbreak.words import number
 
+ROUNDING = 1e-3  #: of a score's size: what moves less is constant, as the last digits of a repeated evaluation are
+
 
 def detect(
     score: Series,
@@ -43,6 +46,7 @@ def detect(
     solved: bool | None = None,
     reward_mean: Series | None = None,
     reward_episode: Series | None = None,
+    lr: Series | None = None,
     *,
     resolvable: float = 0.5,
     telling: float = 2.0,
@@ -50,20 +54,24 @@ def detect(
 ) -> Finding | Expected | NotMeasured | None:
     if len(score) < min_points:
         return NotMeasured(f"{len(score)} scores are too few to call a curve flat (needs {min_points})")
-    if trajectory.kind != "flat" or solved:
+    size = float(np.max(np.abs(score.values)))
+    constant = float(np.ptp(score.values)) <= ROUNDING * size
+    if (trajectory.kind != "flat" and not constant) or solved:
         return None
-    if np.ptp(score.values) == 0 and score.values[0] > 0:
+    if constant and score.values[0] > 0:
         return NotMeasured(f"the score is {number(trajectory.start)} throughout: floor and ceiling look the same")
     training = [s.finite for s in (reward_mean, reward_episode) if s is not None and s.name != score.name]
     if any(rises(s) for s in training):
         return Expected(
             f"{score.name} is flat because it begins after the learning: the training reward rises before it"
         )
+    if lr is not None and _warming_up(lr.finite):
+        return NotMeasured("the learning rate is still being warmed up at the last step: nothing can have been learned")
     line = trend(score)
     most = max(abs(v) for v in line.interval) * float(np.ptp(score.steps))
     hidden = most / line.noise if line.noise > 0 else 0.0
     sure = line.noise > 0 and hidden < resolvable
-    could = f"a rise of up to {number(most)} could hide in the noise" if hidden else "it is constant"
+    could = f"a rise of up to {number(most)} could hide in the noise" if hidden and not constant else "it is constant"
     return Finding(
         message=(
             f"{score.name} stays at {number(float(np.median(score.values)))} for all {len(score)} points ({could}): "
@@ -77,3 +85,10 @@ def detect(
         evidence=(Evidence(text="score", series=score, level=trajectory.start),),
         facts={"hidden": hidden},
     )
+
+
+def _warming_up(lr: Series) -> bool:
+    """The rate has risen from next to nothing, point by point, to the end."""
+    values = lr.values
+    rising = len(values) >= 5 and bool(np.all(np.diff(values) >= 0))
+    return rising and bool(values[0] < 0.2 * values[-1] and values[-1] > np.median(lr.tail(0.2).values))
