@@ -20,7 +20,7 @@ from firstbreak.engine import check, registry
 from firstbreak.guard import bundle, looks
 from firstbreak.guard.decision import Act, Decision
 from firstbreak.guard.guard import Guard
-from firstbreak.model import Action, Config, Link, Run, Series, Status
+from firstbreak.model import Action, Confidence, Config, Finding, Link, Outcome, Run, Series, Severity, Status
 from tests.guard.runs import Clock, collapsing, learning
 
 WAIT = 600.0  #: seconds: a test on a busy machine decides by what is seen, not by when
@@ -263,10 +263,27 @@ def test_what_a_bundle_holds(tmp_path: Path) -> None:
     assert firstbreak.read(decision.bundle / "metrics.jsonl").last_step == decision.step
 
 
-def stopped(said: str, length: float) -> int | None:
-    """After how many points a run is stopped whose looks, one a point, say "x" for stop; None: never."""
+def stopped(said: str, length: float, every: int = 1) -> int | None:
+    """After how many points a run is stopped whose looks, one a point, say "x" for stop; None: never.
+
+    The critical finding speaks of a curve that is logged at every so many points.
+    """
     suspicion = looks.Suspicion()
-    return next((n for n, word in enumerate(said, 1) if suspicion.lasts(word == "x", n, length)), None)
+    return next((n for n, word in enumerate(said, 1) if suspicion.lasts(word == "x", n, length, n // every)), None)
+
+
+def test_looks_between_two_evaluations_confirm_nothing() -> None:
+    assert stopped("x" * 100, length=100, every=20) == 40, (
+        "the third one: before the first value, upon it, upon the second"
+    )
+    assert stopped(("x" * 39 + ".") * 3, length=100, every=20) is None
+    curve = Series(name="eval.reward", steps=np.arange(5.0), values=np.arange(5.0))
+    finding = Finding(message="", severity=Severity.CRITICAL, confidence=Confidence.HIGH, metric="eval.reward")
+    found = [Outcome(detector="a", link=Link.REWARD, status=Status.FOUND, finding=finding)]
+    found += [replace(found[0], finding=replace(finding, metric=None))]
+    found += [replace(found[0], finding=replace(finding, severity=Severity.WARNING))]
+    dx = replace(firstbreak.diagnose(Run(path="", series={"eval.reward": curve})), outcomes=tuple(found))
+    assert looks.evidence(dx, points=70) == 5 + 70
 
 
 def test_a_stop_has_to_last_for_a_part_of_the_run() -> None:

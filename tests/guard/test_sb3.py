@@ -99,13 +99,11 @@ def test_what_the_library_logs_is_what_the_guard_sees(tmp_path: Path) -> None:
     assert run.config.number("target_kl") == 0.5
 
 
-def test_a_target_of_the_guard_becomes_the_librarys_own(tmp_path: Path) -> None:
-    ppo = model()
-    ppo.learn(128, callback=sb3.callback(Guard("skip-update", target_kl=0.01, folder=tmp_path)))
-    assert ppo.target_kl == 0.01
-    ppo = model()
-    ppo.learn(128, callback=sb3.callback(Guard("observe", target_kl=0.01, folder=tmp_path)))
-    assert ppo.target_kl is None
+def test_a_target_of_the_guard_ends_the_epochs_inside_the_library(tmp_path: Path) -> None:
+    for policy, epochs in (("skip-update", 1), ("observe", 2)):
+        ppo = model(learning_rate=0.05)
+        ppo.learn(128, callback=sb3.callback(Guard(policy, target_kl=0.001, folder=tmp_path, tell=lambda d: None)))
+        assert ppo._n_updates == epochs
 
 
 def test_the_learning_rate_is_halved_where_the_clip_cuts_most_of_the_batch(tmp_path: Path) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import pty
 import subprocess
 import sys
 import time
@@ -82,6 +85,22 @@ def test_a_wrong_target_is_one_line_before_anything_is_read(tmp_path: Path) -> N
     done = subprocess.run([*WATCH, str(tmp_path), "--notify", "nobody"], capture_output=True, text=True)
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_on_a_terminal_the_screen_stays_in_place() -> None:
+    mine, theirs = pty.openpty()
+    line = [*WATCH, str(RUN), "--every", "0.1", "--for", "0.1"]
+    wide = {**os.environ, "TERM": "xterm", "COLUMNS": "100", "LINES": "60"}
+    with subprocess.Popen(line, stdin=theirs, stdout=theirs, stderr=theirs, env=wide) as process:
+        os.close(theirs)
+        shown = b""
+        with contextlib.suppress(OSError):  # how Linux says that the other end is closed
+            while chunk := os.read(mine, 1 << 16):
+                shown += chunk
+    os.close(mine)
+    assert process.returncode == 1
+    assert b"ROLL BACK" in shown
+    assert b"\x1b[" in shown, "the cursor is moved"
 
 
 @pytest.mark.parametrize(("width", "encoding"), [(80, "utf-8"), (60, "ascii"), (40, "utf-8")])

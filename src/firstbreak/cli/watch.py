@@ -17,7 +17,7 @@ import click
 from firstbreak.cli._output import on_a_terminal, write
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.engine.follow import Follower
-from firstbreak.guard.looks import ENDS, Suspicion, length
+from firstbreak.guard.looks import ENDS, Suspicion
 from firstbreak.guard.notify import Message, Notifier
 from firstbreak.model import Action, Diagnosis
 from firstbreak.readers import Unreadable
@@ -123,8 +123,7 @@ def _told(
     """The same, with messages sent and the command run on the way. A stop acts once it has lasted."""
     suspicion, acted = Suspicion(), False
     for dx in watched:
-        points = max((len(s) for s in dx.run.series.values()), default=0)
-        lasts = suspicion.lasts(dx.verdict.action in ENDS, points, length(dx.run, points))
+        lasts = suspicion.on(dx, max((len(s) for s in dx.run.series.values()), default=0))
         if notifier is not None and (lasts or dx.verdict.action is Action.WATCH):
             notifier.tell(_message(dx, name))
         if lasts and on_stop is not None and not acted:

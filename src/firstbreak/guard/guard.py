@@ -303,10 +303,8 @@ class Guard:
 
     def _judge(self, diagnosis: Diagnosis) -> Decision | None:
         """An alarm where the detectors would stop the run, a stop where they have said so for long enough."""
-        found, points = looks.worst(diagnosis), self._history.points
-        stop = diagnosis.verdict.action in looks.ENDS
-        lasts = self._suspicion.lasts(stop, points, looks.length(diagnosis.run, points))
-        if not stop or found is None:
+        lasts, found = self._suspicion.on(diagnosis, self._history.points), looks.worst(diagnosis)
+        if diagnosis.verdict.action not in looks.ENDS or found is None:
             return None
         by, finding = found
         alarm = Decision(

@@ -28,7 +28,7 @@ FEWEST = 4  #: points before the first look
 GROWTH = 0.05  #: of the points so far, between two looks
 GROWTH_SUSPECTED = 0.02  #: the same where the last look said "stop"
 CONFIRMED = 0.05  #: of the length of the run, over which every look has to say "stop" before anything is done
-FEWEST_LOOKS = 3  #: and so many looks in a row
+FEWEST_LOOKS = 3  #: and so many looks in a row, each upon new evidence
 LONGER = 2.0  #: times as long as the longest such time that has passed by itself
 HANGS = 30.0  #: seconds after which a look is interrupted
 FIRST_COST = 0.1  #: seconds: what a look is taken to cost before one was measured
@@ -100,25 +100,40 @@ class Suspicion:
     """Whether what the looks say is to be done: a "stop" has to last.
 
     A verdict's error is bounded for one look at a whole run. A live run is looked at dozens of times, and healthy ones dip
-    and recover. So nothing is done unless every look has said "stop" over CONFIRMED of the run's length; and a run that
-    has recovered by itself before has to stay down LONGER than it took then.
+    and recover. So nothing is done unless every look has said "stop" over CONFIRMED of the run's length, FEWEST_LOOKS of
+    them upon new evidence (between two evaluations a look sees nothing new of a score); and a run that has recovered by
+    itself before has to stay down LONGER than it took then.
     """
 
     def __init__(self) -> None:
-        self._looks = 0  #: in a row that said "stop"
+        self._looks = 0  #: in a row that said "stop", each upon new evidence
+        self._evidence = 0  #: values behind the last of them
         self._since = 0  #: points at the first of them
         self._recovery = 0  #: points that the longest suspicion has lasted that passed by itself
 
-    def lasts(self, stop: bool, points: int, length: float) -> bool:
-        """One look more, after so many of the `length` points of the run: whether to stop now."""
+    def on(self, diagnosis: Diagnosis, points: int) -> bool:
+        """One look more, after so many points: whether to stop now."""
+        stop = diagnosis.verdict.action in ENDS
+        return self.lasts(stop, points, length(diagnosis.run, points), evidence(diagnosis, points))
+
+    def lasts(self, stop: bool, points: int, length: float, evidence: int) -> bool:
+        """The same of a look that says whether to stop, after so many of `length` points, upon so many values."""
         if not stop:
             self._recovery = max(self._recovery, points - self._since if self._looks else 0)
             self._looks = 0
             return False
         self._since = self._since if self._looks else points
-        self._looks += 1
+        if not self._looks or evidence != self._evidence:
+            self._looks, self._evidence = self._looks + 1, evidence
         asked = max(CONFIRMED * length, LONGER * self._recovery)
         return self._looks >= FEWEST_LOOKS and points - self._since >= asked
+
+
+def evidence(diagnosis: Diagnosis, points: int) -> int:
+    """How many values the critical findings rest on; one a point where a finding speaks of no curve."""
+    critical = [o.finding for o in diagnosis.findings if o.finding and o.finding.severity is Severity.CRITICAL]
+    curves = [diagnosis.run.series.get(finding.metric or "") for finding in critical]
+    return sum(points if curve is None else len(curve) for curve in curves)
 
 
 def length(run: Run, points: int) -> float:
