@@ -210,6 +210,20 @@ def family(
     return "on_policy" if policy_clip_fraction is not None else None
 
 
+def reference_free(pref_reward_chosen: Series | None = None, pref_logp_chosen: Series | None = None) -> bool:
+    """Whether the implicit rewards compare with no reference model: they are a fixed multiple of the log-probabilities.
+
+    Log the implicit rewards and the log-probabilities of the chosen answers.
+    """
+    if pref_reward_chosen is None or pref_logp_chosen is None:
+        return False
+    rewards, logps = pref_reward_chosen.finite, pref_logp_chosen.finite
+    if len(rewards) < 3 or not np.array_equal(rewards.steps, logps.steps) or not logps.values.all():
+        return False
+    multiple = rewards.values / logps.values  # ORPO, CPO, SimPO: beta; with a reference it starts at 0 and moves
+    return bool(np.median(multiple) > 0 and np.ptp(multiple) <= 0.05 * np.median(multiple))
+
+
 def writes_text(run: Run, family: str | None = None) -> bool:
     """Whether the policy is a language model, so that lengths, prompts and tokens mean something.
 
@@ -244,15 +258,21 @@ def silent_groups(
     reward_zero_std_frac: Series | None = None,
     reward_group_std: Series | None = None,
     reward_std: Series | None = None,
+    advantage_min: Series | None = None,
+    advantage_max: Series | None = None,
     family: str | None = None,
 ) -> Series | None:
     """The share of prompt groups in which all rewards are equal: logged, or read off the spread within the groups.
+
+    Where no spread is logged, advantages that are all exactly 0 show the steps in which every group was silent.
 
     Log the share of groups without reward spread, or the mean spread within a group.
     """
     if reward_zero_std_frac is not None:
         return reward_zero_std_frac
-    spread = reward_group_std if reward_group_std is not None else reward_std if family == "group" else None
+    spread = reward_group_std
+    if spread is None and family == "group":
+        spread = reward_std if reward_std is not None else _emptied(advantage_min, advantage_max)
     if spread is None or not len(spread.finite):
         return None
     spread = spread.finite
@@ -262,6 +282,14 @@ def silent_groups(
         values=(spread.values == 0).astype(float),
         note="1 where the logged spread is exactly 0, else 0: a lower bound on the share of silent groups",
     )
+
+
+def _emptied(lowest: Series | None, highest: Series | None) -> Series | None:
+    """The range of the advantages, where it is 0 in some step: a range that never is says nothing about single groups."""
+    if lowest is None or highest is None or not np.array_equal(lowest.finite.steps, highest.finite.steps):
+        return None
+    apart = highest.finite.values - lowest.finite.values
+    return None if apart.all() else replace(highest.finite, values=apart)
 
 
 def truncation(
@@ -339,6 +367,7 @@ DERIVED = _table(
             silent_groups,
             truncation,
             length_limit,
+            reference_free,
             writes_text,
         )
     }

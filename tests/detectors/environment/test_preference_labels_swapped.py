@@ -56,3 +56,10 @@ def test_only_pairs_have_labels() -> None:
 def test_a_few_pairs_say_nothing() -> None:
     for values in ([0.0], [0.0, 0.1], [np.nan] * 20):
         assert look(ID, run({"pref.reward.accuracy": values}, algorithm="dpo")).status is Status.NOT_MEASURED
+
+
+def test_without_a_reference_the_accuracy_begins_where_the_model_stands_and_has_to_fall() -> None:
+    logp = -2 + RISE
+    alike = {"pref.logp.chosen": logp, "pref.reward.chosen": 0.1 * logp, "pref.reward.margin": -0.05 - 0.01 * RISE}
+    assert silent(ID, run({**alike, "pref.reward.accuracy": 0.2 + noise(N, 0.05)}, algorithm="dpo"))
+    assert found(ID, run({**alike, "pref.reward.accuracy": WRONG}, algorithm="dpo"))

@@ -77,3 +77,25 @@ def test_an_added_likelihood_term_moves_the_start() -> None:
 def test_no_loss_is_not_a_good_loss() -> None:
     for loss in ([], [math.nan] * 5):
         assert look(ID, run({"loss.total": loss}, algorithm="dpo")).status is Status.NOT_MEASURED
+
+
+@pytest.mark.parametrize("place", ["", "eval."])
+def test_rewards_that_start_at_0_show_that_the_loss_carries_another_term(place: str) -> None:
+    rewards = {f"{place}pref.reward.chosen": [0.003, 0.1], f"{place}pref.reward.rejected": [-0.01, 0.05]}
+    assert look(ID, run({"loss.total": [2.6, 2.5], **rewards}, algorithm="dpo")).status is Status.NOT_APPLICABLE
+
+
+def test_rewards_that_do_not_start_at_0_excuse_nothing() -> None:
+    rewards = {"pref.reward.chosen": [0.9, 1.0], "pref.reward.rejected": [-0.7, -0.9]}
+    assert found(ID, run({"loss.total": [2.6, 2.5], **rewards}, algorithm="dpo"))
+
+
+def test_a_summed_loss_is_told_though_the_rewards_start_at_0() -> None:
+    rewards = {"pref.reward.chosen": [0.0, 0.1], "pref.reward.rejected": [0.0, 0.05]}
+    assert "4 times" in found(ID, run({"loss.total": [4 * math.log(2), 2.5], **rewards}, algorithm="dpo")).message
+
+
+def test_a_method_without_a_reference_does_not_start_at_ln_2() -> None:
+    logp = np.linspace(-2.8, -1.2, 10)
+    made = run({"loss.total": [5.0] * 10, "pref.logp.chosen": logp, "pref.reward.chosen": 0.1 * logp}, algorithm="dpo")
+    assert look(ID, made).status is Status.NOT_APPLICABLE

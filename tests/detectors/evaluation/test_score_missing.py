@@ -31,3 +31,7 @@ def test_a_score_without_a_number_is_none() -> None:
 def test_one_score_is_enough_to_be_there() -> None:
     assert silent(ID, run({"reward.mean": [0.3]}))
     assert silent(ID, run({"eval.accuracy": [0.3]}))
+
+
+def test_in_a_few_lines_of_a_log_it_is_a_notice() -> None:
+    assert found(ID, run({"loss.total": noise(2)})).severity is Severity.NOTICE

@@ -42,3 +42,15 @@ def test_lengths_that_are_equal_because_all_are_cut_are_another_finding() -> Non
 
 def test_without_either_it_is_not_measured() -> None:
     assert look(ID, run({"reward.mean": noise(50)})).status is Status.NOT_MEASURED
+
+
+def test_lengths_that_become_equal_while_the_entropy_holds_are_those_of_a_form() -> None:
+    low = np.concatenate([np.full(50, 10.0), np.full(50, 32.0)])
+    curves = {"length.min": low, "length.max": [32.0] * 100, "reward.mean": noise(100)}
+    assert silent(ID, run({**curves, "policy.entropy": 0.3 + np.abs(noise(100, 0.02))}))
+    assert found(ID, run({**curves, "policy.entropy": np.linspace(0.3, 0.01, 100)}))
+
+
+def test_lengths_that_are_equal_from_the_start_are_no_form_that_was_learned() -> None:
+    curves = {"length.min": [32.0] * 100, "length.max": [32.0] * 100, "policy.entropy": [0.3] * 100}
+    assert found(ID, run({**curves, "reward.mean": noise(100)}))

@@ -74,3 +74,10 @@ def test_a_heavy_tail_is_a_notice_with_the_clip_that_catches_it() -> None:
 @pytest.mark.parametrize("values", [[1.0], [1.0, 1e9], [np.nan] * 50, [0.0] * 50])
 def test_a_few_norms_say_nothing(values: list[float]) -> None:
     assert look(ID, run({NORM: values})).status is Status.NOT_MEASURED
+
+
+def test_a_norm_of_billions_beside_an_ordinary_loss_needs_no_history() -> None:
+    lines = {NORM: [3e9, 2e9], "policy.loss": [0.1, 0.15], "length.mean": [900.0, 950.0]}
+    assert found(ID, run(lines)).severity is Severity.CRITICAL
+    assert look(ID, run({**lines, "policy.loss": [4e8, 3e8]})).status is Status.NOT_MEASURED
+    assert look(ID, run({**lines, NORM: [300.0, 200.0]})).status is Status.NOT_MEASURED

@@ -48,3 +48,10 @@ def test_healthy_norms(norm: np.ndarray) -> None:
 @pytest.mark.parametrize("values", [[0.0], [0.0, 0.0], [np.nan] * 50])
 def test_a_few_norms_say_nothing(values: list[float]) -> None:
     assert look(ID, run({NORM: values})).status is Status.NOT_MEASURED
+
+
+def test_updates_without_any_group_that_tells_are_no_vanished_gradient() -> None:
+    empty = np.arange(N) % 5 < 3
+    curves = {NORM: np.where(empty, 0.0, CALM), "reward.mean": FLAT, "reward.zero_std_frac": np.where(empty, 1.0, 0.5)}
+    assert silent(ID, run(curves, algorithm="grpo"))
+    assert found(ID, run({**curves, "reward.zero_std_frac": np.full(N, 0.5)}, algorithm="grpo"))

@@ -88,3 +88,13 @@ def test_short_curves_are_looked_at(values: list[float]) -> None:
 
 def test_without_an_update_there_is_nothing_to_look_at() -> None:
     assert look(ID, run({"reward.mean": [NAN] * 9})).status is Status.NOT_MEASURED
+
+
+def test_one_line_of_a_log_whose_loss_and_gradient_are_nan_stops_the_run() -> None:
+    finding = found(ID, run({"policy.loss": [NAN], "grad.norm": [NAN], "kl.ref": [NAN], "reward.mean": [0.0]}))
+    assert finding.severity is Severity.CRITICAL
+    assert "kl.ref" in finding.message
+
+
+def test_a_gradient_that_was_never_a_number_beside_a_loss_that_is_tells_nothing() -> None:
+    assert silent(ID, run({"policy.loss": [0.1], "grad.norm": [NAN]}))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from firstbreak.model import Severity, Status
+from firstbreak.model import Confidence, Severity, Status
 from tests.detectors.look import found, look, silent
 from tests.make import noise, run
 
@@ -37,3 +37,11 @@ def test_it_is_worth_a_line_and_no_more() -> None:
     kl = 0.05 + np.abs(noise(100, 0.005))
     kl[[10, 30, 50]] = 3.0
     assert found(ID, run({"kl.ref": kl})).severity is not Severity.WARNING
+
+
+def test_a_spike_of_hundreds_of_nats_is_a_warning_of_little_certainty() -> None:
+    kl = 0.05 + np.abs(noise(100, 0.005))
+    kl[40] = 900.0
+    finding = found(ID, run({"kl.ref": kl}))
+    assert (finding.severity, finding.confidence) == (Severity.WARNING, Confidence.LOW)
+    assert finding.message.startswith("1 spike of kl.ref")

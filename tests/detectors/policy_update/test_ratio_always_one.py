@@ -35,3 +35,10 @@ def test_a_divergence_of_exactly_zero_counts_too() -> None:
 def test_a_policy_that_has_become_certain_cannot_move() -> None:
     dead = {**STILL, "policy.entropy": [1e-9] * 50}
     assert silent(ID, run(dead, config={"updates_per_batch": 4}))
+
+
+def test_a_divergence_that_three_decimals_hide_is_not_measured() -> None:
+    entropy = 0.4 + noise(50, 0.05)
+    rounded = {"kl.old": [0.0] * 50, "policy.entropy": [round(x, 3) for x in entropy]}
+    assert look(ID, run(rounded, config={"updates_per_batch": 4})).status is Status.NOT_MEASURED
+    assert found(ID, run({**rounded, "policy.entropy": entropy}, config={"updates_per_batch": 4}))

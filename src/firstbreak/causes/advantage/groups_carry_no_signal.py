@@ -22,8 +22,10 @@ https://github.com/huggingface/trl/issues/3857
 
 from __future__ import annotations
 
+import numpy as np
+
 from firstbreak.inputs import Inputs
-from firstbreak.model import Experiment
+from firstbreak.model import Experiment, Weight
 
 PRIOR = 1.2
 FINDINGS = {
@@ -47,3 +49,14 @@ EXPERIMENT = Experiment(
 def applies(inputs: Inputs) -> bool:
     """Only groups of completions per prompt."""
     return inputs.get("family") == "group" or (inputs.get("family") is None and bool(inputs.get("writes_text")))
+
+
+def facts(inputs: Inputs) -> list[Weight]:
+    """Advantages that are spread out in every step: their groups are not equal."""
+    spread = inputs.get("advantage_std")
+    if spread is None or len(spread.finite) < 5 or np.quantile(spread.finite.values, 0.1) < 0.5:
+        return []
+    typical = float(np.median(spread.finite.values))
+    return [
+        Weight(finding="advantage.std", weight=-3.0, text=f"the advantages have a spread of {typical:.2g} throughout")
+    ]

@@ -10,7 +10,9 @@ One half is a coin. To get below it, training has to work, and against the label
 the data or in the collator, or the loss has its sign reversed.
 
 ## When it is a false alarm
-The first points: an accuracy of 0 before the first update is a tie, not a preference. Held-out pairs from another
+The first points: an accuracy of 0 before the first update is a tie, not a preference. Methods without a reference
+(ORPO, CPO, SimPO) begin with what the model finds likelier, and that may be the rejected answers: there the accuracy
+has to fall. Held-out pairs from another
 labeller who wants the opposite (shorter answers, more refusals).
 
 ## Fix
@@ -42,10 +44,12 @@ def detect(
     pref_reward_margin: Series | None = None,
     eval_pref_reward_accuracy: Series | None = None,
     eval_pref_reward_margin: Series | None = None,
+    reference_free: bool = False,
     *,
     below: float = 0.45,
     certain: float = 0.35,
     min_points: int = 8,
+    fall: float = 0.15,
 ) -> Finding | NotApplicable | NotMeasured | None:
     if family != "preference":
         return NotApplicable("no pairs of a chosen and a rejected answer")
@@ -54,6 +58,8 @@ def detect(
     if not long_enough:
         return NotMeasured(f"fewer than {min_points} accuracies are logged")
     wrong = [(a, m) for a, m in long_enough if _late(a) < below and (m is None or _against(m))]
+    if reference_free:
+        wrong = [(a, m) for a, m in wrong if _late(a) < float(np.median(a.finite.head(0.25).values)) - fall]
     if not wrong:
         return None
     accuracy, margin = wrong[0]

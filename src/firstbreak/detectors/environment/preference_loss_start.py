@@ -10,8 +10,9 @@ No update has been made, so no hyperparameter can be blamed: what differs is wha
 Every later step is trained on the same wrong rows, masks or weights.
 
 ## When it is a false alarm
-Policy and reference differ on purpose (another {reference_model}). The loss carries another term (a likelihood term,
-a mixture-of-experts term). The trainer sums the loss over {grad_accumulation} backward passes instead of averaging
+Policy and reference differ on purpose (another {reference_model}). The method has no reference (ORPO, CPO, SimPO).
+The loss carries another term (a likelihood term, a mixture-of-experts term): then the implicit rewards start at 0
+all the same. The trainer sums the loss over {grad_accumulation} backward passes instead of averaging
 it: then the loss is that many times ln 2, and only the display is wrong.
 
 ## Fix
@@ -48,7 +49,13 @@ def detect(
     pref_loss: Series | None = None,
     loss_total: Series | None = None,
     pref_nll: Series | None = None,
+    pref_reward_chosen: Series | None = None,
+    pref_reward_rejected: Series | None = None,
+    eval_pref_reward_chosen: Series | None = None,
+    eval_pref_reward_rejected: Series | None = None,
+    reference_free: bool = False,
     *,
+    still: float = 0.05,
     tolerance: float = 0.15,
     drift: float = 0.25,
     gross: float = 2.0,
@@ -57,6 +64,8 @@ def detect(
         return NotApplicable("only the logistic loss of DPO starts at ln 2")
     named = config.get("loss_type")
     kinds = {str(kind) for kind in (named if isinstance(named, list | tuple) else [named]) if kind is not None}
+    if reference_free:
+        return NotApplicable("the implicit rewards are multiples of the log-probabilities: there is no reference")
     if kinds - LOGISTIC or pref_nll is not None:
         return NotApplicable("the loss is not the logistic one alone, so it does not start at ln 2")
     loss = loss_total if pref_loss is None else pref_loss
@@ -69,6 +78,9 @@ def detect(
         return None
     certain, off = bool(kinds) and untouched, max(ratio, 1 / max(ratio, 1e-9))
     whole = round(ratio) if ratio > 1.5 and abs(ratio - round(ratio)) < 0.05 else None
+    pairs = ((pref_reward_chosen, pref_reward_rejected), (eval_pref_reward_chosen, eval_pref_reward_rejected))
+    if whole is None and ratio > 1 and any(_both_start_at_0(*pair, still) for pair in pairs):
+        return NotApplicable("the implicit rewards start at 0, as they have to: the loss carries another term")
     summed = f" (just {whole} times: is it summed over {whole} batches?)" if whole else ""
     return Finding(
         message=(
@@ -83,3 +95,8 @@ def detect(
         evidence=(Evidence(text=f"first loss {number(first)}", series=loss, until=step, level=START),),
         facts={"first": first, "ratio": ratio},
     )
+
+
+def _both_start_at_0(chosen: Series | None, rejected: Series | None, still: float) -> bool:
+    firsts = [s.finite.values[0] for s in (chosen, rejected) if s is not None and len(s.finite)]
+    return len(firsts) == 2 and max(map(abs, firsts)) <= still

@@ -10,7 +10,7 @@ wrong for as long as it lasts before anyone sees it.
 
 ## When it is a false alarm
 The score was logged under a name that was not understood (the finding lists recorded names that look like one), or to
-another place than the one that was read.
+another place than the one that was read. A few lines cut out of a log need not hold it: there it is only a notice.
 
 ## Fix
 - Log the mean task reward of every batch, before shaping.
@@ -32,6 +32,7 @@ from firstbreak.model import Confidence, Finding, Run, Series, Severity
 
 LIKE_A_SCORE = re.compile(r"reward|return|score|accura|success|win_?rate|pass@|solve", re.IGNORECASE)
 SHOWN = 3
+EXCERPT = 5  #: points: fewer are a few lines of a log
 
 
 def detect(run: Run, score: Series | None = None) -> Finding | None:
@@ -44,7 +45,9 @@ def detect(run: Run, score: Series | None = None) -> Finding | None:
             f"none of the {len(run.series) + len(run.unknown)} recorded curves is a score{hint}: nothing shows whether "
             "the policy improves; log the mean task reward, or evaluate the first and the last checkpoint"
         ),
-        severity=Severity.WARNING,
+        severity=Severity.WARNING
+        if max(map(len, run.series.values()), default=EXCERPT) >= EXCERPT
+        else Severity.NOTICE,
         confidence=Confidence.MEDIUM if similar else Confidence.HIGH,
         facts={"similar": similar},
     )

@@ -9,7 +9,8 @@ Token entropy can stay up while every answer follows one template. A policy with
 and the reward of a group cannot tell its members apart.
 
 ## When it is a false alarm
-Tasks with one right answer of fixed length, once solved.
+Tasks with one right answer of fixed length, once solved. Answers of a fixed form (one line of JSON): lengths become
+equal as the policy learns the form, and the entropy holds; equal lengths from the start are another matter.
 
 ## Fix
 - Raise {temperature}; check that rollouts are sampled and not greedy; check that seeds differ between workers.
@@ -37,6 +38,7 @@ def detect(
     length_max: Series | None = None,
     solved: bool | None = None,
     truncation: Series | None = None,
+    policy_entropy: Series | None = None,
     *,
     few: float = 0.1,
     min_points: int = 20,
@@ -52,7 +54,8 @@ def detect(
         low = np.interp(curve.steps, length_min.finite.steps, length_min.finite.values)
         equal = (low == curve.values).astype(float)
         cut = truncation is not None and float(np.median(truncation.finite.tail(0.25).values)) > 0.5
-        alike = float(np.mean(equal[-len(equal) // 4 :])) > 0.9 and not cut
+        a_form = float(np.mean(equal[: len(equal) // 10 + 1])) < 0.5 and _as_open(policy_entropy)
+        alike = float(np.mean(equal[-len(equal) // 4 :])) > 0.9 and not cut and not a_form
         what = "the shortest and the longest completion of a step have the same length"
         since = float(curve.steps[np.argmax(equal)])
     else:
@@ -70,3 +73,12 @@ def detect(
         interval=None if since is None else (since, since),
         evidence=(Evidence(text=curve.name, series=curve, since=since),),
     )
+
+
+def _as_open(entropy: Series | None) -> bool:
+    """Whether the tokens are as open as at the start."""
+    points = entropy.finite if entropy is not None else None
+    if points is None or len(points) < 4:
+        return False
+    early, late = (float(np.median(part.values)) for part in (points.head(0.25), points.tail(0.25)))
+    return late > 0 and late >= 0.8 * early

@@ -3,7 +3,8 @@
 ## What it looks for
 The gradient norm over the last quarter against its first fifth, on a logarithmic scale, with the step from which it
 grows; and its upper tail: the 95th percentile against the median. The growth counts where the score does not rise
-with it.
+with it. For language models also its absolute size, which takes no history: a norm above `absurd` beside a loss of
+ordinary size is no gradient of that loss.
 
 ## Why it matters
 A norm that grows by orders of magnitude is the last warning before NaN or collapse. Behind the clip it means that
@@ -45,18 +46,47 @@ def detect(
     grad_norm: Series,
     config: Config,
     trajectory: Trajectory | None = None,
+    writes_text: bool = False,
+    policy_loss: Series | None = None,
+    loss_total: Series | None = None,
     *,
+    absurd: float = 1e6,
     many: float = 10.0,
     ruin: float = 100.0,
     heavy: float = 20.0,
     min_points: int = 20,
 ) -> Finding | Expected | NotMeasured | None:
+    loss = policy_loss if policy_loss is not None else loss_total
+    if writes_text and loss is not None and (finding := _absurd(grad_norm.finite, loss.finite, absurd)):
+        return finding
     norms = growth(grad_norm, min_points)
     if norms is None:
         return NotMeasured(f"fewer than {min_points} gradient norms above 0 are logged")
     if norms.times >= many:
         return _grown(norms, trajectory, ruin)
     return _heavy(norms.curve.tail(1 - WARM_UP), heavy, config)
+
+
+def _absurd(norms: Series, loss: Series, absurd: float) -> Finding | None:
+    """A norm that no loss of that size has."""
+    size = float(np.median(np.abs(loss.values))) if len(loss) else np.inf
+    norm = float(np.median(norms.values)) if len(norms) else 0.0
+    if norm < absurd or size > 100:
+        return None
+    return Finding(
+        message=(
+            f"the gradient norm is {number(norm)} although the loss is {number(size)}: a loss scale that is not taken "
+            "off again, a sum where a mean is meant, or one token with an extreme log-probability; behind the clip "
+            "every update has its full length whatever the batch says"
+        ),
+        severity=Severity.CRITICAL,
+        confidence=Confidence.MEDIUM,
+        metric="grad.norm",
+        onset=float(norms.steps[0]),
+        interval=(float(norms.steps[0]), float(norms.steps[0])),
+        evidence=(Evidence(text="gradient norm", series=norms),),
+        facts={"norm": norm},
+    )
 
 
 def _grown(norms: Growth, trajectory: Trajectory | None, ruin: float) -> Finding | Expected | None:

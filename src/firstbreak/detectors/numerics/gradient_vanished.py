@@ -1,7 +1,8 @@
 """The gradient has shrunk to nothing although the task is not solved.
 
 ## What it looks for
-The gradient norm over the last quarter: exactly 0 in most updates, or a thousandth of its own early level.
+The gradient norm over the last quarter: exactly 0 in most updates, or a thousandth of its own early level. An update
+whose groups were all silent has no gradient by construction, and is left out where others are left.
 
 ## Why it matters
 Without a gradient the remaining steps cost compute and change nothing. Something upstream no longer tells good from
@@ -27,6 +28,8 @@ https://arxiv.org/abs/2503.14476
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Series, Severity
@@ -45,7 +48,7 @@ def detect(
     most: float = 0.5,
     min_points: int = 10,
 ) -> Finding | Expected | NotMeasured | None:
-    norms = grad_norm.finite
+    norms = _with_a_signal(grad_norm.finite, silent_groups, min_points)
     if len(norms) < min_points:
         return NotMeasured(f"{len(norms)} gradient norms are too few (needs {min_points})")
     early, late = float(np.median(norms.head(0.25).values)), float(np.median(norms.tail(0.25).values))
@@ -80,3 +83,11 @@ def detect(
 
 def _late(share: Series) -> float:
     return float(np.mean(share.finite.tail(0.25).values))
+
+
+def _with_a_signal(norms: Series, silent_groups: Series | None, min_points: int) -> Series:
+    """The updates in which some group had a reward spread; all of them where that leaves too few to judge."""
+    if silent_groups is None or not np.array_equal(silent_groups.steps, norms.steps):
+        return norms
+    some = silent_groups.values < 1
+    return replace(norms, steps=norms.steps[some], values=norms.values[some]) if some.sum() >= min_points else norms

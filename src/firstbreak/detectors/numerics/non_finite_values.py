@@ -3,7 +3,8 @@
 ## What it looks for
 NaN and infinities in the quantities that an update computes (losses, gradient norms, divergences, entropy, ratios,
 values, log-probabilities), after they had been finite: whether they stay, or come back within a few steps. A curve
-that was never finite counts only where it is a loss.
+that was never finite counts only where it is a loss, and in a short piece of a log where the gradient norm never was
+either.
 
 ## Why it matters
 One NaN in a gradient poisons every weight it touches, and everything the policy does from then on is noise. It rarely
@@ -54,7 +55,9 @@ def detect(run: Run) -> Finding | NotMeasured | None:
     watched = [s for name, s in run.series.items() if COMPUTED.fullmatch(name) and len(s)]
     if not watched:
         return NotMeasured("no loss, gradient norm or other quantity of the update is logged")
-    broken = [b for s in watched if (b := _break(s)) is not None]
+    never = {s.name for s in watched if not len(s.finite)}
+    poisoned = "grad.norm" in never and any("loss" in name for name in never)
+    broken = [b for s in watched if (b := _break(s, poisoned)) is not None]
     if not broken:
         return None
     first = min(broken, key=lambda b: (not b.lasting, b.step))
@@ -92,10 +95,12 @@ class _Break(NamedTuple):
     lasting: bool
 
 
-def _break(series: Series) -> _Break | None:
+def _break(series: Series, poisoned: bool) -> _Break | None:
+    """Where a curve breaks; `poisoned` if loss and gradient are broken from the first point on."""
     bad = ~np.isfinite(series.values)
     if bad.all():
-        return _from(series, 0, bad, lasting=True) if "loss" in series.name and len(bad) >= LASTING else None
+        lasting = poisoned or ("loss" in series.name and len(bad) >= LASTING)
+        return _from(series, 0, bad, lasting=True) if lasting else None
     bad[: int(np.argmin(bad))] = False  # before its first number a curve is only not there yet
     if not bad.any():
         return None

@@ -10,7 +10,8 @@ a few tokens with an extreme log-probability, or a learning rate at the edge.
 
 ## When it is a false alarm
 The k3 estimator of a divergence is heavy-tailed: single tokens make spikes without any real move. Healthy runs have
-them.
+them. A mean above `absurd` nats is more than that: those tokens were e to the fifth and more likelier to one of the
+two models, and with a penalty in the loss they are all that the update sees.
 
 ## Fix
 - Nothing, if the score does not follow. Look at the batch of the largest spike if they become frequent.
@@ -38,6 +39,7 @@ def detect(
     kl_old: Series | None = None,
     *,
     size: float = 12.0,
+    absurd: float = 100.0,
     min_points: int = 30,
 ) -> Finding | NotMeasured | None:
     curves = [s.finite for s in (kl_ref, kl_old) if s is not None and len(s.finite) >= min_points]
@@ -50,13 +52,20 @@ def detect(
             continue
         steps, values = seen.steps[up], seen.values[up]
         top = int(np.argmax(values))
+        spikes_ = f"{len(steps)} spikes" if len(steps) > 1 else "1 spike"
+        extreme = bool(values[top] >= absurd)
+        advice = (
+            "a few tokens with extreme log-probabilities made it; look at them, and whether the penalty follows them"
+            if extreme
+            else "look at that batch if the score fell with it"
+        )
         return Finding(
             message=(
-                f"{len(steps)} spikes of {curve.name}, the largest {number(float(values[top]))} at step "
-                f"{number(float(steps[top]))}, that came back: look at that batch if the score fell with it"
+                f"{spikes_} of {curve.name}, the largest {number(float(values[top]))} at step "
+                f"{number(float(steps[top]))}, that came back: {advice}"
             ),
-            severity=Severity.NOTICE,
-            confidence=Confidence.MEDIUM,
+            severity=Severity.WARNING if extreme else Severity.NOTICE,
+            confidence=Confidence.LOW if extreme else Confidence.MEDIUM,  # of harm: it came back
             metric=curve.name,
             onset=float(steps[0]),
             interval=(float(steps[0]), float(steps[0])),

@@ -10,7 +10,8 @@ log-probabilities are computed again by the policy in training: the clip then bo
 it were the first.
 
 ## When it is a false alarm
-One update per batch: the ratio is 1 by construction. A learning rate of 0; a policy that has become certain.
+One update per batch: the ratio is 1 by construction. A learning rate of 0; a policy that has become certain. A log
+that prints three decimals, where a divergence of 0.0004 reads as 0.
 
 ## Fix
 - Store the log-probabilities when sampling, before any update, and never compute them again within a batch.
@@ -63,6 +64,8 @@ def detect(
         return Expected(f"{curve.raw or curve.name} does not move because each batch is used for one update")
     if updates is None or "updates_per_batch" in config.defaulted:
         return NotMeasured("how often a batch is used is not recorded, and with one update the ratio is 1 by right")
+    if curve.name.startswith("kl") and policy_entropy is not None and _three_decimals(policy_entropy.finite.values):
+        return NotMeasured("the log prints three decimals, and a healthy divergence to the old policy is smaller")
     frozen = lr is not None and not lr.finite.values.any()
     if frozen or not _could_move(curve, exact, policy_entropy):
         return None  # such a policy cannot move: another finding says so
@@ -88,3 +91,12 @@ def _could_move(curve: Series, exact: np.ndarray, entropy: Series | None) -> boo
         return True
     alive = np.interp(curve.steps, entropy.finite.steps, np.abs(entropy.finite.values)) >= CERTAIN
     return int(np.sum(alive)) >= ALIVE and float(np.mean(exact[alive])) >= MOSTLY
+
+
+def _three_decimals(values: np.ndarray) -> bool:
+    """Whether numbers that are anything in fact were all rounded to thousandths."""
+    return (
+        len(values) > 0
+        and bool(np.all(np.abs(values * 1000 - np.round(values * 1000)) < 1e-9))
+        and bool(np.any(values))
+    )
