@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from firstbreak.model import Status
 from tests.detectors.look import found, look, silent
@@ -30,3 +31,16 @@ def test_a_pole_that_stands_is_healthy() -> None:
 def test_a_short_run_and_an_unknown_environment_are_not_judged() -> None:
     assert look(ID, scored(30.0, steps=np.linspace(100, 5_000, 20))).status is Status.NOT_MEASURED
     assert look(ID, scored(30.0, env="MyOwn-v0")).status is Status.NOT_MEASURED
+
+
+@pytest.mark.parametrize("name", ["PongNoFrameskip-v4", "ALE/Pong-v5", "PongDeterministic-v4"])
+def test_one_game_under_all_its_names(name: str) -> None:
+    played = np.linspace(1e6, 2e7, 20)
+    assert "-20" in found(ID, scored(-20.5, env=name, steps=played)).message
+    assert silent(ID, scored(5.0, env=name, steps=played))
+
+
+def test_a_robot_of_another_simulator_is_another_task() -> None:
+    walked = np.linspace(1e5, 3e6, 20)
+    assert found(ID, scored(10.0, env="Hopper-v4", steps=walked))
+    assert look(ID, scored(10.0, env="HopperBulletEnv-v0", steps=walked)).status is Status.NOT_MEASURED
