@@ -1,12 +1,14 @@
 """What the guard costs, how soon it stops a broken run, and whether its evidence survives kill -9: `make bench-guard`.
 
 Replays every run of the corpus's test split, and every healthy run, step by step as a training loop would have fed it. Nothing is
-trained but the toy of the kill -9 trials.
+trained but the toy of the kill -9 trials. With `--replays FILE`, replays are kept there as they are made, so that one that
+was interrupted goes on where it was; the file holds for one state of the code.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import math
 import os
@@ -20,14 +22,14 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.lab import page
+from benchmarks.lab import page, rounded
 from benchmarks.machine import environment
 from firstbreak.engine.read import read
 from firstbreak.guard.decision import Act, Decision
@@ -44,7 +46,10 @@ PAGE = ROOT / "docs" / "guard.md"
 NAMES = ("loss", "grad_norm", "reward", "reward_std", "kl", "entropy", "clip_ratio/region_mean", "learning_rate")
 METRICS = (*NAMES, *(f"custom/{i}" for i in range(40 - len(NAMES))))
 STEP_SECONDS = 0.1  #: of the loop whose share is measured
+FROM_THE_START = 0.05  #: of a run; a fault that sets in before has no healthy past to stand out from
 REPLAY_SECONDS = 10.0  #: of a step of a replayed run: what a small step of a language model takes
+PATIENT = 600.0  #: seconds; a minute of training passes here in a moment, so a look has to be waited for
+AMORTISED_STEPS = 20_000
 TRIALS = 100
 
 
@@ -66,14 +71,14 @@ def rows(n: int) -> Iterator[dict[str, float]]:
         yield row
 
 
-def observe_us(observe: Callable[[int, Mapping[str, float]], object], n: int = 5_000) -> float:
-    """The median time of one call, in microseconds."""
+def observe_us(observe: Callable[[int, Mapping[str, float]], object], n: int = 1_000) -> float:
+    """The median processor time of one call, in microseconds: other programs on the machine do not count."""
     took = []
     for step, row in enumerate(rows(n)):
-        began = time.perf_counter()
+        began = time.process_time_ns()
         observe(step, row)
-        took.append(time.perf_counter() - began)
-    return statistics.median(took) * 1e6
+        took.append(time.process_time_ns() - began)
+    return statistics.median(took) / 1e3
 
 
 def rldoctor() -> Callable[[int, Mapping[str, float]], object]:
@@ -98,17 +103,18 @@ def rlwatch() -> Callable[[int, Mapping[str, float]], object]:
 def amortised(n: int) -> dict[str, float]:
     """The share of a loop's time that the guard takes, the loop's own work being STEP_SECONDS a step.
 
-    The work is a clock that jumps: waiting for it would measure the same at a thousand times the cost.
+    The work is a clock that jumps: waiting for it would measure the same at a thousand times the cost. Processor time is
+    counted, so that other programs on the machine are not.
     """
     trained = 0.0
-    guard = Guard(trainer="trl", tell=_nobody, clock=lambda: time.perf_counter() + trained)
+    guard = Guard(trainer="trl", tell=_nobody, patience=PATIENT, clock=lambda: time.process_time() + trained)
     inside, looked = 0.0, 0
     for step, row in enumerate(rows(n)):
         trained += STEP_SECONDS
         before = guard.diagnosis
-        began = time.perf_counter()
+        began = time.process_time()
         guard.observe(step, row)
-        inside += time.perf_counter() - began
+        inside += time.process_time() - began
         looked += guard.diagnosis is not before
     return {"steps": n, "looks": looked, "fraction": inside / (n * STEP_SECONDS + inside)}
 
@@ -136,28 +142,44 @@ def resident_mb() -> float:
 
 @dataclass(frozen=True)
 class Replay:
-    """What the guard did on one run."""
+    """What the guard did on one run. Steps are the trainer's own."""
 
-    label: Label
-    stopped: float | None  #: step
+    alarms: tuple[float, ...]  #: steps at which a look would have stopped the run
+    stopped: float | None
     by: str
     skipped: int  #: steps at which an update would have been left out
     reduced: int
 
+
+@dataclass(frozen=True)
+class Judged:
+    """A replay beside the truth."""
+
+    label: Label
+    replay: Replay
+
     @property
-    def delay(self) -> float:
-        """From the onset of the fault to the stop, as a share of the run."""
-        return ((self.stopped or 0) - (self.label.onset or 0)) / self.label.steps
+    def onset(self) -> float:
+        """Step at which the fault sets in."""
+        return self.label.onset or 0.0
+
+    @property
+    def alarm(self) -> float | None:
+        """The first alarm after the onset, as a share of the run since then."""
+        later = (step for step in self.replay.alarms if step >= self.onset)
+        return next(((step - self.onset) / self.label.steps for step in later), None)
+
+    @property
+    def stop(self) -> float | None:
+        """The same of the stop; negative where it came before the onset."""
+        stopped = self.replay.stopped
+        return None if stopped is None else (stopped - self.onset) / self.label.steps
 
     @property
     def saved(self) -> float:
         """The share of the steps after the onset that were not trained; 0 where it was not stopped."""
-        wasted = self.label.steps - (self.label.onset or 0)
-        return (
-            0.0
-            if self.stopped is None
-            else max(0.0, self.label.steps - max(self.stopped, self.label.onset or 0)) / wasted
-        )
+        left = self.label.steps - max(self.replay.stopped or math.inf, self.onset)
+        return max(0.0, left / (self.label.steps - self.onset))
 
 
 def as_logged(run: Run) -> Iterator[tuple[float, dict[str, float]]]:
@@ -171,7 +193,7 @@ def as_logged(run: Run) -> Iterator[tuple[float, dict[str, float]]]:
 
 def replay(folder: Path, archive: str) -> Replay:
     """Feed one run of the corpus to a guard that may stop it."""
-    with opened(folder, archive) as (path, label), tempfile.TemporaryDirectory() as kept:
+    with opened(folder, archive) as (path, _), tempfile.TemporaryDirectory() as kept:
         run = read(path)
         trained = 0.0
         guard = Guard(
@@ -180,73 +202,99 @@ def replay(folder: Path, archive: str) -> Replay:
             trainer=run.trainer,
             config=run.config.raw,
             tell=_nobody,
-            patience=600.0,  # a replay feeds a minute of training in a moment, so it has to wait for each look
-            clock=lambda: time.perf_counter() + trained,
+            patience=PATIENT,
+            clock=lambda: time.process_time() + trained,
         )
         samples = defaultdict(list)
         for sample in run.samples or ():
             samples[sample.step].append(sample)
         acts: dict[Act, int] = defaultdict(int)
+        alarms: list[float] = []
         decision = Decision()
         for step, row in as_logged(run):
             trained += REPLAY_SECONDS
             decision = guard.observe(step, row, samples=samples.get(step))
             acts[decision.act] += 1
+            if decision.stop or decision.diagnosis is not None:
+                alarms.append(step)
             if decision.stop:
                 break
     stopped = decision.step if decision.stop else None
-    return Replay(label, stopped, decision.by if decision.stop else "", acts[Act.SKIP_UPDATE], acts[Act.REDUCE])
+    return Replay(tuple(alarms), stopped, decision.by if decision.stop else "", acts[Act.SKIP_UPDATE], acts[Act.REDUCE])
 
 
-def live(folder: Path, processes: int, most: int | None, *, trusting: bool) -> dict[str, Any]:
+def replays(folder: Path, chosen: Sequence[str], processes: int, kept: Path | None) -> Iterator[Replay]:
+    """Every replay, those taken from the file `kept` that lie there; the others are added to it."""
+    keys = {a: f"{a} {hashlib.sha256((folder / a).read_bytes()).hexdigest()}" for a in chosen}
+    lines = kept.read_text().splitlines() if kept is not None and kept.exists() else []
+    known = {entry.pop("key"): Replay(**entry) for entry in map(json.loads, lines)}
+    missing = [a for a in chosen if keys[a] not in known]
+    with ProcessPoolExecutor(processes) as pool:
+        made = pool.map(partial(replay, folder), missing)
+        for archive in chosen:
+            if (key := keys[archive]) not in known:
+                known[key] = next(made)
+                if kept is not None:
+                    with kept.open("a") as file:
+                        file.write(json.dumps({"key": key, **asdict(known[key])}) + "\n")
+            yield known[key]
+
+
+def live(folder: Path, processes: int, most: int | None, kept: Path | None, *, trusting: bool) -> dict[str, Any]:
     """All figures of the replays: faulty runs of the test split, and every healthy run.
 
     `trusting` counts the faults that cannot be judged yet as faulty: a look at a corpus that is half built.
     """
     found = labels(folder)
     kinds = kind_of(found.values(), trusting=trusting)
-    chosen = [a for a, label in found.items() if kinds(label) == "healthy" or split(label) == "test"]
-    chosen = random.Random(0).sample(chosen, min(most or len(chosen), len(chosen)))
-    with ProcessPoolExecutor(processes) as pool:
-        replays = list(pool.map(partial(replay, folder), chosen))
-    by_kind: dict[str, list[Replay]] = defaultdict(list)
-    for one in replays:
-        by_kind[kinds(one.label)].append(one)
+    judged = {a: kinds(label) for a, label in found.items() if kinds(label) != "unjudged"}
+    chosen = [a for a, kind in judged.items() if kind == "healthy" or split(found[a]) == "test"]
+    chosen = sorted(chosen, key=lambda archive: hashlib.sha256(archive.encode()).digest())[
+        :most
+    ]  # stays as the corpus grows
+    by_kind: dict[str, list[Judged]] = defaultdict(list)
+    for archive, one in zip(chosen, replays(folder, chosen, processes, kept), strict=True):
+        by_kind[judged[archive]].append(Judged(found[archive], one))
     faulty, healthy = by_kind["faulty"], by_kind["healthy"]
-    stopped = [one for one in faulty if one.stopped is not None and one.delay >= 0]
+    later = [one for one in faulty if one.onset > FROM_THE_START * one.label.steps]
     return {
         "replayed": {kind: len(part) for kind, part in by_kind.items()},
         "healthy_runs": len(healthy),
-        "false_stops": sum(one.stopped is not None for one in healthy),
+        "false_stops": sum(one.stop is not None for one in healthy),
         "false_stops_by": sorted(
-            f"{one.label.plant}, {one.label.base}: {one.by}" for one in healthy if one.stopped is not None
+            f"{one.label.plant}, {one.label.base}: {one.replay.by}" for one in healthy if one.stop is not None
         ),
-        "healthy_skipped": sum(one.skipped > 0 for one in healthy),
-        "healthy_reduced": sum(one.reduced > 0 for one in healthy),
-        "departed_stops": sum(one.stopped is not None for one in by_kind["departed"]),
-        "unjudged_stops": sum(one.stopped is not None for one in by_kind["unjudged"]),
-        "stopped_fraction": len(stopped) / len(faulty) if faulty else None,
-        "stopped_too_early": sum(one.stopped is not None and one.delay < 0 for one in faulty),
-        "median_delay_fraction": statistics.median(one.delay for one in stopped) if stopped else None,
-        "saved_fraction": statistics.mean(one.saved for one in faulty) if faulty else None,
-        "faults": per_fault(faulty),
+        "healthy_alarmed": sum(bool(one.replay.alarms) for one in healthy),
+        "healthy_skipped": sum(one.replay.skipped > 0 for one in healthy),
+        "healthy_reduced": sum(one.replay.reduced > 0 for one in healthy),
+        "departed_stops": sum(one.stop is not None for one in by_kind["departed"]),
+        "stopped_too_early": sum(one.stop is not None and one.stop < 0 for one in faulty),
+        **summary(faulty),
+        "planted_later": summary(later),
+        "faults": {plant: summary(part) for plant, part in grouped(faulty)},
     }
 
 
-def per_fault(faulty: Sequence[Replay]) -> dict[str, dict[str, float | None]]:
-    """Runs, share stopped, median delay and share of wasted steps saved of each fault."""
-    groups: dict[str, list[Replay]] = defaultdict(list)
+def summary(faulty: Sequence[Judged]) -> dict[str, float | None]:
+    """Shares: of the runs that raised an alarm and were stopped after the onset, of the run until then, of the steps saved."""
+    alarms = [one.alarm for one in faulty if one.alarm is not None]
+    stops = [one.stop for one in faulty if one.stop is not None and one.stop >= 0]
+    return {
+        "runs": len(faulty),
+        "alarmed_fraction": len(alarms) / len(faulty) if faulty else None,
+        "median_delay_fraction": statistics.median(alarms) if alarms else None,
+        "stopped_fraction": len(stops) / len(faulty) if faulty else None,
+        "median_stop_delay_fraction": statistics.median(stops) if stops else None,
+        "saved_fraction": statistics.mean(one.saved for one in faulty) if faulty else None,
+    }
+
+
+def grouped(faulty: Sequence[Judged]) -> list[tuple[str, list[Judged]]]:
+    """The runs of each fault."""
+    groups: dict[str, list[Judged]] = defaultdict(list)
     for one in faulty:
         groups[one.label.plant].append(one)
-    return {
-        plant: {
-            "runs": len(part),
-            "stopped": statistics.mean(one.stopped is not None for one in part),
-            "delay": statistics.median([one.delay for one in part if one.stopped is not None] or [float("nan")]),
-            "saved": statistics.mean(one.saved for one in part),
-        }
-        for plant, part in sorted(groups.items())
-    }
+    return sorted(groups.items())
 
 
 # Whether the evidence survives ------------------------------------------------------------------------------------------
@@ -327,25 +375,31 @@ def _nobody(decision: Decision) -> None:
 
 
 def measure(
-    corpus: Path, *, processes: int, most: int | None, steps: int, trials: int, trusting: bool
+    corpus: Path,
+    *,
+    processes: int,
+    most: int | None,
+    replays: Path | None,
+    steps: int,
+    trials: int,
+    trusting: bool,
 ) -> dict[str, Any]:
     """All figures of guard.json."""
     guard = Guard(trainer="trl", tell=_nobody, share=0.0)
-    costs = amortised(min(steps, 50_000))
-    held = memory(steps)
+    costs = amortised(min(steps, AMORTISED_STEPS))
     return {
         **environment("make bench-guard", ("firstbreak", "numpy", "torch", "rldoctor", "rlwatch")),
         "metrics": len(METRICS),
         "observe_us_median": observe_us(guard.observe),
         "peers": {
-            "rldoctor": {"observe_us_median": observe_us(rldoctor(), 2_000)},
-            "rlwatch": {"observe_us_median": observe_us(rlwatch(), 2_000)},
+            "rldoctor": {"observe_us_median": observe_us(rldoctor())},
+            "rlwatch": {"observe_us_median": observe_us(rlwatch())},
         },
         "amortised_fraction": costs["fraction"],
         "amortised": costs,
-        "memory": held,
+        "memory": memory(steps),
         **kill_trials(trials),
-        **live(corpus, processes, most, trusting=trusting),
+        **live(corpus, processes, most, replays, trusting=trusting),
     }
 
 
@@ -364,28 +418,40 @@ def tables(figures: dict[str, Any]) -> dict[str, str]:
             f"{held['early_mb']:.0f}, {held['end_mb']:.0f} MB",
         ],
         ["healthy runs replayed, stopped", f"{figures['healthy_runs']}, {figures['false_stops']}"],
-        [
-            "faulty runs replayed, stopped after the onset",
-            f"{figures['replayed'].get('faulty', 0)}, {_share(figures['stopped_fraction'])}",
-        ],
-        ["median delay from onset to stop, share of the run", _share(figures["median_delay_fraction"])],
-        ["steps after the onset that were saved", _share(figures["saved_fraction"])],
+        ["of these, at least one alarm that passed", figures["healthy_alarmed"]],
         ["kill -9 trials, bundle whole and replayed", f"{figures['kill9_trials']}, {figures['kill9_ok']}"],
         ["of these, killed while writing", figures["kill9_while_writing"]],
     ]
-    faults = [
-        [name, part["runs"], _share(part["stopped"]), _share(part["delay"]), _share(part["saved"])]
-        for name, part in figures["faults"].items()
-    ]
+    head = ["fault", "runs", "alarm", "median delay", "stopped", "median delay", "steps saved"]
+    faults = {
+        "**all**": figures,
+        "**that set in after the start**": figures["planted_later"],
+        **figures["faults"],
+    }
+    cells = [[name, *(_cell(part.get(key)) for key in SHOWN)] for name, part in faults.items()]
     measured = (
         f"Measured by `{figures['command']}` on {figures['date']}: {figures['machine']}, Python {figures['python']}."
     )
-    per_fault_table = table(["fault", "runs", "stopped", "median delay", "steps saved"], faults)
-    return {"figures": f"{measured}\n\n{table(['', ''], rows)}\n\n{per_fault_table}"}
+    return {"figures": f"{measured}\n\n{table(['', ''], rows)}\n\n{LEGEND}\n\n{table(head, cells)}"}
 
 
-def _share(value: float | None) -> str:
-    return "-" if value is None or math.isnan(value) else f"{value:.0%}"
+SHOWN = (
+    "runs",
+    "alarmed_fraction",
+    "median_delay_fraction",
+    "stopped_fraction",
+    "median_stop_delay_fraction",
+    "saved_fraction",
+)
+LEGEND = (
+    "Broken runs of the lab's test split, fed to the guard step by step: how many raised an alarm after the fault had set in, "
+    "how many were stopped, how long either took as a share of the run, and the share of the steps after the onset that "
+    "a stop saved."
+)
+
+
+def _cell(value: float | None) -> str:
+    return "-" if value is None else str(value) if isinstance(value, int) else f"{value:.0%}"
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
@@ -393,11 +459,17 @@ def table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     return "\n".join("| " + " | ".join(map(str, row)) + " |" for row in [head, ["---"] * len(head), *rows])
 
 
+def made() -> str:
+    """docs/guard.md with the figures of the last measurement."""
+    return page(PAGE.read_text(), tables(json.loads(RESULT.read_text())))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--corpus", type=Path, default=CORPUS)
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--most", type=int, help="replay no more runs than this")
+    parser.add_argument("--replays", type=Path, help="where replays are kept")
     parser.add_argument("--steps", type=int, default=1_000_000, help="of the run whose memory is measured")
     parser.add_argument("--trials", type=int, default=TRIALS)
     parser.add_argument("--trusting", action="store_true", help="count the faults that cannot be judged yet as faulty")
@@ -405,10 +477,10 @@ def main() -> None:
     given = parser.parse_args()
     options = {name: value for name, value in vars(given).items() if name not in ("corpus", "output")}
     figures = measure(given.corpus, **options)
-    text = json.dumps(figures, indent=1, default=float).replace("NaN", "null")
+    text = json.dumps(rounded(figures), indent=1)
     given.output.write_text(text + "\n")
     if given.output == RESULT:
-        PAGE.write_text(page(PAGE.read_text(), tables(json.loads(text))))
+        PAGE.write_text(made())
     print(text, file=sys.stderr)
 
 
