@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import tracemalloc
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from firstbreak.audit.blind import PolicySample
-from firstbreak.audit.table import KEPT, LATEST, LONGEST, MOST_STEPS, Table
+from firstbreak.audit.table import KEPT, LATEST, LONGEST, MOST_PARTS, MOST_STEPS, Table
 
 
 def samples(n: int, steps: int, length: int = 20, group: int = 4) -> Iterator[PolicySample]:
@@ -53,6 +54,36 @@ def test_correlations_are_those_within_groups() -> None:
     x, y = x - x.mean(axis=1, keepdims=True), y - y.mean(axis=1, keepdims=True)
     assert with_reward[j] == pytest.approx(float((x * y).sum()))
     assert own[j] == pytest.approx(float((x * x).sum()))
+
+
+def test_tables_of_parts_are_the_table_of_the_whole() -> None:
+    """Also where a later part has other components, and in another order; and where there are too many of them."""
+
+    def with_parts(sample: PolicySample, i: int) -> PolicySample:
+        names = ("a", "b", "c") if i < 200 else ("d", "c", "a")
+        return replace(sample, rewards={name: float(i % (3 + j)) for j, name in enumerate(names)})
+
+    everything = [with_parts(sample, i) for i, sample in enumerate(samples(400, 6))]
+    whole, merged = Table(), Table()
+    whole.add(everything)
+    for seed, (start, end) in enumerate(((0, 120), (120, 280), (280, 400))):
+        part = Table(seed)
+        part.add(everything[start:end])
+        merged.merge(part)
+    assert merged.columns == whole.columns
+    assert merged.parts == ["a", "b", "c", "d"]
+    for (step, one), (same_step, other) in zip(whole.rows, merged.rows, strict=True):
+        assert step == same_step
+        for name in ("sums", "within", "alike"):
+            assert getattr(other, name) == pytest.approx(getattr(one, name))
+    for column in whole.columns:
+        assert merged.series(column).values == pytest.approx(whole.series(column).values)
+    assert {s.step for s in merged.latest} == {5.0}
+    crowd = Table()
+    crowd.add([PolicySample(completion="x", rewards={str(j): 1.0 for j in range(2 * MOST_PARTS)})])
+    crowd.merge(whole)
+    assert len(crowd.parts) == MOST_PARTS
+    assert "a" not in crowd.parts
 
 
 def test_memory_does_not_grow_with_the_dump() -> None:

@@ -122,6 +122,24 @@ def test_a_truth_that_moves_with_the_reward_follows() -> None:
     assert part_ways(proxy, replace(proxy, name="reward.component.accuracy.mean")) is None, "the same number twice"
 
 
+def test_a_fall_shows_in_a_dozen_evaluations() -> None:
+    """Twelve evaluations of sixty tasks each that lose a sixth, while the reward reaches its top."""
+    steps = np.arange(60.0)
+    rng = np.random.default_rng(1)
+    proxy = Series(
+        name="reward.mean", steps=steps, values=np.minimum(1.0, 0.7 + steps / 120) + 0.01 * rng.normal(size=60)
+    )
+    every, fell, stayed = steps[::5], 0, 0
+    for _ in range(50):
+        skill = np.where(every < 20, 0.88, 0.72)
+        score = Series(name="eval.accuracy", steps=every, values=rng.binomial(60, skill) / 60)
+        fell += part_ways(proxy, score).course == "fell"  # type: ignore[union-attr]
+        level = replace(score, values=rng.binomial(60, 0.88, size=12) / 60)
+        stayed += part_ways(proxy, level).course != "fell"  # type: ignore[union-attr]
+    assert fell >= 25
+    assert stayed >= 45
+
+
 def test_healthy_noise_is_not_accused() -> None:
     accused = [
         seed for seed in range(5) if outcome(audited(dump(plain, honest, skill=lambda t: 0.5, seed=seed))).finding

@@ -24,7 +24,7 @@ from firstbreak.audit.scoring import Agreement, Ledger
 from firstbreak.audit.shift import Part, Side, widened
 from firstbreak.model import Confidence, Evidence, Expected, Finding, Interval, NotMeasured, Series, Severity
 from firstbreak.stats.direction import departure
-from firstbreak.stats.noise import noise_scale
+from firstbreak.stats.noise import noise_scale, spread
 from firstbreak.stats.normal import z_to_t
 from firstbreak.stats.onset import first_sustained
 from firstbreak.stats.shape import trajectory
@@ -33,15 +33,15 @@ from firstbreak.words import number
 MIN_POINTS = 5
 EARLY, LATE = 0.2, 0.25  #: parts of a curve that make a level
 SURE = 3.0  #: standard errors that count as a difference
+FALLEN = 2.33  #: and that count as a fall, 1 % of one tail: it is looked at only where the reward has surely risen
+LONG = 30  #: points from which on their correlation can be told; shorter curves are evaluations, which are independent
 MATERIAL = 0.05  #: of the truth's own scale: a smaller change is none
-FOLLOWS = (
-    0.25  #: of what it would gain beside the reward: a truth that may have gained so much is not said to have stayed
-)
+#: of what it would gain beside the reward: a truth that may have gained so much is not said to have stayed
+FOLLOWS = 0.25
 CEILING = 0.95  #: a truth up there cannot follow
 HONEST, DISHONEST = 0.8, 0.5  #: correlations of reward and truth over samples: above, and below, nothing more is asked
-PAYER = (
-    0.25  #: of the reward's gain: a component that brings so much without checking the answer pays for something else
-)
+#: of the reward's gain: a component that brings so much without checking the answer pays for something else
+PAYER = 0.25
 
 Course = Literal["fell", "stayed", "follows", "unclear"]
 
@@ -147,11 +147,11 @@ def _once_a_step(curve: Series) -> Series:
 
 def _course(truth: Series, change: Change, rise: Change, top: float) -> Course:
     scale = _scale(truth)
-    enough = max(z_to_t(SURE, len(truth) - 2) * change.error, MATERIAL * scale)
-    if change.size > enough or min(change.before, change.after) >= CEILING * scale:
+    risen, fallen = (max(z_to_t(z, len(truth) - 2) * change.error, MATERIAL * scale) for z in (SURE, FALLEN))
+    if change.size > risen or min(change.before, change.after) >= CEILING * scale:
         return "follows"
     shape = trajectory(truth)
-    if change.size < -enough or (shape.lost and shape.drop > MATERIAL * scale):
+    if change.size < -fallen or (shape.lost and shape.drop > MATERIAL * scale):
         return "fell"
     return "stayed" if rise.size > 0 and change.interval[1] < FOLLOWS * _owed(change, rise, top, scale) else "unclear"
 
@@ -178,7 +178,7 @@ def _change(curve: Series, step: float) -> Change:
     window = max(2, round(EARLY * n))
     at = max(window, int(np.searchsorted(curve.steps, step, side="right")))
     before, after = curve.values[max(0, at - window) : at], curve.values[-max(2, round(LATE * n)) :]
-    noise = noise_scale(curve.values)
+    noise = noise_scale(curve.values) if n >= LONG else spread(np.diff(curve.values)) / math.sqrt(2)
     error = noise * math.sqrt(1 / len(before) + 1 / len(after))
     return Change(before=float(before.mean()), after=float(after.mean()), error=error)
 

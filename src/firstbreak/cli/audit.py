@@ -16,7 +16,7 @@ FAILS = {
     "warning": frozenset({Severity.CRITICAL, Severity.WARNING}),
     "never": frozenset[Severity](),
 }
-LARGE = 16 << 20  #: bytes of samples from which on a second process pays
+MOST_PROCESSES = 8  #: each holds some hundred megabytes
 
 
 @click.command("audit")
@@ -81,7 +81,7 @@ def command(
 
     samples, run = _read(path, columns)
     file = marks or Path("marks.json")
-    processes = (os.cpu_count() or 1) if _bytes(Path(path)) > LARGE else 1
+    processes = min(os.cpu_count() or 1, MOST_PROCESSES)
     known = load(file) if marks or mark else {}
     found = audit(samples, path=path, run=run, marks=known, processes=processes)
     if mark:
@@ -124,8 +124,3 @@ def _read(path: str, columns: tuple[str, ...]) -> tuple[Samples, Run | None]:
         remedy = "log completions (TRL: log_completions=True), or name the columns of a table with --column"
         raise Unreadable(path, "holds no samples", remedy)
     return run.samples, run
-
-
-def _bytes(path: Path) -> int:
-    """What a file holds, or all files below a folder."""
-    return path.stat().st_size if path.is_file() else sum(p.stat().st_size for p in path.rglob("*") if p.is_file())
