@@ -377,7 +377,7 @@ DERIVED = _table(
 def missing(name: str) -> str:
     """What a user reads where a derived input could not be made: what it is, and what to log."""
     what, _, how = inspect.cleandoc(DERIVED[name][2].__doc__ or name).partition("\n")
-    return f"not recorded: {what[0].lower()}{what[1:].rstrip('.')}. {' '.join(how.split())}".strip()
+    return f"not recorded: {what[0].lower()}{what[1:].removesuffix('.')}. {' '.join(how.split())}".strip()
 
 
 class Inputs:

@@ -106,6 +106,7 @@ def test_the_choice_does_not_depend_on_the_order(names: set[str]) -> None:
         ("verl", "test_score/openai/gsm8k", Name("eval.accuracy@openai/gsm8k")),
         ("trl", "Rewards/margins", Name("eval.pref.reward.margin")),
         ("trl", "Runtime", Name("time.eval")),
+        ("generic", "dpo_loss", Name("pref.loss")),
         ("sample_factory", "train/ratio_mean", Name("policy.ratio.absdev")),
         ("open_instruct", "objective/kl1_avg", Name("kl.ref.k2")),
         ("open_instruct", "global_step", Name("progress.episodes")),

@@ -6,6 +6,7 @@ import pytest
 
 from firstbreak.engine import check as engine
 from firstbreak.engine.registry import Detector
+from firstbreak.inputs import missing
 from firstbreak.model import Confidence, Expected, Finding, Link, NotApplicable, NotMeasured, Severity, Status
 from tests.make import learning, run
 
@@ -67,3 +68,10 @@ def test_a_family_of_signals_arrives_as_a_dict_by_member() -> None:
 def test_an_unknown_detector_is_a_clear_error() -> None:
     with pytest.raises(KeyError, match="no-such-thing"):
         engine.check(run(), only=["no-such-thing"])
+
+
+def test_what_is_missing_is_said_in_whole_sentences() -> None:
+    assert missing("trajectory").startswith(
+        "not recorded: the shape of the score: rising, plateau, flat, peaked, ... Log"
+    )
+    assert ", else the reward. Log" in missing("score")

@@ -32,3 +32,17 @@ def test_what_is_over_optimised_rises() -> None:
     assert any(w.weight < 0 for w in cause.facts(Inputs(run({"reward.mean": fallen}))))
     paid = {"reward.mean": learning(120), "eval.reward": fallen}
     assert not any(w.weight < 0 for w in cause.facts(Inputs(run(paid))))
+
+
+def test_advantages_that_are_spread_out_speak_against_equal_groups() -> None:
+    cause = causes()["groups-carry-no-signal"]
+    score = {"reward.mean": noise(40)}
+    assert any(w.weight < 0 for w in cause.facts(Inputs(run({**score, "advantage.std": [0.93] * 40}))))
+    assert not cause.facts(Inputs(run({**score, "advantage.std": [0.0, 0.9] * 20})))
+
+
+def test_a_few_cut_completions_do_not_silence_most_groups() -> None:
+    cause = causes()["length-limit-too-short"]
+    silent = {"reward.zero_std_frac": [0.93] * 40}
+    assert any(w.weight < 0 for w in cause.facts(Inputs(run({**silent, "length.clipped_ratio": [0.2] * 40}))))
+    assert not cause.facts(Inputs(run({**silent, "length.clipped_ratio": [0.9] * 40})))

@@ -78,6 +78,7 @@ _GROUPS: Mapping[str, str] = {
     "kl.old": "approx_kl approxkl kl_old ppo_kl kl_update policy_kl kl_new_old",
     "kl.coef": "kl_coef kl_coeff kl_beta kl_weight kl_ctl",
     "loss.total": "loss total_loss loss_total training_loss train_loss",
+    "loss.aux": "aux_loss",
     "policy.loss": "policy_loss loss_policy pg_loss actor_loss loss_actor pi_loss loss_pi action_loss surrogate_loss"
     " policy_gradient_loss",
     "policy.clip_fraction": "clip_fraction clipped_fraction fraction_clipped clipfrac clip_frac clip_ratio pg_clipfrac",
@@ -107,6 +108,7 @@ _GROUPS: Mapping[str, str] = {
     "diversity.distinct": "distinct distinct_frac distinct_outputs unique_frac unique_outputs unique_completions",
     "diversity.self_bleu": "self_bleu",
     # preferences
+    "pref.loss": "dpo_loss preference_loss",
     "pref.reward.chosen": "chosen_reward chosen_rewards reward_chosen rewards_chosen",
     "pref.reward.rejected": "rejected_reward rejected_rewards reward_rejected rewards_rejected",
     "pref.reward.margin": "reward_margin reward_margins rewards_margin rewards_margins margins preference_margin",

@@ -56,3 +56,11 @@ def test_a_default_limit_that_the_lengths_exceed_is_not_believed() -> None:
 
 def test_one_reported_value_is_enough_to_be_worth_saying() -> None:
     assert found(ID, run({"length.clipped_ratio": [1.0], "reward.mean": [0.0]})).severity is Severity.CRITICAL
+
+
+def test_a_share_of_two_completions_a_step_is_too_noisy_for_a_stop() -> None:
+    of_two = np.random.default_rng(4).integers(0, 3, 24) / 2
+    of_two[12:] = [0, 1, 0.5, 0, 1, 0.5, 0, 0, 1, 0.5, 0, 0.5]
+    noisy = {"length.clipped_ratio": of_two, "reward.mean": noise(24)}
+    assert found(ID, run(noisy)).severity is Severity.WARNING
+    assert found(ID, run({**noisy, "length.clipped_ratio": [0.42] * 24})).severity is Severity.CRITICAL

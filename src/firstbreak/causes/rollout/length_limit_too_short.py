@@ -23,8 +23,11 @@ https://github.com/huggingface/trl/issues/5697
 
 from __future__ import annotations
 
+import numpy as np
+
 from firstbreak.inputs import Inputs
-from firstbreak.model import Experiment
+from firstbreak.model import Experiment, Weight
+from firstbreak.words import percent
 
 PRIOR = 1.5
 FINDINGS = {
@@ -48,3 +51,15 @@ EXPERIMENT = Experiment(
 def applies(inputs: Inputs) -> bool:
     """Only policies that write text."""
     return bool(inputs.get("writes_text"))
+
+
+def facts(inputs: Inputs) -> list[Weight]:
+    """The limit silences a group by cutting all of it: far more silent groups than cut completions have another reason."""
+    silent, cut = inputs.get("silent_groups"), inputs.get("truncation")
+    if silent is None or cut is None or not len(silent.finite) or not len(cut.finite):
+        return []
+    groups, completions = (float(np.mean(s.finite.tail(0.5).values)) for s in (silent, cut))
+    if groups < 0.5 or groups - completions < 0.4:
+        return []
+    text = f"{percent(groups)} of the groups are silent, and only {percent(completions)} of the completions are cut"
+    return [Weight(finding="silent groups", weight=-2.0, text=text)]

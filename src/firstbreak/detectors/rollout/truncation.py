@@ -51,7 +51,11 @@ def detect(
     cut = truncation.finite
     if not len(cut):
         return None
-    late = float(np.mean(cut.tail(0.5).values))
+    half = cut.tail(0.5).values
+    late = float(np.mean(half))
+    sure = late - float(np.std(half)) / np.sqrt(
+        len(half)
+    )  # a few completions per step make a share that is mostly noise
     growing = len(cut) >= FEW and rises(cut)
     if late < some or (late < 2 * some and not growing):
         return None
@@ -67,11 +71,11 @@ def detect(
             f"{' and the share grows' if growing else ''}: their answers never come; raise the limit or filter long "
             "ones"
         ),
-        severity=_severity(late, much, growing, learns, trajectory),
+        severity=_severity(late, sure >= much, growing, learns, trajectory),
         confidence=Confidence.LOW
         if len(cut) < FEW and late < 0.9
         else Confidence.HIGH
-        if late >= much
+        if sure >= much
         else Confidence.MEDIUM,
         metric="length.clipped_ratio",
         onset=start[0] if start else since,
@@ -88,8 +92,8 @@ def detect(
     )
 
 
-def _severity(late: float, much: float, growing: bool, learns: bool, trajectory: Trajectory | None) -> Severity:
-    if late >= much and not learns:
+def _severity(late: float, much: bool, growing: bool, learns: bool, trajectory: Trajectory | None) -> Severity:
+    if much and not learns:
         return Severity.CRITICAL
     if growing and late >= 0.2 and trajectory is not None and trajectory.lost:
         return Severity.CRITICAL
