@@ -71,18 +71,18 @@ def main() -> None:
     if arguments.measure:
         print(json.dumps(_measure(arguments.measure)))
         return
+    shown = [word for word in sys.argv[1:] if word not in ("--dump", str(arguments.dump))]
+    command = " ".join(["python -m benchmarks.audit", *shown]) if shown else "make bench-audit"
     figures: dict[str, Any] = {}
     if arguments.only != "speed":
         rows = list(examine(arguments.corpus, SEEDS[arguments.seeds], arguments.processes))
         kinds = kind_of(labels(arguments.corpus).values(), trusting=arguments.trusting)
-        figures |= {"seeds": arguments.seeds, **found(rows, kinds)}
+        figures |= {**environment(command), "seeds": arguments.seeds, **found(rows, kinds)}
     if arguments.only != "found":
         figures |= speed(arguments.samples, arguments.dump)
-    command = (
-        "make bench-audit" if arguments == _arguments([]) else f"python -m benchmarks.audit {' '.join(sys.argv[1:])}"
-    )
+        figures["dump"]["command"] = command
     known = json.loads(RESULT.read_text()) if arguments.only else {}
-    RESULT.write_text(json.dumps({**known, **environment(command), **figures}, indent=2) + "\n")
+    RESULT.write_text(json.dumps({**known, **figures}, indent=2) + "\n")
     print(json.dumps({k: v for k, v in figures.items() if not isinstance(v, dict)}, indent=2))
 
 
