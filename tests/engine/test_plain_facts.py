@@ -46,3 +46,11 @@ def test_a_few_cut_completions_do_not_silence_most_groups() -> None:
     silent = {"reward.zero_std_frac": [0.93] * 40}
     assert any(w.weight < 0 for w in cause.facts(Inputs(run({**silent, "length.clipped_ratio": [0.2] * 40}))))
     assert not cause.facts(Inputs(run({**silent, "length.clipped_ratio": [0.9] * 40})))
+
+
+@pytest.mark.parametrize(
+    "cause", ["evaluation-protocol-changed", "evaluation-too-small", "evaluation-of-stale-weights"]
+)
+def test_an_evaluation_that_there_is_not_did_not_break(cause: str) -> None:
+    assert not causes()[cause].applies(Inputs(run({"reward.mean": ROSE})))
+    assert causes()[cause].applies(Inputs(run({"reward.mean": ROSE, "eval.reward": ROSE})))

@@ -57,3 +57,10 @@ def test_without_a_step_time_the_phases_are_added() -> None:
 def test_a_rollout_that_overlaps_the_step_has_no_share() -> None:
     curves = {"time.rollout": 150 + noise(N), "time.step": [100.0] * N}
     assert look(ID, run(curves)).status is Status.NOT_MEASURED
+
+
+def test_the_advice_is_for_what_acts() -> None:
+    slow = timed(np.full(N, 600.0))
+    assert "environment" in found(ID, slow).message
+    slow.series["length.mean"] = slow.series["time.rollout"]  # type: ignore[index]
+    assert "completion" in found(ID, slow).message

@@ -21,6 +21,7 @@ https://github.com/verl-project/verl/issues/7495
 
 from __future__ import annotations
 
+from firstbreak.inputs import Inputs
 from firstbreak.model import Experiment
 
 PRIOR = 0.4
@@ -36,3 +37,8 @@ EXPERIMENT = Experiment(
     if_cause="does the evaluation notice? no",
     weight=2.3,
 )
+
+
+def applies(inputs: Inputs) -> bool:
+    """Only where something is evaluated."""
+    return inputs.get("eval_score") is not None

@@ -19,6 +19,7 @@ https://arxiv.org/abs/1709.06009
 
 from __future__ import annotations
 
+from firstbreak.inputs import Inputs
 from firstbreak.model import Experiment
 
 PRIOR = 0.6
@@ -35,3 +36,8 @@ EXPERIMENT = Experiment(
     if_cause="does the score change its level although the weights do not? yes",
     weight=3.1,
 )
+
+
+def applies(inputs: Inputs) -> bool:
+    """Only where something is evaluated."""
+    return inputs.get("eval_score") is not None

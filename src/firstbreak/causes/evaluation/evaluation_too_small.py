@@ -20,6 +20,7 @@ https://arxiv.org/abs/2108.13264
 
 from __future__ import annotations
 
+from firstbreak.inputs import Inputs
 from firstbreak.model import Experiment
 
 PRIOR = 0.7
@@ -35,3 +36,8 @@ EXPERIMENT = Experiment(
     if_cause="does it vary as much as in the whole run? yes",
     weight=2.0,
 )
+
+
+def applies(inputs: Inputs) -> bool:
+    """Only where something is evaluated."""
+    return inputs.get("eval_score") is not None

@@ -59,7 +59,7 @@ def detect(
         return Finding(
             message=f"{curve.name} grew from {number(start)} to {number(late)} {_meanwhile(trajectory, lost)}",
             severity=Severity.CRITICAL if lost else Severity.WARNING,
-            confidence=Confidence.MEDIUM,
+            confidence=Confidence.HIGH if late >= 2 * wild * start else Confidence.MEDIUM,
             metric=curve.name,
             onset=since[0] if since else None,
             interval=since[1] if since else None,

@@ -40,7 +40,7 @@ def detect(reward_component_mean: dict[str, Series], *, min_points: int = 20) ->
         return None
     names = ", ".join(f"{name} (always {number(float(s.finite.values[0]))})" for name, s in dead.items())
     return Finding(
-        message=f"constant reward components teach nothing: {names}; score one good completion by hand against each",
+        message=f"constant reward components teach nothing: {names}; score one good sample by hand against each",
         severity=Severity.NOTICE,
         confidence=Confidence.HIGH,
         metric=next(iter(dead.values())).name,

@@ -9,8 +9,8 @@ The update waits for the slowest rollout. A share that grows says that completio
 get slower, or workers are lost, and it grows before any learning curve moves.
 
 ## When it is a false alarm
-Generation token by token is slow by nature and takes most of a step in most set-ups. In asynchronous training it
-overlaps with the update, and then the share says little.
+Generation token by token is slow by nature and takes most of a step in most set-ups, and so does a simulator on the
+processor. In asynchronous training the rollout overlaps with the update, and then the share says little.
 
 ## Fix
 - Compare the longest with the mean completion: where few long ones hold up the batch, limit {max_new_tokens} or
@@ -39,6 +39,7 @@ from firstbreak.words import percent
 def detect(
     time_rollout: Series,
     time: Mapping[str, Series],
+    writes_text: bool = True,
     *,
     growth: float = 0.2,
     most: float = 0.85,
@@ -56,11 +57,13 @@ def detect(
     if not level.grown and level.now < most:
         return None
     how = f"grew from {percent(level.before)} to" if level.grown else "takes"
+    where = (
+        "compare the longest with the mean completion, then look at the engine's speed"
+        if writes_text
+        else "profile a step of the environment, and try more of them side by side"
+    )
     return Finding(
-        message=(
-            f"making the data {how} {percent(level.now)} of a step; compare the longest with the mean completion, "
-            "then look at the engine's speed"
-        ),
+        message=f"making the data {how} {percent(level.now)} of a step; {where}",
         severity=Severity.WARNING if level.grown else Severity.NOTICE,
         confidence=level.confidence,
         metric="time.rollout",
