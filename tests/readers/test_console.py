@@ -273,10 +273,13 @@ def test_printed_settings_are_config_and_no_curves():
   "nested": {"beta": 0.1}
 }
 Args: {'seed': 42, 'env': 'Pong'}
+(WorkerDict pid=7) kwargs: {'top_p': 1, 'ignore_eos': False}
 Epoch 1, Step 10, Loss: 0.5
 """
     recording = read(console, text, "run.log")
-    assert recording.config == {"learning_rate": 1e-05, "bf16": True, "nested.beta": 0.1, "seed": 42, "env": "Pong"}
+    sampling = {"top_p": 1, "ignore_eos": False}
+    options = {"learning_rate": 1e-05, "bf16": True, "nested.beta": 0.1, "seed": 42, "env": "Pong"}
+    assert recording.config == options | sampling
     assert values(recording, "Loss") == [0.5]
 
 

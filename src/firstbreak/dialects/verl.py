@@ -120,6 +120,7 @@ NAMES: dict[str, str | Name] = {
     "tool_call_counts/<stat>": "tool.call_freq.<stat>",
     "timing_s/agent_loop/tool_calls/<stat>": "tool.runtime.<stat>",
     "timing_s/agent_loop/<phase>/<stat>": "time.agent_loop.<phase>.<stat>",
+    "timing_s/generation_timing/<stat>": Name("time.agent_loop.generate.<stat>", note="per rollout worker"),
     # evaluation: mean over samples, best or majority of n; `_at_` is how MLflow writes `@`
     "val-core/<path:source>/<var>/mean@<int:n>": "eval.accuracy@<source>",
     "val-core/<path:source>/<var>/mean_at_<int:n>": "eval.accuracy@<source>",

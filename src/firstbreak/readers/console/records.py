@@ -28,7 +28,7 @@ _STEP = re.compile(
     r"\b(?:global[ _]step|step|iteration|iter|rollout|perf|eval|multi_turn|passrate|update|episode)[ :=#]*(\d+)",
     re.IGNORECASE,
 )
-_CONFIG = re.compile(r"config|\bargs\b|arguments|hyper|param|setting|options", re.IGNORECASE)
+_CONFIG = re.compile(r"config|\b(?:kw)?args\b|meta info|arguments|hyper|param|setting|options", re.IGNORECASE)
 _STEP_KEYS = ("step", "global_step", "_step")
 _ENVELOPES = ("metrics", "data")
 
