@@ -15,7 +15,7 @@ from pathlib import Path
 
 TUTORIALS = Path(__file__).resolve().parent.parent / "docs" / "tutorials"
 BLOCK = re.compile(r'^```(?P<kind>\w+)(?: title="(?P<file>[\w.-]+)")?\n(?P<body>.*?)^```$', re.MULTILINE | re.DOTALL)
-LIMIT = 120  # seconds for one command
+LIMIT = 600  # seconds for one command, on a machine that has more to do
 
 
 def pages() -> list[Path]:
