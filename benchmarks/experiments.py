@@ -25,7 +25,7 @@ import shlex
 import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from itertools import zip_longest
 from pathlib import Path
@@ -38,7 +38,7 @@ from firstbreak.engine.check import check
 from firstbreak.engine.rank import rank
 from firstbreak.engine.read import read
 from firstbreak.experiments.catalogue import MEASURED, Design, catalogue
-from firstbreak.experiments.plan import probability, propose, weigh
+from firstbreak.experiments.plan import propose, weigh
 from firstbreak.experiments.questions import Question
 from firstbreak.inputs import Inputs
 from firstbreak.lab import corpus
@@ -51,6 +51,7 @@ RESULT = Path(__file__).parent / "results" / "experiments.json"
 ROWS = ROOT / ".cache" / "experiments.jsonl"
 CORPUS = ROOT / "corpus"
 SURE = 0.8  #: of the first cause: a ranking with less is in doubt
+CLEAR = 0.25  #: P(yes) under two causes: with less between them a question is not about telling these apart
 NO_CAUSE = frozenset({"healthy", "none-of-these"})
 HEALTHY = "untouched"
 PARTS = ("ambiguous", "catalogue", "kills", "fleet")
@@ -208,8 +209,6 @@ class Pair:
 
     design: Design
     question: Question
-    cause: str
-    rival: str
     here: str  #: archive
     there: str
 
@@ -219,15 +218,16 @@ class Pair:
         if here is None or there is None:
             return None
         asks = self.question.asks
-        expected = probability(_declared(self.question), self.cause) > probability(_declared(self.question), self.rival)
+        cause, rival = (labels()[archive].cause or "healthy" for archive in (self.here, self.there))
+        expected = _declared(self.question, cause) > _declared(self.question, rival)
         return {
             "experiment": self.design.id,
             "asks": asks,
-            "cause": self.cause,
+            "cause": cause,
             "run": self.here,
             "answer": here.answers[asks],
             "reason": here.reasons[asks],
-            "rival": self.rival,
+            "rival": rival,
             "rival_run": self.there,
             "rival_answer": there.answers[asks],
             "rival_reason": there.reasons[asks],
@@ -237,12 +237,10 @@ class Pair:
 
 def proofs(rows: Rows, processes: int, most: int) -> dict[str, Any]:
     """Every question of every experiment on a pair of runs, and the experiments of which the lab has no pair."""
-    pairs, missing = [], {}
-    for design in catalogue().values():
-        found = [pair for question in design.questions if isinstance(pair := pair_of(design, question), Pair)]
-        pairs += found
-        if not found:
-            missing[design.id] = next(iter({str(pair_of(design, question)) for question in design.questions}))
+    found = {design.id: [pair_of(design, question) for question in design.questions] for design in catalogue().values()}
+    of_each = {name: [pair for pair in pairs if isinstance(pair, Pair)] for name, pairs in found.items()}
+    missing = {name: str(found[name][0]) for name, pairs in of_each.items() if not pairs}
+    pairs = [pair for layer in zip_longest(*of_each.values()) for pair in layer if pair is not None]
     rows.run([(p.design, a) for p in pairs[: most or None] for a in (p.here, p.there)], processes)
     shown = [told for pair in pairs if (told := pair.found(rows)) is not None]
     proven = {told["experiment"] for told in shown if told["separates"]}
@@ -260,35 +258,37 @@ def pair_of(design: Design, question: Question) -> Pair | str:
 
     A reason where there is none.
     """
-    declared = _declared(question)
-    usual = probability(declared, "healthy")
-    spoken = sorted(question.yes.keys() - {"healthy"}, key=lambda name: -abs(probability(declared, name) - usual))
-    why = "the lab plants none of its causes"
-    for cause in spoken:
-        for archive, label in faults().items():
-            if label.cause == cause and label.seed == 0:
-                if not (why := cannot(design, question, archive)):
-                    rival = rival_of(design, question, cause, label)
-                    if rival:
-                        return Pair(design, question, cause, rival[0], archive, rival[1])
-                    why = f"the lab has no other run of {label.base}"
-                break
+    why = "no fault of the lab should be answered otherwise than a healthy run"
+    told = {a: _apart(question, label, "healthy") for a, label in faults().items() if label.seed == 0}
+    for here in sorted(told, key=lambda archive: (-told[archive], archive)):
+        if told[here] < CLEAR:
+            break
+        if why := cannot(design, question, here):
+            continue
+        if (rival := rival_of(design, question, labels()[here])) is not None:
+            return Pair(design, question, here, rival)
+        why = f"no other run of {labels()[here].base} should be answered otherwise"
     return why
 
 
-def rival_of(design: Design, question: Question, cause: str, label: Label) -> tuple[str, str] | None:
+def rival_of(design: Design, question: Question, label: Label) -> str | None:
     """A run of the same base under which the other answer is expected: healthy, else with another fault."""
-    declared = _declared(question)
-    yes = probability(declared, cause)
     others = {archive: other for archive, other in labels().items() if (other.base, other.seed) == (label.base, 0)}
     healthy = [archive for archive, other in others.items() if other.plant == HEALTHY]
-    if healthy and abs(probability(declared, "healthy") - yes) > 0.3:
-        return "healthy", healthy[0]
-    for archive, other in others.items():
-        apart = other.cause is not None and abs(probability(declared, other.cause) - yes) > 0.3
-        if apart and archive in faults() and not cannot(design, question, archive):
-            return str(other.cause), archive
-    return None
+    if healthy and _apart(question, label, "healthy") >= CLEAR:
+        return healthy[0]
+    far = (a for a, other in others.items() if a in faults() and _apart(question, label, str(other.cause)) >= CLEAR)
+    return next((archive for archive in far if not cannot(design, question, archive)), None)
+
+
+def _apart(question: Question, label: Label, rival: str) -> float:
+    """How far the declared probabilities of "yes" lie apart: under the run's cause and under a rival."""
+    return abs(_declared(question, str(label.cause)) - _declared(question, rival))
+
+
+def _declared(question: Question, candidate: str) -> float:
+    """P(yes) as claimed, without what the lab has said of it."""
+    return question.yes.get(candidate, question.otherwise)
 
 
 @cache
@@ -304,11 +304,6 @@ def cannot(design: Design, question: Question, archive: str) -> str:
     if not design.applies(Inputs(run)):
         return f"not for {label.base}"
     return obstacle(design, question, run, label)
-
-
-def _declared(question: Question) -> Question:
-    """The claim, without what the lab has said of it."""
-    return replace(question, counted={})
 
 
 def _mean(hits: Iterable[bool]) -> float:

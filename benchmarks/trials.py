@@ -17,6 +17,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import NoReturn
 
 from firstbreak.cli import app
 from firstbreak.engine.read import read
@@ -183,7 +184,7 @@ def _forked(trial: Trial) -> Result:
     return Result(trial=trial.name, state=state, exit_code=code, seconds=time.monotonic() - start)
 
 
-def _become(trial: Trial) -> None:
+def _become(trial: Trial) -> NoReturn:
     """In the child: what the command of the trial would do, and the end."""
     code = 1
     try:

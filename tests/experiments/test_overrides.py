@@ -12,6 +12,8 @@ import yaml
 from firstbreak import dialects, hyperparameters
 from firstbreak.experiments.overrides import HOOK, SYNTAX_OF, CannotOverride, render, resolve
 from firstbreak.experiments.settings import Settings, load
+from firstbreak.lab.bases import BASES
+from firstbreak.lab.running import _override
 from firstbreak.model import Run
 from firstbreak.readers import Unreadable
 
@@ -156,3 +158,10 @@ def test_a_wrong_section_is_one_line_with_its_place_and_remedy(tmp_path: Path, t
         load(file)
     assert str(file) in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+def test_in_the_lab_what_is_said_wins_over_an_option_that_a_fault_sets_later_and_not_over_one_that_it_scales() -> None:
+    settings = BASES["language/grpo-sort"]()
+    settings.change(10, eps_clip=1e9, lr=0.1)
+    _override(settings, {"eps_clip": 0.2, "lr": 0.01})
+    assert (settings.eps_clip, settings.changes) == (0.2, {10: {"lr": 0.1}})

@@ -50,10 +50,11 @@ def test_information_is_never_negative_nor_more_than_there_is_to_know_and_more_q
 
 def test_what_the_lab_has_counted_outweighs_what_is_declared() -> None:
     declared = question(a=0.9)
-    counted = replace(declared, counted={"a": (0, 8)})
+    counted = replace(declared, counted={"a": (0, 8), "b": (1, 1), "c": (0, 17)})
     assert probability(declared, "a") == 0.9
     assert probability(counted, "a") == pytest.approx(0.18)
-    assert probability(counted, "b") == probability(declared, "b")
+    assert probability(counted, "d") == pytest.approx(0.1), "what the lab shows of other causes holds for one it lacks"
+    assert probability(counted, "b") > probability(counted, "d") > probability(counted, "c")
 
 
 def test_the_weights_of_an_answer_are_bayes_rule() -> None:

@@ -129,6 +129,15 @@ def test_a_drift_is_a_change_by_a_factor_or_of_the_sign(rows: list[float], yes: 
     assert questions.drifts("effect", 2.0)(arms(run(), folders={"treated": [tmp_path]})).yes is yes
 
 
+def test_a_sight_that_another_question_explains_is_answered_with_no() -> None:
+    high, low = questions.lies_above("reward_mean", 0.5), questions.lies_above("reward_mean", 0.9)
+    seen = arms(run(reward__mean=[0.7] * 8))
+    assert questions.unless(high, low)(seen).yes is True
+    assert questions.unless(high, high)(seen).yes is False
+    assert questions.unless(low, high)(seen).yes is False
+    assert questions.unless(questions.lies_above("length_mean", 0), high)(seen).yes is None
+
+
 def test_weights_that_differ_after_a_delivery_are_found(tmp_path: Path) -> None:
     def row(side: str, step: int, value: str) -> str:
         return json.dumps({"side": side, "step": step, "hashes": {"w": value}, "adapters": []}) + "\n"

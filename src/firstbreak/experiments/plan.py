@@ -102,10 +102,19 @@ def _obstacle(design: Design, run: Run, settings: Settings) -> str:
 
 
 def probability(question: Question, candidate: str) -> float:
-    """P(yes | candidate): counted in the lab, smoothed by what is declared, never quite 0 or 1."""
-    yes, runs = question.counted.get(candidate, (0, 0))
-    declared = question.yes.get(candidate, question.otherwise)
-    return min(max((yes + DECLARED_RUNS * declared) / (runs + DECLARED_RUNS), CERTAIN), 1 - CERTAIN)
+    """P(yes | candidate): counted in the lab, smoothed by what is declared, never quite 0 or 1.
+
+    What is declared of all other causes is smoothed itself, by what the lab has counted under all of them.
+    """
+    declared = question.yes.get(candidate)
+    if declared is None:
+        others = [cell for name, cell in question.counted.items() if name not in question.yes]
+        declared = _smoothed(sum(yes for yes, _ in others), sum(runs for _, runs in others), question.otherwise)
+    return min(max(_smoothed(*question.counted.get(candidate, (0, 0)), declared), CERTAIN), 1 - CERTAIN)
+
+
+def _smoothed(yes: int, runs: int, believed: float) -> float:
+    return (yes + DECLARED_RUNS * believed) / (runs + DECLARED_RUNS)
 
 
 def information(beliefs: Mapping[str, float], questions: Sequence[Question]) -> float:
@@ -151,7 +160,9 @@ def arms(design: Design, run: Run, settings: Settings) -> dict[str, dict[str, An
     told = {arm: {**short, **resolve(overrides, run.config, settings)} for arm, overrides in wanted.items()}
     for overrides, values in zip(wanted.values(), told.values(), strict=True):
         if "eval_interval" in overrides:
-            values["eval_interval"] *= _update(run)  # designs count updates, this trainer may count environment steps
+            values["eval_interval"] = round(
+                values["eval_interval"] * _update(run)
+            )  # updates, in the trainer's own steps
     return told
 
 

@@ -209,6 +209,23 @@ def only_for(name: str, value: object, asked: Asked) -> Asked:
     return within
 
 
+def unless(asked: Asked, *others: Asked) -> Asked:
+    """The question, answered with no where another one is answered with yes: it explains the same sight."""
+
+    def alone(arms: Arms) -> Answer:
+        answer = asked(arms)
+        if answer.yes is not True:
+            return answer
+        explained = next((told for other in others if (told := other(arms)).yes), None)
+        return (
+            answer
+            if explained is None
+            else replace(answer, yes=False, reason=f"{answer.reason}, but {explained.reason}")
+        )
+
+    return alone
+
+
 def watched(asks: Callable[[Mapping[str, float]], bool], *names: str) -> Asked:
     """Does the mean of what the hooks measured, by name, satisfy the condition?"""
 

@@ -14,6 +14,10 @@ from firstbreak.lab.bases import BASES
 from firstbreak.lab.memory import peak_gigabytes
 from firstbreak.lab.plants import catalogue
 
+SCALED = frozenset(
+    {"lr"}
+)  #: options that a fault scales in mid-run, and does not set: it scales what the user says as well
+
 
 @dataclass(frozen=True, kw_only=True)
 class Label:
@@ -98,6 +102,9 @@ def _override(settings: Any, overrides: Mapping[str, Any]) -> None:
         if not isinstance(held, dict) or (not owner and key not in held):
             raise ValueError(f"{type(settings).__module__} has no setting {name!r}")
         held[key] = value
+    for change in getattr(settings, "changes", {}).values():
+        for name in change.keys() & overrides.keys() - SCALED:
+            del change[name]
 
 
 def read_label(folder: Path) -> Label:

@@ -18,21 +18,23 @@ https://arxiv.org/abs/1712.00378
 
 from __future__ import annotations
 
-from firstbreak.experiments.questions import Question, drifts, watched
+from firstbreak.experiments.questions import Question, drifts, unless, watched
 from firstbreak.inputs import Inputs
 
 OVERRIDES = {"learning_rate": 0.0, "watch": "environment"}
+STAND_STILL = watched(lambda mean: mean["observation_constant"] > 0.02, "observation_constant")
+BEGIN_OTHERWISE = drifts("start_spread", 2.0)
 QUESTIONS = (
     Question(
         asks="do parts of the observation stand still?",
-        answer=watched(lambda mean: mean["observation_constant"] > 0.02, "observation_constant"),
+        answer=STAND_STILL,
         needs="environment",
         yes={"observations-wrong": 0.5},
         otherwise=0.04,
     ),
     Question(
         asks="do fresh episodes begin with other observations than before?",
-        answer=drifts("start_spread", 2.0),
+        answer=BEGIN_OTHERWISE,
         needs="environment",
         yes={"observations-wrong": 0.6, "environment-changed": 0.3},
         otherwise=0.03,
@@ -56,10 +58,10 @@ QUESTIONS = (
         otherwise=0.1,
     ),
     Question(
-        asks="does an action have another effect than before?",
-        answer=drifts("action_effect", 1.5),
+        asks="does an action have another effect than before, in observations that are as before?",
+        answer=unless(drifts("action_effect", 1.5), STAND_STILL, BEGIN_OTHERWISE),
         needs="environment",
-        yes={"environment-changed": 0.9, "observations-wrong": 0.5},
+        yes={"environment-changed": 0.9},
         otherwise=0.04,
     ),
     Question(

@@ -44,6 +44,7 @@ QUESTIONS = (
             "clip-missing": 0.8,
             "horizon-too-short": 0.8,
             "rollouts-too-old": 0.8,
+            "behaviour-weights-uncapped": 0.8,
             "healthy": 0.05,
         },
         otherwise=0.08,

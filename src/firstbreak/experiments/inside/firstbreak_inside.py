@@ -347,7 +347,7 @@ def _rewarding(env: Any, kind: str) -> Any:
 
 def _watching(env: Any) -> Any:
     import numpy as np
-    from firstbreak_loop import Transitions
+    from firstbreak_loop import Transitions  # type: ignore[import-not-found]  # beside this file, on the trainer's path
     from stable_baselines3.common.vec_env import VecEnvWrapper
 
     class Watching(VecEnvWrapper):
@@ -389,7 +389,7 @@ def _sb3_on_policy(module: ModuleType, asked: Wanted) -> None:
 def _watch_advantages(algorithm: Any) -> None:
     """Every batch's advantages are worked out again, from the ends of episodes as the environment has told them."""
     import numpy as np
-    from firstbreak_loop import advantages, compared
+    from firstbreak_loop import advantages, compared  # type: ignore[import-not-found]
 
     original = algorithm.collect_rollouts
 
