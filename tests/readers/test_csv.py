@@ -323,3 +323,10 @@ def test_a_real_logger_of_acme(tmp_path):
     assert run.trainer == "acme"
     assert run.series["value.loss"].values.tolist() == [1 / (step + 1) for step in range(40)]
     assert not run.unknown
+
+
+def test_several_seeds_in_one_table_are_told():
+    rows = [f"{seed},{step},{seed * step}" for seed in (1, 2) for step in (0, 100, 200)]
+    recording = read(csv, "\n".join(["seed,frame,episode_reward", *rows, ""]), "eval.csv")
+    assert any("2 seeds" in note for note in recording.notes)
+    assert not read(csv, "seed,frame,episode_reward\n1,0,0\n1,100,1\n", "eval.csv").notes

@@ -72,6 +72,11 @@ def read(path: Path, resume: Any = None) -> Recording:
         recording.notes.append(f"the last line has no end yet, left for the next read ({lines.unfinished} bytes)")
     if lines.skipped:
         recording.damage.append(f"{lines.skipped} lines longer than {MAX_LINE >> 20} MiB left out; check the writer")
+    seeds = recording.curves.get("seed")
+    if seeds is not None and len(several := np.unique(seeds.values)) > 1:
+        recording.notes.append(
+            f"{len(several)} seeds stand under each other and a later one takes the place of the earlier: split the table"
+        )
     recording.replaces = resume is not None and cursor is None
     return recording
 
