@@ -54,3 +54,9 @@ def test_a_few_cut_completions_do_not_silence_most_groups() -> None:
 def test_an_evaluation_that_there_is_not_did_not_break(cause: str) -> None:
     assert not causes()[cause].applies(Inputs(run({"reward.mean": ROSE})))
     assert causes()[cause].applies(Inputs(run({"reward.mean": ROSE, "eval.reward": ROSE})))
+
+
+def test_a_first_gradient_that_is_out_of_range_was_not_made_by_large_steps() -> None:
+    cause = causes()["gradients-explode"]
+    assert cause.facts(Inputs(run({"grad.norm": [3e9, 2e9], "length.mean": [900.0, 950.0]})))
+    assert not cause.facts(Inputs(run({"grad.norm": [30.0, 2e9], "length.mean": [900.0, 950.0]})))

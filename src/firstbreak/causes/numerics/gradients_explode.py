@@ -22,7 +22,10 @@ https://arxiv.org/abs/1211.5063
 
 from __future__ import annotations
 
-from firstbreak.model import Experiment
+from firstbreak.inputs import Inputs
+from firstbreak.model import Experiment, Weight
+
+OUT_OF_RANGE = 1e6  #: no loss of a language model has a gradient of this norm, however large the steps are
 
 FINDINGS = {
     "logprob-extremes": 0.3,
@@ -40,3 +43,11 @@ EXPERIMENT = Experiment(
     if_cause="is the score better than the original's at the same steps? yes",
     weight=2.3,
 )
+
+
+def facts(inputs: Inputs) -> list[Weight]:
+    """A norm that is out of range from the first logged update on, which large steps do not make."""
+    norms = inputs.get("grad_norm")
+    if not inputs.get("writes_text") or norms is None or not len(norms.finite) or norms.finite.values[0] < OUT_OF_RANGE:
+        return []
+    return [Weight(finding="grad.norm", weight=2.0, text=f"the first gradient norm is {norms.finite.values[0]:.2g}")]
