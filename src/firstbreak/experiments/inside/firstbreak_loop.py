@@ -89,7 +89,7 @@ def _features(actions: Any) -> np.ndarray:
     """Actions as numbers, shape (environments, features): discrete ones as one column for each choice."""
     given = np.asarray(actions)
     if given.ndim == 1 and given.dtype.kind in "iu" and given.max() < CHOICES:
-        return np.eye(CHOICES)[given]
+        return np.asarray(np.eye(CHOICES)[given])
     return given.reshape(len(given), -1).astype(float)
 
 
