@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks import reference, statements, walkthroughs
+from benchmarks import guard, reference, statements, walkthroughs
 from firstbreak import dialects, signals
 from firstbreak.engine import registry
 
@@ -350,6 +350,7 @@ def audit() -> str:
 
 PAGES: dict[str, Callable[[], str]] = {
     **reference.PAGES,
+    "guard.md": guard.made,
     "signals.md": signals.glossary,
     "coverage.md": coverage,
     "readers.md": readers,
