@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from benchmarks import guard, reference, statements, walkthroughs
 from firstbreak import dialects, signals
 from firstbreak.engine import registry
+from firstbreak.experiments.catalogue import Design, catalogue
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS, RESULTS = ROOT / "docs", ROOT / "benchmarks" / "results"
@@ -293,10 +295,6 @@ def evaluation() -> str:
     )
 
 
-def _mark(yes: bool) -> str:
-    return "yes" if yes else "-"
-
-
 def audit() -> str:
     """Which hacks the audit of samples finds, whom it accuses wrongly, and how fast it reads."""
     figures = _result("audit")
@@ -348,6 +346,137 @@ def audit() -> str:
     )
 
 
+def experiments() -> str:
+    """What the single proposed experiment decides and costs, what the lab shows of each, kills, and the survey of a fleet."""
+    figures = _result("experiments")
+    low, high = figures["cause_top1_after_interval"]
+    cases = figures["cases"]
+    by_design = [[f"`{name}`", *_decided(of)] for name in _names(cases) if (of := _of(cases, name))]
+    wrong = [
+        [c["archive"].removesuffix(".tar.xz"), c["cause"], c["before"], c["experiment"], c["after"]]
+        for c in cases
+        if c["after"] != c["cause"]
+    ]
+    return "\n".join(
+        [
+            "# The smallest experiment: figures",
+            "",
+            _made(figures),
+            "",
+            "## Does it decide a diagnosis?",
+            "",
+            "Runs of the test split of the [lab's](lab.md) corpus whose fault does measurable harm, and whose first diagnosis",
+            "is in doubt: the first cause holds less than 80 %, or is not the planted one. Each gets the one experiment that",
+            "`firstbreak experiment plan` puts first, run on the lab's trainer with the same fault; its answers are weighed by",
+            "what the training split has shown.",
+            "",
+            f"Of {figures['in_doubt']} such runs {figures['decided']} were decided. The planted cause was first in",
+            f"{_percent(figures['cause_top1_before'])} before, and in {_percent(figures['cause_top1_after'])} after",
+            f"(95 % interval {_percent(low)} to {_percent(high)}).",
+            f"Median cost: {_percent(figures['median_cost_fraction'])} of the original run's steps,",
+            f"{_percent(figures['median_cpu_fraction'])} of its processor time (an experiment evaluates",
+            "after every update, and starts and ends like a whole run).",
+            "",
+            _table(["experiment", "runs", "right before", "right after", "steps"], by_design),
+            "",
+            "Those that are still wrong:",
+            "",
+            _table(["run", "planted", "first before", "experiment", "first after"], wrong),
+            "",
+            "## Does each tell apart what it claims?",
+            "",
+            "For every question of every experiment a run with the planted cause that it speaks of most clearly, beside a",
+            "healthy run, or beside one with another fault where a healthy run should be answered alike.",
+            "",
+            f"{figures['proven']} of the {len({p['experiment'] for p in figures['proofs']})} experiments that were run tell at least",
+            f"one such pair apart; for {len(figures['not_in_the_lab'])} the lab has no pair.",
+            "",
+            _table(
+                ["experiment", "what is done", "arms", "steps", "in the lab"], [_proven(d, figures) for d in _designs()]
+            ),
+            "",
+            "### Question by question",
+            "",
+            _table(
+                ["experiment", "question", "planted", "answer", "beside", "answer", "apart"],
+                [
+                    [
+                        f"`{p['experiment']}`",
+                        p["asks"],
+                        p["cause"],
+                        _said(p["answer"]),
+                        p["rival"],
+                        _said(p["rival_answer"]),
+                        _mark(p["separates"]),
+                    ]
+                    for p in figures["proofs"]
+                ],
+            ),
+            "",
+            "## Killed in the middle",
+            "",
+            f"Runner, supervisor or trainer was killed (`kill -9`) at a random moment, {figures['kills']} times; the trainer had",
+            "started workers, one of which had left its process group.",
+            f"Processes left after ten seconds: {figures['orphans']}. Results lost or half written: {figures['lost']}.",
+            "",
+            *(_fleet(figures) if "fleet_seconds" in figures else []),
+        ]
+    )
+
+
+def _fleet(figures: dict[str, Any]) -> list[str]:
+    surveyed = [
+        [f"{int(n):,}", seconds, figures["fleet_cpu_ms_per_run"][n]] for n, seconds in figures["fleet_seconds"].items()
+    ]
+    return [
+        "## A fleet",
+        "",
+        f"`firstbreak diagnose DIR --recursive` over short runs of 40 steps, from nothing, in {figures['fleet_processes']}",
+        "processes. Wall time depends on what else the machine does; processor time does not.",
+        "",
+        _table(["runs", "seconds", "processor ms a run"], surveyed),
+    ]
+
+
+def _designs() -> list[Design]:
+    return list(catalogue().values())
+
+
+def _proven(design: Design, figures: dict[str, Any]) -> list[Any]:
+    told = [p for p in figures["proofs"] if p["experiment"] == design.id]
+    apart = next((p for p in told if p["separates"]), None)
+    if apart:
+        shown = f"{apart['cause']} {_said(apart['answer'])}, {apart['rival']} {_said(apart['rival_answer'])}"
+    else:
+        shown = "not told apart" if told else f"not shown: {figures['not_in_the_lab'].get(design.id, 'not run')}"
+    return [f"`{design.id}`", design.title, len(design.arms), f"{design.length:.0%}", shown]
+
+
+def _names(cases: list[dict[str, Any]]) -> list[str]:
+    return sorted({c["experiment"] for c in cases}, key=lambda name: -len(_of(cases, name)))
+
+
+def _of(cases: list[dict[str, Any]], experiment: str) -> list[dict[str, Any]]:
+    return [c for c in cases if c["experiment"] == experiment]
+
+
+def _decided(cases: list[dict[str, Any]]) -> list[Any]:
+    right = [sum(c[when] == c["cause"] for c in cases) for when in ("before", "after")]
+    return [len(cases), *right, _percent(median(c["share"] for c in cases))]
+
+
+def _said(yes: bool | None) -> str:
+    return "open" if yes is None else "yes" if yes else "no"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def _mark(yes: bool) -> str:
+    return "yes" if yes else "-"
+
+
 PAGES: dict[str, Callable[[], str]] = {
     **reference.PAGES,
     "guard.md": guard.made,
@@ -359,6 +488,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "preflight-figures.md": preflight,
     "audit-figures.md": audit,
     "evaluation-figures.md": evaluation,
+    "experiment-figures.md": experiments,
 }
 
 

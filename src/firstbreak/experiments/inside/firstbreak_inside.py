@@ -461,7 +461,7 @@ def _change_lab(trainer: Any, asked: Wanted) -> None:
     elif kind == "one":
         only = draw(random.Random(0), 1)
         workers.draw = lambda rng, n: only * n
-    if kind:
+    if kind in ("test", "one"):
         took_hold("data", kind, "Trainer")
     if "reward" in asked.get("watch", ""):
         _watch_lab_rewards(trainer, honest)
