@@ -42,7 +42,6 @@ def test_a_trainer_and_its_algorithm(names: str, trainer: str, method: str | Non
     ("trainer", "raw", "signal", "scale"),
     [
         ("rsl_rl", "Train/mean_reward", "reward.mean", 1.0),
-        ("rsl_rl", "Train/mean_reward/time", "reward.mean@over time", 1.0),
         ("rsl_rl", "Episode_Reward/track_lin_vel_xy_exp", "reward.component.track_lin_vel_xy_exp.mean", 1.0),
         ("rsl_rl", "Episode/rew_torques", "reward.component.torques.mean", 1.0),
         ("rsl_rl", "Loss/entropy", "policy.entropy", 1.0),
@@ -60,6 +59,12 @@ def test_a_name_with_its_sign_and_scale(trainer: str, raw: str, signal: str, sca
     found = dialects.translate(raw, dialects.dialects()[trainer])
     assert isinstance(found, Name)
     assert (found.signal, found.scale) == (signal, scale)
+
+
+def test_a_copy_over_seconds_does_not_lengthen_a_run_of_iterations() -> None:
+    dialect = dialects.dialects()["rsl_rl"]
+    assert dialects.translate("Train/mean_reward/time", dialect) is None
+    assert "seconds" in str(dialects.not_converted("Train/mean_reward/time", dialect))
 
 
 def meanings(trainer: str, names: set[str]) -> dict[str, str]:

@@ -46,11 +46,9 @@ _PER_SECOND = "sum over an episode, divided by its longest duration in seconds"
 _ENTROPY = "differential: may be negative"
 
 NAMES: dict[str, str | Name] = {
-    # rewards and episodes; the copies over seconds are kept apart
+    # rewards and episodes
     "Train/mean_reward": Name("reward.mean", note=_LATEST),
-    "Train/mean_reward/time": Name("reward.mean@over time", note=_LATEST),
     "Train/mean_episode_length": Name("episode.length", note=_LATEST),
-    "Train/mean_episode_length/time": Name("episode.length@over time", note=_LATEST),
     "Episode_Reward/<path:term>": Name("reward.component.<term>.mean", note=_PER_SECOND),
     "Episode/rew_<path:term>": Name("reward.component.<term>.mean", note=_PER_SECOND),
     "Rnd/mean_extrinsic_reward": Name("reward.component.extrinsic.mean", note=_LATEST),
@@ -91,6 +89,9 @@ NAMES: dict[str, str | Name] = {
     "Total steps": "progress.env_steps",
     "Learning iteration": "progress.iterations",
 }
+
+_SECONDS = "a copy whose step is the time in seconds"
+NOT_CONVERTED = {"Train/mean_reward/time": _SECONDS, "Train/mean_episode_length/time": _SECONDS}
 
 CONFIG = {
     "learning_rate": "learning_rate",
