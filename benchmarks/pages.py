@@ -351,6 +351,7 @@ def experiments() -> str:
     figures = _result("experiments")
     low, high = figures["cause_top1_after_interval"]
     cases = figures["cases"]
+    run = {p["experiment"] for p in figures["proofs"]}
     by_design = [[f"`{name}`", *_decided(of)] for name in _names(cases) if (of := _of(cases, name))]
     wrong = [
         [c["archive"].removesuffix(".tar.xz"), c["cause"], c["before"], c["experiment"], c["after"]]
@@ -388,7 +389,7 @@ def experiments() -> str:
             "For every question of every experiment a run with the planted cause that it speaks of most clearly, beside a",
             "healthy run, or beside one with another fault where a healthy run should be answered alike.",
             "",
-            f"{figures['proven']} of the {len({p['experiment'] for p in figures['proofs']})} experiments that were run tell at least",
+            f"{figures['proven']} of the {len(run)} experiments that were run tell at least",
             f"one such pair apart; for {len(figures['not_in_the_lab'])} the lab has no pair.",
             "",
             _table(

@@ -389,7 +389,7 @@ def _sb3_on_policy(module: ModuleType, asked: Wanted) -> None:
 def _watch_advantages(algorithm: Any) -> None:
     """Every batch's advantages are worked out again, from the ends of episodes as the environment has told them."""
     import numpy as np
-    from firstbreak_loop import advantages, compared  # type: ignore[import-not-found]
+    from firstbreak_loop import advantages, compared
 
     original = algorithm.collect_rollouts
 
