@@ -16,7 +16,8 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,27 @@ FALSE_ALARM_RUNS = 20.0  #: and the false-alarm rate like this many healthy ones
 ACCUSE_BELOW, STOP_BELOW = 0.5, 0.2
 
 Cell = tuple[int, int, int]
-_INSTEAD: ContextVar[Mapping[str, Mapping[str, Cell]] | None] = ContextVar("counts", default=None)
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Counts by cause and detector."""
+
+    cells: Mapping[str, Mapping[str, Cell]]
+
+    @cached_property
+    def foreign(self) -> Mapping[str, tuple[int, int]]:
+        """Detector -> (serious, measured) over the causes in which it speaks in less than half of the runs."""
+        total: dict[str, tuple[int, int]] = {}
+        for per in (per for cause, per in self.cells.items() if cause != HEALTHY):
+            for detector, (_, serious, measured) in per.items():
+                if 2 * serious < measured:
+                    before = total.get(detector, (0, 0))
+                    total[detector] = before[0] + serious, before[1] + measured
+        return total
+
+
+_INSTEAD: ContextVar[Table | None] = ContextVar("counts", default=None)
 
 
 @cache
@@ -46,10 +67,10 @@ def _measured() -> Mapping[str, Any]:
 
 
 @cache
-def counts() -> Mapping[str, Mapping[str, Cell]]:
+def counts() -> Table:
     """Cause (or "healthy") -> detector -> (critical, serious, measured); empty where nothing was measured yet."""
     table = _measured().get("counts", {})
-    return {cause: {name: tuple(cell) for name, cell in per.items()} for cause, per in table.items()}
+    return Table({cause: {name: tuple(cell) for name, cell in per.items()} for cause, per in table.items()})
 
 
 def accuse_below() -> float:
@@ -92,9 +113,7 @@ def in_other_breaks(detector: str, severity: Severity) -> float:
     """
     if severity is Severity.NOTICE:
         return LEAK[severity]
-    cells = [per[detector] for cause, per in _table().items() if cause != HEALTHY and detector in per]
-    foreign = [cell for cell in cells if 2 * cell[1] < cell[2]]
-    seen, measured = sum(cell[1] for cell in foreign), sum(cell[2] for cell in foreign)
+    seen, measured = _table().foreign.get(detector, (0, 0))
     return _smoothed(seen, measured, LEAK[severity], LEAK_RUNS)
 
 
@@ -106,20 +125,19 @@ def known(cause: str, detector: str) -> bool:
 @contextmanager
 def instead(table: Mapping[str, Mapping[str, Cell]]) -> Iterator[None]:
     """Weigh by other counts for as long as the context lasts: what would be said had a part of the lab not been seen."""
-    token = _INSTEAD.set(table)
+    token = _INSTEAD.set(Table(table))
     try:
         yield
     finally:
         _INSTEAD.reset(token)
 
 
-def _table() -> Mapping[str, Mapping[str, Cell]]:
-    table = _INSTEAD.get()
-    return counts() if table is None else table
+def _table() -> Table:
+    return _INSTEAD.get() or counts()
 
 
 def _cell(cause: str, detector: str) -> Cell:
-    return _table().get(cause, {}).get(detector, (0, 0, 0))
+    return _table().cells.get(cause, {}).get(detector, (0, 0, 0))
 
 
 def _smoothed(seen: int, measured: int, believed: float, runs: float) -> float:
