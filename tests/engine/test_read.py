@@ -191,4 +191,4 @@ def test_steps_of_the_environment_are_called_so_where_the_format_or_the_trainer_
     assert run.trainer == "sb3"
     assert {series.axis for series in run.series.values()} == {"env_steps"}
     alone = read(tmp_path / "evaluations.npz")
-    assert {series.axis for series in alone.unknown.values()} == {"env_steps"}
+    assert alone.series["eval.reward"].axis == "env_steps"
