@@ -358,7 +358,7 @@ class LinkVerdict:
 
 @dataclass(frozen=True, kw_only=True)
 class BestCheckpoint:
-    """Where the run was best; `path` where a saved model of that step is known."""
+    """Where the run was best; `path` is the saved model whose score was best, where any is known."""
 
     step: float
     metric: str

@@ -31,6 +31,7 @@ from firstbreak.model import (
     Status,
     Weight,
 )
+from firstbreak.stats.smooth import smooth
 
 CAUSES_SHOWN = 5
 
@@ -123,13 +124,18 @@ def _is_blind(link: Link, outcomes: Sequence[Outcome]) -> bool:
 
 
 def best_checkpoint(run: Run, inputs: Inputs) -> BestCheckpoint | None:
-    """Where the score was best (smoothed, so that one lucky evaluation does not win), and the nearest saved model."""
+    """Where the score was best (smoothed, so that one lucky evaluation does not win), and the best saved model."""
     score, shape = inputs.get("score"), inputs.get("trajectory")
     if score is None or shape is None or not np.isfinite(shape.best_step):
         return None
-    near = min(run.checkpoints, key=lambda c: abs(c.step - shape.best_step), default=None)
+    steps, level = smooth(score)
+    saved = max(
+        run.checkpoints,
+        key=lambda c: (np.interp(c.step, steps, level), -abs(c.step - shape.best_step)),
+        default=None,
+    )
     return BestCheckpoint(
-        step=float(shape.best_step), metric=score.name, value=float(shape.best), path=near.path if near else None
+        step=float(shape.best_step), metric=score.name, value=float(shape.best), path=saved.path if saved else None
     )
 
 

@@ -127,7 +127,8 @@ def _summary(
         doubt = sum(o.finding is not None and o.finding.severity is not Severity.NOTICE for o in outcomes)
         but = f" {doubt} warning{'s' * (doubt > 1)} to look at." if doubt else ""
         return f"Nothing is broken in what was recorded: the score {how}.{but}{unseen}"
-    where = f"{first_break.link.value} or earlier" if first_break.or_earlier else first_break.link.value
+    link = first_break.link.value.replace("_", " ")
+    where = f"{link} or earlier" if first_break.or_earlier else link
     when = f" at step {number(first_break.step)}" if first_break.step is not None else ""
     broken = f"{'The loop broke first at' if sure else 'Look first at'} {where}{when}"
     top, rival = leading(ranked, first_break)
@@ -221,8 +222,9 @@ def _do_first(
         return "Go on; look again after as many steps as have been trained so far."
     steps = []
     if action is Action.ROLLBACK and best is not None:
-        saved = f" ({best.path})" if best.path else ""
-        steps.append(f"Stop, and take the checkpoint nearest step {number(best.step)}{saved}.")
+        peak = number(best.step)
+        which = f"{best.path}, of the saved models the best (the peak was at step {peak})" if best.path else None
+        steps.append(f"Stop, and take {which or f'the checkpoint nearest step {peak}'}.")
     elif action is Action.STOP:
         steps.append("Stop the run.")
     top, rival = leading(ranked, first_break)
@@ -240,7 +242,7 @@ def _blind_links(outcomes: Sequence[Outcome]) -> list[str]:
     for link in Link:
         statuses = {o.status for o in outcomes if o.link is link}
         if not statuses & {Status.OK, Status.FOUND} and Status.NOT_MEASURED in statuses:
-            names.append(link.value)
+            names.append(link.value.replace("_", " "))
     return names
 
 

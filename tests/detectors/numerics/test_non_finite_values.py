@@ -98,3 +98,9 @@ def test_one_line_of_a_log_whose_loss_and_gradient_are_nan_stops_the_run() -> No
 
 def test_a_gradient_that_was_never_a_number_beside_a_loss_that_is_tells_nothing() -> None:
     assert silent(ID, run({"policy.loss": [0.1], "grad.norm": [NAN]}))
+
+
+def test_an_infinite_reward_is_seen_where_the_trainer_hides_its_loss() -> None:
+    finding = found(ID, run({"reward.mean": broken(slice(60, None), INF), "loss.total": broken([])}))
+    assert (finding.metric, finding.onset) == ("reward.mean", 61)
+    assert silent(ID, run({"reward.mean": broken([3, 50, 51], NAN), "loss.total": broken([])}))  # no episode ended

@@ -35,6 +35,7 @@ https://github.com/verl-project/verl/issues/747
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -48,11 +49,14 @@ COMPUTED = re.compile(
     r"loss\.total|(policy|value|pref|alpha|rm|sft|curiosity|entropy)\.loss|grad\.norm|value\.grad_norm"
     r"|kl\.(ref|old|post)(\.k\d)?|policy\.(entropy|ratio\.mean|logp\.mean)|value\.(pred\.|old\.)?mean|returns\.mean|td_error"
 )
+# A mean over no episodes is NaN, so NaN says nothing of a reward. An infinite one reaches every advantage of its group.
+REWARD = re.compile(r"reward\.(rollout\.|episode\.|component\..+\.)?(mean|max|min)|reward\.episode")
 LASTING = 3  #: non-finite points up to the end of the curve that are no longer an accident
 
 
 def detect(run: Run) -> Finding | NotMeasured | None:
     watched = [s for name, s in run.series.items() if COMPUTED.fullmatch(name) and len(s)]
+    watched += [_logged(s) for name, s in run.series.items() if REWARD.fullmatch(name) and np.isinf(s.values).any()]
     if not watched:
         return NotMeasured("no loss, gradient norm or other quantity of the update is logged")
     never = {s.name for s in watched if not len(s.finite)}
@@ -85,6 +89,12 @@ def detect(run: Run) -> Finding | NotMeasured | None:
         ),
         facts={"lasting": first.lasting, "metrics": [first.series.name, *also]},
     )
+
+
+def _logged(series: Series) -> Series:
+    """The points that hold a value, infinite ones included."""
+    keep = ~np.isnan(series.values)
+    return replace(series, steps=series.steps[keep], values=series.values[keep])
 
 
 class _Break(NamedTuple):

@@ -62,8 +62,8 @@ def detect(
     return Finding(
         message=(
             f"the reward rises by {number(trend(reward_mean).change)} through {payer} alone, while what checks the "
-            f"answer {'never moves' if frozen else 'falls' if fell else 'does not rise'} ({stuck}): read the best-rewarded completions "
-            "before going on"
+            f"answer {'never moves' if frozen else 'falls' if fell else 'does not rise'} ({stuck}): read the "
+            "best-rewarded completions before going on"
         ),
         severity=Severity.CRITICAL if frozen or fell else Severity.WARNING,
         confidence=Confidence.HIGH if frozen or fell else Confidence.LOW,
