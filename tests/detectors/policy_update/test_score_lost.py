@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from firstbreak.model import Severity
+from firstbreak.model import Confidence, Severity
 from tests.detectors.look import found, silent
 from tests.make import learning, noise, run
 
@@ -18,6 +18,13 @@ def test_a_collapse_names_the_best_step() -> None:
     assert finding.interval is not None
     assert finding.interval[0] <= 101 <= finding.interval[1] + 5
     assert "go back" in finding.message
+
+
+def test_a_fall_in_a_few_evaluations_does_not_stop_a_run() -> None:
+    scores = {"eval.reward": [9.0, 250.0, 490.0, 500.0, 495.0, 10.0, 9.0, 11.0]}
+    finding = found(ID, run({**scores, "eval.reward.std": [5.0] * 8, "eval.reward.count": [5.0] * 8}))
+    assert finding.severity is Severity.WARNING
+    assert finding.confidence is Confidence.MEDIUM
 
 
 def test_a_small_loss_is_a_warning() -> None:

@@ -9,7 +9,8 @@ If the model was better earlier, going on is actively harmful: the best version 
 leads away from it.
 
 ## When it is a false alarm
-A dip that recovers. An evaluation of few episodes. A curriculum or a harder stage that begins at that step. A loss of less
+A dip that recovers: in fewer than `few` points none can be told from a loss, so a loss is no more than a warning there.
+An evaluation of few episodes. A curriculum or a harder stage that begins at that step. A loss of less
 than `material` of the score's own size, which is a wobble however clear it is.
 
 ## Fix
@@ -43,7 +44,7 @@ def detect(
     lost = trajectory.drop_fraction
     since, interval = fall_from_best(score)
     how_much = percent(lost) + " of its gain" if np.isfinite(lost) and lost <= 1 else "all of its gain and more"
-    grave_loss = lost >= grave
+    grave_loss = lost >= grave and trajectory.n >= few
     return Finding(
         message=(
             f"{score.name} was {number(trajectory.best)} at step {number(trajectory.best_step)} and is "
