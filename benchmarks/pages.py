@@ -454,7 +454,7 @@ def _proven(design: Design, figures: dict[str, Any]) -> list[Any]:
 
 
 def _names(cases: list[dict[str, Any]]) -> list[str]:
-    return sorted({c["experiment"] for c in cases}, key=lambda name: -len(_of(cases, name)))
+    return sorted({c["experiment"] for c in cases}, key=lambda name: (-len(_of(cases, name)), name))
 
 
 def _of(cases: list[dict[str, Any]], experiment: str) -> list[dict[str, Any]]:
@@ -499,7 +499,8 @@ def _result(name: str) -> dict[str, Any]:
 
 
 def _made(figures: dict[str, Any]) -> str:
-    return f"Measured by `{figures['command']}` on {figures['date']}: {figures['machine']}, Python {figures['python']}."
+    made = f"Measured by `{figures['command']}` on {figures['date']}: {figures['machine']}, Python {figures['python']}."
+    return f"{made} *Note: {figures['note']}.*" if "note" in figures else made
 
 
 def _speed(name: str, part: dict[str, Any]) -> list[str]:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,8 @@ def ask(target: Any, talk: Callable[[Client], Awaitable[Any]]) -> Any:
         async with Client(target, read_timeout_seconds=60) as client:
             return await talk(client)
 
-    return anyio.run(session)
+    with ThreadPoolExecutor(1) as apart:  # a browser that another test holds open keeps this thread's event loop
+        return apart.submit(anyio.run, session).result()
 
 
 def call(target: Any, tool: str, **arguments: Any) -> CallToolResult:

@@ -31,6 +31,7 @@ from firstbreak.model import (
     Status,
     Weight,
 )
+from firstbreak.stats.noise import noise_scale
 from firstbreak.stats.smooth import smooth
 
 CAUSES_SHOWN = 5
@@ -124,16 +125,17 @@ def _is_blind(link: Link, outcomes: Sequence[Outcome]) -> bool:
 
 
 def best_checkpoint(run: Run, inputs: Inputs) -> BestCheckpoint | None:
-    """Where the score was best (smoothed, so that one lucky evaluation does not win), and the best saved model."""
+    """Where the score was best (smoothed, so that one lucky evaluation does not win), and the saved model to go back to.
+
+    That is the nearest of those that are as good as the best saved one, within the noise of the score.
+    """
     score, shape = inputs.get("score"), inputs.get("trajectory")
     if score is None or shape is None or not np.isfinite(shape.best_step):
         return None
-    steps, level = smooth(score)
-    saved = max(
-        run.checkpoints,
-        key=lambda c: (np.interp(c.step, steps, level), -abs(c.step - shape.best_step)),
-        default=None,
-    )
+    levels = {c: float(np.interp(c.step, *smooth(score))) for c in run.checkpoints}
+    enough = max(levels.values(), default=0.0) - noise_scale(score.finite.values)
+    good = (c for c, level in levels.items() if level >= enough)
+    saved = min(good, key=lambda c: abs(c.step - shape.best_step), default=None)
     return BestCheckpoint(
         step=float(shape.best_step), metric=score.name, value=float(shape.best), path=saved.path if saved else None
     )
