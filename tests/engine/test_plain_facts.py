@@ -60,3 +60,11 @@ def test_a_first_gradient_that_is_out_of_range_was_not_made_by_large_steps() -> 
     cause = causes()["gradients-explode"]
     assert cause.facts(Inputs(run({"grad.norm": [3e9, 2e9], "length.mean": [900.0, 950.0]})))
     assert not cause.facts(Inputs(run({"grad.norm": [30.0, 2e9], "length.mean": [900.0, 950.0]})))
+
+
+@pytest.mark.parametrize(("rate", "spoken_for"), [(0.05, True), (3e-4, False)])
+def test_a_learning_rate_that_nobody_uses_speaks_for_too_large_steps(rate: float, spoken_for: bool) -> None:
+    cause = causes()["step-size-too-large"]
+    logged = Inputs(run({"reward.mean": noise(40), "lr": [rate] * 40}, algorithm="ppo"))
+    recorded = Inputs(run({"reward.mean": noise(40)}, algorithm="ppo", config={"learning_rate": rate}))
+    assert [any(w.weight > 0 for w in cause.facts(inputs)) for inputs in (logged, recorded)] == [spoken_for] * 2

@@ -14,9 +14,8 @@ from firstbreak.lab.bases import BASES
 from firstbreak.lab.memory import peak_gigabytes
 from firstbreak.lab.plants import catalogue
 
-SCALED = frozenset(
-    {"lr"}
-)  #: options that a fault scales in mid-run, and does not set: it scales what the user says as well
+#: options that a fault scales in mid-run, and does not set: it scales what the user says as well
+SCALED = frozenset({"lr"})
 
 
 @dataclass(frozen=True, kw_only=True)

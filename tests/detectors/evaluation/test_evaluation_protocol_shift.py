@@ -76,3 +76,11 @@ def test_a_second_evaluation_that_stays_says_so_even_where_nothing_is_learned() 
     assert finding.onset == pytest.approx(31, abs=1)
     both = {"eval.accuracy": jumps, "eval.reward": jumps + noise(60, 0.02, seed=4)}
     assert silent(ID, run({**flat, **both}))
+
+
+def test_skill_that_the_greedy_policy_shows_first_is_healthy() -> None:
+    greedy = np.where(np.arange(60) < 15, -500.0, -120.0) + noise(60, 3)
+    sampled = np.interp(np.arange(60), [0, 17, 30, 60], [-500, -500, -150, -90]) + noise(60, 3, seed=1)
+    curves = {"eval.reward": greedy, "eval.episode_length": -greedy, "reward.mean": sampled}
+    assert silent(ID, run(curves, algorithm="ppo"))
+    assert found(ID, run({**curves, "reward.mean": np.minimum(sampled, -400.0)}, algorithm="ppo"))

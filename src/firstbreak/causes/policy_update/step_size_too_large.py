@@ -23,10 +23,13 @@ https://arxiv.org/abs/2005.12729
 
 from __future__ import annotations
 
+import numpy as np
+
 from firstbreak.inputs import Inputs
-from firstbreak.model import Experiment
+from firstbreak.model import Experiment, Weight
 
 PRIOR = 1.5
+FAST = 0.02  #: for the network of an agent; adaptive optimisers take steps of about this size in every weight
 FINDINGS = {
     "learning-rate-jump": 0.4,
     "step-too-large": 0.75,
@@ -52,3 +55,14 @@ EXPERIMENT = Experiment(
 def applies(inputs: Inputs) -> bool:
     """Every method whose policy follows its own gradient; off-policy methods break at the critic first."""
     return bool(inputs.get("family") != "value_based")
+
+
+def facts(inputs: Inputs) -> list[Weight]:
+    """A learning rate that hardly any published agent of on-policy methods uses (Stable-Baselines3 and CleanRL: 3e-4, 7e-4)."""
+    logged = inputs.get("lr")
+    rate = inputs.run.config.number("learning_rate")
+    if logged is not None and len(logged.finite):
+        rate = float(np.max(logged.finite.values))
+    if rate is None or rate < FAST or inputs.get("writes_text"):
+        return []
+    return [Weight(finding="config", weight=3.0, text=f"the learning rate is {rate:g}, where 0.0003 to 0.001 is usual")]

@@ -12,8 +12,8 @@ and after cannot be compared, and the best checkpoint of the two halves together
 
 ## When it is a false alarm
 The training reward is a proxy (a process reward, a reward that was already at its ceiling) and the skill is new: the
-evaluated samples then look different, not only longer or shorter. A greedy policy that was stuck where the sampled one
-was not, and catches up with it: a rise to the level of training is not reported.
+evaluated samples then look different, not only longer or shorter. A greedy policy finds the way before the sampled one, or
+was stuck and catches up with it: a rise to a level that training has or gets is not reported.
 
 ## Fix
 - Write the evaluation's settings ({eval_temperature}, {max_new_tokens}, split, template, seeds) beside every score,
@@ -76,7 +76,7 @@ def detect(
     unmoved = next((o for o in others if o is not None and o.name != eval_score.name and _stays(o, jump)), None)
     if beside is None and unmoved is None and (jump.direction > 0 or scale == 0):
         return None  # late skill, or luck where nothing was learned, looks the same
-    if eval_score.name == "eval.reward" and _catches_up(eval_score, reward_mean, jump):
+    if unmoved is None and eval_score.name == "eval.reward" and _reached(eval_score, reward_mean, jump):
         return None
     before, after = (float(np.mean(side)) for side in _sides(eval_score, jump))
     return Finding(
@@ -149,11 +149,11 @@ def _moved(reward_mean: Series, scale: float, jump: Onset) -> bool:
     return scale * moved >= abs(jump.after - jump.before) / 2
 
 
-def _catches_up(eval_score: Series, reward_mean: Series, jump: Onset) -> bool:
-    """Whether an evaluation that lay below the training reward comes up to it, and no further than half of the gap."""
+def _reached(eval_score: Series, reward_mean: Series, jump: Onset) -> bool:
+    """Whether training is, or comes later, past the middle of a rise: skill that the greedy policy showed first."""
     before, after = (float(np.mean(side)) for side in _sides(eval_score, jump))
-    trained_before, trained_after = (float(np.mean(side)) for side in _sides(reward_mean, jump))
-    return before < trained_before and after <= trained_after + (trained_before - before) / 2
+    later = reward_mean.finite.between(jump.interval[0])
+    return before < after and len(later) > 0 and float(np.max(smooth(later)[1])) >= (before + after) / 2
 
 
 def _stays(other: Series, jump: Onset) -> bool:

@@ -53,9 +53,8 @@ def detect(
         return None
     half = cut.tail(0.5).values
     late = float(np.mean(half))
-    sure = late - float(np.std(half)) / np.sqrt(
-        len(half)
-    )  # a few completions per step make a share that is mostly noise
+    # a few completions per step make a share that is mostly noise
+    sure = late - float(np.std(half)) / np.sqrt(len(half))
     growing = len(cut) >= FEW and rises(cut)
     if late < some or (late < 2 * some and not growing):
         return None
