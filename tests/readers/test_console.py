@@ -175,6 +175,19 @@ def test_a_table_with_a_header():
     assert values(recording, "Loss") == [0.5, "nan"]
 
 
+def test_a_table_copied_from_a_notebook_into_an_issue():
+    text = "Step | Training Loss | reward | kl\n-- | -- | -- | --\n1 | 0.5 | -17.25 | nan\n2 | 0.25 | -10.5 | No Log\n"
+    recording = read(console, text, "log.txt")
+    assert values(recording, "Step") == [1, 2]
+    assert values(recording, "reward") == [-17.25, -10.5]
+    assert values(recording, "kl") == ["nan"]
+
+
+def test_lines_between_bars_are_no_table():
+    text = "INFO | trainer | start\n2026-01-01 | INFO | episode: 1, reward: 2.5\nINFO | trainer | episode: 2, reward: 3.5\n"
+    assert values(read(console, text, "run.log"), "reward") == [2.5, 3.5]
+
+
 def test_progress_bars_that_start_again_go_on_counting():
     bar = "Train epoch [{}/2]:  12%|█▏  | {}/16 [00:30<03:40,  2.5s/it, act_loss={}, kl=nan]"
     text = "\r".join([bar.format(1, 15, 0.5), bar.format(1, 16, 0.25), bar.format(2, 1, 0.125)])

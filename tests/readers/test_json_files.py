@@ -82,6 +82,40 @@ def test_one_agent_and_one_seed_need_no_label():
     assert recording.config == {"Agent": "DQN"}
 
 
+def test_a_text_that_hardly_returns_tells_no_curves_apart():
+    rows = [{"step": i, "avg_reward": i / 2, "timestamp": f"2026-04-18T21:3{i}:00"} for i in range(6)]
+    recording = read(json_list, json.dumps(rows), "training_log.json")
+    assert points(recording, "avg_reward") == [(i, i / 2) for i in range(6)]
+
+
+def test_a_history_saved_as_columns():
+    history = {"step": [10, 20, 30], "reward": [0.5, None, 0.75], "betas": [0.9, 0.99], "model": "small"}
+    recording = read(json_list, json.dumps(history, indent=1), "train_history.json")
+    assert recording.indexed_by == "step"
+    assert points(recording, "reward") == [(10, 0.5), (30, 0.75)]
+    assert set(recording.curves) == {"reward"}
+
+
+def test_a_history_that_holds_its_records_beside_other_things():
+    rows = [{"step": i, "loss": 1 / i, "kl": i} for i in (1, 2, 3)]
+    history = {"lr": [{"step": 1, "lr": 0.1}], "eval": [], "raw_log_history": rows, "meta": {"seed": 1}}
+    assert points(read(json_list, json.dumps(history), "dpo_history.json"), "kl") == [(1, 1), (2, 2), (3, 3)]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "claimed"),
+    [
+        ("train_history.json", '{"reward": [0.5, 1]}', True),
+        ("model.json", '{"reward": [0.5, 1]}', False),
+        ("train_history.json", '{"model": "small", "lr": 0.1}', False),
+        ("pong.json", '[{"a": 1}]', True),
+    ],
+)
+def test_an_object_is_a_history_by_its_name_and_its_lists(name: str, text: str, claimed: bool):
+    with file_of(text, name) as path:
+        assert json_list.sniff(path, text.encode()) is claimed
+
+
 def test_a_list_without_an_axis_is_indexed_by_row():
     recording = read(json_list, '[{"loss": NaN}, {"loss": 2}]', "log.json")
     assert recording.indexed_by == "row"
@@ -99,7 +133,7 @@ def test_a_cut_list_keeps_its_whole_records():
     assert recording.damage == ["cut after record 2; copy the file again for the rest"]
 
 
-@pytest.mark.parametrize("text", ["[{", "[]", "[1, 2]", "[" * 100_000, ""])
+@pytest.mark.parametrize("text", ["[{", "[]", "[1, 2]", "[" * 100_000, "", "{}", '{"a": [1, 2]}', '{"a": [1, 2, 3'])
 def test_lists_without_records_are_refused(text: str):
     with file_of(text, "log.json") as path, pytest.raises(Unreadable):
         json_list.read(path)

@@ -1,12 +1,18 @@
 """A JSON list of flat records: results that were published as one file, such as the baselines of Dopamine.
 
+The history that a hand-written loop saves as one object is read too: the largest list of records in it, else its
+columns (`{"step": [1, 2, ...], "reward": [0.1, 0.2, ...]}`, as Keras writes its history).
+
 A key named like a step axis (`Iteration`, `step`, ...) is the index. Texts are labels: records with other labels are
 other curves, and where the axis starts again under the same label, another seed begins. The name says which:
-`Value[Agent=DQN,seed=0]`. Labels that never change and a single seed are left out of the name.
+`Value[Agent=DQN,seed=0]`. Labels that never change and a single seed are left out of the name, and so is a text that
+hardly ever returns: a date or a message tells no curves apart.
 """
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,19 +22,28 @@ from firstbreak.readers._columns import Columns
 from firstbreak.readers._json import loads, whole_elements
 from firstbreak.readers._tail import read_whole
 
-DESCRIPTION = "a JSON list of records with labels and seeds (Dopamine's published baselines)"
+DESCRIPTION = "a JSON list of records with labels and seeds (Dopamine's published baselines), or a history saved by hand"
+PRIORITY = -20  #: a file named like a config is one
 MAX_BYTES = 1 << 28
 MAX_LABELS = 100  #: a text with more values is a date or a message
+MIN_COLUMN = 3  #: a shorter list of numbers is a setting (betas, layer sizes)
 
 _AXES = ("step", "iteration", "global_step", "_step", "timesteps", "timestep", "total_timesteps", "epoch", "episode")
+
+_HISTORY = re.compile(r"hist|log|metrics|curve|training|rewards", re.IGNORECASE)
+_LIST = re.compile(rb'":\s*\[\s*(?:\{|-?\d|null|NaN|-?Infinity)')
 
 Record = dict[str, Any]
 
 
 def sniff(path: Path, head: bytes) -> bool:
-    """A list whose first element is an object, over several lines or in a .json file."""
+    """A .json file that is a list of objects, or an object named like a history with a list of numbers or objects."""
+    if path.suffix.lower() != ".json":
+        return False
     start = head.lstrip()
-    return start.startswith(b"[") and start[1:].lstrip().startswith(b"{") and path.suffix.lower() == ".json"
+    if start.startswith(b"{"):
+        return bool(_HISTORY.search(path.stem)) and bool(_LIST.search(head))
+    return start.startswith(b"[") and start[1:].lstrip().startswith(b"{")
 
 
 def read(path: Path, resume: Any = None) -> Recording:
@@ -61,6 +76,8 @@ def _records(path: Path, data: bytes) -> tuple[list[Record], list[str]]:
     damage = []
     try:
         records = loads(data)
+        if isinstance(records, dict):
+            records = _held(records) or _rows(records)
     except ValueError:
         text = data.decode("utf-8", "replace")
         records, _ = whole_elements(text, text.find("["))
@@ -69,6 +86,28 @@ def _records(path: Path, data: bytes) -> tuple[list[Record], list[str]]:
     if not records:
         raise Unreadable(path, "holds no whole record", "check that it is a JSON list of objects")
     return records, damage
+
+
+def _held(history: Record) -> list[Record]:
+    """The list of records with the most cells among the values."""
+    lists = [[r for r in value if isinstance(r, dict)] for value in history.values() if isinstance(value, list)]
+    return max(lists, key=lambda records: sum(map(len, records)), default=[])
+
+
+def _rows(history: Record) -> list[Record]:
+    """One record for every place in the columns, which are the lists of numbers of the commonest length."""
+    columns = {
+        name: value
+        for name, value in history.items()
+        if isinstance(value, list)
+        and len(value) >= MIN_COLUMN
+        and all(cell is None or isinstance(cell, (int, float)) for cell in value)
+    }
+    if not columns:
+        return []
+    (length, _), *_ = Counter(map(len, columns.values())).most_common(1)
+    whole = {name: value for name, value in columns.items() if len(value) == length}
+    return [dict(zip(whole, cells, strict=True)) for cells in zip(*whole.values(), strict=True)]
 
 
 def _axis(records: list[Record]) -> str | None:
@@ -82,9 +121,10 @@ def _axis(records: list[Record]) -> str | None:
 
 
 def _labels(records: list[Record]) -> list[str]:
-    """The keys that tell curves apart: texts with more than one value, but not many."""
+    """The keys that tell curves apart: texts with more than one value, but not many, each of several records."""
+    most = min(MAX_LABELS, len(records) // 2)
     texts = [key for key, value in records[0].items() if isinstance(value, str)]
-    return [key for key in texts if 1 < len({str(record.get(key)) for record in records}) <= MAX_LABELS]
+    return [key for key in texts if 1 < len({str(record.get(key)) for record in records}) <= most]
 
 
 def _named(records: list[Record], labels: list[str], axis: str | None) -> Iterator[tuple[str, Record]]:

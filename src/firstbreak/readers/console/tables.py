@@ -6,6 +6,7 @@
     │ reward/mean │ 0.123456 │                                tinker
     │ objective │ verifiable_reward: 0.41 | kl2_avg: 0.00 │   open-instruct: a prefix, then its pairs
     | Step | Loss |  and  | 10 | 0.5 |                        a header, then rows of numbers
+    Step | Loss   and   -- | --   and   10 | 0.5              the same, copied from a notebook into an issue
 
 The lower border of a table ends its row.
 """
@@ -38,7 +39,7 @@ class Tables:
             return self._border(line)
         start = line.lstrip()[:1]
         if not start or start not in _LINES:
-            return None
+            return self._open_row(line) if " | " in line else None
         raw = _SPLIT.split(line.strip()[1:].rstrip(_LINES))
         cells = [cell.strip() for cell in raw]
         numbers = [number(cell) for cell in cells]
@@ -54,6 +55,19 @@ class Tables:
         if self.section and raw[0].startswith("    "):
             values = {self.section + name: value for name, value in values.items()}
         return Reading(values, kind=Kind.FRAGMENT) if values else None
+
+    def _open_row(self, line: str) -> Reading | None:
+        """A row or the header of a table without lines at its sides; the Trainer's "No Log" is an empty cell."""
+        cells = [cell.strip() for cell in line.split("|")]
+        numbers = [number(cell) for cell in cells]
+        if all(map(_NAME.fullmatch, cells)) and not any(value is not None for value in numbers):
+            self.header = cells
+            return NOTHING
+        if len(cells) != len(self.header) or any(
+            value is None and cell.lower() != "no log" for cell, value in zip(cells, numbers, strict=True)
+        ):
+            return None
+        return Reading({n: v for n, v in zip(self.header, numbers, strict=True) if v is not None})
 
     def _border(self, line: str) -> Reading:
         text = line.strip()
