@@ -64,6 +64,16 @@ def test_actions_that_are_not_executed_explain_less() -> None:
     assert described(executed=0.4)[0]["action_shown"] < 0.6
 
 
+def test_of_a_policy_that_always_does_the_same_nothing_can_be_said() -> None:
+    found, rows = Transitions(), []
+    state = np.random.default_rng(0).normal(size=(4, 2))
+    for _ in range(WINDOW + 1):
+        rows.append(found.add(state, np.ones(4, int), np.zeros(4, bool), [{}] * 4))
+        state = state + 0.1 * state[:, ::-1]
+    assert "observation_constant" in rows[-1]
+    assert not {"action_shown", "action_effect"} & rows[-1].keys()
+
+
 def test_time_limits_at_different_lengths_are_counted() -> None:
     assert described(limited=True)[-1]["limits_early"] > 0
 

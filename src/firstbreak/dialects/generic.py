@@ -68,7 +68,7 @@ _GROUPS: Mapping[str, str] = {
     # episodes and completions
     "episode.length": "episode_length episode_lengths episodic_length ep_len ep_length episode_len",
     "length.mean": "completion_length completion_len response_length response_len response_tokens generation_length gen_len"
-    " output_length num_generated_tokens length",
+    " gen_tokens output_length num_generated_tokens length",
     "length.clipped_ratio": "clipped_ratio truncated truncated_ratio truncated_frac truncation_rate truncation_ratio"
     " frac_truncated overlong_ratio",
     "length.prompt.mean": "prompt_length prompt_len",
@@ -107,6 +107,15 @@ _GROUPS: Mapping[str, str] = {
     "action.std": "action_std policy_std std_action",
     "diversity.distinct": "distinct distinct_frac distinct_outputs unique_frac unique_outputs unique_completions",
     "diversity.self_bleu": "self_bleu",
+    # what firstbreak's own recorder writes (guard/adapters/sb3_loop.py)
+    "env.observation_constant": "observation_constant",
+    "env.start_spread": "start_spread",
+    "env.action_shown": "action_shown",
+    "env.action_shown_at_once": "action_shown_at_once",
+    "env.action_effect": "action_effect",
+    "env.limits_early": "limits_early",
+    "advantage.error": "advantage_error",
+    "advantage.turned": "advantage_turned",
     # preferences
     "pref.loss": "dpo_loss preference_loss",
     "pref.reward.chosen": "chosen_reward chosen_rewards reward_chosen rewards_chosen",
@@ -170,7 +179,7 @@ _AMBIGUOUS = _GUESSES.keys() | _set(
     "r q return returns value values ratio correct success score scores eps alpha ev tokens truncated turns updates length"
     " clip_ratio policy_kl total_reward reward_margin throughput"
 )
-_PLACES = _set("train training charts chart metrics metric rollout rollouts losses loss stats info actor agent global")
+_PLACES = _set("train training charts chart metrics metric loop rollout rollouts losses loss stats info actor agent global")
 _HELD_OUT = _set("eval evaluation val valid validation test heldout")
 _STATISTICS = {
     "mean": "mean",

@@ -99,3 +99,9 @@ def test_a_method_without_a_reference_does_not_start_at_ln_2() -> None:
     logp = np.linspace(-2.8, -1.2, 10)
     made = run({"loss.total": [5.0] * 10, "pref.logp.chosen": logp, "pref.reward.chosen": 0.1 * logp}, algorithm="dpo")
     assert look(ID, made).status is Status.NOT_APPLICABLE
+
+
+def test_an_excerpt_from_the_middle_holds_no_first_loss() -> None:
+    excerpt = run({"loss.total": [1.4, 1.1, 0.8, 0.7]}, algorithm="dpo")
+    excerpt.series["loss.total"].steps[:] = [110, 120, 130, 140]
+    assert "middle" in look(ID, excerpt).note

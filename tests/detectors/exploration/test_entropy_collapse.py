@@ -39,3 +39,8 @@ def test_differential_entropy_may_be_negative() -> None:
 
 def test_few_values_say_nothing() -> None:
     assert look(ID, run({"policy.entropy": [1.0, 0.0]})).status is Status.NOT_MEASURED
+
+
+def test_zeros_beside_groups_that_differ_were_not_computed() -> None:
+    curves = {"policy.entropy": [0.0] * 150, "reward.mean": noise(150), "reward.group_std": [0.5] * 150}
+    assert look(ID, run(curves)).status is Status.NOT_MEASURED

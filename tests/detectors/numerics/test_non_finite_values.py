@@ -104,3 +104,12 @@ def test_an_infinite_reward_is_seen_where_the_trainer_hides_its_loss() -> None:
     finding = found(ID, run({"reward.mean": broken(slice(60, None), INF), "loss.total": broken([])}))
     assert (finding.metric, finding.onset) == ("reward.mean", 61)
     assert silent(ID, run({"reward.mean": broken([3, 50, 51], NAN), "loss.total": broken([])}))  # no episode ended
+
+
+def test_a_critic_whose_loss_and_gradient_are_nan_from_the_first_row_is_broken() -> None:
+    curves = {"value.loss": [NAN], "value.grad_norm": [NAN], "grad.norm": [9.8], "policy.loss": [-0.01]}
+    assert found(ID, run(curves)).severity is Severity.CRITICAL
+
+
+def test_a_critic_that_is_not_there_has_no_gradient() -> None:
+    assert silent(ID, run({"value.grad_norm": [NAN], "grad.norm": [9.8], "policy.loss": [-0.01]}))

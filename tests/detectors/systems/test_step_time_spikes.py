@@ -74,3 +74,8 @@ def test_an_iteration_is_a_step_of_the_outer_loop() -> None:
 @pytest.mark.parametrize("values", [[], [9.0], [9.0, 99.0], [np.nan] * 50])
 def test_a_few_points_say_nothing(values: list[float]) -> None:
     assert look(ID, run({"time.step": values})).status is Status.NOT_MEASURED
+
+
+def test_where_most_steps_are_slow_the_quick_ones_are_the_exception() -> None:
+    several_updates_per_rollout = np.arange(N) % 3 != 0
+    assert silent(ID, run({"time.step": np.where(several_updates_per_rollout, 5 * CALM, CALM)}))

@@ -27,6 +27,7 @@ HALF = 0.5  #: of what was gained
 
 PRIOR = 0.6
 FINDINGS = {
+    "advantages-turned-round": 0.8,
     "score-lost": 0.85,
     "score-below-start": 0.4,
     "advantages-not-centred": 0.3,

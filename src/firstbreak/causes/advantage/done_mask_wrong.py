@@ -25,6 +25,7 @@ from firstbreak.model import Experiment
 
 PRIOR = 0.7
 FINDINGS = {
+    "advantages-not-reproduced": 0.8,
     "value-loss-vanishes": 0.7,
     "score-lost": 0.6,
     "value-loss-growing": 0.2,

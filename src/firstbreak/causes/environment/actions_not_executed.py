@@ -25,6 +25,7 @@ from firstbreak.model import Experiment
 
 PRIOR = 0.4
 FINDINGS = {
+    "actions-without-effect": 0.7,
     "far-from-known-score": 0.7,
     "reward-flat": 0.4,
     "entropy-collapse": 0.35,

@@ -25,6 +25,11 @@ from firstbreak.model import Experiment
 
 PRIOR = 0.5
 FINDINGS = {
+    "observation-stands-still": 0.35,
+    "start-observations-moved": 0.35,
+    "actions-show-late": 0.35,
+    "action-effect-moved": 0.3,
+    "actions-without-effect": 0.15,
     "score-drops-at-once": 0.5,
     "reward-flat": 0.4,
     "score-lost": 0.5,

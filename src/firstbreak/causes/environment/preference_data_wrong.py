@@ -27,6 +27,7 @@ from firstbreak.inputs import Inputs
 from firstbreak.model import Experiment
 
 FINDINGS = {
+    "reward-against-references": 0.7,
     "preference-loss-start": 0.6,
     "preference-labels-swapped": 0.5,
     "wrong-answers-paid": 0.4,

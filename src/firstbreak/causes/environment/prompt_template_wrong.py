@@ -25,6 +25,7 @@ from firstbreak.model import Experiment
 
 PRIOR = 0.4
 FINDINGS = {
+    "answers-scatter": 0.7,
     "training-below-evaluation": 0.85,
     "reward-at-floor": 0.4,
     "reward-flat": 0.35,

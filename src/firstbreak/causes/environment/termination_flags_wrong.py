@@ -25,6 +25,7 @@ from firstbreak.model import Experiment
 
 PRIOR = 0.4
 FINDINGS = {
+    "time-limits-vary": 0.8,
     "value-loss-vanishes": 0.7,
     "score-lost": 0.4,
     "value-loss-growing": 0.2,

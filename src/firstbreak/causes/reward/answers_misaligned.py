@@ -25,6 +25,7 @@ from firstbreak.model import Experiment
 
 PRIOR = 0.5
 FINDINGS = {
+    "references-fit-other-prompts": 0.8,
     "right-answers-unpaid": 0.7,
     "training-below-evaluation": 0.6,
     "reward-at-floor": 0.5,

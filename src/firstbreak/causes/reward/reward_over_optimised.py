@@ -26,6 +26,7 @@ from firstbreak.model import Experiment, Weight
 from firstbreak.stats.shape import trajectory
 
 FINDINGS = {
+    "reward-against-references": 0.15,
     "reward-up-evaluation-down": 0.9,
     "kl-reward": 0.5,
     "score-lost": 0.5,

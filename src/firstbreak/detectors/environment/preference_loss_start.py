@@ -35,6 +35,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from firstbreak.model import Confidence, Config, Evidence, Finding, NotApplicable, NotMeasured, Run, Series, Severity
 from firstbreak.words import number
 
@@ -71,6 +73,8 @@ def detect(
     loss = loss_total if pref_loss is None else pref_loss
     if loss is None or not len(loss.finite):
         return NotMeasured("no loss is logged")
+    if _begins_in_the_middle(loss):
+        return NotMeasured("the log begins in the middle of the run, so the first loss is not in it")
     first, step = float(loss.finite.values[0]), float(loss.finite.steps[0])
     ratio = first / START
     untouched = loss.axis == "step" and step <= 1
@@ -95,6 +99,12 @@ def detect(
         evidence=(Evidence(text=f"first loss {number(first)}", series=loss, until=step, level=START),),
         facts={"first": first, "ratio": ratio},
     )
+
+
+def _begins_in_the_middle(loss: Series) -> bool:
+    """The first point lies further from 0 than from the next one: an excerpt, or a log that was resumed."""
+    steps = np.unique(loss.steps)
+    return len(steps) > 1 and loss.axis in ("step", "epoch") and bool(steps[0] > 1.5 * (steps[1] - steps[0]))
 
 
 def _both_start_at_0(chosen: Series | None, rejected: Series | None, still: float) -> bool:

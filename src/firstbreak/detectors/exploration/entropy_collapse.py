@@ -11,7 +11,8 @@ bring the lost alternatives back.
 
 ## When it is a false alarm
 The task is solved, or the training reward rises with the falling entropy. Continuous policies have differential
-entropy, which may be negative and has no floor at 0: these are judged by the fall alone.
+entropy, which may be negative and has no floor at 0: these are judged by the fall alone. A column of zeros beside
+groups whose rewards differ was never computed.
 
 ## Fix
 - Raise {entropy_coef} or {temperature}; a higher {clip_range_high} lets unlikely actions recover.
@@ -45,6 +46,7 @@ def detect(
     trajectory: Trajectory | None = None,
     solved: bool | None = None,
     reward_mean: Series | None = None,
+    reward_group_std: Series | None = None,
     *,
     part: float = 0.15,
     min_points: int = 10,
@@ -52,6 +54,8 @@ def detect(
     entropy = policy_entropy.finite
     if len(entropy) < min_points:
         return NotMeasured(f"{len(entropy)} values of the entropy are too few (needs {min_points})")
+    if not entropy.values.any() and reward_group_std is not None and reward_group_std.finite.values.any():
+        return NotMeasured("the entropy is 0 in every row, yet the answers to one prompt differ: it was not computed")
     discrete = bool(np.all(entropy.values >= -1e-9))
     start, late = float(np.median(entropy.head(0.05).values)), float(np.median(entropy.tail(0.2).values))
     dead = discrete and late < NEAR_ZERO

@@ -10,7 +10,8 @@ and the reward of a group cannot tell its members apart.
 
 ## When it is a false alarm
 Tasks with one right answer of fixed length, once solved. Answers of a fixed form (one line of JSON): lengths become
-equal as the policy learns the form, and the entropy holds; equal lengths from the start are another matter.
+equal as the policy learns the form, and the entropy holds; equal lengths from the start are another matter. Answers of
+one length whose rewards differ within a group (the number of an action) are not the same answer.
 
 ## Fix
 - Raise {temperature}; check that rollouts are sampled and not greedy; check that seeds differ between workers.
@@ -39,6 +40,7 @@ def detect(
     solved: bool | None = None,
     truncation: Series | None = None,
     policy_entropy: Series | None = None,
+    silent_groups: Series | None = None,
     *,
     few: float = 0.1,
     min_points: int = 20,
@@ -55,7 +57,8 @@ def detect(
         equal = (low == curve.values).astype(float)
         cut = truncation is not None and float(np.median(truncation.finite.tail(0.25).values)) > 0.5
         a_form = float(np.mean(equal[: len(equal) // 10 + 1])) < 0.5 and _as_open(policy_entropy)
-        alike = float(np.mean(equal[-len(equal) // 4 :])) > 0.9 and not cut and not a_form
+        differ = silent_groups is not None and float(np.mean(silent_groups.finite.tail(0.25).values)) < 0.9
+        alike = float(np.mean(equal[-len(equal) // 4 :])) > 0.9 and not cut and not a_form and not differ
         what = "the shortest and the longest completion of a step have the same length"
         since = float(curve.steps[np.argmax(equal)])
     else:

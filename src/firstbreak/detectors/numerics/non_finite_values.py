@@ -52,6 +52,7 @@ COMPUTED = re.compile(
 # A mean over no episodes is NaN, so NaN says nothing of a reward. An infinite one reaches every advantage of its group.
 REWARD = re.compile(r"reward\.(rollout\.|episode\.|component\..+\.)?(mean|max|min)|reward\.episode")
 LASTING = 3  #: non-finite points up to the end of the curve that are no longer an accident
+NETWORKS = {"grad.norm": "loss", "value.grad_norm": "value.loss"}  # a gradient norm, and what its losses are called
 
 
 def detect(run: Run) -> Finding | NotMeasured | None:
@@ -60,7 +61,7 @@ def detect(run: Run) -> Finding | NotMeasured | None:
     if not watched:
         return NotMeasured("no loss, gradient norm or other quantity of the update is logged")
     never = {s.name for s in watched if not len(s.finite)}
-    poisoned = "grad.norm" in never and any("loss" in name for name in never)
+    poisoned = any(norm in never and any(loss in name for name in never) for norm, loss in NETWORKS.items())
     broken = [b for s in watched if (b := _break(s, poisoned)) is not None]
     if not broken:
         return None

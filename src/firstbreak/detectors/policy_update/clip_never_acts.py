@@ -1,8 +1,8 @@
 """Ratios leave the clip range, and nothing is clipped.
 
 ## What it looks for
-The largest ratio to the old policy beyond `far` times the clip range, while the clip fraction is exactly 0, in most of the
-updates from some step on.
+Updates in which the largest ratio to the old policy lies beyond `far` times the clip range: from some step on the clip
+fraction is exactly 0 in `most` of them, and in `min_far` or more.
 
 ## Why it matters
 PPO's bound on the step is the clip. Where ratios pass it and nothing is clipped, there is no bound: the clip range is
@@ -45,7 +45,8 @@ def detect(
     policy_ratio_max: Series | None = None,
     *,
     far: float = 2.0,
-    most: float = 0.5,
+    most: float = 0.8,
+    min_far: int = 4,
     min_points: int = 12,
 ) -> Finding | NotApplicable | NotMeasured | None:
     if family in ("value_based", "preference"):
@@ -55,26 +56,26 @@ def detect(
         return NotMeasured(f"the largest ratio and the clip fraction are not both logged for {min_points} updates")
     width = config.number("clip_range_high") or config.number("clip_range") or USUAL
     limit = 1 + far * width
-    nothing = np.interp(largest.steps, clipped.steps, clipped.values) == 0
-    unbound = nothing & (largest.values > limit)
-    if np.mean(unbound[-len(unbound) // 2 :]) < most and np.mean(unbound) < most:
+    clipping = np.interp(largest.steps, clipped.steps, clipped.values)
+    far_out = largest.values > limit
+    unbound = replace(largest, steps=largest.steps[far_out], values=(clipping[far_out] == 0).astype(float))
+    since = first_sustained(unbound, lambda values: values > 0, min_far, most) if len(unbound) >= min_far else None
+    if since is None or (share := float(unbound.between(since).values.mean())) < most:
         return None
-    marked = replace(largest, values=unbound.astype(float))
-    since = first_sustained(marked, lambda values: values > 0, fraction=most)
     return Finding(
         message=(
-            f"ratios reach {number(float(np.median(largest.values[unbound])))} with a clip range of {number(width)}, "
-            f"and in {percent(float(np.mean(unbound)))} of the updates nothing is clipped: the clip does not act; "
+            f"ratios reach {number(float(np.median(largest.values[far_out & (largest.steps >= since)])))} with a clip range "
+            f"of {number(width)}, and in {percent(share)} of those updates nothing is clipped: the clip does not act; "
             "print the range that the loss receives"
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
         metric="policy.clip_fraction",
         onset=since,
-        interval=None if since is None else (since, since),
+        interval=(since, since),
         evidence=(
             Evidence(text="largest ratio", series=largest, since=since, level=1 + width),
             Evidence(text="clip fraction", series=clipped, since=since),
         ),
-        facts={"share": float(np.mean(unbound))},
+        facts={"share": share},
     )

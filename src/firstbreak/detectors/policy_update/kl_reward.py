@@ -1,7 +1,7 @@
 """The policy leaves its reference without being paid for it.
 
 ## What it looks for
-Trend of the divergence to the reference model against the shape of the score, over the second half of the run:
+Trend of the divergence to the reference model against the shape of the score, from the second quarter of the run on:
 divergence up and score falling is destructive, divergence up and score flat has run its course. Divergence up with a
 rising score is learning; a still divergence is convergence; a divergence below `material` nats is no distance at all.
 
@@ -73,7 +73,7 @@ def detect(
             evidence=evidence,
             facts={"cell": "rising/declining"},
         )
-    if trajectory.kind not in ("flat", "plateau") or solved or rises(points.tail(0.5)):
+    if trajectory.kind not in ("flat", "plateau") or solved or rises(points.tail(0.5)) or rises(points.tail(0.75)):
         return None
     start = departure(kl)
     return Finding(

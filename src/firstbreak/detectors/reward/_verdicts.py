@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -29,7 +30,7 @@ def verdicts(samples: Samples) -> list[Verdict]:
 
     None where no reference is dumped, every reward is the same and above 0, or rewards are scores of many values.
     """
-    known = [(s, reference) for s in _first(samples) if s.reward is not None and (reference := _reference(s))]
+    known = [(s, reference) for s in first(samples) if s.reward is not None and (reference := _reference(s))]
     rewards = [s.reward for s, _ in known if s.reward is not None]
     if not rewards or min(rewards) == max(rewards) > 0 or len(set(rewards)) > GRADES:
         return []
@@ -45,7 +46,27 @@ def verdicts(samples: Samples) -> list[Verdict]:
     ]
 
 
-def _first(samples: Samples) -> Iterable[Sample]:
+def answer_and_reference(sample: Sample) -> tuple[str, str]:
+    """The final answer of a sample and its reference, both without marks and case; an empty reference where there is none."""
+    return _plain(_final(str(sample.completion))), _reference(sample)
+
+
+Pairs = Counter[str]  #: of letters that stand side by side
+
+
+def pairs(text: str) -> Pairs:
+    """Pairs of letters of a text, its edges included."""
+    edged = f"^{text}$"
+    return Counter(edged[i : i + 2] for i in range(len(edged) - 1))
+
+
+def likeness(a: Pairs, b: Pairs) -> float:
+    """Dice's coefficient of two texts' pairs of letters: 0 where they share none, 1 where they are the same."""
+    return 2 * (a & b).total() / (a.total() + b.total())
+
+
+def first(samples: Samples) -> Iterable[Sample]:
+    """The samples that are compared."""
     for i, sample in enumerate(samples):
         if i >= AT_MOST:
             return

@@ -14,6 +14,7 @@ WINDOW = 128  #: steps of all environments that one description rests on
 LAGS = 8  #: an action that shows, shows within so many steps
 CLEAR = 0.9  #: share explained at once, of which no later step needs to be looked at
 SEEN = 0.2  #: share from which on an action has an effect that can be followed
+FREE = 0.05  #: of its size that an action has to vary by itself, for its effect to be told from the state's
 COMPONENTS = 16  #: of an observation that are looked at, evenly spread over it
 CHOICES = 32  #: more discrete actions than these are taken for one number
 
@@ -23,13 +24,17 @@ class Transitions:
 
     def __init__(self) -> None:
         self.steps: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []  #: observation, action, done
+        self.rewards: list[float] = []  #: of the running window
         self.ages: Any = 0  #: steps of each running episode, shape (environments,)
         self.limit = 0  #: longest episode that a time limit has ended
         self.early = 0  #: episodes that a time limit has ended before that
         self.mover: int | None = None  #: the component that actions moved most, when they first moved any
 
-    def add(self, before: Any, actions: Any, dones: np.ndarray, infos: Sequence[Any]) -> dict[str, float]:
+    def add(
+        self, before: Any, actions: Any, dones: np.ndarray, infos: Sequence[Any], rewards: Any = ()
+    ) -> dict[str, float]:
         """One step of all environments; the description of the window that it completes, else nothing."""
+        self.rewards.extend(np.ravel(rewards).tolist())
         self.ages = self.ages + np.ones(len(dones), dtype=int)
         limited = [bool(done and info.get("TimeLimit.truncated")) for done, info in zip(dones, infos, strict=True)]
         self.limit = max([self.limit, *self.ages[limited].tolist()])
@@ -39,7 +44,10 @@ class Transitions:
         if len(self.steps) <= WINDOW:
             return {}
         described = self._described() | {"limits_early": float(self.early)}
-        self.steps, self.early = [], 0
+        if self.rewards:
+            earned = np.array(self.rewards)
+            described |= {"step_reward": float(earned.mean()), "reward_size": float(np.sqrt((earned**2).mean()))}
+        self.steps, self.early, self.rewards = [], 0, []
         return described
 
     def _described(self) -> dict[str, float]:
@@ -49,6 +57,8 @@ class Transitions:
         told = {"observation_constant": float((seen.reshape(-1, seen.shape[-1]).std(0) == 0).mean())}
         if len(starts) >= 4:
             told["start_spread"] = float(np.sqrt((starts.std(0) ** 2).mean()))
+        if not _free(seen[:-1], acted):
+            return told
         at_once, effect = _lagged(seen[:-1], changes, acted, done, 0)
         later = (_lagged(seen[:-1], changes, acted, done, lag)[0] for lag in range(1, LAGS))
         told["action_shown_at_once"] = told["action_shown"] = float(at_once.max())
@@ -57,6 +67,14 @@ class Transitions:
         if self.mover is None and at_once.max() > SEEN:
             self.mover = int(at_once.argmax())
         return told if self.mover is None else told | {"action_effect": float(effect[self.mover])}
+
+
+def _free(seen: np.ndarray, acted: np.ndarray) -> bool:
+    """Whether actions are more than the state says: what a policy does that is certain of itself cannot be told from it."""
+    known = np.column_stack([np.ones(seen.shape[0] * seen.shape[1]), seen.reshape(-1, seen.shape[-1])])
+    chosen = acted.reshape(len(known), -1)
+    left = _rest(chosen, known)
+    return bool((left**2).mean() > FREE**2 * (chosen**2).mean())
 
 
 def _lagged(
@@ -68,8 +86,9 @@ def _lagged(
     known = np.column_stack([np.ones(int(alive.sum())), before[lag:][alive]])
     change, acted = _rest(change[lag:][alive], known), _rest(acted[:n][alive], known)
     effect = np.linalg.lstsq(acted, change, rcond=None)[0]
-    total = (change**2).sum(0)
-    share = 1 - ((change - acted @ effect) ** 2).sum(0) / np.where(total > 0, total, 1)
+    total, spare = (change**2).sum(0), max(1, len(change) - known.shape[1] - acted.shape[1])
+    unexplained = ((change - acted @ effect) ** 2).sum(0) / np.where(total > 0, total, 1)
+    share = np.maximum(0.0, 1 - unexplained * (len(change) - known.shape[1]) / spare)  # of chance alone, 0 on average
     return np.where(total > 1e-12, share, 0.0), effect[0]
 
 

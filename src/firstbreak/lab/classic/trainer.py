@@ -114,13 +114,16 @@ def sac() -> Settings:
 def train(settings: Settings, out: Path) -> Score:
     """Train into the folder `out`.
 
-    Leaves what a user would have: progress.csv, TensorBoard events, monitor files, evaluations.npz, config.yml.
+    Leaves what a user would have: progress.csv, TensorBoard events, monitor files, evaluations.npz, config.yml. The logger
+    also writes what `guard.adapters.sb3_loop.recorder` says of the environment.
     """
     import torch
     from stable_baselines3 import A2C, DQN, PPO, SAC
     from stable_baselines3.common.callbacks import CallbackList, EvalCallback
     from stable_baselines3.common.env_util import make_vec_env
     from stable_baselines3.common.logger import configure
+
+    from firstbreak.guard.adapters.sb3_loop import recorder
 
     torch.set_num_threads(1)
     algorithms: dict[str, Any] = {"ppo": PPO, "a2c": A2C, "dqn": DQN, "sac": SAC}
@@ -147,7 +150,8 @@ def train(settings: Settings, out: Path) -> Score:
         log_path=str(out),
         verbose=0,
     )
-    model.learn(settings.total_timesteps, callback=CallbackList([evaluation, *(make() for make in settings.callbacks)]))
+    callbacks = CallbackList([recorder(), evaluation, *(make() for make in settings.callbacks)])
+    model.learn(settings.total_timesteps, callback=callbacks)
     model.logger.close()
     training.close()
     held_out.close()

@@ -1,0 +1,90 @@
+"""Answers to training prompts scatter more than the evaluation allows.
+
+## What it looks for
+How often two answers to one prompt are equal in the first third of the run, beside the evaluation's first score a. A
+policy that is right with probability p gives two equal answers with probability p^2 or more, so over prompts of one kind
+they agree in a^2 of the pairs at least. The upper bound (two standard errors over prompts) has to lie below half of that.
+
+## Why it matters
+The policy does not know the training prompts as it knows the evaluation's: another template, a missing start token or
+role, another tokenisation. Hard problems do not look like this: there answers agree, and are wrong.
+
+## When it is a false alarm
+Training problems that are another task than the evaluation's, on purpose. Long answers of which no final one is marked.
+
+## Fix
+- Print one training prompt and one of the evaluation as token ids, side by side.
+- Build both with the same function.
+
+## Smallest experiment
+Put ten of the evaluation's problems through one training rollout, and compare the answers.
+
+## References
+https://github.com/huggingface/trl/issues/5224
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+
+import numpy as np
+
+from firstbreak.detectors._start import starts
+from firstbreak.detectors.reward._verdicts import answer_and_reference, first
+from firstbreak.model import Confidence, Config, Finding, NotMeasured, Samples, Series, Severity
+from firstbreak.words import number, percent
+
+SHORT = 40  #: letters; longer answers differ in their wording
+
+
+def detect(
+    samples: Samples,
+    config: Config,
+    eval_score: Series | None = None,
+    eval_reward: Series | None = None,
+    reward_mean: Series | None = None,
+    reward_component_mean: dict[str, Series] | None = None,
+    *,
+    of_least: float = 0.5,
+    min_prompts: int = 4,
+) -> Finding | NotMeasured | None:
+    if (asked := config.number("eval_temperature")) is None or asked != config.number("temperature"):
+        return NotMeasured("the evaluation is not known to sample at the training's temperature")
+    found = starts((eval_score, eval_reward), reward_mean, reward_component_mean)
+    if isinstance(found, NotMeasured):
+        return found
+    _, score, curve = found
+    answers: defaultdict[tuple[float, str], list[str]] = defaultdict(list)
+    for sample in first(samples):
+        if sample.prompt and sample.step is not None:
+            answers[sample.step, str(sample.prompt)].append(answer_and_reference(sample)[0])
+    steps = [step for step, _ in answers]
+    until = min(steps, default=0.0) + (max(steps, default=0.0) - min(steps, default=0.0)) / 3
+    shares = np.array([_equal(given) for (step, _), given in answers.items() if step <= until and len(given) > 1])
+    typical = float(np.median([len(answer) for given in answers.values() for answer in given] or [0]))
+    if len(shares) < min_prompts or not 0 < typical <= SHORT or not 0 < score <= 1:
+        return NotMeasured("no samples with several short answers to each of some prompts")
+    high = float(shares.mean() + 2 * shares.std(ddof=1) / math.sqrt(len(shares)))
+    if high >= of_least * score**2:
+        return None
+    start = float(curve.steps[0])
+    return Finding(
+        message=(
+            f"two answers to one training prompt are equal in {percent(float(shares.mean()))} of the pairs; a policy that "
+            f"scores {number(score)} in the evaluation agrees with itself in {percent(score**2)} or more: training prompts "
+            "are built otherwise; print one of each as token ids"
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        metric=curve.name,
+        onset=start,
+        interval=(start, start),
+        facts={"agree": float(shares.mean()), "least": score**2},
+    )
+
+
+def _equal(answers: list[str]) -> float:
+    """The share of pairs that are equal."""
+    n = len(answers)
+    return sum(count * (count - 1) for count in Counter(answers).values()) / (n * (n - 1))

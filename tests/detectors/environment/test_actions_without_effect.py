@@ -1,0 +1,33 @@
+"""actions-without-effect: what is executed is not what was chosen."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from firstbreak.model import Confidence, Status
+from tests.detectors.look import found, look, silent
+from tests.make import noise, run
+
+ID = "actions-without-effect"
+
+
+def test_a_fall_is_sure() -> None:
+    finding = found(ID, run({"env.action_shown": np.r_[0.98 + noise(20, 0.01), 0.2 + noise(20, 0.03)]}))
+    assert finding.confidence is Confidence.HIGH
+    assert finding.onset == 21
+
+
+def test_a_low_share_from_the_start_is_a_guess() -> None:
+    assert found(ID, run({"env.action_shown": 0.2 + noise(40, 0.03)})).confidence is Confidence.LOW
+
+
+def test_actions_that_explain_what_they_move_are_healthy() -> None:
+    assert silent(ID, run({"env.action_shown": 0.9 + noise(40, 0.04)}))
+
+
+def test_an_environment_in_which_no_action_shows_is_not_accused() -> None:
+    assert silent(ID, run({"env.action_shown": np.full(40, 0.01)}))
+
+
+def test_few_windows_say_nothing() -> None:
+    assert look(ID, run({"env.action_shown": [0.1, 0.1]})).status is Status.NOT_MEASURED

@@ -1,0 +1,27 @@
+"""time-limits-vary: failures that are reported as limits."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from firstbreak.model import Confidence, Status
+from tests.detectors.look import found, look, silent
+from tests.make import run
+
+ID = "time-limits-vary"
+
+
+def test_limits_before_their_time_are_found() -> None:
+    assert found(ID, run({"env.limits_early": [5.0, 3.0] * 10})).confidence is Confidence.HIGH
+
+
+def test_limits_of_one_length_are_healthy() -> None:
+    assert silent(ID, run({"env.limits_early": np.zeros(20)}))
+
+
+def test_a_single_early_one_is_healthy() -> None:
+    assert silent(ID, run({"env.limits_early": [0.0] * 19 + [1.0]}))
+
+
+def test_few_windows_say_nothing() -> None:
+    assert look(ID, run({"env.limits_early": [1.0]})).status is Status.NOT_MEASURED

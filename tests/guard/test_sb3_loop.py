@@ -1,0 +1,131 @@
+"""The recorder beside real Stable-Baselines3: what is sound is silent, and what is broken is named from the log alone."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from stable_baselines3 import A2C, DQN, PPO
+from stable_baselines3.common.env_util import make_vec_env
+from stable_baselines3.common.logger import configure
+
+from firstbreak.engine.check import check
+from firstbreak.engine.read import read
+from firstbreak.guard.adapters import sb3_loop
+from firstbreak.model import Run, Status
+
+pytestmark = pytest.mark.trainer
+
+LOOP = {
+    "observation-stands-still",
+    "start-observations-moved",
+    "action-effect-moved",
+    "actions-show-late",
+    "actions-without-effect",
+    "time-limits-vary",
+    "advantages-not-reproduced",
+    "advantages-turned-round",
+}
+
+
+def learned(
+    folder: Path, wrap: Callable[[Any], Any] = lambda env: env, operate: Callable[[Any], None] = lambda m: None
+) -> Run:
+    model = PPO(
+        "MlpPolicy",
+        make_vec_env(lambda: wrap(gymnasium.make("CartPole-v1")), 4, seed=0),
+        n_steps=64,
+        batch_size=64,
+        n_epochs=1,
+        seed=0,
+        device="cpu",
+    )
+    model.set_logger(configure(str(folder), ["csv"]))
+    operate(model)
+    model.learn(5_120, callback=sb3_loop.recorder())
+    model.logger.close()
+    return read(folder)
+
+
+def found(run: Run) -> set[str]:
+    return {o.detector for o in check(run) if o.detector in LOOP and o.finding is not None}
+
+
+def test_a_sound_environment_is_silent_and_measured(tmp_path: Path) -> None:
+    run = learned(tmp_path)
+    assert found(run) == set()
+    assert {o.detector for o in check(run) if o.detector in LOOP and o.status is Status.OK} >= LOOP - {
+        "start-observations-moved"
+    }
+
+
+class Late(gymnasium.ObservationWrapper[Any, Any, Any]):
+    """Shows what was seen three steps ago."""
+
+    def __init__(self, env: Any) -> None:
+        super().__init__(env)
+        self.seen: deque[Any] = deque(maxlen=4)
+
+    def observation(self, observation: Any) -> Any:
+        self.seen.append(observation)
+        return self.seen[0]
+
+
+class Blind(gymnasium.ObservationWrapper[Any, Any, Any]):
+    """Loses the speeds after 600 steps."""
+
+    steps = 0
+
+    def observation(self, observation: Any) -> Any:
+        self.steps += 1
+        return observation * np.array([1, 0, 1, 0]) if self.steps > 600 else observation
+
+
+class Reversed(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """Pushes the other way after 600 steps."""
+
+    steps = 0
+
+    def step(self, action: Any) -> Any:
+        self.steps += 1
+        return self.env.step(1 - action if self.steps > 600 else action)
+
+
+def test_late_observations_are_named(tmp_path: Path) -> None:
+    assert "actions-show-late" in found(learned(tmp_path, Late))
+
+
+def test_lost_components_are_named(tmp_path: Path) -> None:
+    assert "observation-stands-still" in found(learned(tmp_path, Blind))
+
+
+def test_other_dynamics_are_named(tmp_path: Path) -> None:
+    assert "action-effect-moved" in found(learned(tmp_path, Reversed))
+
+
+def test_a_done_mask_that_is_missing_is_named(tmp_path: Path) -> None:
+    def unmask(model: Any) -> None:
+        honest = model.rollout_buffer.compute_returns_and_advantage
+
+        def masked(last_values: Any, dones: Any) -> None:
+            model.rollout_buffer.episode_starts[:] = 0
+            honest(last_values, dones)
+
+        model.rollout_buffer.compute_returns_and_advantage = masked
+
+    assert "advantages-not-reproduced" in found(learned(tmp_path, operate=unmask))
+
+
+@pytest.mark.parametrize("algorithm", [A2C, DQN])
+def test_the_training_itself_is_not_touched(algorithm: Any) -> None:
+    def weights(*callbacks: Any) -> float:
+        model = algorithm("MlpPolicy", "CartPole-v1", seed=3, device="cpu")
+        model.learn(600, callback=list(callbacks))
+        return float(sum(p.detach().double().abs().sum() for p in model.policy.parameters()))
+
+    assert weights() == weights(sb3_loop.recorder())
