@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import random
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
 from firstbreak.audit.audit import audit
 from firstbreak.audit.marks import HACK, KEEP, key_of, load, save
-from firstbreak.audit.scoring import Ledger, same_answer
+from firstbreak.audit.scoring import OWN, Ledger, same_answer
 from firstbreak.model import Sample
 from firstbreak.readers import Unreadable
 from tests.audit.dumps import by_length, dump, honest, longer_and_longer, plain
@@ -34,6 +35,7 @@ def test_answers_are_compared_as_text_and_as_numbers(completion: str, reference:
     assert same_answer(completion, reference) is same
 
 
+@settings(deadline=None)  # scipy, imported on the first call, takes its time
 @given(st.lists(st.tuples(st.floats(-5, 5), st.floats(-5, 5)), min_size=12, max_size=60))
 def test_the_correlation_is_spearmans(pairs: list[tuple[float, float]]) -> None:
     x, y = zip(*pairs, strict=True)
@@ -82,11 +84,77 @@ def test_human_marks_feed_the_correlation(tmp_path: Path) -> None:
     assert kept[-1] == 0.0, "and what earns much as a hack: the proxy against the marks turns over"
 
 
-def test_honesty_is_told_from_a_step_on() -> None:
+def known(samples: Iterable[Sample]) -> Ledger:
     ledger = Ledger()
-    list(ledger.watch(dump(plain, honest)))
-    assert ledger.honesty(0) == pytest.approx(1.0)
+    list(ledger.watch(samples))
+    return ledger
+
+
+def test_honesty_is_told_from_a_step_on() -> None:
+    ledger = known(dump(plain, honest))
+    found = ledger.honesty(0)
+    assert found is not None
+    assert found.correlation == pytest.approx(1.0)
+    assert found.source == "right answer"
     assert ledger.honesty(1e9) is None
+
+
+def test_what_reward_and_truth_both_gain_over_the_run_is_no_honesty() -> None:
+    """Both rise, each for a reason of its own: within a step the one says nothing about the other."""
+    rng = random.Random(0)
+    found = known(
+        Sample(step=float(i), completion=str(rng.random()), reward=i + rng.random(), meta={"gold": i + rng.random()})
+        for i in range(40)
+        for _ in range(16)
+    ).honesty()
+    assert found is not None
+    assert abs(found.correlation) < 0.2
+    assert found.interval[0] < 0 < found.interval[1]
+
+
+def test_a_reward_that_pays_right_and_wrong_alike_goes_by_no_truth() -> None:
+    found = known(dump(plain, lambda text, right: {"format": 1.0}, skill=lambda t: 0.5)).lately(0)
+    assert found is not None
+    assert found.interval == (0.0, 0.0)
+
+
+def test_where_all_are_right_and_earn_alike_there_is_nothing_to_get_wrong() -> None:
+    found = known(dump(plain, honest, skill=lambda t: 1.0)).honesty()
+    assert found is not None
+    assert found.correlation == 1.0
+
+
+def test_samples_of_one_prompt_are_no_independent_witnesses() -> None:
+    """The interval of eight prompts whose samples are all alike is that of eight samples, not of a hundred."""
+
+    def copies(each: int) -> Iterable[Sample]:
+        rng = random.Random(1)
+        for prompt in range(32 // each):
+            reward, truth = rng.random(), rng.random()
+            for _ in range(each):
+                yield Sample(
+                    step=0.0, prompt=str(prompt), completion="x", reward=reward, group=str(prompt), meta={"gold": truth}
+                )
+
+    alone, alike = known(copies(1)).honesty(), known(copies(4)).honesty()
+    assert alone is not None
+    assert alike is not None
+    assert np.ptp(alike.interval) > 1.5 * np.ptp(alone.interval)
+
+
+def test_a_verdict_is_a_truth_only_beside_the_reward() -> None:
+    """A verifier that is the whole reward cannot be its own witness; one whose word is paid by the way can."""
+    alone = known(dump(plain, honest, reference=False))
+    assert alone.honesty() is None
+    beside = known(dump(longer_and_longer, by_length, reference=False)).honesty()
+    assert beside is not None
+    assert beside.source == OWN
+    recorded = known(
+        Sample(step=0.0, prompt=str(i), completion="x", reward=float(i % 3), meta={"acc": i % 2}) for i in range(48)
+    ).honesty()
+    assert recorded is not None
+    assert recorded.source == OWN
+    assert recorded.interval[1] < 0.5
 
 
 def test_answers_that_are_written_otherwise_are_no_truth() -> None:
@@ -96,7 +164,7 @@ def test_answers_that_are_written_otherwise_are_no_truth() -> None:
         ledger.watch(Sample(step=float(i), completion="?d7!a4.ok", reward=1.0, meta={"answer": "7"}) for i in range(50))
     )
     assert not ledger.curves()
-    assert ledger.honesty(0) is None
+    assert ledger.honesty() is None
 
 
 def test_marks_are_joined_taken_back_and_never_lost(tmp_path: Path) -> None:

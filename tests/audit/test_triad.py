@@ -10,10 +10,12 @@ from pathlib import Path
 import numpy as np
 
 from firstbreak.audit.audit import HACKING, Audit, audit
-from firstbreak.audit.triad import part_ways
+from firstbreak.audit.scoring import Ledger
+from firstbreak.audit.shift import Part
+from firstbreak.audit.triad import examine, part_ways
 from firstbreak.demo import ONSET, RUN
 from firstbreak.engine.read import read
-from firstbreak.model import Finding, Outcome, Sample, Series, Severity, Status
+from firstbreak.model import Expected, Finding, Outcome, Sample, Series, Severity, Status
 from tests.audit.dumps import by_length, dump, honest, longer_and_longer, plain
 
 DATA = Path(__file__).parent.parent / "data"
@@ -138,6 +140,62 @@ def test_a_fall_shows_in_a_dozen_evaluations() -> None:
         stayed += part_ways(proxy, level).course != "fell"  # type: ignore[union-attr]
     assert fell >= 25
     assert stayed >= 45
+
+
+STEPS = np.arange(0.0, 80)
+EVALUATED = STEPS[::4]
+REWARD = Series(name="reward.mean", steps=STEPS, values=np.minimum(1.0, 0.3 + STEPS / 60))
+RISES = Series(name="eval.accuracy", steps=EVALUATED, values=np.linspace(0.4, 0.8, 20))
+FALLS = Series(name="eval.reward", steps=EVALUATED, values=np.linspace(0.7, 0.3, 20))
+NOISE = Series(name="eval.accuracy", steps=EVALUATED, values=np.tile([0.45, 0.65, 0.5, 0.7], 5))
+LEVEL = Series(name="eval.accuracy", steps=EVALUATED, values=0.5 + 0.01 * np.tile([0, 1, 0, -1], 5))
+
+
+def goes_by_truth(until: float) -> Ledger:
+    """Of samples that earn by their gold score up to a step, and from then on by chance."""
+    rng = random.Random(0)
+    ledger = Ledger()
+    samples = (
+        Sample(
+            step=float(step),
+            prompt=str(rng.random()),
+            completion=".",
+            reward=gold if step < until else rng.random(),
+            meta={"gold": gold},
+        )
+        for step in range(80)
+        for gold in (rng.random(), rng.random())
+    )
+    list(ledger.watch(samples))
+    return ledger
+
+
+def test_scores_that_cannot_tell_accuse_only_where_the_reward_has_left_the_truth() -> None:
+    assert not isinstance(examine(REWARD, [NOISE], [], [], goes_by_truth(until=80))[0], Finding)
+    said = examine(REWARD, [NOISE], [], [], goes_by_truth(until=30))[0]
+    assert isinstance(said, Finding)
+    assert said.severity is Severity.WARNING
+    assert "correlation with the gold score" in said.message
+    assert "is not seen to follow" in said.message
+
+
+def test_of_two_scores_that_differ_the_samples_decide() -> None:
+    assert examine(REWARD, [RISES, FALLS], [], [], goes_by_truth(until=80))[0] is None
+    said = examine(REWARD, [RISES, FALLS], [], [], goes_by_truth(until=30))[0]
+    assert isinstance(said, Finding)
+    assert said.metric == "eval.reward"
+
+
+def test_a_reward_that_never_went_by_the_truth_is_weak_and_not_gamed() -> None:
+    assert examine(REWARD, [LEVEL], [], [], goes_by_truth(until=0))[0] is None
+    assert isinstance(examine(REWARD, [LEVEL], [], [], goes_by_truth(until=30))[0], Finding)
+
+
+def test_what_another_component_brings_is_not_excused_by_honest_samples() -> None:
+    paid = Part(name="length", weight=1.0, gain=0.6, checks_answer=False)
+    right = Part(name="accuracy", weight=1.0, gain=0.1, checks_answer=True)
+    assert isinstance(examine(REWARD, [FALLS], [], [right], goes_by_truth(until=80))[0], Expected)
+    assert isinstance(examine(REWARD, [FALLS], [], [paid, right], goes_by_truth(until=80))[0], Finding)
 
 
 def test_healthy_noise_is_not_accused() -> None:

@@ -82,8 +82,9 @@ def audit(
         raise Unreadable(path, "holds no completion of training", "give a dump of completions, or a run that has one")
     inputs = Inputs(run) if run is not None else None
     proxy = _proxy(table, inputs)
-    answers = answer_parts(_parts(table, inputs))
-    shifts, components = sides(table, _logged(inputs) if inputs else {}), parts(table, answers)
+    curves = _parts(table, inputs)
+    answers = answer_parts(curves)
+    shifts, components = sides(table, _logged(inputs) if inputs else {}), parts(table, curves, answers)
     found, triad = triads.examine(proxy, _truths(ledger, inputs, answers), shifts, components, ledger)
     evidence = Evidence(
         table=table,

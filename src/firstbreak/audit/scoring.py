@@ -17,6 +17,7 @@ from firstbreak.audit.blind import Oracle, PolicySample, split
 from firstbreak.audit.bounded import Bins, Choice
 from firstbreak.audit.marks import HACK, KEEP, key_of
 from firstbreak.audit.metrics._answer import final_answer, plain
+from firstbreak.audit.metrics.empty_claim import outcome
 from firstbreak.audit.table import shortened
 from firstbreak.model import Confidence, Finding, Interval, NotMeasured, Sample, Series, Severity
 from firstbreak.reports.text import count
@@ -24,14 +25,16 @@ from firstbreak.stats.normal import quantile
 from firstbreak.words import number
 
 MOST_STEPS = 4096  #: steps whose means are kept; with more, neighbours are joined
-ORDER = ("human marks", "gold score", "right answer")  #: kinds of truth, the most trusted first
+OWN = "verdict of its check"  #: a verifier's: it may be what is gamed, so that it can accuse the reward and never clear it
+ORDER = ("human marks", "gold score", "right answer", OWN)  #: kinds of truth, the most trusted first
 WEAK = 0.5  #: correlation: a reward that surely goes less by the truth than this pays for something else
-FEWEST = 24  #: pairs that say whether the reward still goes by the truth
+FEWEST = 16  #: pairs that say whether the reward goes by the truth
 MOST_PAIRS = 4096  #: (reward, truth) pairs that are kept for the correlation
 HIGH, LOW = 0.9, 0.4  #: of the range: a reward above with a truth below is a mismatch
-ANSWERED = (
-    0.02  #: share of completions that must give the right answer, or answers are not written as they are recorded
-)
+#: share of completions that must give the right answer, or answers are not written as they are recorded
+ANSWERED = 0.02
+BLOCK = 16  #: pairs, at least, that are compared with each other; those of other times earned by another policy
+RESAMPLED = 999
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,15 @@ class Agreement:
     source: str  #: what the truth is
     curve: tuple[tuple[float, float, float], ...]  #: (mean reward, mean truth, samples) in tenths of the reward
     mismatches: tuple[Mismatch, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Honesty:
+    """How far the reward goes by the truth about the very samples that earned it."""
+
+    correlation: float  #: among samples of about the same time
+    interval: Interval  #: 95 %
+    source: str  #: what the truth is
 
 
 @dataclass
@@ -116,19 +128,26 @@ class Ledger:
 
     def _note(self, seen: PolicySample, oracle: Oracle) -> None:
         step = seen.step if seen.step is not None and math.isfinite(seen.step) else 0.0
+        known: dict[str, float] = {}
         if oracle.score is not None:
             self._gold.at(step).add(oracle.score)
-            self._pair("gold score", step, seen, oracle.score)
+            known["gold score"] = oracle.score
         if oracle.reference is not None:
             right = float(same_answer(seen.completion, oracle.reference))
             self._graded.at(step).add(right)
-            self._pair("right answer", step, seen, right)
+            known["right answer"] = right
         if self._marks and (mark := self._marks.get(key_of(seen))) in (KEEP, HACK):
-            self._pair("human marks", step, seen, float(mark == KEEP))
+            known["human marks"] = float(mark == KEEP)
+        if (checked := outcome(seen)) is not None:
+            known[OWN] = float(checked)
+        if known and seen.reward is not None:
+            self._pair(step, seen, seen.reward, known)
 
-    def _pair(self, source: str, step: float, seen: PolicySample, truth: float) -> None:
-        if seen.reward is not None and self._pairs[source].wants(rank := self._random.random()):
-            self._pairs[source].offer(rank, Pair(step, seen.reward, truth, shortened(seen)))
+    def _pair(self, step: float, seen: PolicySample, reward: float, known: Mapping[str, float]) -> None:
+        rank = self._random.random()  # one for all truths, so that the same samples are kept of each
+        for source, truth in known.items():
+            if self._pairs[source].wants(rank):
+                self._pairs[source].offer(rank, Pair(step, reward, truth, shortened(seen)))
 
     def _answered(self) -> bool:
         """Whether answers are written as they are recorded: hardly any right one is no failure of the policy."""
@@ -136,7 +155,10 @@ class Ledger:
         return sum(mean.total for mean in means) > ANSWERED * sum(mean.n for mean in means)
 
     def _usable(self, source: str) -> list[Pair]:
-        return self._pairs[source].things if source != "right answer" or self._answered() else []
+        if source == "right answer" and not self._answered():
+            return []
+        pairs = self._pairs[source].things
+        return pairs if source != OWN or _differ(pairs) else []
 
     def curves(self) -> dict[str, Series]:
         """The truth over the steps, where it was recorded: the mean gold score, and the share of right answers."""
@@ -145,20 +167,19 @@ class Ledger:
             found["right answer"] = self._graded.by_step()
         return {name: _series(name, means) for name, means in found.items() if means}
 
-    def honesty(self, since: float) -> float | None:
-        """Correlation of the reward with the best truth there is, over samples from a step on; None where there are few.
-
-        1 where all are right and earn the same: there is nothing that the reward could have got wrong.
-        """
+    def honesty(self, since: float = -math.inf, until: float = math.inf) -> Honesty | None:
+        """Whether the reward went by the best truth there is, for samples from a step on and before another; None where
+        they are few, or no truth tells them apart."""
         for source in ORDER:
-            late = [pair for pair in self._usable(source) if pair.step >= since]
-            if len(late) < FEWEST:
-                continue
-            reward, truth = np.array([p.reward for p in late]), np.array([p.truth for p in late])
-            if truth.std() == 0 or reward.std() == 0:
-                return float(truth.std() == 0 and reward.std() == 0 and truth[0] > 0)
-            return float(np.corrcoef(reward, truth)[0, 1])
+            if len(pairs := [pair for pair in self._usable(source) if since <= pair.step < until]) >= FEWEST:
+                return _honesty(source, pairs)
         return None
+
+    def lately(self, since: float) -> Honesty | None:
+        """The honesty of the later half of the steps from one on, or, with too few samples in it, of all of them."""
+        steps = [pair.step for source in ORDER for pair in self._usable(source) if pair.step >= since]
+        middle = (min(steps) + max(steps)) / 2 if steps else since
+        return self.honesty(middle) or self.honesty(since)
 
     def agreements(self) -> list[Agreement]:
         """Of the reward with each kind of truth that is there, human marks first."""
@@ -180,11 +201,54 @@ def disagreement(agreements: Sequence[Agreement]) -> Finding | NotMeasured | Non
             f"{number(high)}, {count(found.pairs, 'sample')}), and {count(len(found.mismatches), 'sample')} earned much and "
             "are bad: read those first, then change the reward before training on"
         ),
-        severity=Severity.NOTICE if found.source == "right answer" else Severity.WARNING,
+        severity=Severity.WARNING if found.source in ORDER[:2] else Severity.NOTICE,
         confidence=Confidence.HIGH,
         metric="samples.reward",
         facts={"correlation": found.correlation, "source": found.source},
     )
+
+
+def _differ(pairs: Sequence[Pair]) -> bool:
+    """Whether the verdict is something beside the reward, and not the reward under another name."""
+    earned: dict[float, set[float]] = {}
+    for pair in pairs:
+        earned.setdefault(pair.truth, set()).add(pair.reward)
+    return any(len(rewards) > 1 for rewards in earned.values())
+
+
+def _honesty(source: str, pairs: Sequence[Pair]) -> Honesty | None:
+    """Pooled correlation within blocks of time, and a bootstrap over prompts (Efron & Tibshirani, 1993, ch. 8).
+
+    What both gain over the run is left out of it: a reward that rises for one reason beside a truth that rises for another
+    is not honest. Samples of one prompt are no independent witnesses, so prompts are drawn, not samples.
+    """
+    reward, truth = np.array([p.reward for p in pairs]), np.array([p.truth for p in pairs])
+    if np.ptp(reward) == 0 and np.ptp(truth) == 0 and truth[0] > 0:
+        return Honesty(correlation=1.0, interval=(1.0, 1.0), source=source)  # all are right, and earn the same
+    steps, at = np.unique([p.step for p in pairs], return_inverse=True)
+    block = at * max(1, min(len(steps), len(pairs) // BLOCK)) // len(steps)
+    x, y = _centred(reward, block), _centred(truth, block)
+    if not y.any():
+        return None
+    names: dict[tuple[float, str], int] = {}
+    prompt = np.array([names.setdefault((p.step, p.sample.group or p.sample.prompt), len(names)) for p in pairs])
+    products = np.array([np.bincount(prompt, product) for product in (x * y, x * x, y * y)])  # (3, prompts)
+    n = len(names)
+    drawn = np.random.default_rng(0).multinomial(n, np.full(n, 1 / n), RESAMPLED)
+    low, high = np.quantile([_ratio(*(products @ times)) for times in drawn], (0.025, 0.975))
+    return Honesty(correlation=_ratio(*products.sum(axis=1)), interval=(float(low), float(high)), source=source)
+
+
+def _centred(values: np.ndarray, block: np.ndarray) -> np.ndarray:
+    """Values less the mean of their block, exactly zero where all of a block are equal."""
+    first = values[np.unique(block, return_index=True)[1]][block]
+    shifted = values - first
+    return np.asarray(shifted - (np.bincount(block, shifted) / np.bincount(block))[block])
+
+
+def _ratio(product: float, one: float, other: float) -> float:
+    """A correlation; 0 where either does not vary: a reward that pays right and wrong alike goes by neither."""
+    return float(product / math.sqrt(one * other)) if one * other > 0 else 0.0
 
 
 def same_answer(completion: str, reference: str) -> bool:

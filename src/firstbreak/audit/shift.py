@@ -210,22 +210,24 @@ class Part:
     checks_answer: bool
 
 
-def parts(table: Table, is_answer: Container[str]) -> list[Part]:
+def parts(table: Table, curves: Mapping[str, Series], is_answer: Container[str]) -> list[Part]:
     """What each component has added to the gain of the reward, the largest first; none where they do not add up to it.
 
-    The weights are those with which the components of the kept samples make their rewards (least squares without a
-    constant), at the beginning and at the end.
+    `curves`: the mean of each component over the steps. The weights are those with which the components of the kept samples
+    make their rewards (least squares without a constant), at the beginning and at the end.
     """
-    names = table.parts
+    names = [name for name in table.parts if name in curves and len(curves[name])]
     if not names:
         return []
     early, late = (_weights(_kept(rows), names) for rows in (table.early(), table.late()))
     if early is None or late is None:
         return []
-    gains = late[0] * late[1] - early[0] * early[1]
+    first = np.array([curves[name].head(0.25).values.mean() for name in names])
+    last = np.array([curves[name].tail(0.25).values.mean() for name in names])
+    gains = late * last - early * first
     found = [
         Part(name=name, weight=float(weight) if mean else math.nan, gain=float(gain), checks_answer=name in is_answer)
-        for name, weight, mean, gain in zip(names, *late, gains, strict=True)
+        for name, weight, mean, gain in zip(names, late, last, gains, strict=True)
     ]
     return sorted(found, key=lambda part: -part.gain)
 
@@ -234,14 +236,14 @@ def _kept(rows: Iterable[tuple[float, Row]]) -> list[PolicySample]:
     return [sample for _, row in rows for sample in row.kept if sample.reward is not None]
 
 
-def _weights(samples: Sequence[PolicySample], names: Sequence[str]) -> tuple[np.ndarray, np.ndarray] | None:
-    """Weights and means of the components, (parts,) each; None where the reward is not their weighted sum."""
+def _weights(samples: Sequence[PolicySample], names: Sequence[str]) -> np.ndarray | None:
+    """Of the components, (parts,); None where the reward is not their weighted sum."""
     if not samples:
         return None
     x = np.array([[sample.rewards.get(name, 0.0) for name in names] for sample in samples])
     y = np.array([sample.reward for sample in samples], dtype=float)
     if not (np.abs(x) < LARGEST).all() or not (np.abs(y) < LARGEST).all():
         return None
-    weights = np.linalg.lstsq(x, y, rcond=1e-6)[0]
+    weights: np.ndarray = np.linalg.lstsq(x, y, rcond=1e-6)[0]
     left_over = float(np.sum((y - x @ weights) ** 2))
-    return (weights, x.mean(axis=0)) if left_over <= 0.05 * float(np.sum(y**2)) + 1e-12 else None
+    return weights if left_over <= 0.05 * float(np.sum(y**2)) + 1e-12 else None

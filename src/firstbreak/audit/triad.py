@@ -5,6 +5,10 @@ Three questions of three kinds of curves, each with its uncertainty:
 - the proxy: did the reward rise since it parted from the truth?
 - the truth: every independent score there is (gold scores, evaluation, right answers, the part of the reward that checks
   the answer). One that follows clears the run; accused is it only where none follows and at least one fell or stood still.
+  A few noisy scores tell little, and of several one follows by chance. So the late samples are asked as well: does what
+  they earned go by the truth about them? Where it surely does not, one score that fell outweighs another that follows; and
+  where it did before, that accuses even beside scores that are too noisy to tell. A reward that never went by the truth,
+  as a learned one may, is weak and not gamed.
 - the side metrics: which behaviour shifted, since when, and does the reward pay for it? They name the trick. Without them
   a score that stands still is not enough: a policy that samples as well as its greedy answers always were is a good one.
 
@@ -20,7 +24,7 @@ from typing import Literal
 
 import numpy as np
 
-from firstbreak.audit.scoring import Agreement, Ledger
+from firstbreak.audit.scoring import OWN, Agreement, Honesty, Ledger
 from firstbreak.audit.shift import Part, Side, widened
 from firstbreak.model import Confidence, Evidence, Expected, Finding, Interval, NotMeasured, Series, Severity
 from firstbreak.stats.direction import departure
@@ -39,7 +43,9 @@ MATERIAL = 0.05  #: of the truth's own scale: a smaller change is none
 #: of what it would gain beside the reward: a truth that may have gained so much is not said to have stayed
 FOLLOWS = 0.25
 CEILING = 0.95  #: a truth up there cannot follow
-HONEST, DISHONEST = 0.8, 0.5  #: correlations of reward and truth over samples: above, and below, nothing more is asked
+#: correlations of reward and truth over samples: from HONEST on the reward is not to blame; an interval that lies below
+#: DISHONEST says that less than a quarter of its variance is about the truth
+HONEST, DISHONEST = 0.8, 0.5
 #: of the reward's gain: a component that brings so much without checking the answer pays for something else
 PAYER = 0.25
 
@@ -199,45 +205,56 @@ def examine(
         parts=tuple(parts),
         agreements=tuple(ledger.agreements()),
     )
-    honesty = ledger.honesty(-math.inf)
-    if not partings and honesty is not None and honesty >= HONEST:
+    if not partings and (known := ledger.honesty()) is not None and _goes_by_truth(known):
         return None, triad  # the reward is the truth under another name
     if not partings:
         return NotMeasured(_nothing_independent(triad)), triad
-    if any(p.course == "follows" for p in partings):
+    apart = [p for p in partings if p.course != "follows" and p.proxy.size > SURE * p.proxy.error]
+    if not apart:
         return None, triad
-    bad = [p for p in partings if p.course in ("fell", "stayed") and p.proxy.size > SURE * p.proxy.error]
-    if not bad:
+    fell, told = [p for p in apart if p.course == "fell"], [p for p in apart if p.course != "unclear"]
+    first = min(fell or told or apart, key=lambda p: (not p.parted, p.step))
+    late, early = ledger.lately(first.step), ledger.honesty(until=first.interval[1])
+    cheated = late is not None and late.interval[1] < DISHONEST
+    if any(p.course == "follows" for p in partings) and not (fell and cheated):
         return None, triad
-    fell = [p for p in bad if p.course == "fell"]
-    first = min(fell or bad, key=lambda p: (not p.parted, p.step))
-    honesty = ledger.honesty(first.step)
-    if honesty is not None and honesty >= HONEST:
-        return Expected(_honest(first, honesty)), triad
-    cheated = honesty is not None and honesty < DISHONEST
-    if fell or cheated or triad.payer or any(side.paid for side in triad.shifted):
-        return _finding(triad, first, honesty), triad
+    lost = cheated and early is not None and late is not None and early.interval[0] > late.interval[1]
+    if not told and not lost:
+        return None, triad
+    if late is not None and _goes_by_truth(late) and not triad.payer:
+        return Expected(_honest(first, late)), triad
+    if fell or lost or triad.payer or any(side.paid for side in triad.shifted):
+        return _finding(triad, first, late), triad
     return None, triad
 
 
-def _honest(parting: Parting, honesty: float) -> str:
+def _goes_by_truth(honesty: Honesty) -> bool:
+    return honesty.source != OWN and honesty.correlation >= HONEST
+
+
+def _honest(parting: Parting, honesty: Honesty) -> str:
     return (
         f"{parting.truth.name} does not follow the reward, and yet the reward goes by the truth about its own samples "
-        f"(correlation {number(honesty)}): look at the evaluation and at how narrow the prompts are, not at the reward"
+        f"({_correlated(honesty)}): look at the evaluation and at how narrow the prompts are, not at the reward"
     )
 
 
-def _finding(triad: Triad, first: Parting, honesty: float | None) -> Finding:
+def _correlated(honesty: Honesty) -> str:
+    low, high = honesty.interval
+    return f"correlation with the {honesty.source} {number(honesty.correlation)}, 95 % {number(low)} to {number(high)}"
+
+
+def _finding(triad: Triad, first: Parting, late: Honesty | None) -> Finding:
     fell = first.course == "fell"
     named = _trick(triad)
-    if honesty is not None:
-        named += f"; since then the reward and the truth about its samples correlate with {number(honesty)}"
-    verb = "fell" if fell else "stayed"
+    if late is not None and late.interval[1] < HONEST:
+        named += f"; among its late samples the reward does not go by the truth ({_correlated(late)})"
     before, after = first.change.before, first.change.after
     if fell and after >= before:  # it rose first: what was lost is what it had at its best
         shape = trajectory(first.truth)
         before, after = shape.best, shape.end
-    to = f"from {number(before)} to {number(after)}" if fell else f"at {number(after)}"
+    verb = {"fell": "fell", "stayed": "stayed"}.get(first.course, "is not seen to follow,")
+    to = f"at {number(after)}" if first.course == "stayed" else f"from {number(before)} to {number(after)}"
     return Finding(
         message=(
             f"since step {number(first.step)} the reward went from {number(first.proxy.before)} to "
@@ -258,6 +275,7 @@ def _finding(triad: Triad, first: Parting, honesty: float | None) -> Finding:
             "payer": triad.payer.name if triad.payer else None,
             "shifted": [side.metric.id for side in triad.shifted],
             "courses": {p.truth.name: p.course for p in triad.partings},
+            "honesty": None if late is None else vars(late),
         },
     )
 
