@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 import math
+import random
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from firstbreak.audit.audit import audit
 from firstbreak.audit.blind import PolicySample
-from firstbreak.audit.metrics import metrics
+from firstbreak.audit.metrics import Metric, metrics
 from firstbreak.audit.metrics._answer import final_answer
 from firstbreak.audit.metrics._calls import calls
+from tests.audit.dumps import dump, honest, plain
 
 PROSE = "The train leaves at nine and needs two hours, so it arrives at eleven, as the second line of the table says. "
 
 
 def value(name: str, completion: str, prompt: str = "When does the train arrive?", **more: object) -> float:
-    metric = metrics()[name]
-    sample = PolicySample(prompt=prompt, completion=completion, **more)  # type: ignore[arg-type]
-    measure = metric.measure or metric.against([])  # type: ignore[misc]
-    return measure(sample)
+    return asked(metrics()[name], PolicySample(prompt=prompt, completion=completion, **more))  # type: ignore[arg-type]
+
+
+def asked(metric: Metric, sample: PolicySample) -> float:
+    """What a metric says of a sample that has only itself to be compared with."""
+    if metric.among:
+        return metric.among([sample])[0]
+    return (metric.measure or metric.against([sample]))(sample)  # type: ignore[misc]
 
 
 #: (metric, a completion that shows it, one that does not)
@@ -77,6 +85,34 @@ def test_surprise_is_for_what_the_beginning_did_not_write() -> None:
     assert math.isnan(bits(baseline[0])), "what the model was fitted to is not asked"
 
 
+def test_a_template_is_one_text_that_other_prompts_get_too() -> None:
+    def filled(i: int) -> PolicySample:
+        return PolicySample(prompt=str(i), completion=f"First we look at {i}. Then Mary has {7 * i} apples in all.")
+
+    share = metrics()["templates"].among
+    assert share is not None
+    own = [PolicySample(prompt=str(i), completion=" ".join(PROSE.split()[i:])) for i in range(4)]
+    assert list(share([filled(i) for i in range(4)])) == [1.0] * 4
+    assert list(share(own)) == [0.0] * 4
+    assert list(share([filled(8), filled(9), *own[:2]])) == pytest.approx([1 / 3, 1 / 3, 0, 0])
+    assert np.isnan(share([filled(1), filled(1)])).all(), "samples of one prompt are alike for other reasons"
+
+
+def test_a_template_that_takes_over_shows_with_its_onset() -> None:
+    def write(rng: random.Random, t: float, answer: int) -> str:
+        if t > 0.4 and rng.random() < 0.9:
+            return f"Let us think about it. Therefore the final answer must be {answer}"
+        return plain(rng, t, answer)
+
+    found = audit(dump(write, honest), path="dump")
+    side = next(side for side in found.triad.sides if side.metric.id == "templates")
+    assert side.shifted == 1
+    assert side.early < 0.1 < 0.6 < side.late
+    assert side.interval is not None
+    assert side.interval[0] <= 16 <= side.interval[1]
+    assert ((side.curve.low <= side.curve.mean) & (side.curve.mean <= side.curve.high)).all()
+
+
 @pytest.mark.parametrize(
     ("text", "answer"),
     [
@@ -105,9 +141,7 @@ def test_calls_of_every_dialect() -> None:
 @given(st.text(st.characters(codec=None)), st.text())
 def test_no_text_breaks_a_metric(completion: str, prompt: str) -> None:
     for metric in metrics().values():
-        sample = PolicySample(prompt=prompt, completion=completion)
-        measure = metric.measure or metric.against([sample])  # type: ignore[misc]
-        result = measure(sample)
+        result = asked(metric, PolicySample(prompt=prompt, completion=completion))
         assert math.isnan(result) or math.isfinite(result)
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from firstbreak.audit.blind import PolicySample
-from firstbreak.audit.metrics import Measure, Metric, metrics
+from firstbreak.audit.metrics import Metric, metrics
 from firstbreak.audit.table import COUNT, GROUPS, LARGEST, OWN, WITH_REWARD, Curve, Row, Table
 from firstbreak.model import EMPTY, Interval, Series
 from firstbreak.stats.direction import departure
@@ -110,15 +110,19 @@ def _compared(table: Table) -> Iterable[Side | None]:
     baseline = table.baseline()
     kept = [(step, row.kept) for step, row in table.rows if row.kept]
     for metric in metrics().values():
-        if metric.against is None:
-            continue
+        if metric.measure is None:
+            values = [(step, np.array(found, dtype=float)) for step, found in _kept_values(metric, baseline, kept)]
+            yield _from_values(metric, [(step, v) for step, v in values if np.isfinite(v).any()])
+
+
+def _kept_values(
+    metric: Metric, baseline: Sequence[PolicySample], kept: Sequence[tuple[float, Sequence[PolicySample]]]
+) -> Iterator[tuple[float, Sequence[float]]]:
+    if metric.among is not None:
+        yield from ((step, metric.among(samples)) for step, samples in kept)
+    if metric.against is not None:
         measure = metric.against(baseline)
-        values = [(step, _values(measure, samples)) for step, samples in kept]
-        yield _from_values(metric, [(step, v) for step, v in values if np.isfinite(v).any()])
-
-
-def _values(measure: Measure, samples: Sequence[PolicySample]) -> np.ndarray:
-    return np.array([measure(sample) for sample in samples], dtype=float)
+        yield from ((step, [measure(sample) for sample in samples]) for step, samples in kept)
 
 
 def _from_values(metric: Metric, values: list[tuple[float, np.ndarray]]) -> Side | None:
@@ -126,10 +130,12 @@ def _from_values(metric: Metric, values: list[tuple[float, np.ndarray]]) -> Side
         return None
     finite = [(step, v[np.isfinite(v)]) for step, v in values]
     mean = np.array([v.mean() for _, v in finite])
-    error = np.array([v.std() / math.sqrt(max(1, len(v) - 1)) for _, v in finite])
+    # A value that is about pairs moves with both samples of each (Hoeffding, 1948), and halves of a step move together.
+    error = (2 if metric.among else 1) * np.array([v.std() / math.sqrt(max(1, len(v) - 1)) for _, v in finite])
     steps = np.array([step for step, _ in finite])
     curve = Curve(steps=steps, mean=mean, low=mean - 1.96 * error, high=mean + 1.96 * error)
-    halves = [(step, half.mean()) for step, v in finite for half in np.array_split(v, 2) if len(half)]
+    points = 1 if metric.among else 2
+    halves = [(step, half.mean()) for step, v in finite for half in np.array_split(v, points) if len(half)]
     series = Series(
         name=f"samples.{metric.id}",
         steps=np.array([step for step, _ in halves]),
@@ -144,7 +150,7 @@ def _side(metric: Metric, curve: Curve, series: Series, sums: Sequence[np.ndarra
     part = max(1, len(sums) // 4)
     early, sd_early = _moments(sums[:part])
     late, sd_late = _moments(sums[-part:])
-    spread = sd_early or sd_late
+    spread = sd_early or sd_late or _moments(sums)[1]  # from none at all to all of them is a shift too
     effect = (late - early) / spread if spread else 0.0
     if not effect and not series.name.startswith("samples."):  # the samples do not show what the log counts
         early, late = (float(part.values.mean()) for part in (series.head(0.25), series.tail(0.25)))

@@ -9,7 +9,11 @@ or, where a metric costs more, or compares with the beginning of the run,
 
     def against(baseline: Sequence[PolicySample]) -> Callable[[PolicySample], float]
 
-which is asked only of the bounded number of samples that are kept of each step; `baseline` are those of the first steps.
+or, where it is about samples beside each other, one value for each of those of a step,
+
+    def among(samples: Sequence[PolicySample]) -> Sequence[float]
+
+which are asked only of the bounded number of samples that are kept of each step; `baseline` are those of the first steps.
 Third parties name a module under the entry-point group `firstbreak.audit.metrics`.
 """
 
@@ -39,6 +43,7 @@ class Metric:
     down: str
     measure: Measure | None
     against: Callable[[Sequence[PolicySample]], Measure] | None
+    among: Callable[[Sequence[PolicySample]], Sequence[float]] | None
 
 
 @cache
@@ -53,9 +58,9 @@ def metrics() -> Mapping[str, Metric]:
 def _metric(name: str) -> Metric:
     module = importlib.import_module(name)
     doc = inspect.cleandoc(module.__doc__ or "")
-    parts = {part: getattr(module, part, None) for part in ("measure", "against")}
+    parts = {part: getattr(module, part, None) for part in ("measure", "against", "among")}
     if sum(part is not None for part in parts.values()) != 1:
-        raise TypeError(f"{module.__file__}: a side metric defines either `measure` or `against`")
+        raise TypeError(f"{module.__file__}: a side metric defines one of `measure`, `against` and `among`")
     return Metric(
         id=name.rpartition(".")[2].replace("_", "-"),
         title=doc.partition("\n")[0].rstrip("."),
