@@ -29,6 +29,10 @@ from firstbreak.readers import console
         ("AverageReturn|NumTrajs|Entropy|MeanKL|Iteration", "garage", "trpo"),
         ("Evaluation/AverageReturn|Evaluation/NumEpisodes|GaussianMLPPolicy/KL|TotalEnvSteps", "garage", None),
         ("evaluation/Average Returns|trainer/QF1 Loss|trainer/Log Pis Mean|Epoch", "rlkit", "sac"),
+        ("sim/train/return|sim/train/length|sim/episodes", "dreamer", "dreamer"),
+        ("train/return|train/length|episodes", "dreamer", "dreamer"),
+        ("train_return|train_length|eval_return|actor_entropy|kl", "dreamer", "dreamer"),
+        ("test/reward|test/reward_std|test/length|test/length_std|test/env_step", "tianshou", None),
     ],
 )
 def test_a_trainer_and_its_algorithm(names: str, trainer: str, method: str | None) -> None:
@@ -53,6 +57,9 @@ def test_a_trainer_and_its_algorithm(names: str, trainer: str, method: str | Non
         ("baselines", "loss/approxkl", "kl.old.k2", 1.0),
         ("garage", "LinearFeatureBaseline/ExplainedVariance", "value.explained_variance", 1.0),
         ("rlkit", "trainer/Log Pis Mean", "policy.entropy", -1.0),
+        ("dreamer", "sim/train/return", "reward.mean", 1.0),
+        ("dreamer", "sim/test/length", "eval.episode_length", 1.0),
+        ("tianshou", "test/length_std", "eval.episode_length.std", 1.0),
     ],
 )
 def test_a_name_with_its_sign_and_scale(trainer: str, raw: str, signal: str, scale: float) -> None:
@@ -74,9 +81,20 @@ def meanings(trainer: str, names: set[str]) -> dict[str, str]:
 def test_the_score_of_self_play_is_the_rating() -> None:
     alone = meanings("mlagents", {"Environment/Cumulative Reward"})
     assert alone["Environment/Cumulative Reward"] == "reward.mean"
-    played = meanings("mlagents", {"Environment/Cumulative Reward", "Self-play/ELO"})
+    scores = {"Environment/Cumulative Reward", "Environment/Group Cumulative Reward", "Self-play/ELO"}
+    played = meanings("mlagents", scores)
     assert played["Self-play/ELO"] == "eval.reward"
     assert "reward.mean" not in played.values()
+
+
+def test_the_divergence_of_a_world_model_is_none_of_the_policy() -> None:
+    assert "kl" not in meanings("dreamer", {"kl", "train_return", "train_length"})
+
+
+def test_a_plain_length_is_that_of_an_episode_beside_what_only_environments_have() -> None:
+    played = meanings("generic", {"Episode", "Reward_Mean", "Length_Mean", "test/length"})
+    assert (played["Length_Mean"], played["test/length"]) == ("episode.length", "eval.episode_length")
+    assert meanings("generic", {"reward", "length", "kl"})["length"] == "length.mean"
 
 
 def test_imitation_is_scored_by_the_environment() -> None:

@@ -179,7 +179,15 @@ _AMBIGUOUS = _GUESSES.keys() | _set(
     "r q return returns value values ratio correct success score scores eps alpha ev tokens truncated turns updates length"
     " clip_ratio policy_kl total_reward reward_margin throughput"
 )
-_PLACES = _set("train training charts chart metrics metric loop rollout rollouts losses loss stats info actor agent global")
+_ENVIRONMENT = _set("env episode episodes episodic epsilon return returns qf")
+_EPISODES = {"length.mean": "episode.length", "eval.length.mean": "eval.episode_length"} | {
+    f"{before}length.{statistic}": f"{after}.{statistic}"
+    for before, after in (("", "episode.length"), ("eval.", "eval.episode_length"))
+    for statistic in ("min", "max", "std")
+}
+_PLACES = _set(
+    "train training charts chart metrics metric loop rollout rollouts losses loss stats info actor agent global"
+)
 _HELD_OUT = _set("eval evaluation val valid validation test heldout")
 _STATISTICS = {
     "mean": "mean",
@@ -207,14 +215,29 @@ def translate(raw: str) -> Name | None:
     return None
 
 
+def context(names: Set[str]) -> dict[str, str | Name]:
+    """Beside what only environments have, a plain `length` is that of an episode, not of a text."""
+    if not any(_ENVIRONMENT.intersection(_words(raw)) for raw in names):
+        return {}
+    lengths = {raw: found.signal for raw in names if (found := translate(raw)) and "length" in _words(raw)}
+    return {
+        raw: _EPISODES[signal] for raw, signal in lengths.items() if signal in _EPISODES and _plain(raw) == "length"
+    }
+
+
 def ambiguous(raw: str) -> bool:
     """Whether a plain name has two common meanings, so that it says nothing beside the names of a known trainer."""
+    return _plain(raw) in _AMBIGUOUS
+
+
+def _plain(raw: str) -> str:
+    """The name without places and statistics around it."""
     words = _words(raw)
     while len(words) > 1 and words[0] in _PLACES | _HELD_OUT | _STATISTICS.keys():
         words = words[1:]
     while len(words) > 1 and words[-1] in _STATISTICS:
         words = words[:-1]
-    return "_".join(words) in _AMBIGUOUS
+    return "_".join(words)
 
 
 def _meaning(words: list[str]) -> Name | None:

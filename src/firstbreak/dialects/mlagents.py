@@ -97,6 +97,7 @@ def context(names: Set[str]) -> dict[str, str | Name]:
     return {
         "Self-play/ELO": Name("eval.reward", note="ELO rating among past policies"),
         "Environment/Cumulative Reward": Name("reward.component.self-play.mean", note="near 0"),
+        "Environment/Group Cumulative Reward": Name("reward.component.self-play-group.mean", note="near 0"),
     }
 
 

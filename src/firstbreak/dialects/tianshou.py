@@ -25,6 +25,8 @@ MARKS = frozenset(
         "info/best_reward",
         "train/n/ep",
         "test/reward_std",
+        "test/length_std",
+        "test/env_step",
         "save/env_step",
     }
 )
@@ -56,6 +58,7 @@ NAMES: dict[str, str | Name] = {
     "test/reward": "eval.reward",
     "test/reward_std": "eval.reward.std",
     "test/length": "eval.episode_length",
+    "test/length_std": "eval.episode_length.std",
     "info/best_reward": "eval.reward.best",
     "info/best_score": "eval.reward.best",
     # the update
