@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from firstbreak.audit import triad as triads
 from firstbreak.audit.diversity import Diversity, diversity
+from firstbreak.audit.embeddings import Embed
 from firstbreak.audit.rows import AuditRow, Evidence, Found, rows
 from firstbreak.audit.scoring import Ledger, disagreement
 from firstbreak.audit.selection import Pick, select
@@ -70,12 +71,13 @@ def audit(
     run: Run | None = None,
     marks: Mapping[str, str] | None = None,
     processes: int = 1,
+    embed: Embed | None = None,
 ) -> Audit:
     """Audit the samples of a dump.
 
     `run` adds what the run's logs say of reward and evaluation, `marks` what people have said of samples (mark by key,
-    see `marks`). Memory is bounded whatever the dump holds, and what is found does not depend on `processes`. Raises
-    Unreadable where the dump holds no sample.
+    see `marks`), `embed` tells strategies apart by their meaning (see `embeddings`). Memory is bounded whatever the dump
+    holds, and what is found does not depend on `processes`. Raises Unreadable where the dump holds no sample.
     """
     table, ledger = _counted(samples, marks, processes)
     if not table.samples:
@@ -90,6 +92,7 @@ def audit(
         table=table,
         sides={side.metric.id: side for side in shifts},
         parts=tuple(components),
+        diversity=diversity(table, embed),
         rewarded=len(proxy) >= triads.MIN_POINTS and rises(proxy),
         latest=tuple(table.latest),
     )
@@ -97,7 +100,7 @@ def audit(
         path=path,
         table=table,
         triad=triad,
-        diversity=diversity(table),
+        diversity=evidence.diversity,
         outcomes=(
             _outcome(HACKING, Link.REWARD, found),
             _outcome("reward-truth-mismatch", Link.REWARD, disagreement(triad.agreements)),

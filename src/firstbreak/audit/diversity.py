@@ -2,7 +2,8 @@
 
 Two completions are the same *strategy* where their skeletons are equal: how they open, how long they are (in octaves),
 how they are decorated and laid out, whether they call tools or write code. Numbers and names do not count, so that a
-hundred sums worked out in one way are one strategy. No model is asked; the groups are exact, and can be read.
+hundred sums worked out in one way are one strategy. No model is asked; the groups are exact, and can be read. With a model
+of sentence embeddings at hand, the clusters of their meanings are the strategies instead; see `embeddings`.
 """
 
 from __future__ import annotations
@@ -10,12 +11,13 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from firstbreak.audit.blind import PolicySample
+from firstbreak.audit.embeddings import Embed, clusters
 from firstbreak.audit.metrics._calls import calls
 from firstbreak.audit.table import Table
 from firstbreak.model import Interval, Series
@@ -42,12 +44,11 @@ class Diversity:
         return self.step is not None
 
 
-def strategy(sample: PolicySample) -> tuple[object, ...]:
+def strategy(sample: PolicySample) -> Hashable:
     """The skeleton of a completion."""
     text = sample.completion
-    opening = " ".join(_NUMBER.sub("0", text[:200]).lower().split()[:OPENING])[:40]
     return (
-        opening,
+        _opening(sample),
         round(math.log2(len(text) + 1)),
         "```" in text,
         "**" in text or "\n#" in text,
@@ -56,25 +57,39 @@ def strategy(sample: PolicySample) -> tuple[object, ...]:
     )
 
 
-def diversity(table: Table) -> Diversity | None:
-    """None where no sample was kept."""
+def _opening(sample: PolicySample) -> str:
+    return " ".join(_NUMBER.sub("0", sample.completion[:200]).lower().split()[:OPENING])[:40]
+
+
+def diversity(table: Table, embed: Embed | None = None) -> Diversity | None:
+    """None where no sample was kept. `embed`: tells strategies apart by what completions say, not by their form."""
     kept = [(step, row.kept) for step, row in table.rows if row.kept]
     if not kept:
         return None
     steps = np.array([step for step, _ in kept])
     texts = Series(name="samples.distinct-texts", steps=steps, values=np.array([_distinct(s) for _, s in kept]))
-    effective = np.array([_effective([strategy(sample) for sample in s]) for _, s in kept])
+    kinds = _kinds([samples for _, samples in kept], len(table.baseline()), embed)
+    effective = np.array([_effective(of_step) for of_step in kinds])
     strategies = Series(name="samples.strategies", steps=steps, values=effective)
-    (commonest, n), *_ = Counter(strategy(sample) for sample in kept[-1][1]).most_common(1)
+    (commonest, n), *_ = Counter(kinds[-1]).most_common(1)
+    typical = kept[-1][1][kinds[-1].index(commonest)]
     left = _became_alike(texts, strategies)
     return Diversity(
         texts=texts,
         strategies=strategies,
-        commonest=str(commonest[0]),
+        commonest=_opening(typical),
         share=n / len(kept[-1][1]),
         step=left[0] if left else None,
         interval=left[1] if left else None,
     )
+
+
+def _kinds(kept: Sequence[Sequence[PolicySample]], baseline: int, embed: Embed | None) -> list[list[Hashable]]:
+    """The strategy of each sample of each step."""
+    if embed is None:
+        return [[strategy(sample) for sample in samples] for samples in kept]
+    labels = clusters(embed([sample.completion for samples in kept for sample in samples]), baseline)
+    return [list(part.tolist()) for part in np.split(labels, np.cumsum([len(samples) for samples in kept])[:-1])]
 
 
 def _became_alike(texts: Series, strategies: Series) -> tuple[float, Interval] | None:
@@ -94,6 +109,6 @@ def _distinct(samples: Sequence[PolicySample]) -> float:
     return float(np.mean(shares)) if shares else math.nan
 
 
-def _effective(kinds: Sequence[tuple[object, ...]]) -> float:
+def _effective(kinds: Sequence[Hashable]) -> float:
     n = len(kinds)
     return math.exp(-sum(c / n * math.log(c / n) for c in Counter(kinds).values()))

@@ -46,6 +46,12 @@ MOST_PROCESSES = 8  #: each holds some hundred megabytes
 @click.option("--mark", is_flag=True, help="Read and mark samples in a browser; marks go to --marks (marks.json).")
 @click.option("--port", default=0, metavar="N", help="With --mark: the port on this machine.  [default: a free one]")
 @click.option(
+    "--embeddings",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="A local model2vec model: strategies are told apart by what is said, not by form. Nothing is downloaded.",
+)
+@click.option(
     "--judge", "judge_url", metavar="URL", help="An OpenAI-compatible endpoint that compares samples, up to /v1."
 )
 @click.option("--judge-model", default="default", metavar="NAME", help="Its model. A key is read from OPENAI_API_KEY.")
@@ -64,6 +70,7 @@ def command(
     marks: Path | None,
     mark: bool,
     port: int,
+    embeddings: Path | None,
     judge_url: str | None,
     judge_model: str,
     fail_on: str,
@@ -76,6 +83,7 @@ def command(
     """
     from firstbreak.audit import report
     from firstbreak.audit.audit import audit
+    from firstbreak.audit.embeddings import load as load_embeddings
     from firstbreak.audit.judge import Judge, judge, pairs
     from firstbreak.audit.marks import load
 
@@ -83,7 +91,8 @@ def command(
     file = marks or Path("marks.json")
     processes = min(os.cpu_count() or 1, MOST_PROCESSES)
     known = load(file) if marks or mark else {}
-    found = audit(samples, path=path, run=run, marks=known, processes=processes)
+    embed = load_embeddings(embeddings) if embeddings else None
+    found = audit(samples, path=path, run=run, marks=known, processes=processes, embed=embed)
     if mark:
         from firstbreak.audit.serve import serve
 

@@ -18,6 +18,7 @@ from functools import cache
 from importlib.metadata import entry_points
 
 from firstbreak.audit.blind import PolicySample
+from firstbreak.audit.diversity import Diversity
 from firstbreak.audit.shift import Part, Side
 from firstbreak.audit.table import Table
 from firstbreak.model import Expected, Finding, Link, NotApplicable, NotMeasured
@@ -32,6 +33,7 @@ class Evidence:
     table: Table
     sides: Mapping[str, Side]  #: side metric by id
     parts: tuple[Part, ...]  #: reward components
+    diversity: Diversity | None
     rewarded: bool  #: whether the reward rose
     latest: tuple[PolicySample, ...]  #: samples of the newest step
 

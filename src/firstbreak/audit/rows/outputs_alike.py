@@ -6,7 +6,6 @@ beginning. Harmless once a task with one right answer of one form is solved: the
 
 from __future__ import annotations
 
-from firstbreak.audit.diversity import diversity
 from firstbreak.audit.rows import Evidence, Found
 from firstbreak.model import Confidence, Finding, Link, NotMeasured, Severity
 from firstbreak.model import Evidence as Shown
@@ -16,7 +15,7 @@ LINK = Link.EXPLORATION
 
 
 def examine(evidence: Evidence) -> Found:
-    found = diversity(evidence.table)
+    found = evidence.diversity
     if found is None or not len(found.texts.finite):
         return NotMeasured("no prompt has several samples")
     if not found.alike:
