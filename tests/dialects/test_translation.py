@@ -183,6 +183,12 @@ def test_one_word_means_what_its_company_says() -> None:
     assert kl("rewards/chosen", "rewards/rejected") == "kl.ref_baseline"
     assert kl("reward", "weight_sync_time_s") == "kl.old"
 
+    def mean_reward(*beside: str) -> str:
+        return dialects.understand(["mean_reward", *beside], dialect("trl"))["mean_reward"].signal
+
+    assert mean_reward("reward_std", "frac_reward_zero_std") == "reward.mean"  # a loop of the user's own
+    assert mean_reward("min_reward", "margin") == "rm.reward.mean"
+
     def loss(*beside: str) -> str:
         return dialects.understand(["train/loss", *beside], dialect("sb3"))["train/loss"].signal
 
@@ -345,6 +351,8 @@ def test_what_trainers_call_a_signal() -> None:
     ("trainer", "names", "config", "algorithm"),
     [
         ("trl", "reward|reward_std", {}, "grpo"),
+        ("trl", "reward_std|mean_reward", {}, "grpo"),
+        ("trl", "mean_reward|min_reward|accuracy|margin", {}, "reward"),
         ("trl", "rewards/chosen|logps/chosen", {}, "dpo"),
         ("trl", "rewards/chosen|kl", {}, "kto"),
         ("trl", "ppo/mean_scores", {}, "ppo"),

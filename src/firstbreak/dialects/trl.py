@@ -448,8 +448,9 @@ def context(names: Set[str]) -> dict[str, str | Name]:
     """Words to which some trainers give a meaning of their own, told by what they log beside them."""
     bare = {_bare(name) for name in names}
     special: dict[str, str | Name] = {}
-    if "reward_std" in bare:  # no reward model in training: an accuracy that a reward function logs
+    if "reward_std" in bare:  # no reward model in training: what a reward function logs, or a callback of the user's
         special["accuracy"] = "reward.accuracy"
+        special["mean_reward"] = "reward.mean"
     if "rewards/chosen" in bare and "objective/scores" not in bare:  # KTO
         special["kl"] = Name(
             "kl.ref_baseline", note="clamped log ratio on mismatched pairs, not a divergence of samples"
@@ -473,7 +474,7 @@ def algorithm(names: Set[str], config: Mapping[str, Any]) -> str | None:
         if "objective/scores_margin" in bare:
             return "online_dpo"
         return "kto" if "kl" in bare else "dpo"
-    if bare & {"mean_reward", "min_reward"}:
+    if bare & {"mean_reward", "min_reward"} and "reward_std" not in bare:
         return "reward"
     if config.get("rloo_k") is not None or "RLOO" in str(config.get("trainer_class", "")):
         return "rloo"

@@ -22,7 +22,7 @@ from firstbreak.readers._columns import Columns
 from firstbreak.readers._json import loads, whole_elements
 from firstbreak.readers._tail import read_whole
 
-DESCRIPTION = "a JSON list of records with labels and seeds (Dopamine's published baselines), or a history saved by hand"
+DESCRIPTION = "a JSON list of records with labels and seeds (Dopamine's baselines), or a history saved by hand"
 PRIORITY = -20  #: a file named like a config is one
 MAX_BYTES = 1 << 28
 MAX_LABELS = 100  #: a text with more values is a date or a message

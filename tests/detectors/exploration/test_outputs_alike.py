@@ -54,3 +54,10 @@ def test_lengths_that_become_equal_while_the_entropy_holds_are_those_of_a_form()
 def test_lengths_that_are_equal_from_the_start_are_no_form_that_was_learned() -> None:
     curves = {"length.min": [32.0] * 100, "length.max": [32.0] * 100, "policy.entropy": [0.3] * 100}
     assert found(ID, run({**curves, "reward.mean": noise(100)}))
+
+
+def test_answers_of_one_length_that_earn_differently_are_not_alike() -> None:
+    low = np.concatenate([np.full(50, 3.0), np.full(50, 4.0)])
+    lengths = {"length.min": low, "length.max": [4.0] * 100, "reward.mean": noise(100)}
+    assert silent(ID, run({**lengths, "reward.zero_std_frac": [0.6] * 100}))
+    assert found(ID, run({**lengths, "reward.zero_std_frac": [1.0] * 100})).onset == 51

@@ -51,3 +51,8 @@ def test_a_divergence_of_zero_with_no_penalty_is_expected() -> None:
 
 def test_few_points_say_nothing() -> None:
     assert look(ID, run({"kl.ref": [0, 1], "reward.mean": [1, 0]})).status is Status.NOT_MEASURED
+
+
+def test_what_the_growth_bought_is_looked_for_where_the_growth_is() -> None:
+    paid = np.concatenate([np.zeros(50), np.linspace(0, 1, 50), np.ones(100)]) + noise(200, 0.05, 4)
+    assert silent(ID, run({"kl.ref": KL_UP, "reward.mean": paid}))
