@@ -60,3 +60,7 @@ def test_a_rate_that_is_still_warmed_up_excuses_a_flat_score() -> None:
     assert look(ID, run({**curves, "lr": np.linspace(1e-9, 1e-6, 600)})).status is Status.NOT_MEASURED
     warmed = np.minimum(np.linspace(0, 1e-5, 600), 1e-6)
     assert found(ID, run({**curves, "lr": warmed}))
+
+
+def test_a_slow_learner_that_reaches_no_new_level_still_learns() -> None:
+    assert silent(ID, run({"reward.mean": np.linspace(0.6, 0.66, 80) + noise(80, 0.05, 1)}))

@@ -1,9 +1,10 @@
 """The score never leaves its first level.
 
 ## What it looks for
-A score whose shape is flat from the first points to the last: no rise, no fall, only noise. The finding says how
-large a rise could still hide in the noise: it is critical only where one of `resolvable` standard deviations would have
-shown, and of low confidence where even one of `telling` would not.
+A score whose shape is flat from the first points to the last: no rise, no fall, only noise, and no line through it that
+certainly rises (a slow learner may reach no new level before the end). The finding says how large a rise could still
+hide in the noise: it is critical only where one of `resolvable` standard deviations would have shown, and of low
+confidence where even one of `telling` would not.
 
 ## Why it matters
 This is how a break anywhere in the loop looks from outside. What to do depends on which of the other links is broken,
@@ -68,6 +69,8 @@ def detect(
     if lr is not None and _warming_up(lr.finite):
         return NotMeasured("the learning rate is still being warmed up at the last step: nothing can have been learned")
     line = trend(score)
+    if line.rising:
+        return None
     most = max(abs(v) for v in line.interval) * float(np.ptp(score.steps))
     hidden = most / line.noise if line.noise > 0 else 0.0
     sure = line.noise > 0 and hidden < resolvable
