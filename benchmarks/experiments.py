@@ -2,8 +2,8 @@
 
     python -m benchmarks.experiments [learn] [ambiguous] [catalogue] [kills] [fleet]
 
-learn      count in the training split of the lab's corpus how the experiments' questions are answered under each cause
-ambiguous  what the single proposed experiment does for diagnoses of the test split that are in doubt
+learn      count in the corpus' runs with even seeds how the experiments' questions are answered under each cause
+ambiguous  what the single proposed experiment does for diagnoses of runs with odd seeds that are in doubt
 catalogue  each experiment on a fault whose cause it speaks of, and where that cause is not at work
 kills      runner, supervisor or trainer killed at random moments: processes left over, results lost
 fleet      time of a survey over thousands of short runs (both: benchmarks/endurance.py)
@@ -12,7 +12,9 @@ Without a word all but `learn` are measured; each replaces its own part of the f
 in --rows, so that a benchmark that was stopped goes on where it was.
 
 A diagnosis is *in doubt* where the first cause of the ranking ("healthy" and "none of these" aside) holds less than 80 %, or
-is not the planted one. Asked about are the runs of the test split whose fault does measurable harm (firstbreak.lab.gate).
+is not the planted one. Asked about are the runs whose fault does measurable harm (firstbreak.lab.gate). Runs with even seeds
+are there to design experiments and to count their answers; those with odd seeds, all of them in the test split of the ranking's
+weights as well, are only ever judged.
 """
 
 from __future__ import annotations
@@ -23,8 +25,9 @@ import math
 import multiprocessing
 import shlex
 import statistics
+import sys
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import zip_longest
@@ -52,6 +55,7 @@ ROWS = ROOT / ".cache" / "experiments.jsonl"
 CORPUS = ROOT / "corpus"
 SURE = 0.8  #: of the first cause: a ranking with less is in doubt
 CLEAR = 0.25  #: P(yes) under two causes: with less between them a question is not about telling these apart
+DESIGN, JUDGED = frozenset({0, 2, 4}), frozenset({1, 3})  #: seeds
 NO_CAUSE = frozenset({"healthy", "none-of-these"})
 HEALTHY = "untouched"
 PARTS = ("ambiguous", "catalogue", "kills", "fleet")
@@ -121,13 +125,16 @@ def case_of(archive: str) -> Case:
         return Case(archive, {c.id: c.probability for c in ranked}, proposed)
 
 
-def in_doubt(split: str, processes: int) -> list[Case]:
-    """The cases of a split, a first one of each fault before any second, so that every part of the list is a fair sample."""
+def in_doubt(seeds: Container[int], processes: int) -> list[Case]:
+    """The cases of these seeds, a first one of each fault before any second, so that every part of the list is a fair sample."""
+    wanted = [archive for archive, label in faults().items() if label.seed in seeds]
     doubtful: dict[str, list[Case]] = defaultdict(list)
     with multiprocessing.get_context("fork").Pool(processes) as pool:
-        for case in pool.imap(case_of, [a for a, label in faults().items() if corpus.split(label) == split]):
+        for i, case in enumerate(pool.imap(case_of, wanted), 1):
             if case.in_doubt:
                 doubtful[case.label.plant].append(case)
+            if i % 50 == 0:
+                print(f"{i}/{len(wanted)} diagnosed", file=sys.stderr, flush=True)
     return [case for layer in zip_longest(*doubtful.values()) for case in layer if case is not None]
 
 
@@ -135,29 +142,37 @@ def in_doubt(split: str, processes: int) -> list[Case]:
 
 
 def learn(rows: Rows, processes: int, most: int) -> None:
-    """Run the proposed experiments of the training split's doubtful cases, and `invariants` on one run of every fault and
-    on healthy ones; write the counts of all answers in the training split.
+    """Run `invariants` on one run of every setting of every fault and on healthy ones, and the other experiments that are
+    proposed for doubtful cases, each once for every fault and base; write the counts of all answers.
     """
-    training = {a: label for a, label in labels().items() if corpus.split(label) == "train"}
-    one_of_each = {(of.plant, of.base): a for a, of in training.items() if a in faults() or of.plant == HEALTHY}
+    design = {archive: label for archive, label in labels().items() if label.seed in DESIGN}
     invariants = catalogue()["invariants"]
-    wanted = [(invariants, a) for a in one_of_each.values()]
-    wanted += [(case.design, case.archive) for case in in_doubt("train", processes)]
+    one_of_each = {
+        (of.plant, of.base, of.severity): archive
+        for archive, of in sorted(design.items(), reverse=True)  # the first seed stays
+        if archive in faults() or of.plant == HEALTHY
+    }
+    proposed = {
+        (case.label.plant, case.label.base, case.experiment): case for case in reversed(in_doubt(DESIGN, processes))
+    }
+    wanted = [(invariants, archive) for archive in one_of_each.values()]
+    wanted += [(case.design, case.archive) for case in proposed.values() if case.experiment != invariants.id]
     rows.run(wanted[: most or None], processes)
-    MEASURED.write_text(json.dumps(counted(rows.rows.values(), training), indent=1, sort_keys=True) + "\n")
+    MEASURED.write_text(json.dumps(counted(rows.rows.values(), design), indent=1, sort_keys=True) + "\n")
+    catalogue.cache_clear()  # from here on with these counts
     print(f"{MEASURED}: {len(rows.rows)} runs")
 
 
-def counted(rows: Iterable[Row], training: Mapping[str, Label]) -> dict[str, dict[str, dict[str, list[int]]]]:
-    """Experiment -> question -> cause -> [answers that are yes, answers], over the runs of the training split."""
+def counted(rows: Iterable[Row], design: Mapping[str, Label]) -> dict[str, dict[str, dict[str, list[int]]]]:
+    """Experiment -> question -> cause -> [answers that are yes, answers], over the runs that are there for design."""
     counts: dict[str, dict[str, dict[str, list[int]]]] = defaultdict(
         lambda: defaultdict(lambda: defaultdict(lambda: [0, 0]))
     )
     for row in rows:
-        if row.archive in training:
+        if row.archive in design:
             for asks, yes in row.answers.items():
                 if yes is not None:
-                    cell = counts[row.experiment][asks][training[row.archive].cause or "healthy"]
+                    cell = counts[row.experiment][asks][design[row.archive].cause or "healthy"]
                     cell[0] += yes
                     cell[1] += 1
     return counts
@@ -168,7 +183,7 @@ def counted(rows: Iterable[Row], training: Mapping[str, Label]) -> dict[str, dic
 
 def ambiguous(rows: Rows, processes: int, most: int) -> dict[str, Any]:
     """Top-1 before and after the single proposed experiment, and its cost."""
-    cases = in_doubt("test", processes)
+    cases = in_doubt(JUDGED, processes)
     tried = cases[: most or None]
     rows.run([(case.design, case.archive) for case in tried], processes)
     done = [(case, row) for case in tried if (row := rows.get(case.design, case.archive)) is not None]

@@ -25,7 +25,7 @@ STATEMENTS: dict[str, dict[str, str]] = {
         "importance weights average 1": "detector:importance-weight-off",
         "with one minibatch the importance weight is exactly 1": "detector:first-update-not-on-policy experiment:one-minibatch",
         "behaviour weights average 1; cap them, or take fresher data": "detector:behave-weight-off detector:staleness-uncorrected "
-        "cause:behaviour-weights-uncapped experiment:capped-weights",
+        "cause:behaviour-weights-uncapped experiment:process-probe",
         "more than 5 % of the sequences without an end": "detector:truncation cause:length-limit-too-short",
         "length that grows, and truncation with it": "detector:length-runaway forecast:length",
     },

@@ -14,8 +14,10 @@ import os
 import sys
 import tempfile
 import time
+import zlib
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import NoReturn
 
@@ -32,6 +34,7 @@ from firstbreak.lab.running import Label, read_label
 from firstbreak.model import Run
 
 ROOT = Path(__file__).resolve().parent.parent
+SOURCES = ("src/firstbreak/experiments", "src/firstbreak/lab")
 
 #: canonical option -> what the lab's trainers call it
 LANGUAGE = {
@@ -41,12 +44,13 @@ LANGUAGE = {
     "max_new_tokens": "max_new_tokens", "group_size": "n_samples", "batch_size": "batch_size", "gamma": "discount",
     "max_staleness": "max_head_offpolicyness", "recompute_logprob": "recompute_logprob",
     "use_decoupled_loss": "use_decoupled_loss", "behave_weight_cap": "behave_imp_weight_cap", "seed": "seed",
+    "dynamic_sampling": "dynamic_sampling", "precision": "precision", "model": "warmup_accuracy",
 }  # fmt: skip
 CLASSIC = {
     "total_steps": "total_timesteps", "eval_interval": "eval_every", "learning_rate": "hyperparameters.learning_rate",
     "gamma": "hyperparameters.gamma", "entropy_coef": "hyperparameters.ent_coef", "clip_range": "hyperparameters.clip_range",
     "epochs_per_batch": "hyperparameters.n_epochs", "minibatch_size": "hyperparameters.batch_size",
-    "value_coef": "hyperparameters.vf_coef", "seed": "seed",
+    "value_coef": "hyperparameters.vf_coef", "normalize_reward": "normalize_reward", "seed": "seed",
 }  # fmt: skip
 TRL = {
     "total_steps": "steps", "eval_interval": "grpo.eval_steps", "learning_rate": "grpo.learning_rate",
@@ -67,6 +71,7 @@ class Row:
     reasons: dict[str, str]
     share: float  #: steps of all arms over the original run's
     cpu_share: float  #: processor seconds of all arms over the original run's
+    code: str  #: of which code these are the answers
 
     def answer(self, asks: str) -> Answer:
         """The answer to one question."""
@@ -79,12 +84,12 @@ class Rows:
     def __init__(self, path: Path, folder: Path) -> None:
         self.path, self.folder = path, folder
         lines = path.read_text().splitlines() if path.exists() else []
-        self.rows = {(row.experiment, row.archive): row for row in (Row(**json.loads(line)) for line in lines)}
+        known = (Row(**json.loads(line)) for line in lines)
+        self.rows = {(row.experiment, row.archive): row for row in known if row.code == code()}
 
     def get(self, design: Design, archive: str) -> Row | None:
-        """What is known, unless other questions are asked by now."""
-        row = self.rows.get((design.id, archive))
-        return row if row is not None and set(row.answers) == {q.asks for q in design.questions} else None
+        """What is known of this very code."""
+        return self.rows.get((design.id, archive))
 
     def run(self, wanted: Iterable[tuple[Design, str]], processes: int) -> None:
         """Run what is missing of these, so many at a time."""
@@ -99,6 +104,13 @@ class Rows:
                 with self.path.open("a") as lines:
                     lines.write(json.dumps(asdict(row)) + "\n")
                 print(f"{done}/{len(missing)} {row.experiment} {row.archive}", file=sys.stderr, flush=True)
+
+
+@cache
+def code() -> str:
+    """Eight digits that change with any line of the experiments and of the lab."""
+    sources = sorted(path for folder in SOURCES for path in (ROOT / folder).rglob("*.py"))
+    return f"{zlib.crc32(b''.join(path.read_bytes() for path in sources)):08x}"
 
 
 def settings_of(label: Label) -> Settings:
@@ -117,6 +129,7 @@ def settings_of(label: Label) -> Settings:
         complete=True,
         options=OPTIONS[kind],
         now={"total_steps": label.steps} | ({"eval_interval": 5_000} if kind == "classic" else {}),
+        values={"sft_model": 0.8},  # demonstrations until four of five samples are right
         environment={"OMP_NUM_THREADS": "1"},
         limits=Limits(minutes=15),
     )
@@ -141,7 +154,7 @@ def _row(job: tuple[str, str, str]) -> Row:
         arms = conduct.prepare(design, run, settings, Path(scratch))
         trials = [trial for of_arm in arms.values() for trial in of_arm]
         results = forked(trials)
-        seen = conduct.read_back(arms, results, run, settings)
+        seen = conduct.read_back(design, arms, results, run, settings)
         answers = conduct.ask(design, run, settings, seen, arms, results)
         spent = sum(read_label(trial.folder).cpu_seconds for trial in trials if (trial.folder / "label.json").exists())
         return Row(
@@ -151,6 +164,7 @@ def _row(job: tuple[str, str, str]) -> Row:
             reasons={q.asks: a.reason for q, a in zip(design.questions, answers, strict=True)},
             share=round(conduct.compute(seen, run, settings), 4),
             cpu_share=round(spent / label.cpu_seconds, 4),
+            code=code(),
         )
 
 

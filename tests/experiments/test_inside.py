@@ -14,7 +14,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from firstbreak.experiments.conduct import INSIDE
-from firstbreak.experiments.inside.firstbreak_inside import Rewards, probe, prompts_compared, shuffled, toy
+from firstbreak.experiments.inside.firstbreak_inside import (
+    Rewards,
+    agreement,
+    by_errors,
+    probe,
+    prompts_compared,
+    shuffled,
+    toy,
+    worse_chosen,
+)
 
 
 @given(st.lists(st.tuples(st.floats(-5, 5), st.integers(0, 3)), max_size=20), st.integers())
@@ -53,6 +62,57 @@ def test_a_probe_shows_what_a_reward_pays_for(score: object, shows: object) -> N
         seen["right"] = 1.0  # of two right answers this toy knows one
     assert shows(seen)  # type: ignore[operator]
     assert seen["again"] == 0
+
+
+def test_a_probe_shows_what_earns_whatever_the_prompt_and_which_texts_are_copies() -> None:
+    prompts, texts = ["a", "a", "b", "b"], ["00 x", "00 x", "y", "00 z"]
+    seen = probe(lambda said: [float(text.startswith("00")) for text in said], texts, [], prompts)
+    assert seen["swapped"] == 0.5
+    assert seen["distinct"] == 0.75
+    assert "swapped" not in probe(lambda said: [0.0] * len(said), texts, [])
+
+
+def test_what_episodes_with_errors_earn_is_told_of_enough_of_them() -> None:
+    assert by_errors([1, 1, 1, 1, 0, 0, 0, 1], [True] * 4 + [False] * 4) == {"erring_earns": 0.75}
+    assert by_errors([1, 0, 0, 0, 0, 0], [True] + [False] * 5) == {}
+
+
+def test_advantages_agree_with_rewards_group_by_group() -> None:
+    rewards = [1.0, 0.0, 5.0, 4.0]  # the second prompt is easier
+    assert agreement([1, -1, 1, -1], rewards, 2)["advantage_agrees"] == pytest.approx(1)
+    assert agreement([-1, 1, -1, 1], rewards, 2)["advantage_agrees"] == pytest.approx(-1)
+    assert agreement([1, -1], [1.0, 1.0], 2) == {}
+
+
+def test_pairs_whose_chosen_answer_is_worse_are_counted_among_those_that_differ() -> None:
+    assert worse_chosen([1, 0, 1], [0, 1, 1]) == {"chosen_is_worse": 0.5}
+    assert worse_chosen([1], [1]) == {}
+
+
+def test_the_process_tells_its_optimizers_rates_its_memory_and_how_long_it_waits(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    code = (
+        "import torch, time\n"
+        "weight = torch.nn.Parameter(torch.zeros(1))\n"
+        "optimizer = torch.optim.SGD([weight], lr=0.1)\n"
+        "weight.sum().backward()\n"
+        "torch.optim.SGD([weight], lr=9.0).step()\n"  # a warm-up's, which does not come back
+        "for rate in (0.1, 0.3, 0.2):\n"
+        "    optimizer.param_groups[0]['lr'] = rate\n"
+        "    optimizer.step()\n"
+        "time.sleep(0.5)\n"
+    )
+    environment = os.environ | {
+        "PYTHONPATH": str(INSIDE),
+        "FIRSTBREAK_INTERVENE": '{"watch": "process"}',
+        "FIRSTBREAK_FOLDER": str(tmp_path),
+    }
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True)
+    rows = list(map(json.loads, (tmp_path / "watch.jsonl").read_text().splitlines()))
+    assert [(row["optimizer"], row["rate"]) for row in rows if "rate" in row] == [(0, 9.0), (1, 0.1), (1, 0.3)]
+    if Path("/proc/self/schedstat").exists():
+        assert all(row["resident"] > 1e6 and row["queued"] >= 0 for row in rows if "resident" in row)
+        assert any("resident" in row for row in rows)
 
 
 def test_prompts_of_training_and_evaluation_are_told_apart() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -74,10 +74,21 @@ def test_of_a_policy_that_always_does_the_same_nothing_can_be_said() -> None:
     assert not {"action_shown", "action_effect"} & rows[-1].keys()
 
 
+def test_the_size_of_a_steps_reward_and_its_mean_are_told() -> None:
+    rng, seen = np.random.default_rng(0), Transitions()
+    told: dict[str, float] = {}
+    for _ in range(WINDOW + 1):
+        one = rng.normal(size=(2, 3)), rng.normal(size=(2, 1)), np.zeros(2, dtype=bool)
+        told = seen.add(*one, [{}, {}], np.array([3.0, -1.0])) or told
+    assert told["step_reward"] == 1.0
+    assert told["reward_size"] == pytest.approx(5**0.5)
+
+
 def test_time_limits_at_different_lengths_are_counted() -> None:
     assert described(limited=True)[-1]["limits_early"] > 0
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(arrays(float, (5, 2), elements=st.floats(-2, 2)), st.floats(0.5, 1), st.integers(0, 4))
 def test_advantages_without_decay_are_returns_to_the_end_minus_values(
     rewards: np.ndarray, gamma: float, end: int

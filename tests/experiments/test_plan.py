@@ -48,6 +48,14 @@ def test_information_is_never_negative_nor_more_than_there_is_to_know_and_more_q
     assert information(beliefs, questions[:-1]) <= told + 1e-9
 
 
+def test_many_questions_are_worth_what_few_equal_ones_are() -> None:
+    """Beyond a few, combinations of answers are drawn instead of gone through: about the same must come out."""
+    beliefs = {"a": 0.5, "b": 0.3, "c": 0.2}
+    few = [question(a=0.9, b=0.2, c=0.5), question(a=0.3, b=0.9, c=0.1)]
+    silent = [question(a=0.5, b=0.5, c=0.5)] * 30
+    assert information(beliefs, few + silent) == pytest.approx(information(beliefs, few), abs=0.04)
+
+
 def test_what_the_lab_has_counted_outweighs_what_is_declared() -> None:
     declared = question(a=0.9)
     counted = replace(declared, counted={"a": (0, 8), "b": (1, 1), "c": (0, 17)})

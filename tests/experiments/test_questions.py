@@ -13,7 +13,7 @@ import pytest
 
 from firstbreak.experiments import questions
 from firstbreak.experiments.questions import Arms
-from firstbreak.model import Run, Series
+from firstbreak.model import Config, Run, Series
 
 
 def run(**curves: Sequence[float]) -> Run:
@@ -145,9 +145,102 @@ def test_weights_that_differ_after_a_delivery_are_found(tmp_path: Path) -> None:
     file = tmp_path / "weights.jsonl"
     file.write_text(row("trainer", 1, "a") + row("engine", 1, "a") + row("trainer", 2, "b"))
     seen = arms(run(), folders={"treated": [tmp_path]})
-    assert questions.weights_differ(seen).yes is False
+    asked = questions.weights_differ("engine")
+    assert asked(seen).yes is False
     file.write_text(file.read_text() + row("engine", 2, "a"))
-    assert questions.weights_differ(seen).yes is True
+    assert asked(seen).yes is True
+    assert questions.weights_differ("evaluation")(seen).yes is None
+
+
+def test_what_sets_in_in_the_middle_shows_in_the_later_half() -> None:
+    late = run(length__clipped_ratio=[0.0] * 4 + [0.2] * 6, eval__reward=[0.5] * 10, reward__mean=[0.5] * 4 + [0.3] * 6)
+    assert questions.lies_above("length_clipped_ratio", 0.15)(arms(late)).yes is True
+    assert questions.lies_below("length_clipped_ratio", 0.15)(arms(late)).yes is False
+    assert questions.lies_apart("eval_score", "reward_mean", by=0.15)(arms(late)).yes is True
+
+
+def test_a_phase_that_takes_longer_at_last_has_slowed_down_and_one_slow_step_has_not() -> None:
+    asked = questions.slows("time_rollout", 1.5)
+    assert asked(arms(run(time__rollout=[0.1] * 4 + [0.2] * 6))).yes is True
+    assert asked(arms(run(time__rollout=[0.1] * 8 + [0.9] + [0.1]))).yes is False
+    assert asked(arms(run(time__rollout=[0.1] * 3))).yes is None
+
+
+def test_a_value_that_is_no_number_is_found() -> None:
+    asked = questions.is_not_finite("grad_norm")
+    assert asked(arms(run(grad__norm=[1.0, np.inf, 1.0]))).yes is True
+    assert asked(arms(run(grad__norm=[1.0, 2.0]))).yes is False
+    assert asked(arms(run())).yes is None
+
+
+def test_ratios_that_nothing_has_clipped_are_told_from_those_that_were() -> None:
+    far, none, some = [3.0] * 10, [0.0] * 10, [0.2] * 10
+
+    def asked(ratios: list[float], clipped: list[float]) -> bool | None:
+        original = run(policy__ratio__max=ratios, policy__clip_fraction=clipped)
+        return questions.never_clipped(arms(run(), original=original)).yes
+
+    assert asked(far, none) is True
+    assert asked(far, some) is False
+    assert asked([1.1] * 10, none) is False
+    assert questions.never_clipped(arms(run())).yes is None
+
+
+def test_an_arm_is_compared_with_its_control_where_it_has_one() -> None:
+    worse, better = run(reward__mean=noise(1)), run(reward__mean=noise(2) + np.linspace(0.02, 0.2, 12))
+    told = {"treated": {}, "control": {}}
+    original = run(reward__mean=np.full(12, 0.9))
+    assert questions.outruns("reward_mean")(arms(better, worse, original, told=told)).yes is True
+    assert questions.outruns("reward_mean")(arms(better, original=original)).yes is False
+    assert questions.outruns("reward_mean")(arms(better, original=original, told=told)).yes is None
+
+
+def test_a_rise_counts_only_where_the_original_did_not_rise() -> None:
+    asked = questions.rises_now("reward_mean")
+    flat, rising = run(reward__mean=noise(1)), run(reward__mean=noise(2) + np.linspace(0, 0.5, 12))
+    assert asked(arms(rising, original=flat)).yes is True
+    assert asked(arms(rising, original=rising)).yes is False
+    assert asked(arms(flat, original=flat)).yes is False
+
+
+def written(folder: Path, file: str, rows: Sequence[dict[str, Any]]) -> dict[str, list[Path]]:
+    (folder / file).write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return {"treated": [folder]}
+
+
+def test_memory_that_grows_without_a_pause_is_a_leak_and_memory_that_was_filled_is_not(tmp_path: Path) -> None:
+    def asked(levels: Sequence[float]) -> bool | None:
+        folders = written(tmp_path, "watch.jsonl", [{"resident": level} for level in levels])
+        return questions.grows("resident", 0.01)(arms(run(), folders=folders)).yes
+
+    assert asked(np.linspace(100, 200, 40)) is True
+    assert asked([*np.linspace(100, 200, 20), *[200.0] * 20]) is False
+    assert asked([100.0]) is None
+
+
+def test_the_rate_of_an_optimizer_is_compared_with_the_one_that_was_told(tmp_path: Path) -> None:
+    rows = [
+        {"optimizer": 0, "rate": 5.0},  # a warm-up's: it makes no step once the others have begun
+        {"optimizer": 1, "rate": 1e-6},
+        {"optimizer": 2, "rate": 1e-9},
+        {"optimizer": 1, "rate": 3e-5},
+    ]
+    seen = arms(run(), folders=written(tmp_path, "watch.jsonl", rows), told={"treated": {"learning_rate": 1e-6}})
+    assert questions.rate_is(lambda least, largest: 20 < largest < 40)(seen).yes is True
+    assert questions.rate_is(lambda least, largest: least < 0.01)(seen).yes is True
+    assert questions.rate_is(lambda least, largest: True)(replace(seen, told={})).yes is None
+
+
+def test_a_setting_is_the_one_in_force_then_the_one_told_then_the_one_recorded(tmp_path: Path) -> None:
+    def wide(seen: Arms) -> bool | None:
+        return questions.is_set("clip_range", lambda value: value is None or value > 1)(seen).yes
+
+    recorded = replace(run(), config=Config(values={"clip_range": 0.2}))
+    assert wide(arms(run())) is None
+    assert wide(arms(run(), original=recorded)) is False
+    assert wide(arms(run(), original=recorded, told={"treated": {"clip_range": 9}})) is True
+    rows = [{"clip_range": 0.2}, {"clip_range": None}]
+    assert wide(arms(run(), original=recorded, folders=written(tmp_path, "settings.jsonl", rows))) is True
 
 
 @pytest.mark.parametrize("asked", [questions.rises("score"), questions.moves("score"), questions.outruns("score")])

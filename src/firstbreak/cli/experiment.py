@@ -30,6 +30,7 @@ FOLDER = click.option(
 )
 TRAINER = click.option("--trainer", metavar="NAME", help="The trainer, where the automatic choice is wrong.")
 SHOWN = 8  #: proposals in a plan
+ALL_ANSWERS = 8  #: of an experiment with more questions, those that are answered with yes are shown
 
 
 class BadCall(click.ClickException):
@@ -191,8 +192,10 @@ def run_(
     execute = conduct.local(processes) if address is None else _on_ray(address, cpus, gpus)
     try:
         if dry_run:
-            arms = conduct.prepare(design, run, settings, place, seeds)
-            write("\n\n".join(_command(trial) for trials in arms.values() for trial in trials))
+            begins = conduct.start(design, run, settings)
+            arms = conduct.prepare(design, run, settings, place, seeds, begins)
+            commands = (_command(trial) for trials in arms.values() for trial in trials)
+            write("\n\n".join([f"# start: {begins.reason}", *commands]))
             return
         conclusion = conduct.conduct(
             design, run, settings, place, seeds=seeds, execute=execute, report=lambda r: click.echo(_told(r), err=True)
@@ -221,11 +224,17 @@ def _conclusion_lines(conclusion: Any) -> list[str]:
     design, before = conclusion.design, {c.id: c.probability for c in conclusion.before}
     word = {True: "yes", False: "no", None: "open"}
     lines = [f"{design.id}: {design.title}", ""]
-    for question, answer in zip(design.questions, conclusion.answers, strict=True):
-        lines += [
-            f"  {question.asks} {word[answer.yes]}",
-            *wrap(answer.reason, 80, initial_indent="    ", subsequent_indent="    "),
-        ]
+    asked = list(zip(design.questions, conclusion.answers, strict=True))
+    brief = len(asked) > ALL_ANSWERS
+    for question, answer in asked:
+        if answer.yes or not brief:
+            lines += [
+                f"  {question.asks} {word[answer.yes]}",
+                *wrap(answer.reason, 80, initial_indent="    ", subsequent_indent="    "),
+            ]
+    if brief:
+        no, open_ = (sum(answer.yes is which for _, answer in asked) for which in (False, None))
+        lines.append(f"  {no} of {len(asked)} questions are answered with no, {open_} are open; the ledger holds all")
     lines += ["", f"{conclusion.decision.verdict.value}, for {percent(conclusion.share)} of the original run's steps"]
     if conclusion.claim is not None:
         lines += wrap(f"A better than B? {conclusion.claim.verdict.value}: {conclusion.claim.reason}", 80)

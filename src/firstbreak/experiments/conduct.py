@@ -34,6 +34,7 @@ from firstbreak.experiments.decide import Decision, Verdict
 from firstbreak.experiments.overrides import HOOK, CannotOverride, in_force, render
 from firstbreak.experiments.plan import answerable, duration, length, planned, weigh
 from firstbreak.experiments.questions import CONTROL, TREATED, Answer, Arms, curve_of
+from firstbreak.experiments.resume import ANEW, Start, start_of
 from firstbreak.experiments.runner import Result, Trial
 from firstbreak.experiments.settings import Settings
 from firstbreak.inputs import Inputs
@@ -72,24 +73,38 @@ class Conclusion:
 # --- trials ------------------------------------------------------------------------------------------------------------
 
 
-def prepare(design: Design, run: Run, settings: Settings, folder: Path, seeds: int = 1) -> dict[str, list[Trial]]:
+def start(design: Design, run: Run, settings: Settings) -> Start:
+    """Where the trials start. Raises `CannotOverride` where the run does not show how long it was."""
+    return start_of(run, settings, length(design, run, settings)["total_steps"])
+
+
+def prepare(
+    design: Design, run: Run, settings: Settings, folder: Path, seeds: int = 1, begins: Start = ANEW
+) -> dict[str, list[Trial]]:
     """Arm -> one trial for each seed. Raises `CannotOverride` where the trainer cannot be told, or a limit is too low."""
     told = plan.arms(design, run, settings)
     _check_cost(design, run, settings, seeds)
     return {
-        arm: [_trial(design, arm, i, values, run, settings, folder) for i in range(seeds)]
+        arm: [_trial(design, arm, i, values, run, settings, folder, begins) for i in range(seeds)]
         for arm, values in told.items()
     }
 
 
 def _trial(
-    design: Design, arm: str, i: int, values: Mapping[str, Any], run: Run, settings: Settings, folder: Path
+    design: Design,
+    arm: str,
+    i: int,
+    values: Mapping[str, Any],
+    run: Run,
+    settings: Settings,
+    folder: Path,
+    begins: Start,
 ) -> Trial:
     name = f"{arm}-{i}"
     place = (folder / design.id / name).resolve()
     first = in_force("seed", run.config, settings)
-    told = dict(values) | ({"seed": int(first or 0) + i} if i else {})  # the first seed is the original's own
-    rendered = render(told, run, settings)
+    seeded = {"seed": int(first or 0) + i} if i else {}  # the first seed is the original's own
+    rendered = render(begins.lengthened(values) | seeded, run, settings, begins.options)
     words = {"{folder}": str(place), "{config}": str(place / "config.yaml"), "{python}": sys.executable}
     if rendered.arguments and "{overrides}" not in settings.command:
         raise CannotOverride("the command has no place for options: put {overrides} into `command` of [experiment]")
@@ -147,7 +162,14 @@ def logs(trial: Trial, settings: Settings) -> Path:
     return settings.directory / settings.logs.replace("{folder}", str(trial.folder))
 
 
-def read_back(arms: Mapping[str, Sequence[Trial]], results: Sequence[Result], run: Run, settings: Settings) -> Arms:
+def read_back(
+    design: Design,
+    arms: Mapping[str, Sequence[Trial]],
+    results: Sequence[Result],
+    run: Run,
+    settings: Settings,
+    begins: Start = ANEW,
+) -> Arms:
     """The arms as far as their trials told something."""
     told = {result.trial for result in results if result.final}
     runs: dict[str, list[Run]] = {arm: [] for arm in arms}
@@ -156,15 +178,19 @@ def read_back(arms: Mapping[str, Sequence[Trial]], results: Sequence[Result], ru
         for trial in trials:
             if trial.name in told:
                 folders[arm].append(trial.folder)
-                runs[arm].append(read(logs(trial, settings), trainer=run.trainer))
-    return Arms(runs=runs, folders=folders, original=run)
+                runs[arm].append(begins.placed(read(logs(trial, settings), trainer=run.trainer)))
+    return Arms(runs=runs, folders=folders, original=run, told=plan.arms(design, run, settings))
 
 
 class Watch:
     """Looks at running arms now and then: true once every question is answered, so that nothing more is to be learned."""
 
-    def __init__(self, design: Design, arms: Mapping[str, Sequence[Trial]], run: Run, settings: Settings) -> None:
+    def __init__(
+        self, design: Design, arms: Mapping[str, Sequence[Trial]], run: Run, settings: Settings, begins: Start = ANEW
+    ) -> None:
+        self._begins = begins
         self._questions, self._run = answerable(design, run, settings), run
+        self._told = plan.arms(design, run, settings)
         self._trials = {
             arm: [(t.folder, Follower(logs(t, settings), trainer=run.trainer)) for t in ts] for arm, ts in arms.items()
         }
@@ -183,11 +209,11 @@ class Watch:
             for _, follower in trials:
                 try:
                     follower.update()
-                    runs.setdefault(arm, []).append(follower.run())
+                    runs.setdefault(arm, []).append(self._begins.placed(follower.run()))
                 except Unreadable:  # not yet begun to write
                     return False
         folders = {arm: [folder for folder, _ in trials] for arm, trials in self._trials.items()}
-        so_far = Arms(runs=runs, folders=folders, original=self._run, ended=False)
+        so_far = Arms(runs=runs, folders=folders, original=self._run, ended=False, told=self._told)
         return bool(self._questions) and all(q.answer(so_far).yes is not None for q in self._questions)
 
 
@@ -205,7 +231,8 @@ def conduct(
     report: Callable[[Result], None] = lambda result: None,
 ) -> Conclusion:
     """Run an experiment of the catalogue and conclude; what has been run before in this folder is not run again."""
-    arms = prepare(design, run, settings, folder, seeds)
+    begins = start(design, run, settings)
+    arms = prepare(design, run, settings, folder, seeds, begins)
     trials = [trial for of_arm in arms.values() for trial in of_arm]
     ledger = folder / LEDGER
     context.record(folder / design.id, config={"experiment": design.id, "original": run.path, "seeds": seeds})
@@ -215,6 +242,7 @@ def conduct(
         experiment=design.id,
         run=run.path,
         seeds=seeds,
+        start=begins.reason,
         commands={t.name: t.arguments for t in trials},
     )
 
@@ -222,15 +250,17 @@ def conduct(
         enter(ledger, "trial", experiment=design.id, **asdict(result))
         report(result)
 
-    results = execute(trials, retries=settings.limits.retries, stop=Watch(design, arms, run, settings), report=ended)
-    seen = read_back(arms, results, run, settings)
+    results = execute(
+        trials, retries=settings.limits.retries, stop=Watch(design, arms, run, settings, begins), report=ended
+    )
+    seen = read_back(design, arms, results, run, settings, begins)
     answers = ask(design, run, settings, seen, arms, results)
     asked = [{"asks": q.asks, "yes": a.yes, "reason": a.reason} for q, a in zip(design.questions, answers, strict=True)]
     enter(ledger, "answered", experiment=design.id, answers=asked)
     outcomes = check(run)
     before = rank(Inputs(run), outcomes, evidence(folder, run, leave_out=design.id))
     after = diagnose(run, outcomes, known=evidence(folder, run))
-    share = compute(seen, run, settings)
+    share = compute(seen, run, settings, begins)
     conclusion = Conclusion(
         design=design,
         answers=answers,
@@ -254,9 +284,10 @@ def conduct(
     return conclusion
 
 
-def compute(seen: Arms, run: Run, settings: Settings) -> float:
-    """Steps of all arms, as a share of the original run's."""
-    return sum(r.last_step or 0.0 for of_arm in seen.runs.values() for r in of_arm) / planned(run, settings)
+def compute(seen: Arms, run: Run, settings: Settings, begins: Start = ANEW) -> float:
+    """Steps that all arms have made, as a share of the original run's."""
+    made = (max(0.0, (r.last_step or 0.0) - begins.step) for of_arm in seen.runs.values() for r in of_arm)
+    return sum(made) / planned(run, settings)
 
 
 def ask(

@@ -70,14 +70,17 @@ def in_force(name: str, config: Config, settings: Settings) -> float | None:
     return float(said) if isinstance(said, int | float) else config.number(name)
 
 
-def render(values: Mapping[str, Any], run: Run, settings: Settings) -> Rendered:
-    """Plain values as the trainer wants to be told. Raises `CannotOverride` where it has no such option."""
+def render(values: Mapping[str, Any], run: Run, settings: Settings, own: Mapping[str, Any] | None = None) -> Rendered:
+    """Plain values as the trainer wants to be told, and options by its own names.
+
+    Raises `CannotOverride` where it has no such option.
+    """
     done = {name: value for name, value in values.items() if name in INTERVENTIONS and name not in settings.options}
     if done and not hooked(run, settings):
         names = ", ".join(f"{name} = {value}" for name, value in done.items())
         raise CannotOverride(f"{names}: no option says it; name one in [experiment.options], or set hooks = true")
     told = [(option(name, run, settings), value) for name, value in values.items() if name not in done]
-    rendered = _syntax(run, settings)(told, settings)
+    rendered = _syntax(run, settings)([*told, *(own or {}).items()], settings)
     hook = {HOOK: json.dumps(done)} if done else {}
     return Rendered(arguments=rendered.arguments, environment={**rendered.environment, **hook}, files=rendered.files)
 
@@ -163,7 +166,8 @@ def _hydra(told: Pairs, settings: Settings) -> Rendered:
 def _zoo(told: Pairs, settings: Settings) -> Rendered:
     """rl-baselines3-zoo: a few options of its own, and everything else after `--hyperparams`, in Python's notation."""
     own = {"n_timesteps": "--n-timesteps", "total_timesteps": "--n-timesteps", "seed": "--seed", "env_id": "--env",
-           "eval_freq": "--eval-freq", "save_freq": "--save-freq", "log_interval": "--log-interval"}  # fmt: skip
+           "eval_freq": "--eval-freq", "save_freq": "--save-freq", "log_interval": "--log-interval",
+           "trained_agent": "-i"}  # fmt: skip
     words = [word for name, value in told if name in own for word in (own[name], _word(value))]
     others = [f"{name}:{value!r}" for name, value in told if name not in own]
     return Rendered(arguments=(*words, *(["--hyperparams", *others] if others else ())))

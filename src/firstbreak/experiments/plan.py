@@ -18,11 +18,15 @@ from firstbreak.experiments.catalogue import Design, catalogue
 from firstbreak.experiments.overrides import CannotOverride, hooked, in_force, render, resolve
 from firstbreak.experiments.questions import TREATED, Answer, Question, curve_of
 from firstbreak.experiments.settings import Settings
+from firstbreak.hyperparameters import HYPERPARAMETERS
 from firstbreak.inputs import Inputs
 from firstbreak.model import RankedCause, Run, Weight
 
 LEAST_POINTS = 10  #: updates or evaluations of an arm: fewer answer nothing
+MOST_EVALUATIONS = 16  #: of an arm that evaluates as often as it can: more only cost time
 CERTAIN = 0.02  #: of P(yes | cause): no single answer is trusted beyond this
+ALL_UP_TO = 8  #: questions of which all combinations of answers are gone through
+DRAWN = 1024  #: combinations drawn of more
 DECLARED_RUNS = 2.0  #: what a design declares of P(yes | cause) counts like so many runs of the lab
 
 
@@ -80,6 +84,12 @@ def _measured(what: str, run: Run, settings: Settings) -> bool:
             return hooked(run, settings) and bool(Inputs(run).get("writes_text"))
         case "environment":
             return hooked(run, settings) and not Inputs(run).get("writes_text")
+        case "process":
+            return hooked(run, settings)
+        case "preferences":
+            return hooked(run, settings) and curve_of(run, "rm_accuracy") is not None
+        case _ if what in HYPERPARAMETERS:
+            return run.config.number(what) is not None or (what in run.config.keys and hooked(run, settings))
         case "advantages":
             return _measured("environment", run, settings) and Inputs(run).get("family") == "on_policy"
         case "weights":
@@ -119,13 +129,30 @@ def _smoothed(yes: int, runs: int, believed: float) -> float:
 
 def information(beliefs: Mapping[str, float], questions: Sequence[Question]) -> float:
     """Expected fall of the entropy of the beliefs, in bits; the answers are independent given the cause."""
-    masses = np.array(list(beliefs.values()))
-    joint = masses[:, None]  # (candidates, combinations of answers)
-    for question in questions:
-        yes = np.array([probability(question, name) for name in beliefs])[:, None]
-        joint = np.hstack([joint * yes, joint * (1 - yes)])
-    after = _entropy(joint) - _entropy(joint.sum(axis=0))
-    return max(0.0, float(_entropy(masses) - after))
+    masses = np.array([p for p in beliefs.values() if p > 0])
+    yes = np.array([[probability(q, name) for q in questions] for name, p in beliefs.items() if p > 0])
+    yes = yes.reshape(len(masses), len(questions))
+    given = _answers(yes, masses)  # (combinations, questions)
+    likely = np.exp(given @ np.log(yes).T + (1 - given) @ np.log(1 - yes).T)  # (combinations, candidates)
+    joint = likely * masses
+    total = joint.sum(axis=1)
+    posterior = joint / total[:, None]
+    weights = total / total.sum() if len(given) == 2 ** len(questions) else np.full(len(given), 1 / len(given))
+    after = float((weights * np.array([_entropy(row) for row in posterior])).sum())
+    return max(0.0, _entropy(masses / masses.sum()) - after)
+
+
+def _answers(yes: np.ndarray, masses: np.ndarray) -> np.ndarray:
+    """Every combination of answers where that is feasible, else so many as the beliefs expect them, drawn once for all.
+
+    `yes`, shape (candidates, questions): P(yes).
+    """
+    n = yes.shape[1]
+    if n <= ALL_UP_TO:
+        return (np.arange(2**n)[:, None] >> np.arange(n)) & 1
+    rng = np.random.default_rng(0)
+    causes = rng.choice(len(masses), DRAWN, p=masses / masses.sum())
+    return (rng.random((DRAWN, n)) < yes[causes]).astype(int)
 
 
 def _entropy(masses: np.ndarray) -> float:
@@ -159,10 +186,9 @@ def arms(design: Design, run: Run, settings: Settings) -> dict[str, dict[str, An
         raise CannotOverride("this trainer has none of its options; name them in [experiment.options]")
     told = {arm: {**short, **resolve(overrides, run.config, settings)} for arm, overrides in wanted.items()}
     for overrides, values in zip(wanted.values(), told.values(), strict=True):
-        if "eval_interval" in overrides:
-            values["eval_interval"] = round(
-                values["eval_interval"] * _update(run)
-            )  # updates, in the trainer's own steps
+        if "eval_interval" in overrides:  # updates, in the trainer's own steps
+            updates = round(values["eval_interval"] * _update(run))
+            values["eval_interval"] = max(updates, round(values["total_steps"] / MOST_EVALUATIONS))
     return told
 
 

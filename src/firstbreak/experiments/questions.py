@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -23,8 +24,10 @@ from firstbreak.stats.normal import two_sided
 from firstbreak.words import number
 
 TREATED, CONTROL = "treated", "control"
+UNKNOWN = object()  #: a setting that nothing shows (None is one that is shown, and off)
 MIN_POINTS = 6  #: of a curve of which anything is asked
 FIRST_LOOK = 8  #: points at the first look at a rise; each further look comes at twice as many
+FAR = 2.0  #: a ratio that every usual clip would have stopped
 MATERIAL = 0.02  #: changes below this share of the curve's own size are left alone
 
 
@@ -36,6 +39,7 @@ class Arms:
     folders: Mapping[str, Sequence[Path]]  #: arm -> the trials' folders
     original: Run  #: the run that is to be explained
     ended: bool = True  #: nothing more will be written
+    told: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: EMPTY)  #: arm -> what its trainer was told
 
     def curve(self, name: str, arm: str = TREATED) -> Series | None:
         """A signal (`kl_ref`) or derived input (`score`) of an arm, the mean over its seeds; None where none recorded it."""
@@ -50,8 +54,20 @@ class Arms:
 
     def watched(self, name: str, arm: str = TREATED) -> np.ndarray:
         """What the hooks measured, batch by batch, shape (n,); empty where they did not."""
-        rows = (json.loads(line) for folder in self.folders.get(arm, ()) for line in _lines(folder / "watch.jsonl"))
-        return np.array([row[name] for row in rows if name in row], dtype=float)
+        return np.array([row[name] for row in self.rows("watch.jsonl", arm) if name in row], dtype=float)
+
+    def rows(self, file: str, arm: str = TREATED) -> list[dict[str, Any]]:
+        """What the hooks wrote into a file of the arm's trials."""
+        return [json.loads(line) for folder in self.folders.get(arm, ()) for line in _lines(folder / file)]
+
+    def setting(self, name: str) -> Any:
+        """A setting of the treated arm: as the hooks saw it in force last, else as told or recorded; `UNKNOWN` else."""
+        seen = [row[name] for row in self.rows("settings.jsonl") if name in row]
+        if seen:
+            return seen[-1]
+        told = self.told.get(TREATED, EMPTY).get(name)
+        held = self.original.config.number(name) if told is None else told
+        return UNKNOWN if held is None else held
 
 
 def _lines(path: Path) -> list[str]:
@@ -104,18 +120,42 @@ def falls(name: str) -> Asked:
 
 
 def outruns(name: str) -> Asked:
-    """Is the treated arm's curve above the original's over the same steps? No control is run: the original is there."""
+    """Is the treated arm's curve above the control's, or the original's over the same steps where there is no control?
+
+    What breaks in the first steps is compared with the original, which is there already; what sets in later needs a
+    control of the same length.
+    """
 
     def asked(arms: Arms) -> Answer:
-        treated, original = arms.curve(name), curve_of(arms.original, name)
-        if treated is None or original is None or not len(original.finite):
+        treated, whose, before = arms.curve(name), "the control's", arms.curve(name, CONTROL)
+        if CONTROL not in arms.told:
+            whose, before = "the original's", curve_of(arms.original, name)
+        if treated is None or before is None or not len(before.finite):
             return _open(f"{name} was not recorded in both")
-        before = original.finite
+        before = before.finite
         both = treated.between(before.steps[0], before.steps[-1])
         differences = both.values - np.interp(both.steps, before.steps, before.values)
         there = before.between(treated.steps[0], treated.steps[-1])
-        return _looks(
-            differences, _shift, MATERIAL * _size(there), arms.ended, ALPHA, name, "lies above the original's"
+        return _looks(differences, _shift, MATERIAL * _size(there), arms.ended, ALPHA, name, f"lies above {whose}")
+
+    return asked
+
+
+def rises_now(name: str) -> Asked:
+    """Does the treated arm's curve rise over steps in which the original's did not?"""
+
+    def asked(arms: Arms) -> Answer:
+        treated, original = arms.curve(name), curve_of(arms.original, name)
+        if treated is None or original is None:
+            return _open(f"{name} was not recorded in both")
+        answer = _changed(treated, name, 1, arms.ended)
+        if answer.yes is not True:
+            return answer
+        before = _changed(original.finite.between(treated.steps[0], treated.steps[-1]), name, 1, True)
+        return (
+            answer
+            if before.yes is False
+            else replace(answer, yes=False, reason=f"in the original as well: {before.reason}")
         )
 
     return asked
@@ -172,31 +212,39 @@ def is_off(levels: Mapping[str, float], tolerance: float) -> Asked:
 
 
 def lies_above(name: str, level: float) -> Asked:
-    """Does the treated arm's curve lie above a level, on average?"""
+    """Does the later half of the treated arm's curve lie above a level, on average?"""
+    return lambda arms: _level(arms.curve(name), name, lambda mean: mean > level, arms.ended)
 
-    def asked(arms: Arms) -> Answer:
-        curve = arms.curve(name)
-        return _open(f"{name} was not recorded") if curve is None else _exceeds(curve.values, level, name, arms.ended)
 
-    return asked
+def lies_below(name: str, level: float) -> Asked:
+    """Does the later half of the treated arm's curve lie below a level, on average?"""
+    return lambda arms: _level(arms.curve(name), name, lambda mean: mean < level, arms.ended)
 
 
 def lies_apart(higher: str, lower: str, by: float) -> Asked:
-    """Does one curve of the treated arm lie above another by more than `by`, on average?"""
+    """Does the later half of one curve of the treated arm lie above another's by more than `by`, on average?"""
 
     def asked(arms: Arms) -> Answer:
         over, under = arms.curve(higher), arms.curve(lower)
         if over is None or under is None:
             return _open(f"{higher} and {lower} were not both recorded")
-        gap = np.array([over.values.mean() - under.values.mean()])
-        return _exceeds(gap, by, f"{higher} minus {lower}", arms.ended)
+        gap = float(_later(over.values).mean() - _later(under.values).mean())
+        reason = f"{higher} minus {lower} is {number(gap)}"
+        return Answer(yes=gap > by if arms.ended else None, reason=reason, n=min(len(over), len(under)))
 
     return asked
 
 
-def _exceeds(values: np.ndarray, level: float, name: str, ended: bool) -> Answer:
-    mean = float(values.mean())
-    return Answer(yes=mean > level if ended else None, reason=f"{name} is {number(mean)}", n=len(values))
+def _level(curve: Series | None, name: str, condition: Callable[[float], bool], ended: bool) -> Answer:
+    if curve is None:
+        return _open(f"{name} was not recorded")
+    mean = float(_later(curve.values).mean())
+    return Answer(yes=condition(mean) if ended else None, reason=f"{name} is {number(mean)}", n=len(curve))
+
+
+def _later(values: np.ndarray) -> np.ndarray:
+    """The later half: a break that sets in late shows there, one that is there from the start as well."""
+    return values[len(values) // 2 :]
 
 
 def only_for(name: str, value: object, asked: Asked) -> Asked:
@@ -227,10 +275,10 @@ def unless(asked: Asked, *others: Asked) -> Asked:
 
 
 def watched(asks: Callable[[Mapping[str, float]], bool], *names: str) -> Asked:
-    """Does the mean of what the hooks measured, by name, satisfy the condition?"""
+    """Does the mean of the later half of what the hooks measured, by name, satisfy the condition?"""
 
     def asked(arms: Arms) -> Answer:
-        seen = {name: arms.watched(name) for name in names}
+        seen = {name: _later(arms.watched(name)) for name in names}
         if missing := [name for name, rows in seen.items() if not len(rows)]:
             return _open(f"the hooks measured no {', '.join(missing)}")
         means = {name: float(rows.mean()) for name, rows in seen.items()}
@@ -254,6 +302,104 @@ def drifts(name: str, factor: float) -> Asked:
         return Answer(yes=yes if arms.ended else None, reason=reason, n=len(rows))
 
     return asked
+
+
+def grows(name: str, share: float, parts: int = 4) -> Asked:
+    """Does what the hooks measured grow from each part of the later half to the next, by a share of itself in all?"""
+
+    def asked(arms: Arms) -> Answer:
+        later = _later(arms.watched(name))
+        if len(later) < parts:
+            return _open(f"the hooks measured {name} too seldom")
+        levels = np.array([part.mean() for part in np.array_split(later, parts)])
+        grown = float(levels[-1] / levels[0] - 1)
+        yes = bool((np.diff(levels) > 0).all() and grown > share)
+        return Answer(yes=yes if arms.ended else None, reason=f"{name} grows by {number(100 * grown)} %", n=len(later))
+
+    return asked
+
+
+def slows(name: str, factor: float) -> Asked:
+    """Does a phase of the treated arm take longer at last than at first, by more than a factor?"""
+
+    def asked(arms: Arms) -> Answer:
+        curve = arms.curve(name)
+        if curve is None or len(curve) < MIN_POINTS:
+            return _open(f"too few points of {name}")
+        third = len(curve) // 3
+        first, last = (float(np.median(part)) for part in (curve.values[:third], curve.values[-third:]))
+        reason = f"{name} takes {number(first)} at first, {number(last)} at last"
+        return Answer(yes=last > factor * first if arms.ended else None, reason=reason, n=len(curve))
+
+    return asked
+
+
+def is_set(name: str, condition: Callable[[Any], bool]) -> Asked:
+    """Does a setting that is in force satisfy the condition? None stands for a bound that is off."""
+
+    def asked(arms: Arms) -> Answer:
+        held = arms.setting(name)
+        if held is UNKNOWN:
+            return _open(f"nothing shows {name}")
+        return Answer(yes=condition(held) if arms.ended else None, reason=f"{name} in force: {held}", n=1)
+
+    return asked
+
+
+def rate_is(condition: Callable[[float, float], bool]) -> Asked:
+    """Do the optimizers' learning rates, as multiples of what they were told, satisfy a condition on (least, largest)?"""
+
+    def asked(arms: Arms) -> Answer:
+        told = arms.told.get(TREATED, EMPTY).get("learning_rate")
+        highest = _highest_rates(arms.rows("watch.jsonl"))
+        if not told or not highest:
+            return _open("the hooks saw no optimizer, or no rate was told")
+        least, largest = min(highest.values()) / told, max(highest.values()) / told
+        reason = f"optimizers' rates are {number(least)} to {number(largest)} times the one told"
+        return Answer(yes=condition(least, largest) if arms.ended else None, reason=reason, n=len(highest))
+
+    return asked
+
+
+def _highest_rates(rows: Sequence[Mapping[str, Any]]) -> dict[int, float]:
+    """Of the optimizers that have made a step since the last one joined: those that train, and no warm-up's."""
+    highest: dict[int, float] = {}
+    known: set[int] = set()
+    for row in rows:
+        if (number := row.get("optimizer")) is None:
+            continue
+        if number not in known:
+            known.add(number)
+            highest.clear()
+        highest[number] = max(row["rate"], highest.get(number, 0.0))
+    return highest
+
+
+def is_not_finite(name: str) -> Asked:
+    """Is any value of the treated arm's curve not a number?"""
+
+    def asked(arms: Arms) -> Answer:
+        curves = [c.values for run in arms.runs.get(TREATED, ()) if (c := curve_of(run, name)) is not None]
+        if not curves:
+            return _open(f"{name} was not recorded")
+        values = np.concatenate(curves)
+        broken = int((~np.isfinite(values)).sum())
+        reason = f"{broken} of {len(values)} values of {name} are not finite"
+        return Answer(yes=bool(broken) if broken or arms.ended else None, reason=reason, n=len(values))
+
+    return asked
+
+
+def never_clipped(arms: Arms) -> Answer:
+    """Did ratios of the original lie far outside of any clip range while nothing was clipped?"""
+    ratio, clipped = (curve_of(arms.original, name) for name in ("policy_ratio_max", "policy_clip_fraction"))
+    if ratio is None or clipped is None or len(clipped.finite) < MIN_POINTS:
+        return _open("the original records no largest ratio, or no clip fraction")
+    apart = ratio.finite.values > FAR
+    share = np.interp(ratio.finite.steps, clipped.finite.steps, clipped.finite.values)[apart]
+    free = int((share == 0).sum())
+    reason = f"of {int(apart.sum())} updates with ratios above {number(FAR)}, {free} clipped nothing"
+    return Answer(yes=free >= MIN_POINTS and free > len(share) / 2, reason=reason, n=len(apart))
 
 
 def toy_rises(arms: Arms) -> Answer:
@@ -281,17 +427,21 @@ def spreads_as_the_original_moves(name: str) -> Asked:
     return asked
 
 
-def weights_differ(arms: Arms) -> Answer:
-    """Do trainer and engine hold different weights (or adapters) after any delivery?"""
-    rows = [json.loads(line) for folder in arms.folders.get(TREATED, ()) for line in _lines(folder / "weights.jsonl")]
-    sides = {(row["side"], row["step"]): row for row in rows}
-    pairs = [(row, sides.get(("engine", step))) for (side, step), row in sides.items() if side == "trainer"]
-    both = [(trainer, engine) for trainer, engine in pairs if engine is not None]
-    if not both:
-        return _open("no weights of both sides were recorded; see record_weights")
-    apart = [t["step"] for t, e in both if t["hashes"] != e["hashes"] or t["adapters"] != e["adapters"]]
-    reason = f"{len(apart)} of {len(both)} deliveries differ" + (f", the first at step {apart[0]}" if apart else "")
-    return Answer(yes=bool(apart) if apart or arms.ended else None, reason=reason, n=len(both))
+def weights_differ(side: str) -> Asked:
+    """Do the trainer and another side ("engine", "evaluation") hold different weights (or adapters) at the same step?"""
+
+    def asked(arms: Arms) -> Answer:
+        rows = arms.rows("weights.jsonl")
+        sides = {(row["side"], row["step"]): row for row in rows}
+        pairs = [(row, sides.get((side, step))) for (whose, step), row in sides.items() if whose == "trainer"]
+        both = [(trainer, other) for trainer, other in pairs if other is not None]
+        if not both:
+            return _open(f"no weights of trainer and {side} were recorded; see record_weights")
+        apart = [t["step"] for t, e in both if t["hashes"] != e["hashes"] or t["adapters"] != e["adapters"]]
+        reason = f"{len(apart)} of {len(both)} differ" + (f", the first at step {apart[0]}" if apart else "")
+        return Answer(yes=bool(apart) if apart or arms.ended else None, reason=reason, n=len(both))
+
+    return asked
 
 
 def breaks_again(arms: Arms) -> Answer:

@@ -13,6 +13,7 @@
 
     [experiment.options]         # this script's own names, where they differ from the trainer's
     learning_rate = "lr"
+    resume_from = "init"         # goes on from a checkpoint: late faults are looked for from the last one before them
     [experiment.now]             # values in force that the run did not record
     learning_rate = 1e-5
     [experiment.values]          # what only the user knows
@@ -116,7 +117,7 @@ def parse(section: Mapping[str, Any], path: Path) -> Settings:
         if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
             raise wrong(f"limits.{name} is {value!r}", "give a number of at least 0")
     for name in (*section.get("options", {}), *section.get("now", {})):
-        if name not in HYPERPARAMETERS and name not in INTERVENTIONS:
+        if name not in HYPERPARAMETERS and name not in INTERVENTIONS and name != "resume_from":
             raise wrong(f"{name!r} is no hyperparameter", "`firstbreak explain` lists them")
     home = path.resolve().parent
     try:
@@ -145,5 +146,6 @@ INTERVENTIONS: Mapping[str, str] = {
     "data": "test (the evaluation's problems), one (a single prompt)",
     "policy": "frozen (only the critic learns)",
     "watch": "reward (known answers are scored as well), data (training's prompts are compared with the evaluation's), "
-    "weights (trainer's are compared with the engine's), environment (what actions do; advantages are worked out again)",
+    "weights (trainer's are compared with the engine's and the evaluation's), environment (what actions do; advantages are "
+    "worked out again), process (optimizers' rates, settings in force, processor, memory)",
 }

@@ -25,12 +25,12 @@ from firstbreak.model import Experiment
 PRIOR = 0.2
 FINDINGS: dict[str, float] = {}  # no curve shows it: overlap of the texts does
 EXPERIMENT = Experiment(
-    id="fresh-evaluation",
-    overrides={"data": "fresh"},
-    length=0.15,
+    id="data-probe",
+    overrides={"watch": "data"},
+    length=0.1,
     measure="eval.accuracy",
-    if_cause="does the policy score less on fresh problems? yes",
-    weight=2.5,
+    if_cause="are prompts of the evaluation trained on? yes",
+    weight=3.5,
 )
 
 

@@ -27,6 +27,7 @@ from firstbreak.model import Experiment, Weight
 PRIOR = 0.6
 LOOSE = 20.0  #: a cap above this does not bound anything
 FINDINGS = {
+    "behave-cap-never-acts": 0.8,
     "staleness-uncorrected": 0.5,
     "behave-weight-off": 0.7,
     "stale-rollouts": 0.4,
@@ -35,12 +36,12 @@ FINDINGS = {
     "gradient-vanished": 0.1,
 }
 EXPERIMENT = Experiment(
-    id="capped-weights",
-    overrides={"behave_weight_cap": 5.0},
-    length=0.15,
+    id="process-probe",
+    overrides={"learning_rate": "/1000", "watch": "process"},
+    length=0.1,
     measure="behave.ratio.max",
-    if_cause="is the score better than the original's at the same steps? yes",
-    weight=2.2,
+    if_cause="are behaviour weights without a bound? yes",
+    weight=3.5,
 )
 
 

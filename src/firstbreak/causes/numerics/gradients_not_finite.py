@@ -33,10 +33,10 @@ FINDINGS = {
     "zero-variance-groups": 0.25,
 }
 EXPERIMENT = Experiment(
-    id="full-precision",
-    overrides={"precision": "fp32"},
+    id="process-probe",
+    overrides={"learning_rate": "/1000", "watch": "process"},
     length=0.1,
     measure="optim.update_ok",
-    if_cause="is the score better than the original's at the same steps? yes",
-    weight=2.2,
+    if_cause="are gradients not finite? yes",
+    weight=3.9,
 )

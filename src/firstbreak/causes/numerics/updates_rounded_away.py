@@ -33,6 +33,6 @@ EXPERIMENT = Experiment(
     overrides={"precision": "fp32"},
     length=0.1,
     measure="kl.ref",
-    if_cause="is the score better than the original's at the same steps? yes",
+    if_cause="is the score better than the control's? yes",
     weight=2.3,
 )

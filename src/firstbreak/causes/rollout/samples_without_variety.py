@@ -34,12 +34,12 @@ FINDINGS = {
     "ratio-always-one": 0.2,
 }
 EXPERIMENT = Experiment(
-    id="larger-group",
-    overrides={"group_size": "x4"},
-    length=0.04,
+    id="reward-probe",
+    overrides={"watch": "reward"},
+    length=0.1,
     measure="diversity.distinct",
-    if_cause="does the share of equal groups fall? no",
-    weight=0.5,
+    if_cause="are completions of a prompt copies of each other? yes",
+    weight=2.7,
 )
 
 

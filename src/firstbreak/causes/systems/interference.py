@@ -28,10 +28,10 @@ FINDINGS = {
     "throughput-drop": 0.5,
 }
 EXPERIMENT = Experiment(
-    id="three-seeds",
-    overrides={},
-    length=0.15,
+    id="process-probe",
+    overrides={"learning_rate": "/1000", "watch": "process"},
+    length=0.1,
     measure="time.step",
-    if_cause="does it break in the same link again? no",
-    weight=0.7,
+    if_cause="do others hold the processor for much of the time? yes",
+    weight=3.5,
 )

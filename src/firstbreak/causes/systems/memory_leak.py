@@ -29,10 +29,10 @@ FINDINGS = {
     "throughput-drop": 0.1,
 }
 EXPERIMENT = Experiment(
-    id="short-rollouts",
-    overrides={"max_new_tokens": "/2"},
-    length=0.05,
+    id="process-probe",
+    overrides={"learning_rate": "/1000", "watch": "process"},
+    length=0.1,
     measure="memory.cpu",
-    if_cause="does the rollout take less time? no",
-    weight=0.3,
+    if_cause="does memory grow although nothing is learned? yes",
+    weight=2.9,
 )

@@ -31,10 +31,10 @@ FINDINGS = {
     "stale-rollouts": 0.2,
 }
 EXPERIMENT = Experiment(
-    id="short-rollouts",
-    overrides={"max_new_tokens": "/2"},
-    length=0.05,
+    id="process-probe",
+    overrides={"learning_rate": "/1000", "watch": "process"},
+    length=0.1,
     measure="time.rollout",
-    if_cause="does the rollout take less time? yes",
-    weight=0.6,
+    if_cause="does the rollout take longer although the policy stands still? yes",
+    weight=2.7,
 )

@@ -50,6 +50,13 @@ QUESTIONS = (
         yes={"prompts-too-hard": 0.7},
         otherwise=0.06,
     ),
+    Question(
+        asks="are chosen answers of the preference data worse than the rejected ones?",
+        answer=watched(lambda mean: mean["chosen_is_worse"] > 0.2, "chosen_is_worse"),
+        needs="preferences",
+        yes={"preference-data-wrong": 0.95},
+        otherwise=0.02,
+    ),
 )
 
 

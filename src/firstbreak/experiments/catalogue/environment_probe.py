@@ -72,6 +72,20 @@ QUESTIONS = (
         otherwise=0.03,
     ),
     Question(
+        asks="are the rewards of single steps very large?",
+        answer=watched(lambda mean: mean["reward_size"] > 20, "reward_size"),
+        needs="environment",
+        yes={"reward-scale-wrong": 0.9},
+        otherwise=0.03,
+    ),
+    Question(
+        asks="does a step earn otherwise than before, or with the other sign?",
+        answer=drifts("step_reward", 1.5),
+        needs="environment",
+        yes={"reward-sign-wrong": 0.8, "reward-scale-wrong": 0.2},
+        otherwise=0.04,
+    ),
+    Question(
         asks="are the advantages others than those of the recorded rewards and ends?",
         answer=watched(lambda mean: mean["advantage_error"] > 0.02, "advantage_error"),
         needs="advantages",

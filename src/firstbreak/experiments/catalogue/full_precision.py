@@ -1,7 +1,7 @@
 """Everything in fp32
 
 ## What is done
-Weights, activations and updates in fp32.
+Weights, activations and updates in fp32. A second arm goes on as it was.
 
 ## What it tells
 Updates that arrive, and steps that are finite: the number format had swallowed them.
@@ -18,12 +18,13 @@ from __future__ import annotations
 from firstbreak.experiments.questions import Question, outruns
 
 OVERRIDES = {"precision": "fp32", "model?": "@small_model"}
+CONTROL: dict[str, object] = {}
 QUESTIONS = (
     Question(
-        asks="is the score better than the original's at the same steps?",
+        asks="is the score better than the control's?",
         answer=outruns("score"),
         needs="score",
-        yes={"updates-rounded-away": 0.8, "gradients-not-finite": 0.7, "engines-disagree": 0.5, "healthy": 0.05},
+        yes={"updates-rounded-away": 0.8, "gradients-not-finite": 0.4, "engines-disagree": 0.5, "healthy": 0.05},
         otherwise=0.08,
     ),
 )

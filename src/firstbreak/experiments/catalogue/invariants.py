@@ -1,9 +1,10 @@
 """Everything that must hold while nothing is learned
 
 ## What is done
-The learning rate is 0 and an evaluation follows every step; the hooks score known answers, compare the prompts of training
-and evaluation and the weights of trainer and engine, describe what environments do, and work out advantages again. One
-short run answers every question that needs no learning.
+The learning rate is a thousandth, so that the policy stands still in practice and every delivery can still be told from the
+last, and an evaluation follows every step. The hooks score known answers, compare the prompts of training and evaluation and
+the weights of trainer, engine and evaluation, describe what environments do, work out advantages again, and watch the process
+and the settings in force. One short run answers every question that needs no learning.
 
 ## What it tells
 Wiring breaks these invariants from the first step on, dynamics break none of them. A break of one names its link; if
@@ -23,16 +24,19 @@ from firstbreak.experiments.catalogue import (
     data_probe,
     environment_probe,
     locked_evaluation,
+    process_probe,
     reward_probe,
     weight_hashes,
     zero_rate,
 )
-from firstbreak.experiments.questions import Question, is_off, lies_above, lies_apart, only_for, watched
+from firstbreak.experiments.questions import Question, is_off, lies_above, lies_apart, lies_below, only_for, watched
 
 OVERRIDES = {
     **zero_rate.OVERRIDES,
+    "learning_rate": "/1000",
+    "value_learning_rate?": "/1000",
     "eval_interval?": 1,
-    "watch?": "reward data weights environment",
+    "watch?": "reward data weights environment process",
 }
 QUESTIONS = (
     *zero_rate.QUESTIONS,
@@ -41,6 +45,7 @@ QUESTIONS = (
     *data_probe.QUESTIONS,
     *weight_hashes.QUESTIONS,
     *environment_probe.QUESTIONS,
+    *process_probe.QUESTIONS,
     Question(
         asks="do the trainer's weights lie on a coarse grid?",
         answer=watched(lambda mean: mean["trainer_bits"] < 16, "trainer_bits"),
@@ -61,6 +66,20 @@ QUESTIONS = (
         needs="length_clipped_ratio",
         yes={"length-limit-too-short": 0.9, "sampler-differs-from-policy": 0.7, "healthy": 0.02},
         otherwise=0.04,
+    ),
+    Question(
+        asks="do calls of tools fail often?",
+        answer=lies_above("tool_failure_freq", 0.15),
+        needs="tool_failure_freq",
+        yes={"tools-fail": 0.9, "failures-graded-as-success": 0.2},
+        otherwise=0.05,
+    ),
+    Question(
+        asks="is the reward model unsure of fresh pairs?",
+        answer=lies_below("rm_accuracy", 0.85),
+        needs="rm_accuracy",
+        yes={"reward-over-optimised": 0.8, "preference-data-wrong": 0.6},
+        otherwise=0.05,
     ),
     Question(
         asks="are most groups equal before anything is learned?",

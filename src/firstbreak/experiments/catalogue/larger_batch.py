@@ -4,10 +4,10 @@
 Four times as many prompts or environment steps for each update.
 
 ## What it tells
-A score that rises now was hidden in the noise of its gradient.
+A score that rises now, and did not before, was hidden in the noise of its gradient.
 
 ## When it misleads
-Costs four times as much for each step; with everything else healthy it only rises more smoothly.
+Costs four times as much for each step. A run that rose anyway only rises more smoothly, which says nothing.
 
 ## References
 https://github.com/areal-project/AReaL (best practices: diagnosing performance)
@@ -16,14 +16,14 @@ https://arxiv.org/abs/1812.06162
 
 from __future__ import annotations
 
-from firstbreak.experiments.questions import Question, outruns
+from firstbreak.experiments.questions import Question, rises_now
 
 OVERRIDES = {"batch_size": "x4"}
 LENGTH = 0.04
 QUESTIONS = (
     Question(
-        asks="is the score better than the original's at the same steps?",
-        answer=outruns("score"),
+        asks="does the score rise where the original's did not?",
+        answer=rises_now("score"),
         needs="score",
         yes={"signal-too-weak": 0.7, "verdicts-noisy": 0.6, "healthy": 0.05},
         otherwise=0.08,

@@ -29,9 +29,10 @@ QUESTIONS = (
         needs="reward_zero_std_frac",
         yes={
             "groups-carry-no-signal": 0.9,
-            "prompts-too-hard": 0.4,
-            "samples-without-variety": 0.15,
+            "prompts-too-hard": 0.15,
+            "answers-misaligned": 0.2,
             "premature-convergence": 0.4,
+            "healthy": 0.8,
         },
         otherwise=0.5,
     ),

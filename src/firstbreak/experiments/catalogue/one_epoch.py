@@ -1,7 +1,7 @@
 """One pass over each batch
 
 ## What is done
-Each batch of data is used once.
+Each batch of data is used once. A second arm goes on as it was.
 
 ## What it tells
 Ratios stay near 1, so that wrong old log-probabilities and a missing clip do no harm: a score that holds now names
@@ -20,10 +20,11 @@ from firstbreak.experiments.questions import Question, outruns
 from firstbreak.inputs import Inputs
 
 OVERRIDES = {"epochs_per_batch": 1}
+CONTROL: dict[str, object] = {}
 LENGTH = 0.15
 QUESTIONS = (
     Question(
-        asks="is the score better than the original's at the same steps?",
+        asks="is the score better than the control's?",
         answer=outruns("score"),
         needs="score",
         yes={"old-log-probabilities-wrong": 0.8, "clip-missing": 0.7, "step-size-too-large": 0.5, "healthy": 0.05},

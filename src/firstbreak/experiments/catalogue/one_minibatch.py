@@ -1,7 +1,8 @@
 """One optimizer step on each batch
 
 ## What is done
-The batch is no longer cut into minibatches, so no step uses data that an earlier step has left behind.
+The batch is no longer cut into minibatches, so no step uses data that an earlier step has left behind. A
+second arm goes on as it was.
 
 ## What it tells
 Ratios are 1 by construction. A score that rises now was spoiled by drift within the batch.
@@ -18,10 +19,11 @@ from __future__ import annotations
 from firstbreak.experiments.questions import Question, outruns
 
 OVERRIDES = {"minibatches": 1, "epochs_per_batch?": 1}
+CONTROL: dict[str, object] = {}
 LENGTH = 0.15
 QUESTIONS = (
     Question(
-        asks="is the score better than the original's at the same steps?",
+        asks="is the score better than the control's?",
         answer=outruns("score"),
         needs="score",
         yes={"clip-missing": 0.8, "old-log-probabilities-wrong": 0.7, "step-size-too-large": 0.4, "healthy": 0.05},

@@ -1,7 +1,7 @@
 """The clip back at 0.2
 
 ## What is done
-The half-width of the ratio clip is set to 0.2, on both sides.
+The half-width of the ratio clip is set to 0.2, on both sides. A second arm goes on as it was.
 
 ## What it tells
 Ratios that stay within bounds and a score that rises: the clip was missing or too wide.
@@ -19,10 +19,11 @@ from firstbreak.experiments.questions import Question, outruns
 from firstbreak.inputs import Inputs
 
 OVERRIDES = {"clip_range": 0.2, "clip_range_high?": 0.2}
+CONTROL: dict[str, object] = {}
 LENGTH = 0.15
 QUESTIONS = (
     Question(
-        asks="is the score better than the original's at the same steps?",
+        asks="is the score better than the control's?",
         answer=outruns("score"),
         needs="score",
         yes={"clip-missing": 0.8, "healthy": 0.05, "evaluation-too-small": 0.5},

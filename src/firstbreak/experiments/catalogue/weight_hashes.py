@@ -1,7 +1,8 @@
 """A hash of the weights on both sides of every delivery
 
 ## What is done
-After every delivery the tensors of the trainer and of the inference engine are hashed, and their adapters are listed.
+After every delivery the tensors of the trainer, of the inference engine and of the evaluation are hashed, and their
+adapters are listed.
 
 ## What it tells
 Sides that differ after a delivery: it failed, left tensors behind, or merged an adapter on one side only.
@@ -22,9 +23,16 @@ OVERRIDES = {"watch": "weights"}
 QUESTIONS = (
     Question(
         asks="do the two sides hold different weights after a delivery?",
-        answer=weights_differ,
+        answer=weights_differ("engine"),
         needs="weights",
         yes={"weights-not-delivered": 0.98, "engines-disagree": 0.8},
+        otherwise=0.02,
+    ),
+    Question(
+        asks="does the evaluation hold other weights than the trainer?",
+        answer=weights_differ("evaluation"),
+        needs="weights",
+        yes={"evaluation-of-stale-weights": 0.98},
         otherwise=0.02,
     ),
 )

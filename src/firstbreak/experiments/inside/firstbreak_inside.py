@@ -32,6 +32,7 @@ Wanted = Mapping[str, Any]
 Scores = list[float]
 ANSWERS = ("answer", "solution", "ground_truth", "target", "label")  #: columns of a data set that hold the right answer
 DRAWN = 512  #: prompts that stand for the training's
+FEW = 4  #: episodes: fewer are not compared
 PRICE = 0.3  #: of a completion of the first batch's mean length, in units of reward
 
 
@@ -42,8 +43,12 @@ def wanted() -> Wanted:
 
 
 def install() -> None:
-    """Change the known modules as they are imported."""
+    """Change the known modules as they are imported, and look at the process itself from now on."""
     sys.meta_path.insert(0, _Hook())
+    if "process" in wanted().get("watch", ""):
+        from firstbreak_process import watch_machine  # type: ignore[import-not-found]  # beside this file, on the trainer's path
+
+        watch_machine(note)
 
 
 class _Hook(importlib.abc.MetaPathFinder):
@@ -120,22 +125,55 @@ def shuffled(rewards: Scores, groups: Sequence[Any], rng: random.Random) -> Scor
     return dealt
 
 
-def probe(score: Callable[[list[str]], Scores], texts: list[str], answers: list[str]) -> dict[str, float]:
+def probe(
+    score: Callable[[list[str]], Scores], texts: list[str], answers: list[str], prompts: Sequence[str] = ()
+) -> dict[str, float]:
     """How the reward function judges what is known: mean rewards, and mean absolute differences.
 
-    right: the right answers; other: right answers of other prompts; empty: nothing; longer: how much more each text
-    earns when it is said twice; again: how much it differs when it is judged twice; plain: the texts as they are.
-    What the function cannot judge is left out.
+    right: the right answers; other: right answers of other prompts; swapped: the texts, each for another prompt; empty:
+    nothing; longer: how much more each text earns when it is said twice; again: how much it differs when it is judged
+    twice; plain: the texts as they are; distinct: the share of texts that no other of the same prompt repeats. What the
+    function cannot judge is left out.
     """
     said = {"plain": texts, "again": texts, "longer": [text + text for text in texts], "empty": [""] * len(texts)}
+    if len(set(prompts)) > 1:
+        said["swapped"] = [texts[i] for i in _elsewhere(prompts)]
     if answers:
         said |= {"right": answers, "other": [next((b for b in answers if b != a), a) for a in answers]}
     scores = {name: judged for name, of in said.items() if (judged := _judged(score, of)) is not None}
     plain = scores.get("plain", [])
+    distinct = {"distinct": len(set(zip(prompts, texts, strict=True))) / len(texts)} if prompts else {}
     for name, difference in (("again", lambda a, b: abs(a - b)), ("longer", lambda a, b: b - a)):
         if name in scores:
             scores[name] = list(map(difference, plain, scores[name]))
-    return {name: _mean(of) for name, of in scores.items()}
+    return {name: _mean(of) for name, of in scores.items()} | distinct
+
+
+def _elsewhere(prompts: Sequence[str]) -> list[int]:
+    """For each place the next one that holds another prompt."""
+    n = len(prompts)
+    return [next(j % n for j in range(i + 1, i + n) if prompts[j % n] != prompts[i]) for i in range(n)]
+
+
+def by_errors(rewards: Scores, erred: Sequence[bool]) -> dict[str, float]:
+    """How much more an episode earns in which a tool has failed than one in which none has; nothing of a few."""
+    failed, sound = ([r for r, e in zip(rewards, erred, strict=True) if e is which] for which in (True, False))
+    return {"erring_earns": _mean(failed) - _mean(sound)} if min(len(failed), len(sound)) >= FEW else {}
+
+
+def agreement(advantages: Scores, rewards: Scores, group: int) -> dict[str, float]:
+    """Correlation of the sequences' advantages with their rewards, group by group; nothing where none differ."""
+    centred = [r - _mean(rewards[i // group * group :][:group]) for i, r in enumerate(rewards)]
+    mean = _mean(advantages)
+    both = sum((a - mean) * r for a, r in zip(advantages, centred, strict=True))
+    size = sum((a - mean) ** 2 for a in advantages) * sum(r * r for r in centred)
+    return {"advantage_agrees": both / size**0.5} if size > 0 else {}
+
+
+def worse_chosen(chosen: Scores, rejected: Scores) -> dict[str, float]:
+    """Share of the preference pairs that differ whose chosen answer is the worse one, by a scorer that is known."""
+    differ = [(a, b) for a, b in zip(chosen, rejected, strict=True) if a != b]
+    return {"chosen_is_worse": sum(a < b for a, b in differ) / len(differ)} if differ else {}
 
 
 def _judged(score: Callable[[list[str]], Scores], texts: list[str]) -> Scores | None:
@@ -209,10 +247,69 @@ def _bits(tensor: Any, most: int = 4096) -> int:
 
 
 def _trl(module: ModuleType, asked: Wanted) -> None:
-    """GRPOTrainer and RLOOTrainer: reward functions and data sets, before the trainer gets them."""
+    """GRPOTrainer and RLOOTrainer: reward functions and data sets, before the trainer gets them; each batch's advantages."""
     for name in ("GRPOTrainer", "RLOOTrainer"):
         if trainer := vars(module).get(name):
             _change_arguments(trainer, asked)
+            if "process" in asked.get("watch", ""):
+                _watch_trl(trainer)
+
+
+def _watch_trl(trainer: type[Any]) -> None:
+    """The settings that are in force, and whether advantages agree with rewards."""
+    from firstbreak_process import Settings  # beside this file, on the trainer's path
+
+    settings = Settings(note)
+    generate, reward = trainer._generate_and_score_completions, trainer._calculate_rewards
+
+    @functools.wraps(reward)
+    def rewarded(self: Any, *args: Any, **kwargs: Any) -> Any:
+        self.firstbreak_rewards = reward(self, *args, **kwargs)  # (completions, functions)
+        return self.firstbreak_rewards
+
+    @functools.wraps(generate)
+    def generated(self: Any, *args: Any, **kwargs: Any) -> Any:
+        made = generate(self, *args, **kwargs)
+        with _unharmed():  # other versions hold these otherwise
+            if self.model.training:
+                total = (self.firstbreak_rewards.cpu() * self.reward_weights.cpu()).nansum(1)
+                note("watch.jsonl", **agreement(made["advantages"].tolist(), total.tolist(), self.num_generations))
+                settings(
+                    kl_coef=self.beta,
+                    clip_range=self.epsilon_low,
+                    temperature=self.temperature,
+                    top_p=self.top_p,
+                    epochs_per_batch=self.num_iterations,
+                )
+        return made
+
+    trainer._generate_and_score_completions, trainer._calculate_rewards = generated, rewarded
+
+
+def _trl_preferences(module: ModuleType, asked: Wanted) -> None:
+    """RewardTrainer and DPOTrainer: do rejected answers hold the right one where chosen ones do not?"""
+    if "data" not in asked.get("watch", ""):
+        return
+    for name in ("RewardTrainer", "DPOTrainer"):
+        if trainer := vars(module).get(name):
+            _watch_pairs(trainer)
+
+
+def _watch_pairs(trainer: type[Any]) -> None:
+    original = trainer.__init__
+    signature = inspect.signature(original)
+
+    @functools.wraps(original)
+    def init(*args: Any, **kwargs: Any) -> None:
+        with _unharmed():  # a data set that streams, or one without the right answers
+            data = signature.bind(*args, **kwargs).arguments["train_dataset"]
+            rows = data.select(range(min(len(data), DRAWN)))
+            key = next(name for name in ANSWERS if name in rows.column_names)
+            held = [[float(str(row[key]) in _text(row[side])) for row in rows] for side in ("chosen", "rejected")]
+            note("watch.jsonl", **worse_chosen(*held))
+        original(*args, **kwargs)
+
+    trainer.__init__ = init
 
 
 def _change_arguments(trainer: type[Any], asked: Wanted) -> None:
@@ -265,7 +362,9 @@ def _trl_function(function: Any, asked: Wanted) -> Any:
                 scores: Scores = function(prompts=prompts, completions=said, **columns)
                 return scores
 
-            note("watch.jsonl", **probe(score, texts, [str(a) for a in columns[key]] if key else []))
+            known = [str(a) for a in columns[key]] if key else []
+            erred = [_failed(completion) for completion in completions]
+            note("watch.jsonl", **probe(score, texts, known, list(map(_text, prompts))), **by_errors(rewards, erred))
         return change(rewards, texts, list(map(_text, prompts))) if change else rewards
 
     took_hold("watch" if watch else "reward", asked.get("reward", "reward"), function.__name__)
@@ -274,6 +373,12 @@ def _trl_function(function: Any, asked: Wanted) -> Any:
 
 def _text(message: Any) -> str:
     return message if isinstance(message, str) else "".join(str(part.get("content", "")) for part in message)
+
+
+def _failed(completion: Any) -> bool:
+    """Whether a tool has answered with an error in this conversation."""
+    answers = [] if isinstance(completion, str) else [str(m.get("content")) for m in completion if m["role"] == "tool"]
+    return any(re.search(r"error|exception|traceback|timed out", answer, re.IGNORECASE) for answer in answers)
 
 
 def _as(original: Any, text: str) -> Any:
@@ -290,9 +395,11 @@ def _sb3(module: ModuleType, asked: Wanted) -> None:
     Its monitor lies below and goes on recording the true rewards.
     """
     watches = "environment" in asked.get("watch", "")
+    algorithm = module.BaseAlgorithm
+    if "process" in asked.get("watch", ""):
+        _watch_sb3_settings(algorithm)
     if "reward" not in asked and not watches:
         return
-    algorithm = module.BaseAlgorithm
     original = algorithm._wrap_env
 
     @functools.wraps(original)
@@ -303,6 +410,24 @@ def _sb3(module: ModuleType, asked: Wanted) -> None:
         return _watching(wrapped) if watches else wrapped
 
     algorithm._wrap_env = staticmethod(wrap)
+
+
+def _watch_sb3_settings(algorithm: Any) -> None:
+    """The settings in force, whenever an algorithm works out how far it has come: at least once for each batch."""
+    from firstbreak_process import Settings  # beside this file, on the trainer's path
+
+    settings = Settings(note)
+    original = algorithm._update_current_progress_remaining
+    names = {"gamma": "gamma", "ent_coef": "entropy_coef", "vf_coef": "value_coef", "clip_range": "clip_range"}
+
+    @functools.wraps(original)
+    def update(self: Any, *args: Any) -> None:
+        original(self, *args)
+        held = {canonical: getattr(self, name, None) for name, canonical in names.items()}
+        plain = {name: v(1.0) if callable(v) else v for name, v in held.items()}
+        settings(**{name: v for name, v in plain.items() if isinstance(v, int | float)})
+
+    algorithm._update_current_progress_remaining = update
 
 
 def _rewarding(env: Any, kind: str) -> Any:
@@ -367,7 +492,7 @@ def _watching(env: Any) -> Any:
         def step_wait(self) -> Any:
             observations, rewards, dones, infos = self.venv.step_wait()
             with _unharmed():
-                if told := self.transitions.add(self.seen, self.actions, dones, infos):
+                if told := self.transitions.add(self.seen, self.actions, dones, infos, rewards):
                     note("watch.jsonl", **told)
             if self.dones is not None:
                 self.dones.append(dones.copy())
@@ -431,11 +556,17 @@ def _lab(module: ModuleType, asked: Wanted) -> None:
     trainer = module.Trainer
     original = trainer.train_step
 
+    from firstbreak_process import Settings  # beside this file, on the trainer's path
+
+    settings = Settings(note)
+
     @functools.wraps(original)
     def train_step(self: Any) -> None:
         if self.version == 0:
             _change_lab(self, asked)
         original(self)
+        if "process" in asked.get("watch", ""):
+            settings(**{name: vars(self.settings)[own] for name, own in LAB_SETTINGS.items()})
 
     trainer.train_step = train_step
 
@@ -467,6 +598,8 @@ def _change_lab(trainer: Any, asked: Wanted) -> None:
         _watch_lab_rewards(trainer, honest)
     if "weights" in asked.get("watch", ""):
         _watch_lab_weights(trainer)
+    if "process" in asked.get("watch", ""):
+        _watch_lab_advantages(trainer)
     if "data" in asked.get("watch", ""):
         evaluation = [problem.prompt for problem in trainer.eval_problems]
         note("watch.jsonl", **prompts_compared([p.prompt for p in draw(random.Random(0), DRAWN)], evaluation))
@@ -479,8 +612,13 @@ def _watch_lab_rewards(trainer: Any, honest: Callable[..., dict[str, Scores]]) -
         def total(said: list[str]) -> Scores:
             return _weighted(honest(problems, said), settings.reward_weights)
 
-        note("watch.jsonl", **probe(total, texts, [problem.answer for problem in problems]))
+        answers, prompts = ([getattr(problem, what) for problem in problems] for what in ("answer", "prompt"))
+        note("watch.jsonl", **probe(total, texts, answers, prompts))
         parts: dict[str, Scores] = inner(problems, texts)
+        if (environment := settings.task.environment) is not None:
+            told = (environment.statistics(problem, text) for problem, text in zip(problems, texts, strict=True))
+            erred = [episode["tool.failure_freq"] > 0 for episode in told]
+            note("watch.jsonl", **by_errors(_weighted(parts, settings.reward_weights), erred))
         return parts
 
     trainer.workers.score = score
@@ -495,8 +633,49 @@ def _watch_lab_weights(trainer: Any) -> None:
         record_weights("trainer", version, policy.named_parameters())
         record_weights("engine", version, trainer.engine.model.named_parameters())
 
-    trainer.sync_weights = delivered
+    evaluated = trainer.evaluated_policy
+
+    def policy_of_evaluation() -> Any:
+        policy = evaluated()
+        record_weights("evaluation", trainer.version, policy.named_parameters())
+        return policy
+
+    trainer.sync_weights, trainer.evaluated_policy = delivered, policy_of_evaluation
     took_hold("watch", "weights", "Trainer")
+
+
+def _watch_lab_advantages(trainer: Any) -> None:
+    """Do advantages agree with the rewards that the batch came with?"""
+    prepare, estimate = trainer.workers.prepare_batch, trainer.advantages
+    held: list[Any] = []
+
+    def prepared(*args: Any) -> Any:
+        held[:] = [prepare(*args)]
+        return held[0]
+
+    def estimated(rewards: Any, values: Any, mask: Any, *args: Any) -> Any:
+        found = estimate(rewards, values, mask, *args)
+        each = (found * mask).sum(1) / mask.sum(1).clamp(min=1)
+        note("watch.jsonl", **agreement(each.tolist(), held[0].rewards.tolist(), trainer.settings.n_samples))
+        return found
+
+    trainer.workers.prepare_batch, trainer.advantages = prepared, estimated
+
+
+def _lab_preferences(module: ModuleType, asked: Wanted) -> None:
+    """The preference lab's pairs, against the grade that the evaluation gives."""
+    if "data" not in asked.get("watch", ""):
+        return
+    original = module.pairs
+
+    @functools.wraps(original)
+    def pairs(policy: Any, task: Any, n: int, **options: Any) -> Any:
+        made = original(policy, task, n, **options)
+        held = [list(map(task.grade, made.problems, side)) for side in (made.better, made.worse)]
+        note("watch.jsonl", **worse_chosen(*held))
+        return made
+
+    module.pairs = pairs  # type: ignore[attr-defined]
 
 
 def _weighted(parts: Mapping[str, Scores], weights: Mapping[str, float]) -> Scores:
@@ -504,11 +683,30 @@ def _weighted(parts: Mapping[str, Scores], weights: Mapping[str, float]) -> Scor
     return [sum(weights[name] * value for name, value in zip(parts, row, strict=True)) for row in rows]
 
 
+def _torch(module: ModuleType, asked: Wanted) -> None:
+    """Any trainer's optimizers."""
+    if "process" in asked.get("watch", ""):
+        from firstbreak_process import watch_optimizers  # beside this file, on the trainer's path
+
+        watch_optimizers(module, note)
+
+
+#: canonical hyperparameter -> what the language lab calls it
+LAB_SETTINGS = {
+    "clip_range": "eps_clip", "minibatches": "ppo_n_minibatches", "kl_coef": "kl_ctl", "entropy_coef": "entropy_coef",
+    "temperature": "temperature", "top_p": "top_p", "max_staleness": "max_head_offpolicyness",
+    "behave_weight_cap": "behave_imp_weight_cap", "use_decoupled_loss": "use_decoupled_loss",
+}  # fmt: skip
+
 #: module -> what is done to it once it is imported
 CHANGES: Mapping[str, Callable[[ModuleType, Wanted], None]] = {
     "trl.trainer.grpo_trainer": _trl,
     "trl.trainer.rloo_trainer": _trl,
     "stable_baselines3.common.base_class": _sb3,
     "stable_baselines3.common.on_policy_algorithm": _sb3_on_policy,
+    "trl.trainer.reward_trainer": _trl_preferences,
+    "trl.trainer.dpo_trainer": _trl_preferences,
+    "torch.optim.optimizer": _torch,
     "firstbreak.lab.language.trainer": _lab,
+    "firstbreak.lab.preference.reward_model": _lab_preferences,
 }

@@ -27,6 +27,7 @@ class Settings:
     n_envs: int = 1
     eval_every: int = 5_000  #: environment steps
     eval_episodes: int = 10
+    normalize_reward: bool = False  #: VecNormalize on the rewards that are learned from
     hyperparameters: dict[str, Any] = field(default_factory=dict)  #: by Stable-Baselines3's own names
     recorded: dict[str, Any] = field(
         default_factory=dict
@@ -122,6 +123,7 @@ def train(settings: Settings, out: Path) -> Score:
     from stable_baselines3.common.callbacks import CallbackList, EvalCallback
     from stable_baselines3.common.env_util import make_vec_env
     from stable_baselines3.common.logger import configure
+    from stable_baselines3.common.vec_env import VecNormalize
 
     from firstbreak.guard.adapters.sb3_loop import recorder
 
@@ -131,6 +133,8 @@ def train(settings: Settings, out: Path) -> Score:
     training = make_vec_env(
         _wrapped(settings.env, settings.wrappers), settings.n_envs, seed=settings.seed, monitor_dir=str(out)
     )
+    if settings.normalize_reward:
+        training = VecNormalize(training, norm_obs=False, gamma=settings.hyperparameters["gamma"])
     held_out = make_vec_env(_wrapped(settings.env, settings.eval_wrappers), 1, seed=settings.seed + 10_000)
     model = algorithms[settings.algorithm](
         "MlpPolicy",

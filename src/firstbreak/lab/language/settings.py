@@ -40,12 +40,14 @@ class Settings:
     top_p: float = 1.0
     max_head_offpolicyness: int = 0  #: most policy versions between the start of a rollout and its use; 0: synchronous
     should_accept_fn: AcceptFunction | None = None  #: rewards of a group -> whether it is trained on
+    dynamic_sampling: bool = False  #: as an option of the command line: accept groups whose rewards differ
 
     # actor
     lr: float = 1e-3
     lr_warmup_steps: int = 5
     gradient_clipping: float = 1.0
     ppo_n_minibatches: int = 2
+    precision: str = ""  #: "fp32": weights are stored as they are, whatever a fault would store them in
     eps_clip: float = 0.2
     recompute_logprob: bool = False  #: the proximal policy is computed by the trainer, not taken from the rollout
     use_decoupled_loss: bool = False  #: clip around the proximal policy, weigh by proximal over behaviour

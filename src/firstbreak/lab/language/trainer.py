@@ -18,7 +18,7 @@ from firstbreak.lab.language.journal import Journal, share
 from firstbreak.lab.language.model import Transformer, log_probs
 from firstbreak.lab.language.objective import PolicyLoss
 from firstbreak.lab.language.rollout import Batch, Engine, RolloutWorkers, complete, scorer
-from firstbreak.lab.language.settings import Settings
+from firstbreak.lab.language.settings import Settings, mixed_rewards
 from firstbreak.lab.language.warmup import warmed_up
 from firstbreak.lab.memory import resident_gigabytes
 from firstbreak.lab.score import Score
@@ -85,7 +85,7 @@ class Trainer:
         if self.version == 0:
             self._evaluate()
         with log.time("rollout"):
-            batch = self.workers.prepare_batch(s.should_accept_fn)
+            batch = self.workers.prepare_batch(mixed_rewards if s.dynamic_sampling else s.should_accept_fn)
         self._log_rollout(batch)
         with log.time("train_step"):
             self._update(batch)

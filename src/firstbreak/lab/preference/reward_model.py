@@ -19,10 +19,13 @@ STEPS, BATCH = 250, 64
 
 @dataclass(frozen=True)
 class Pairs:
-    """Completions of the same prompts, tokens of shape (pairs, length)."""
+    """Completions of the same prompts, tokens of shape (pairs, length), and the same as texts."""
 
     chosen: Tensor
     rejected: Tensor
+    problems: list[Problem]
+    better: list[str]
+    worse: list[str]
 
 
 def pairs(policy: Transformer, task: Task, n: int, *, seed: int, swapped: float = 0.0) -> Pairs:
@@ -43,7 +46,8 @@ def pairs(policy: Transformer, task: Task, n: int, *, seed: int, swapped: float 
             problems.append(problem)
             better.append(first)
             worse.append(second)
-    return Pairs(_tokens(problems[:n], better[:n]), _tokens(problems[:n], worse[:n]))
+    problems, better, worse = problems[:n], better[:n], worse[:n]
+    return Pairs(_tokens(problems, better), _tokens(problems, worse), problems, better, worse)
 
 
 def fit(policy: Transformer, data: Pairs, *, seed: int) -> Transformer:

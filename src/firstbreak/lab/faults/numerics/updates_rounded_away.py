@@ -26,6 +26,8 @@ def inject(settings: Any, severity: float, onset: int) -> None:
         exact = trainer.sync_weights
 
         def rounded(policy: Any, version: int) -> None:
+            if settings.precision == "fp32":
+                return exact(policy, version)
             with torch.no_grad():
                 for tensor in policy.parameters():
                     mantissa, exponent = torch.frexp(tensor)

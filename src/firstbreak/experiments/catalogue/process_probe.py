@@ -1,0 +1,168 @@
+"""What the trainer's process does, and which settings are in force
+
+## What is done
+The learning rate is a thousandth, so that the policy stands still in practice and every rate can still be told from the one
+that was asked for. The hooks see the optimizers' rates, the settings that the trainer holds, whether advantages agree with
+rewards, how long the process waits for a processor that others hold, and its memory.
+
+## What it tells
+The rate and the settings are those that the run was told, and none is out of its usual range; advantages have the sign of the
+rewards; gradients are finite; nothing grows or slows down while nothing is learned. Each exception names one cause.
+
+## When it misleads
+A setting that is unusual on purpose. Other work on the same machine during the experiment is an interference of its own.
+
+## References
+https://arxiv.org/abs/2006.05990
+https://docs.kernel.org/scheduler/sched-stats.html
+"""
+
+from __future__ import annotations
+
+from firstbreak.experiments.questions import (
+    Question,
+    grows,
+    is_not_finite,
+    is_set,
+    never_clipped,
+    rate_is,
+    slows,
+    watched,
+)
+
+OVERRIDES = {"learning_rate": "/1000", "value_learning_rate?": "/1000", "watch": "process"}
+QUESTIONS = (
+    Question(
+        asks="does an optimizer run at more than the rate that it was told?",
+        answer=rate_is(lambda least, largest: largest > 1.5),
+        needs="process",
+        yes={"step-size-too-large": 0.9},
+        otherwise=0.02,
+    ),
+    Question(
+        asks="do all optimizers run at next to no rate?",
+        answer=rate_is(lambda least, largest: largest < 0.3),
+        needs="process",
+        yes={"optimiser-not-connected": 0.9},
+        otherwise=0.02,
+    ),
+    Question(
+        asks="does one optimizer of several run at next to no rate?",
+        answer=rate_is(lambda least, largest: least < 0.3 <= largest),
+        needs="process",
+        yes={"critic-cannot-fit": 0.4},
+        otherwise=0.02,
+    ),
+    Question(
+        asks="are gradients not finite?",
+        answer=is_not_finite("grad_norm"),
+        needs="grad_norm",
+        yes={"gradients-not-finite": 0.95, "gradients-explode": 0.1},
+        otherwise=0.02,
+    ),
+    Question(
+        asks="did ratios leave every usual clip range without being clipped?",
+        answer=never_clipped,
+        needs="policy_ratio_max",
+        yes={"clip-missing": 0.9, "old-log-probabilities-wrong": 0.2},
+        otherwise=0.03,
+    ),
+    Question(
+        asks="is the clip wide open?",
+        answer=is_set("clip_range", lambda value: value is None or value > 1),
+        needs="clip_range",
+        yes={"clip-missing": 0.9},
+        otherwise=0.02,
+    ),
+    Question(
+        asks="is the critic's loss left without weight?",
+        answer=is_set("value_coef", lambda value: value is not None and value < 0.1),
+        needs="value_coef",
+        yes={"critic-cannot-fit": 0.8},
+        otherwise=0.03,
+    ),
+    Question(
+        asks="are behaviour weights without a bound?",
+        answer=is_set("behave_weight_cap", lambda value: value is None or value > 50),
+        needs="behave_weight_cap",
+        yes={"behaviour-weights-uncapped": 0.95},
+        otherwise=0.03,
+    ),
+    Question(
+        asks="may rollouts be four versions old, or older?",
+        answer=is_set("max_staleness", lambda value: value is not None and value >= 4),
+        needs="max_staleness",
+        yes={"rollouts-too-old": 0.9, "behaviour-weights-uncapped": 0.7},
+        otherwise=0.03,
+    ),
+    Question(
+        asks="is certainty rewarded?",
+        answer=is_set("entropy_coef", lambda value: value is not None and value < 0),
+        needs="entropy_coef",
+        yes={"premature-convergence": 0.8},
+        otherwise=0.01,
+    ),
+    Question(
+        asks="is the entropy bonus large?",
+        answer=is_set("entropy_coef", lambda value: value is not None and value >= 0.04),
+        needs="entropy_coef",
+        yes={"entropy-bonus-too-strong": 0.9},
+        otherwise=0.03,
+    ),
+    Question(
+        asks="is the penalty for leaving the reference large?",
+        answer=is_set("kl_coef", lambda value: value is not None and value >= 0.5),
+        needs="kl_coef",
+        yes={"kl-penalty-too-strong": 0.9},
+        otherwise=0.03,
+    ),
+    Question(
+        asks="is the discount small?",
+        answer=is_set("gamma", lambda value: value is not None and value < 0.95),
+        needs="gamma",
+        yes={"horizon-too-short": 0.9},
+        otherwise=0.02,
+    ),
+    Question(
+        asks="is the temperature of sampling low?",
+        answer=is_set("temperature", lambda value: value is not None and value < 0.5),
+        needs="temperature",
+        yes={"sampling-too-cold": 0.9},
+        otherwise=0.02,
+    ),
+    Question(
+        asks="is the tail of the distribution cut off?",
+        answer=is_set("top_p", lambda value: value is not None and value < 0.95),
+        needs="top_p",
+        yes={"sampling-differs-from-scoring": 0.5, "sampling-too-cold": 0.2},
+        otherwise=0.03,
+    ),
+    Question(
+        asks="do advantages point against the rewards?",
+        answer=watched(lambda mean: mean["advantage_agrees"] < 0, "advantage_agrees"),
+        needs="hooks",
+        yes={"advantage-sign-wrong": 0.95, "groups-mixed": 0.2},
+        otherwise=0.02,
+    ),
+    Question(
+        asks="do others hold the processor for much of the time?",
+        answer=watched(lambda mean: mean["queued"] > 0.3, "queued"),
+        needs="process",
+        yes={"interference": 0.95},
+        otherwise=0.03,
+    ),
+    Question(
+        asks="does memory grow although nothing is learned?",
+        answer=grows("resident", 0.03),
+        needs="process",
+        yes={"memory-leak": 0.9},
+        otherwise=0.05,
+    ),
+    Question(
+        asks="does the rollout take longer although the policy stands still?",
+        answer=slows("time_rollout", 1.5),
+        needs="time_rollout",
+        yes={"phases-out-of-balance": 0.9, "interference": 0.6, "length-limit-too-short": 0.1},
+        otherwise=0.06,
+    ),
+)
