@@ -345,6 +345,7 @@ def main() -> None:
         "fleet": lambda: endurance.fleet(told.fleet),
     }
     result = json.loads(told.output.read_text()) if told.output.exists() else {}
+    result.pop("note", None)  # it spoke of figures that are replaced now
     for part in PARTS:
         if part in told.parts:
             result |= measure[part]()

@@ -50,7 +50,8 @@ def test_every_cause_names_an_experiment_with_the_answer_and_the_weight_that_the
 
 
 def test_the_ladder_of_rewards_that_do_not_rise_branches_on_the_test_set() -> None:
-    """AReaL's guide: the test set first; then data and dynamic filtering, or settings and supervised training."""
+    """AReaL's guide: a baseline evaluation, then the test set; then data and dynamic filtering, or settings and SFT."""
+    assert catalogue()["locked-evaluation"].then["no"] == ("train-on-test-set",)
     ladder = catalogue()["train-on-test-set"].then
     assert "dynamic-filtering" in ladder["yes"]
     assert set(ladder["no"]) == {"larger-batch", "sft-first"}

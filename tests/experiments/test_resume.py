@@ -94,3 +94,18 @@ def test_a_dry_run_says_where_it_starts(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     assert done.output.startswith("# start: from checkpoint-")
     assert f"--init {tmp_path / 'run' / 'checkpoint-'}" in done.output
+
+
+def test_a_dry_run_shows_the_files_that_a_trial_would_get(tmp_path: Path) -> None:
+    late(tmp_path / "run")
+    (tmp_path / "train.yaml").write_text("lr: 0.001\nsteps: 500\n")
+    settings = tmp_path / "firstbreak.toml"
+    settings.write_text(
+        '[experiment]\ncommand = "train {config}"\nsyntax = "yaml"\nconfig = "train.yaml"\n'
+        '[experiment.options]\ntotal_steps = "steps"\nlearning_rate = "lr"\n'
+        "[experiment.now]\ntotal_steps = 500\nlearning_rate = 0.001\n"
+    )
+    arguments = ["experiment", "run", "rate-tenth", str(tmp_path / "run"), "--settings", str(settings), "--dry-run"]
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 0, done.output
+    assert "#   lr: 0.0001\n#   steps: 75\n" in done.output

@@ -6,7 +6,7 @@ import json
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from textwrap import wrap
+from textwrap import indent, wrap
 from typing import Any
 
 import click
@@ -206,9 +206,11 @@ def run_(
 
 
 def _command(trial: Any) -> str:
-    """A command as a shell would take it, with the variables that are set for it."""
+    """A command as a shell would take it, with the variables that are set and the files that are written for it."""
     variables = [f"{k}={shlex.quote(v)}" for k, v in trial.environment.items()]
-    return f"# {trial.name}\ncd {shlex.quote(trial.directory)} && \\\n{' '.join([*variables, shlex.join(trial.arguments)])}"
+    files = [f"# {trial.folder / name}:\n{indent(content, '#   ')}".rstrip() for name, content in trial.files.items()]
+    command = " ".join([*variables, shlex.join(trial.arguments)])
+    return "\n".join([f"# {trial.name}", *files, f"cd {shlex.quote(trial.directory)} && \\", command])
 
 
 def _told(result: Any) -> str:

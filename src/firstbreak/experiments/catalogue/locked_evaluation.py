@@ -19,6 +19,7 @@ from __future__ import annotations
 from firstbreak.experiments.questions import Question, moves, spreads_as_the_original_moves
 
 OVERRIDES = {"learning_rate": 0.0, "eval_interval": 1}
+THEN = {"no": ("train-on-test-set",)}  # the ladder: a baseline evaluation that holds, then the test set
 QUESTIONS = (
     Question(
         asks="does the score change its level although the weights do not?",
