@@ -65,7 +65,7 @@ def test_a_reward_with_the_wrong_sign_is_proved_on_trl_without_touching_its_scri
         'logs = "{folder}/run"\n'
     )
     dry = firstbreak("experiment", "run", "invariants", "run", "--dry-run", cwd=tmp_path)
-    assert "--learning_rate 1e-06" in dry
+    assert "--learning_rate 1e-07" in dry
     assert "--max_steps 10" in dry
     assert not (tmp_path / "firstbreak-experiments").exists()
     said = firstbreak("experiment", "run", "invariants", "run", cwd=tmp_path)

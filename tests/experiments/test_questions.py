@@ -150,6 +150,8 @@ def test_weights_that_differ_after_a_delivery_are_found(tmp_path: Path) -> None:
     file.write_text(file.read_text() + row("engine", 2, "a"))
     assert asked(seen).yes is True
     assert questions.weights_differ("evaluation")(seen).yes is None
+    file.write_text("".join(row(side, step, "a") for side in ("trainer", "engine") for step in (1, 2)))
+    assert asked(seen).yes is None, "weights that stand still are the same on both sides, delivered or not"
 
 
 def test_what_sets_in_in_the_middle_shows_in_the_later_half() -> None:

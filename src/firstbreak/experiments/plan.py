@@ -89,7 +89,7 @@ def _measured(what: str, run: Run, settings: Settings) -> bool:
         case "preferences":
             return hooked(run, settings) and curve_of(run, "rm_accuracy") is not None
         case _ if what in HYPERPARAMETERS:
-            return run.config.number(what) is not None or (what in run.config.keys and hooked(run, settings))
+            return run.config.number(what) is not None or hooked(run, settings)
         case "advantages":
             return _measured("environment", run, settings) and Inputs(run).get("family") == "on_policy"
         case "weights":

@@ -33,7 +33,7 @@ EXPERIMENT = Experiment(
     overrides={"learning_rate": 0.0, "eval_interval": 1},
     length=0.1,
     measure="eval.reward",
-    if_cause="does it vary as much as in the whole run? yes",
+    if_cause="does it vary as much as between neighbouring evaluations of the run? yes",
     weight=2.0,
 )
 

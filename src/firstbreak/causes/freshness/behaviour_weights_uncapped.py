@@ -37,7 +37,7 @@ FINDINGS = {
 }
 EXPERIMENT = Experiment(
     id="process-probe",
-    overrides={"learning_rate": "/1000", "watch": "process"},
+    overrides={"learning_rate": "/10000", "watch": "process"},
     length=0.1,
     measure="behave.ratio.max",
     if_cause="are behaviour weights without a bound? yes",

@@ -34,7 +34,7 @@ FINDINGS = {
 }
 EXPERIMENT = Experiment(
     id="process-probe",
-    overrides={"learning_rate": "/1000", "watch": "process"},
+    overrides={"learning_rate": "/10000", "watch": "process"},
     length=0.1,
     measure="optim.update_ok",
     if_cause="are gradients not finite? yes",

@@ -29,7 +29,7 @@ FINDINGS = {
 }
 EXPERIMENT = Experiment(
     id="process-probe",
-    overrides={"learning_rate": "/1000", "watch": "process"},
+    overrides={"learning_rate": "/10000", "watch": "process"},
     length=0.1,
     measure="time.step",
     if_cause="do others hold the processor for much of the time? yes",

@@ -30,7 +30,7 @@ FINDINGS = {
 }
 EXPERIMENT = Experiment(
     id="process-probe",
-    overrides={"learning_rate": "/1000", "watch": "process"},
+    overrides={"learning_rate": "/10000", "watch": "process"},
     length=0.1,
     measure="memory.cpu",
     if_cause="does memory grow although nothing is learned? yes",

@@ -32,7 +32,7 @@ FINDINGS = {
 }
 EXPERIMENT = Experiment(
     id="process-probe",
-    overrides={"learning_rate": "/1000", "watch": "process"},
+    overrides={"learning_rate": "/10000", "watch": "process"},
     length=0.1,
     measure="time.rollout",
     if_cause="does the rollout take longer although the policy stands still? yes",

@@ -1,7 +1,7 @@
 """Everything that must hold while nothing is learned
 
 ## What is done
-The learning rate is a thousandth, so that the policy stands still in practice and every delivery can still be told from the
+The learning rate is a ten-thousandth, so that the policy stands still in practice and every delivery can still be told from the
 last, and an evaluation follows every step. The hooks score known answers, compare the prompts of training and evaluation and
 the weights of trainer, engine and evaluation, describe what environments do, work out advantages again, and watch the process
 and the settings in force. One short run answers every question that needs no learning.
@@ -33,8 +33,8 @@ from firstbreak.experiments.questions import Question, is_off, lies_above, lies_
 
 OVERRIDES = {
     **zero_rate.OVERRIDES,
-    "learning_rate": "/1000",
-    "value_learning_rate?": "/1000",
+    "learning_rate": "/10000",
+    "value_learning_rate?": "/10000",
     "eval_interval?": 1,
     "watch?": "reward data weights environment process",
 }

@@ -4,8 +4,8 @@
 The learning rate is 0 and an evaluation follows every step, under one protocol.
 
 ## What it tells
-A score that jumps between two evaluations of the same weights names the protocol. One that varies as much as the
-whole curve of the run says that the evaluation is too small to show anything.
+A score that jumps between two evaluations of the same weights names the protocol. One that varies as much as it does from
+one evaluation of the run to the next says that the evaluation is too small to show anything.
 
 ## When it misleads
 A sampled evaluation has a spread; only a change of level speaks for the protocol.
@@ -29,7 +29,7 @@ QUESTIONS = (
         otherwise=0.04,
     ),
     Question(
-        asks="does it vary as much as in the whole run?",
+        asks="does it vary as much as between neighbouring evaluations of the run?",
         answer=spreads_as_the_original_moves("eval_score"),
         needs="eval_score",
         yes={

@@ -1,7 +1,7 @@
 """What the trainer's process does, and which settings are in force
 
 ## What is done
-The learning rate is a thousandth, so that the policy stands still in practice and every rate can still be told from the one
+The learning rate is a ten-thousandth, so that the policy stands still in practice and every rate can still be told from the one
 that was asked for. The hooks see the optimizers' rates, the settings that the trainer holds, whether advantages agree with
 rewards, how long the process waits for a processor that others hold, and its memory.
 
@@ -30,7 +30,7 @@ from firstbreak.experiments.questions import (
     watched,
 )
 
-OVERRIDES = {"learning_rate": "/1000", "value_learning_rate?": "/1000", "watch": "process"}
+OVERRIDES = {"learning_rate": "/10000", "value_learning_rate?": "/10000", "watch": "process"}
 QUESTIONS = (
     Question(
         asks="does an optimizer run at more than the rate that it was told?",
@@ -153,7 +153,7 @@ QUESTIONS = (
     ),
     Question(
         asks="does memory grow although nothing is learned?",
-        answer=grows("resident", 0.03),
+        answer=grows("resident", 0.045),
         needs="process",
         yes={"memory-leak": 0.9},
         otherwise=0.05,

@@ -18,13 +18,22 @@ https://github.com/areal-project/AReaL (best practices: diagnosing performance)
 
 from __future__ import annotations
 
-from firstbreak.experiments.questions import Question, is_off, moves
+from firstbreak.experiments.questions import Answer, Arms, Question, is_off, moves
+from firstbreak.inputs import Inputs
 
 OVERRIDES = {"learning_rate": 0.0, "value_learning_rate?": 0.0, "weight_decay?": 0.0}
+
+
+def _moves(arms: Arms) -> Answer:
+    """A value-based method tries less and less by plan, so that its training reward moves: its greedy evaluation must not."""
+    explores = Inputs(arms.original).get("family") == "value_based"
+    return (moves("eval_score") if explores else moves("reward_mean", "eval_score"))(arms)
+
+
 QUESTIONS = (
     Question(
         asks="does the reward or the score move although the weights stand still?",
-        answer=moves("reward_mean", "eval_score"),
+        answer=_moves,
         needs="score",
         yes={
             "environment-changed": 0.9,
