@@ -46,7 +46,9 @@ VALUE_BASED = frozenset(
 )
 #: names of reward functions: what checks an answer, what says so plainly, and what pays for form whatever the answer
 ANSWER = re.compile(
-    r"answer|correct|accura|success|succeed|solv|pass|exact_match|verif|outcome|numbers?$", re.IGNORECASE
+    r"answer|correct|accura|success|succeed|solv|pass|exact_match|verif|outcome|numbers?$|equation"
+    r"|env(?:ironment)?_(?:reward|score|return)",  # what the environment itself pays is the task
+    re.IGNORECASE,
 )
 PLAIN_ANSWER = re.compile(r"accura|correct|exact_match|answer|success|succeed|solv", re.IGNORECASE)
 FORM = re.compile(r"format|length|lang|tag|xml|style|think|polite|structure|brevity|approx|extract", re.IGNORECASE)

@@ -56,3 +56,8 @@ def test_few_points_say_nothing() -> None:
 def test_what_the_growth_bought_is_looked_for_where_the_growth_is() -> None:
     paid = np.concatenate([np.zeros(50), np.linspace(0, 1, 50), np.ones(100)]) + noise(200, 0.05, 4)
     assert silent(ID, run({"kl.ref": KL_UP, "reward.mean": paid}))
+
+
+def test_a_slow_learner_pays_for_its_divergence() -> None:
+    slow = np.linspace(0.6, 0.66, 80) + noise(80, 0.05, 1)
+    assert silent(ID, run({"kl.ref": np.linspace(0.01, 0.6, 80), "reward.mean": slow}))

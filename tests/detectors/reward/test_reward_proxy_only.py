@@ -41,3 +41,8 @@ def test_an_answer_part_at_its_ceiling_is_healthy() -> None:
 def test_without_an_answer_part_it_cannot_be_told() -> None:
     made = run({"reward.mean": RISING, "reward.component.format.mean": RISING, "reward.component.style.mean": RISING})
     assert look(ID, made).status is Status.NOT_MEASURED
+
+
+def test_what_the_environment_pays_is_the_part_that_counts() -> None:
+    curves = {"reward.component.tag.mean": RISING, "reward.component.env_reward.mean": [0.0] * 100}
+    assert "env_reward" in found(ID, run({"reward.mean": RISING, **curves})).message

@@ -73,7 +73,9 @@ def detect(
             evidence=evidence,
             facts={"cell": "rising/declining"},
         )
-    if trajectory.kind not in ("flat", "plateau") or solved or rises(points.tail(0.5)) or rises(points.tail(0.75)):
+    if trajectory.kind not in ("flat", "plateau") or solved:
+        return None
+    if any(rises(stretch) for stretch in _paid_in(points, trajectory)):
         return None
     start = departure(kl)
     return Finding(
@@ -89,3 +91,9 @@ def detect(
         evidence=evidence,
         facts={"cell": "rising/flat"},
     )
+
+
+def _paid_in(score: Series, trajectory: Trajectory) -> tuple[Series, ...]:
+    """Where a rise pays for the divergence: where that grew, and for a slow learner the whole run."""
+    grown = (score.tail(0.5), score.tail(0.75))
+    return (*grown, score) if trajectory.kind == "flat" else grown
