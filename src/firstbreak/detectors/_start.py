@@ -1,4 +1,4 @@
-"""What the policy scores in training and in the evaluation before it has learned anything."""
+"""The start of a run: whether the log holds it, and what the policy scores before it has learned anything."""
 
 from __future__ import annotations
 
@@ -8,6 +8,14 @@ from firstbreak.inputs import answer_parts
 from firstbreak.model import NotMeasured, Series
 
 FIRST = 0.04  #: share of the steps that count as the start, three steps at least
+
+
+def continued(curve: Series) -> bool:
+    """Whether the log is the later part of a longer run: it begins at a larger step than it has steps.
+
+    What was learned before is not in it, so that its first level says nothing of an untrained policy.
+    """
+    return len(curve) > 1 and bool(curve.steps[0] > np.ptp(curve.steps))
 
 
 def starts(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from firstbreak.model import Severity, Status
+from firstbreak.model import Run, Severity, Status
 from tests.detectors.look import found, look, silent
-from tests.make import learning, noise, run
+from tests.make import learning, noise, run, series
 
 ID = "entropy-stays-high"
 
@@ -27,3 +27,10 @@ def test_an_entropy_that_falls_is_another_matter() -> None:
 
 def test_few_values_say_nothing() -> None:
     assert look(ID, run({"policy.entropy": [1.0], "reward.mean": [0.0]})).status is Status.NOT_MEASURED
+
+
+def test_the_first_entropy_of_a_log_that_begins_in_mid_run_is_no_start() -> None:
+    later = 5000 + np.arange(100)
+    curves = {"policy.entropy": 1.38 + noise(100, 0.005), "reward.mean": noise(100, 1, 1)}
+    made = Run(path="a-run", series={name: series(name, values, later) for name, values in curves.items()})
+    assert look(ID, made).status is Status.NOT_MEASURED

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
-from firstbreak.model import Confidence, Severity
+from firstbreak.model import Confidence, Run, Severity
 from tests.detectors.look import found, silent
-from tests.make import learning, noise, run
+from tests.make import learning, noise, run, series
 
 ID = "score-lost"
 
@@ -46,3 +47,12 @@ def test_one_bad_last_evaluation_is_healthy() -> None:
 
 def test_a_plateau_is_healthy() -> None:
     assert silent(ID, run({"eval.reward": learning(200)}))
+
+
+@pytest.mark.parametrize(("bottom", "severity"), [(1340.0, Severity.WARNING), (300.0, Severity.CRITICAL)])
+def test_in_a_log_that_begins_in_mid_run_a_loss_is_a_share_of_the_level(bottom: float, severity: Severity) -> None:
+    peaked = np.interp(np.arange(200), [0, 100, 200], [1360, 1400, bottom]) + noise(200, 2)
+    made = Run(path="a-run", series={"eval.reward": series("eval.reward", peaked, 7000 + np.arange(200))})
+    finding = found(ID, made)
+    assert finding.severity is severity
+    assert "of its level" in finding.message

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from firstbreak.model import Severity, Status
+from firstbreak.model import Run, Severity, Status
 from tests.detectors.look import found, look, silent
-from tests.make import learning, noise, run
+from tests.make import learning, noise, run, series
 
 ID = "reward-flat"
 
@@ -60,6 +60,11 @@ def test_a_rate_that_is_still_warmed_up_excuses_a_flat_score() -> None:
     assert look(ID, run({**curves, "lr": np.linspace(1e-9, 1e-6, 600)})).status is Status.NOT_MEASURED
     warmed = np.minimum(np.linspace(0, 1e-5, 600), 1e-6)
     assert found(ID, run({**curves, "lr": warmed}))
+
+
+def test_a_log_that_begins_in_mid_run_does_not_hold_what_was_learned() -> None:
+    later = series("reward.mean", noise(600), 5000 + np.arange(600))
+    assert look(ID, Run(path="a-run", series={"reward.mean": later})).status is Status.NOT_MEASURED
 
 
 def test_a_slow_learner_that_reaches_no_new_level_still_learns() -> None:

@@ -9,7 +9,8 @@ Learning makes a policy more certain somewhere. Where entropy and score both sta
 into the weights: the signal is too weak, too noisy, or drowned by the entropy bonus.
 
 ## When it is a false alarm
-Short runs. A policy that starts nearly certain (a fine-tuned model) has little entropy to lose.
+Short runs. A policy that starts nearly certain (a fine-tuned model) has little entropy to lose. In a log that begins in
+mid-run the first level is not that of a policy at random, so nothing is said there.
 
 ## Fix
 - Lower {entropy_coef}; check that the reward differs between good and bad behaviour.
@@ -26,6 +27,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from firstbreak.detectors._start import continued
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
 from firstbreak.stats.shape import Trajectory
 from firstbreak.words import number, percent
@@ -37,6 +39,10 @@ def detect(
     entropy = policy_entropy.finite
     if len(entropy) < min_points:
         return NotMeasured(f"{len(entropy)} values of the entropy are too few (needs {min_points})")
+    if continued(entropy):
+        return NotMeasured(
+            f"the log begins at step {number(float(entropy.steps[0]))}: the entropy of the start is not in it"
+        )
     start, late = float(np.median(entropy.head(0.1).values)), float(np.median(entropy.tail(0.2).values))
     if trajectory.kind != "flat" or start <= 0.1 or late < (1 - fall) * start:
         return None

@@ -11,7 +11,8 @@ leads away from it.
 ## When it is a false alarm
 A dip that recovers: in fewer than `few` points none can be told from a loss, so a loss is no more than a warning there.
 An evaluation of few episodes. A curriculum or a harder stage that begins at that step. A loss of less
-than `material` of the score's own size, which is a wobble however clear it is.
+than `material` of the score's own size, which is a wobble however clear it is. Where the log begins in mid-run, the gain
+is not in it, and the loss counts as a share of the level instead.
 
 ## Fix
 - Stop, and go back to the checkpoint nearest the best evaluation.
@@ -30,6 +31,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from firstbreak.detectors._start import continued
 from firstbreak.model import Confidence, Evidence, Finding, Series, Severity
 from firstbreak.stats.direction import fall_from_best
 from firstbreak.stats.shape import Trajectory
@@ -41,9 +43,11 @@ def detect(
 ) -> Finding | None:
     if not trajectory.lost or trajectory.drop < material * max(abs(trajectory.best), abs(trajectory.end)):
         return None
-    lost = trajectory.drop_fraction
+    whole = abs(trajectory.best) if continued(score) else 0.0  # the gain of a longer run is not in this log
+    lost = trajectory.drop / whole if whole else trajectory.drop_fraction
     since, interval = fall_from_best(score)
-    how_much = percent(lost) + " of its gain" if np.isfinite(lost) and lost <= 1 else "all of its gain and more"
+    what = "level" if whole else "gain"
+    how_much = f"{percent(lost)} of its {what}" if np.isfinite(lost) and lost <= 1 else f"all of its {what} and more"
     grave_loss = lost >= grave and trajectory.n >= few
     return Finding(
         message=(

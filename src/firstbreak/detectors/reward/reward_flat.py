@@ -13,7 +13,8 @@ so this finding never stands alone: it is the outcome that the others have to ex
 ## When it is a false alarm
 Late starters: a hard exploration problem can be flat for a third of the run and then rise. A score that starts at its
 ceiling has nowhere to go. A learning rate that is still being warmed up at the last step has hardly moved the policy.
-An evaluation that begins after the learning: the training reward then rises before it.
+An evaluation that begins after the learning: the training reward then rises before it. A log that begins in mid-run says
+nothing of what was learned before it, and is left alone.
 
 ## Fix
 - Look at the other findings first: a flat score is a symptom.
@@ -32,6 +33,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from firstbreak.detectors._start import continued
 from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Series, Severity
 from firstbreak.stats.direction import rises
 from firstbreak.stats.shape import Trajectory
@@ -61,6 +63,10 @@ def detect(
         return None
     if constant and score.values[0] > 0:
         return NotMeasured(f"the score is {number(trajectory.start)} throughout: floor and ceiling look the same")
+    if continued(score):
+        return NotMeasured(
+            f"the log begins at step {number(float(score.steps[0]))}: what was learned before is not in it"
+        )
     training = [s.finite for s in (reward_mean, reward_episode) if s is not None and s.name != score.name]
     if any(rises(s) for s in training):
         return Expected(
