@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import replace
 
-from firstbreak.model import Severity, Status
+import numpy as np
+import pytest
+
+from firstbreak.model import Run, Severity, Status
 from tests.detectors.look import found, look, silent
-from tests.make import learning, noise, run
+from tests.make import learning, noise, run, series
 
 ID = "reward-at-floor"
 
@@ -37,3 +40,17 @@ def test_a_constant_score_at_zero_is_the_floor() -> None:
 
 def test_a_noisy_score_is_healthy() -> None:
     assert silent(ID, run({"reward.mean": noise(100)}))
+
+
+def test_a_greedy_evaluation_at_the_floor_beside_training_that_rises_is_healthy() -> None:
+    greedy = np.where(np.arange(25) == 20, -400.0, -1000.0)
+    assert found(ID, run({"eval.reward": greedy, "reward.mean": [-1000.0] * 25}))
+    assert silent(ID, run({"eval.reward": greedy, "reward.mean": learning(200, -1000, -700)}))
+
+
+@pytest.mark.parametrize(("length", "status"), [(98_000.0, Status.NOT_MEASURED), (200.0, Status.FOUND)])
+def test_one_endless_episode_whose_return_is_repeated_is_no_floor(length: float, status: Status) -> None:
+    at = 98_000 + 1000 * np.arange(70)
+    curves = {"reward.mean": np.full(70, -17_500.0), "episode.length": np.full(70, length)}
+    made = {name: replace(series(name, values, at), axis="env_steps") for name, values in curves.items()}
+    assert look(ID, Run(path="a-run", series=made)).status is status

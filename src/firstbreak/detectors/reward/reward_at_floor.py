@@ -10,7 +10,8 @@ lucky ones are too rare to be followed.
 
 ## When it is a false alarm
 The first part of a hard task. A score whose floor is its normal level because the range is stretched by one outlier. A
-constant positive score may as well be the ceiling, and is left alone.
+constant positive score may as well be the ceiling, and is left alone. A greedy evaluation stays at the floor while the
+policy that explores already rises from it in training: the goal is then found.
 
 ## Fix
 - Easier starts or prompts, a curriculum, partial credit on the way to the goal.
@@ -30,6 +31,7 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.stats.direction import rises
 from firstbreak.stats.shape import Trajectory
 from firstbreak.words import number, percent
 
@@ -39,10 +41,13 @@ def detect(
     trajectory: Trajectory,
     success_rate: Series | None = None,
     eval_success_rate: Series | None = None,
-    reward_solve_none_frac: Series | None = None,
+    reward_mean: Series | None = None,
+    reward_episode: Series | None = None,
+    episode_length: Series | None = None,
     *,
     most: float = 0.75,
     rare_success: float = 0.1,
+    few: int = 5,
     min_points: int = 20,
 ) -> Finding | NotMeasured | None:
     if trajectory.learned or trajectory.lost:
@@ -56,12 +61,16 @@ def detect(
         if late > rare_success:
             return None
         return _finding(rate, f"success rate is {percent(late)} over the second half of the run", 1 - late)
+    if score.axis == "env_steps" and episode_length is not None and len(episode_length.finite):
+        ended = float(score.steps[-1] / np.median(episode_length.finite.values))
+        if ended < few:  # a mean over recent episodes is written again and again while none ends
+            return NotMeasured(f"about {number(ended)} episodes have ended (needs {few})")
     second_half = score.tail(0.5)
     low, high = float(score.values.min()), float(score.values.max())
     if low == high > 0:
         return NotMeasured(f"the score is {number(low)} throughout: floor and ceiling look the same")
     share = float(np.mean(second_half.values <= low + 0.05 * (high - low)))
-    if share < most:
+    if share < most or any(s is not None and s.name != score.name and rises(s) for s in (reward_mean, reward_episode)):
         return None
     return _finding(score, f"{percent(share)} of the scores are at the floor of {number(low)}", share)
 
