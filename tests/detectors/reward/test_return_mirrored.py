@@ -36,3 +36,8 @@ def test_returns_that_cross_zero_while_they_grow_are_healthy() -> None:
 
 def test_without_evaluations_nothing_is_said() -> None:
     assert look(ID, played(np.ones(50), np.ones(2))).status is Status.NOT_MEASURED
+
+
+def test_a_handful_of_training_returns_cannot_be_compared_with_each_evaluation() -> None:
+    returns = np.array([-2.8, 1.1, -0.2, -0.4])
+    assert look(ID, played(returns, 0.3 + noise(30, 0.02))).status is Status.NOT_MEASURED

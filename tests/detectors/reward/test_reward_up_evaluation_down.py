@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from firstbreak.model import Severity, Status
 from tests.detectors.look import found, look, silent
@@ -39,3 +40,12 @@ def test_the_same_curve_under_two_names_cannot_part() -> None:
 def test_few_evaluations_say_nothing() -> None:
     made = run({"reward.mean": UP})
     assert look(ID, made).status is Status.NOT_MEASURED
+
+
+@pytest.mark.parametrize(("end", "parted"), [(0.9, False), (0.4, True)])
+def test_a_return_that_is_evaluated_no_lower_than_in_training_has_not_parted(end: float, parted: bool) -> None:
+    ahead = np.interp(np.arange(150), [0, 80, 110, 149], [0.2, 1.5, end, end]) + noise(150, 0.02, 1)
+    outcome = look(ID, run({"reward.mean": 0.6 * UP, "eval.reward": ahead}))
+    assert (outcome.status is Status.FOUND) is parted
+    rated = run({"reward.mean": 0.6 * UP, "eval.reward": ahead}, algorithm="grpo")  # a learned reward: another unit
+    assert found(ID, rated)

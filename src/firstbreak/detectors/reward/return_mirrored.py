@@ -10,6 +10,7 @@ minus too many, a cost taken for a reward. The policy learns well, and away from
 
 ## When it is a false alarm
 Returns that cross zero as the policy improves, and that differ because training explores: then sizes differ as well.
+Fewer than `NEAREST` training returns: all evaluations are then compared with the same ones.
 
 ## Fix
 - Step both environments with the same actions and print both rewards.
@@ -32,6 +33,8 @@ from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMe
 from firstbreak.stats.onset import first_sustained
 from firstbreak.words import number, percent
 
+NEAREST = 9  #: training returns that an evaluation is compared with
+
 
 def detect(
     eval_reward: Series,
@@ -46,11 +49,11 @@ def detect(
     if writes_text:
         return NotApplicable("rewards of text are often weighted sums that the evaluation does not share")
     trained = next(
-        (s.finite for s in (reward_episode, reward_mean) if s is not None and len(s.finite) >= min_points), None
+        (s.finite for s in (reward_episode, reward_mean) if s is not None and len(s.finite) >= NEAREST), None
     )
     scores = eval_reward.finite
     if trained is None or len(scores) < min_points:
-        return NotMeasured(f"fewer than {min_points} training returns and evaluations")
+        return NotMeasured(f"fewer than {NEAREST} training returns or {min_points} evaluations")
     there = np.array([np.median(_around(trained, step).values) for step in scores.steps])
     ratio = there / np.where(scores.values == 0, np.nan, scores.values)
     mirrored = replace(scores, values=((-within < ratio) & (ratio < -1 / within)).astype(float))
@@ -78,7 +81,7 @@ def detect(
     )
 
 
-def _around(curve: Series, step: float, points: int = 9) -> Series:
+def _around(curve: Series, step: float, points: int = NEAREST) -> Series:
     """The training returns nearest to a step."""
     place = int(np.searchsorted(curve.steps, step))
     part = slice(max(0, min(place - points // 2, len(curve) - points)), max(points, place + points // 2 + 1))

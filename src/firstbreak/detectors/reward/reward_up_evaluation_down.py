@@ -11,7 +11,8 @@ pays for and the evaluation does not: reward hacking, over-optimisation, or a re
 
 ## When it is a false alarm
 The evaluation runs under another protocol (temperature, length limit, prompt template) than training. It has so few
-points or samples that its trend is noise. Format is learned first and answers later.
+points or samples that its trend is noise. Format is learned first and answers later. The return of an
+environment that is evaluated no lower than it is in training has not parted from it, and is left alone.
 
 ## Fix
 - Read the highest-rewarded samples of the latest checkpoint before anything else.
@@ -38,7 +39,13 @@ from firstbreak.words import number
 
 
 def detect(
-    reward_mean: Series, truth: Series, solved: bool | None = None, *, large: float = 2.0, min_points: int = 8
+    reward_mean: Series,
+    truth: Series,
+    solved: bool | None = None,
+    writes_text: bool | None = None,
+    *,
+    large: float = 2.0,
+    min_points: int = 8,
 ) -> Finding | NotApplicable | NotMeasured | None:
     start, end = max(reward_mean.steps[0], truth.steps[0]), min(reward_mean.steps[-1], truth.steps[-1])
     earlier = truth.finite.between(-np.inf, start)
@@ -52,6 +59,8 @@ def detect(
         return NotApplicable("the evaluation is the training reward under another name")
     up, shape = trend(reward), trajectory(judged)
     if not rises(reward) or not (shape.lost or shape.kind == "flat"):
+        return None
+    if judged.name == "eval.reward" and not writes_text and _late(judged) >= _late(reward):
         return None
     fell = shape.lost
     if solved and not fell:
@@ -76,3 +85,8 @@ def detect(
             Evidence(text="evaluation", series=truth, since=since),
         ),
     )
+
+
+def _late(curve: Series) -> float:
+    """The level of the last fifth."""
+    return float(np.median(curve.tail(0.2).values))
