@@ -84,3 +84,10 @@ def test_skill_that_the_greedy_policy_shows_first_is_healthy() -> None:
     curves = {"eval.reward": greedy, "eval.episode_length": -greedy, "reward.mean": sampled}
     assert silent(ID, run(curves, algorithm="ppo"))
     assert found(ID, run({**curves, "reward.mean": np.minimum(sampled, -400.0)}, algorithm="ppo"))
+
+
+def test_a_fall_that_comes_back_was_a_bad_policy() -> None:
+    fall = np.where(np.arange(N) < 30, 940.0, 700.0) + noise(N, 8)
+    trained = {"reward.mean": learning(N, 200, 750, sd=0.01)}
+    assert found(ID, run({**trained, "eval.reward": fall}))
+    assert silent(ID, run({**trained, "eval.reward": np.r_[fall[:40], 940 + noise(20, 8)]}))

@@ -13,7 +13,8 @@ and after cannot be compared, and the best checkpoint of the two halves together
 ## When it is a false alarm
 The training reward is a proxy (a process reward, a reward that was already at its ceiling) and the skill is new: the
 evaluated samples then look different, not only longer or shorter. A greedy policy finds the way before the sampled one, or
-was stuck and catches up with it: a rise to a level that training has or gets is not reported.
+was stuck and catches up with it: a rise to a level that training has or gets is not reported. Neither is a fall after
+which evaluations are as good as before again.
 
 ## Fix
 - Write the evaluation's settings ({eval_temperature}, {max_new_tokens}, split, template, seeds) beside every score,
@@ -68,7 +69,7 @@ def detect(
     jump = level_shift(_gap(eval_score, reward_mean, scale))
     if jump is None or jump.size < size:
         jump = _cliff(eval_score, size)
-    if jump is None or _moved(reward_mean, scale, jump):
+    if jump is None or _moved(reward_mean, scale, jump) or _came_back(eval_score, jump):
         return None
     lengths = (eval_length_mean, eval_length_clipped_ratio, eval_episode_length)
     beside = next((curve for curve in lengths if curve is not None and _jumps_with(curve, jump)), None)
@@ -147,6 +148,16 @@ def _moved(reward_mean: Series, scale: float, jump: Onset) -> bool:
     error = noise_scale(reward_mean.finite.values) * float(np.sqrt(1 / len(before) + 1 / len(after)))
     moved = abs(float(np.mean(after)) - float(np.mean(before))) + 2 * error
     return scale * moved >= abs(jump.after - jump.before) / 2
+
+
+def _came_back(eval_score: Series, jump: Onset) -> bool:
+    """Whether a fallen evaluation is past the middle of its fall again: a new protocol stays, a bad policy need not."""
+    before, after = (float(np.mean(side)) for side in _sides(eval_score, jump))
+    later = eval_score.between(jump.interval[1]).values
+    if after >= before or len(later) < SIDE:
+        return False
+    lowest = np.min(np.lib.stride_tricks.sliding_window_view(later, SIDE), axis=1)
+    return bool(np.max(lowest) >= (before + after) / 2)
 
 
 def _reached(eval_score: Series, reward_mean: Series, jump: Onset) -> bool:
