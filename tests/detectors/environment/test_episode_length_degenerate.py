@@ -63,3 +63,8 @@ def test_text_has_no_episodes() -> None:
 @pytest.mark.parametrize("n", [1, 2, 5])
 def test_a_few_points_say_nothing(n: int) -> None:
     assert look(ID, run({"episode.length": [1.0] * n, "reward.mean": [0.0] * n})).status is Status.NOT_MEASURED
+
+
+def test_a_task_of_one_step_whose_score_hardly_moves_is_no_expectation() -> None:
+    crawls = {"episode.length": [1.0] * N, "reward.mean": learning(N, -49.33, -49.30)}
+    assert found(ID, run(crawls)).severity is Severity.WARNING

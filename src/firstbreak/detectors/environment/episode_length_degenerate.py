@@ -11,7 +11,8 @@ no goal was reached and no failure was made, so nothing tells good from bad.
 
 ## When it is a false alarm
 The task has one step (a bandit, one answer to one prompt), or a fixed length by design (HalfCheetah, Pendulum). In
-both the score moves, and then this is silent. A short episode is the aim (reach the goal fast).
+both the score moves, by more than `material` of its size, and then this is silent. A short episode is the aim (reach
+the goal fast).
 
 ## Fix
 - Step the environment by hand with random actions and print terminated, truncated and the length.
@@ -47,6 +48,7 @@ def detect(
     solved: bool | None = None,
     *,
     immediate: float = 2.0,
+    material: float = 0.02,
     min_points: int = 8,
 ) -> Finding | Expected | NotApplicable | NotMeasured | None:
     if episode_length is None and writes_text:
@@ -60,7 +62,8 @@ def detect(
     constant = float(np.ptp(lengths.values)) == 0
     if late > immediate and not constant:
         return None
-    if solved or (trajectory.learned and not trajectory.lost):
+    gained = trajectory.learned and trajectory.gain >= material * max(abs(trajectory.start), abs(trajectory.best))
+    if solved or (gained and not trajectory.lost):
         return Expected(
             f"episodes last {number(late)} steps by the nature of the task: the score gained {number(trajectory.gain)}"
         )
