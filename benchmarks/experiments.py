@@ -56,6 +56,7 @@ CORPUS = ROOT / "corpus"
 SURE = 0.8  #: of the first cause: a ranking with less is in doubt
 CLEAR = 0.25  #: P(yes) under two causes: with less between them a question is not about telling these apart
 DESIGN, JUDGED = frozenset({0, 2, 4}), frozenset({1, 3})  #: seeds
+TRIES = 3  #: faults on which a question is tried
 NO_CAUSE = frozenset({"healthy", "none-of-these"})
 HEALTHY = "untouched"
 PARTS = ("ambiguous", "catalogue", "kills", "fleet")
@@ -251,13 +252,19 @@ class Pair:
 
 
 def proofs(rows: Rows, processes: int, most: int) -> dict[str, Any]:
-    """Every question of every experiment on a pair of runs, and the experiments of which the lab has no pair."""
-    found = {design.id: [pair_of(design, question) for question in design.questions] for design in catalogue().values()}
-    of_each = {name: [pair for pair in pairs if isinstance(pair, Pair)] for name, pairs in found.items()}
-    missing = {name: str(found[name][0]) for name, pairs in of_each.items() if not pairs}
-    pairs = [pair for layer in zip_longest(*of_each.values()) for pair in layer if pair is not None]
-    rows.run([(p.design, a) for p in pairs[: most or None] for a in (p.here, p.there)], processes)
-    shown = [told for pair in pairs if (told := pair.found(rows)) is not None]
+    """Every question of every experiment on a pair of runs, and the experiments of which the lab has no pair.
+
+    Where the first pair is not told apart, another fault with a cause that the question speaks of is tried, up to TRIES.
+    """
+    found = {
+        design.id: [pairs_of(design, question) for question in design.questions] for design in catalogue().values()
+    }
+    missing = {name: of[0].why for name, of in found.items() if not any(pairs.pairs for pairs in of)}
+    asked = [pairs for layer in zip_longest(*found.values()) for pairs in layer if pairs is not None]
+    for turn in range(TRIES):
+        waiting = [of.pairs[turn] for of in asked if len(of.pairs) > turn and not of.apart(rows)]
+        rows.run([(p.design, a) for p in waiting[: most or None] for a in (p.here, p.there)], processes)
+    shown = [told for of in asked for pair in of.pairs if (told := pair.found(rows)) is not None]
     proven = {told["experiment"] for told in shown if told["separates"]}
     return {
         "experiments": len(catalogue()),
@@ -268,22 +275,37 @@ def proofs(rows: Rows, processes: int, most: int) -> dict[str, Any]:
     }
 
 
-def pair_of(design: Design, question: Question) -> Pair | str:
-    """The cause that the question speaks of most clearly and that the lab plants, beside a healthy run or a rival.
+@dataclass(frozen=True)
+class Pairs:
+    """The pairs that a question may be tried on, or why there is none."""
 
-    A reason where there is none.
+    pairs: tuple[Pair, ...]
+    why: str
+
+    def apart(self, rows: Rows) -> bool:
+        """Whether one of them has been told apart."""
+        return any(told["separates"] for pair in self.pairs if (told := pair.found(rows)) is not None)
+
+
+def pairs_of(design: Design, question: Question) -> Pairs:
+    """Runs with the causes that the question speaks of most clearly and that the lab plants, one of each fault, short ones
+    first, beside a healthy run or a rival.
     """
     why = "no fault of the lab should be answered otherwise than a healthy run"
     told = {a: _apart(question, label, "healthy") for a, label in faults().items() if label.seed == 0}
-    for here in sorted(told, key=lambda archive: (-told[archive], archive)):
-        if told[here] < CLEAR:
+    pairs: dict[str, Pair] = {}
+    for here in sorted(told, key=lambda archive: (-told[archive], labels()[archive].cpu_seconds)):
+        if told[here] < CLEAR or len(pairs) == TRIES:
             break
+        if labels()[here].plant in pairs:
+            continue
         if why := cannot(design, question, here):
             continue
         if (rival := rival_of(design, question, labels()[here])) is not None:
-            return Pair(design, question, here, rival)
-        why = f"no other run of {labels()[here].base} should be answered otherwise"
-    return why
+            pairs[labels()[here].plant] = Pair(design, question, here, rival)
+        else:
+            why = f"no other run of {labels()[here].base} should be answered otherwise"
+    return Pairs(tuple(pairs.values()), why)
 
 
 def rival_of(design: Design, question: Question, label: Label) -> str | None:

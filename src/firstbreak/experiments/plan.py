@@ -23,6 +23,11 @@ from firstbreak.inputs import Inputs
 from firstbreak.model import RankedCause, Run, Weight
 
 LEAST_POINTS = 10  #: updates or evaluations of an arm: fewer answer nothing
+#: settings that the hooks can read from a trainer of texts, and from one of actions
+HELD_FOR_TEXT = frozenset(
+    {"clip_range", "entropy_coef", "kl_coef", "temperature", "top_p", "max_staleness", "behave_weight_cap"}
+)
+HELD_FOR_ACTIONS = frozenset({"clip_range", "entropy_coef", "gamma", "value_coef"})
 MOST_EVALUATIONS = 16  #: of an arm that evaluates as often as it can: more only cost time
 CERTAIN = 0.02  #: of P(yes | cause): no single answer is trusted beyond this
 ALL_UP_TO = 8  #: questions of which all combinations of answers are gone through
@@ -89,7 +94,8 @@ def _measured(what: str, run: Run, settings: Settings) -> bool:
         case "preferences":
             return hooked(run, settings) and curve_of(run, "rm_accuracy") is not None
         case _ if what in HYPERPARAMETERS:
-            return run.config.number(what) is not None or hooked(run, settings)
+            held = HELD_FOR_TEXT if Inputs(run).get("writes_text") else HELD_FOR_ACTIONS
+            return run.config.number(what) is not None or (hooked(run, settings) and what in held)
         case "advantages":
             return _measured("environment", run, settings) and Inputs(run).get("family") == "on_policy"
         case "weights":

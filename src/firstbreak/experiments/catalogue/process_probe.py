@@ -139,9 +139,9 @@ QUESTIONS = (
     ),
     Question(
         asks="do advantages point against the rewards?",
-        answer=watched(lambda mean: mean["advantage_agrees"] < 0, "advantage_agrees"),
+        answer=watched(lambda mean: mean["advantage_agrees"] < -0.05, "advantage_agrees"),
         needs="hooks",
-        yes={"advantage-sign-wrong": 0.95, "groups-mixed": 0.2},
+        yes={"advantage-sign-wrong": 0.95, "groups-mixed": 0.05},
         otherwise=0.02,
     ),
     Question(

@@ -15,7 +15,8 @@ from types import ModuleType
 from typing import Any
 from weakref import WeakKeyDictionary
 
-EVERY = 0.1  #: seconds between two looks at the process
+EVERY = 0.1  #: seconds between two looks at the process, at first
+SELDOMER = 0.01  #: of the time since then: a long run is looked at some hundred times as well
 Note = Callable[..., None]
 
 
@@ -34,8 +35,9 @@ def _looks() -> Iterator[tuple[float, int]]:
     """Share of the time for which the main thread could run and did not, and bytes in memory."""
     page = os.sysconf("SC_PAGE_SIZE")
     before, start = _waited(), time.monotonic()
+    began = start
     while True:
-        time.sleep(EVERY)
+        time.sleep(max(EVERY, SELDOMER * (start - began)))
         after, now = _waited(), time.monotonic()
         with open("/proc/self/statm") as pages:
             yield (after - before) / (now - start), int(pages.read().split()[1]) * page
