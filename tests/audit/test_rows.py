@@ -45,7 +45,9 @@ def test_length_inflation_and_information_density() -> None:
 
     found = audit(dump(padded, lambda text, right: {"judge": len(text) / 100}))
     assert row(found, "length-inflation").finding
-    assert row(found, "information-density").finding
+    thin = row(found, "information-density").finding
+    assert thin is not None
+    assert "bits per character under a model of the beginning from" in thin.message
     assert row(found, "repetition").finding
     twin = audit(dump(longer_and_longer, honest))
     assert row(twin, "length-inflation").finding, "it is longer all right"

@@ -175,7 +175,7 @@ def test_scores_that_cannot_tell_accuse_only_where_the_reward_has_left_the_truth
     said = examine(REWARD, [NOISE], [], [], goes_by_truth(until=30))[0]
     assert isinstance(said, Finding)
     assert said.severity is Severity.WARNING
-    assert "correlation with the gold score" in said.message
+    assert "correlation with gold score" in said.message
     assert "is not seen to follow" in said.message
 
 
@@ -184,6 +184,24 @@ def test_of_two_scores_that_differ_the_samples_decide() -> None:
     said = examine(REWARD, [RISES, FALLS], [], [], goes_by_truth(until=30))[0]
     assert isinstance(said, Finding)
     assert said.metric == "eval.reward"
+
+
+def test_a_score_that_followed_at_first_does_not_clear_what_came_later() -> None:
+    """Skill grew once, and the reward with it a little faster; twenty steps later the reward went on alone."""
+
+    def stairs(steps: np.ndarray, first: float, second: float, third: float) -> np.ndarray:
+        levels = np.select([steps < 10, steps < 30], [first, second], third)
+        return levels + 0.005 * np.random.default_rng(len(steps)).normal(size=len(steps))
+
+    proxy = replace(REWARD, values=stairs(STEPS, 0.5, 0.7, 1.0))
+    grew = replace(RISES, values=stairs(EVALUATED, 0.4, 0.55, 0.55))
+    left = Series(name="reward.component.accuracy.mean", steps=STEPS, values=stairs(STEPS, 0.5, 0.7, 0.7))
+    assert [p.course for t in (grew, left) if (p := part_ways(proxy, t))] == ["follows", "stayed"]
+    assert examine(proxy, [grew, left], [], [], goes_by_truth(until=80))[0] is None
+    said = examine(proxy, [grew, left], [], [], goes_by_truth(until=30))[0]
+    assert isinstance(said, Finding)
+    assert said.interval is not None
+    assert said.interval[0] <= 30 <= said.interval[1]
 
 
 def test_a_reward_that_never_went_by_the_truth_is_weak_and_not_gamed() -> None:

@@ -270,6 +270,8 @@ def _truths(audit: Audit, how: Look) -> Iterator[RenderableType]:
             f"(95 % {number(low)} to {number(high)}, {count(a.pairs, 'sample')}); "
             f"{count(len(a.mismatches), 'sample')} with a high reward and a low truth"
         )
+        golds = ", ".join(f"{gold:.2g}" for _, gold, _ in a.curve)
+        yield how.bullet(f"{a.source} in tenths of the samples, from the lowest reward to the highest: {golds}")
         for mismatch in a.mismatches[:2]:
             yield how.bullet(f"earned {number(mismatch.reward)} and is bad: {_line(mismatch.sample)}")
 
@@ -283,7 +285,7 @@ def _sides(audit: Audit, how: Look) -> Iterator[RenderableType]:
             number(side.early),
             number(side.late),
             f"{side.effect:+.1f}",
-            "" if side.step is None else number(side.step),
+            _since(side),
         )
         for side in moving
         if side.early or side.late
@@ -296,6 +298,13 @@ def _sides(audit: Audit, how: Look) -> Iterator[RenderableType]:
     still = [side.metric.id for side in audit.triad.sides if not side.early and not side.late]
     if still:
         yield how.text(f"zero all along: {', '.join(still)}", "dim")
+
+
+def _since(side: Side) -> str:
+    if side.step is None or side.interval is None:
+        return ""
+    low, high = side.interval
+    return f"{number(side.step)} ({number(low)} to {number(high)})"
 
 
 def _components(audit: Audit, how: Look) -> Iterator[RenderableType]:

@@ -25,7 +25,7 @@ from firstbreak.stats.normal import quantile
 from firstbreak.words import number
 
 MOST_STEPS = 4096  #: steps whose means are kept; with more, neighbours are joined
-OWN = "verdict of its check"  #: a verifier's: it may be what is gamed, so that it can accuse the reward and never clear it
+OWN = "its verifier's verdict"  #: may be what is gamed, so it can accuse a reward that goes by something else, and clear none
 ORDER = ("human marks", "gold score", "right answer", OWN)  #: kinds of truth, the most trusted first
 WEAK = 0.5  #: correlation: a reward that surely goes less by the truth than this pays for something else
 FEWEST = 16  #: pairs that say whether the reward goes by the truth
@@ -190,7 +190,7 @@ class Ledger:
 def disagreement(agreements: Sequence[Agreement]) -> Finding | NotMeasured | None:
     """Whether the reward orders the samples as the most trusted truth does."""
     if not agreements:
-        return NotMeasured("no gold score, right answer or human mark is recorded to hold the reward against")
+        return NotMeasured("no gold score, right answer, verdict or human mark is recorded to hold the reward against")
     found = agreements[0]
     low, high = found.interval
     if high >= WEAK:

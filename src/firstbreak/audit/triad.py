@@ -6,9 +6,10 @@ Three questions of three kinds of curves, each with its uncertainty:
 - the truth: every independent score there is (gold scores, evaluation, right answers, the part of the reward that checks
   the answer). One that follows clears the run; accused is it only where none follows and at least one fell or stood still.
   A few noisy scores tell little, and of several one follows by chance. So the late samples are asked as well: does what
-  they earned go by the truth about them? Where it surely does not, one score that fell outweighs another that follows; and
-  where it did before, that accuses even beside scores that are too noisy to tell. A reward that never went by the truth,
-  as a learned one may, is weak and not gamed.
+  they earned go by the truth about them? Where it surely does not, one score that fell outweighs another that follows, and
+  one that has followed counts only if it still does since another was left behind; and where the reward did go by the
+  truth before, that accuses even beside scores that are too noisy to tell. A reward that never went by the truth, as a
+  learned one may, is weak and not gamed.
 - the side metrics: which behaviour shifted, since when, and does the reward pay for it? They name the trick. Without them
   a score that stands still is not enough: a policy that samples as well as its greedy answers always were is a good one.
 
@@ -145,6 +146,14 @@ def _left(gap: Series) -> tuple[float, Interval] | None:
     return (tenth, (tenth, high)) if tenth is not None and tenth < low else (step, (low, high))
 
 
+def _still_follows(proxy: Series, parting: Parting, step: float) -> bool:
+    """Whether a score that has followed does so from a later step on, too."""
+    truth = parting.truth
+    beside = _once_a_step(proxy.finite.between(truth.steps[0], truth.steps[-1]))
+    top = float(beside.values.max())
+    return _course(truth, _change(truth, step), _change(beside, step), top) == "follows"
+
+
 def _once_a_step(curve: Series) -> Series:
     """The mean of the values at each step, so that two curves can be laid side by side."""
     steps, inverse, counts = np.unique(curve.steps, return_inverse=True, return_counts=True)
@@ -216,7 +225,8 @@ def examine(
     first = min(fell or told or apart, key=lambda p: (not p.parted, p.step))
     late, early = ledger.lately(first.step), ledger.honesty(until=first.interval[1])
     cheated = late is not None and late.interval[1] < DISHONEST
-    if any(p.course == "follows" for p in partings) and not (fell and cheated):
+    following = [p for p in partings if p.course == "follows"]
+    if following and not (cheated and (fell or not any(_still_follows(proxy, p, first.step) for p in following))):
         return None, triad
     lost = cheated and early is not None and late is not None and early.interval[0] > late.interval[1]
     if not told and not lost:
@@ -241,7 +251,7 @@ def _honest(parting: Parting, honesty: Honesty) -> str:
 
 def _correlated(honesty: Honesty) -> str:
     low, high = honesty.interval
-    return f"correlation with the {honesty.source} {number(honesty.correlation)}, 95 % {number(low)} to {number(high)}"
+    return f"correlation with {honesty.source} {number(honesty.correlation)}, 95 % {number(low)} to {number(high)}"
 
 
 def _finding(triad: Triad, first: Parting, late: Honesty | None) -> Finding:
