@@ -3,7 +3,7 @@
 ## What it looks for
 How far neighbouring evaluations of the second half lie apart, beyond what the spread of their own episodes explains,
 against everything that was gained: above `swing` of the gain the policy itself swings. Where the spread of the episodes is
-not recorded, the measurement may swing as well, and more is asked for.
+not recorded, the measurement may swing as well: more is asked for, and no more than a warning is given.
 
 ## Why it matters
 The policy forgets and learns again. Which checkpoint one gets is luck, and a comparison with another run says nothing.
@@ -56,13 +56,15 @@ def detect(
     asked = swing if score_error is not None else swing * UNKNOWN_SPREAD
     if solved or trajectory.kind == "flat" or (trajectory.kind != "oscillating" and share < asked):
         return None
+    beyond = "beyond the noise of their episodes" if score_error is not None else "and their noise is not recorded"
+    swings = share >= grave or trajectory.kind == "oscillating"
     return Finding(
         message=(
             f"over the second half {score.name} lies between {number(float(late.values.min()))} and "
             f"{number(float(late.values.max()))}: neighbouring evaluations differ by {percent(share)} of all that was "
-            "gained, beyond the noise of their episodes; keep the best checkpoint, and lower the learning rate"
+            f"gained, {beyond}; keep the best checkpoint, and lower the learning rate"
         ),
-        severity=Severity.CRITICAL if share >= grave or trajectory.kind == "oscillating" else Severity.WARNING,
+        severity=Severity.CRITICAL if swings and score_error is not None else Severity.WARNING,
         confidence=Confidence.HIGH if score_error is not None else Confidence.MEDIUM,
         metric=score.name,
         onset=trajectory.best_step,
