@@ -71,7 +71,7 @@ class Row:
     reasons: dict[str, str]
     share: float  #: steps of all arms over the original run's
     cpu_share: float  #: processor seconds of all arms over the original run's
-    code: str  #: of which code these are the answers
+    version: str  #: of the code and of the run that these answers are of
 
     def answer(self, asks: str) -> Answer:
         """The answer to one question."""
@@ -85,10 +85,11 @@ class Rows:
         self.path, self.folder = path, folder
         lines = path.read_text().splitlines() if path.exists() else []
         known = (Row(**json.loads(line)) for line in lines)
-        self.rows = {(row.experiment, row.archive): row for row in known if row.code == code()}
+        current = (row for row in known if row.version == version(folder, row.archive))
+        self.rows = {(row.experiment, row.archive): row for row in current}
 
     def get(self, design: Design, archive: str) -> Row | None:
-        """What is known of this very code."""
+        """What is known of this very code and run."""
         return self.rows.get((design.id, archive))
 
     def run(self, wanted: Iterable[tuple[Design, str]], processes: int) -> None:
@@ -111,6 +112,12 @@ def code() -> str:
     """Eight digits that change with any line of the experiments and of the lab."""
     sources = sorted(path for folder in SOURCES for path in (ROOT / folder).rglob("*.py"))
     return f"{zlib.crc32(b''.join(path.read_bytes() for path in sources)):08x}"
+
+
+def version(folder: Path, archive: str) -> str:
+    """Changes with the code and with the run; empty where the run is gone."""
+    path = folder / archive
+    return f"{code()}-{zlib.crc32(path.read_bytes()):08x}" if path.exists() else ""
 
 
 def settings_of(label: Label) -> Settings:
@@ -164,7 +171,7 @@ def _row(job: tuple[str, str, str]) -> Row:
             reasons={q.asks: a.reason for q, a in zip(design.questions, answers, strict=True)},
             share=round(conduct.compute(seen, run, settings), 4),
             cpu_share=round(spent / label.cpu_seconds, 4),
-            code=code(),
+            version=version(Path(folder), archive),
         )
 
 

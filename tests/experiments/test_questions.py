@@ -52,6 +52,15 @@ def test_a_jump_in_the_middle_of_ten_points_is_a_change_of_level() -> None:
     assert np.mean(flat) <= 0.05
 
 
+def test_a_step_is_found_wherever_it_lies_and_noise_is_none() -> None:
+    asked = questions.jumps("eval_score")
+    assert asked(arms(run(eval__reward=[0.4] * 4 + [0.2] * 6))).yes is True
+    assert asked(arms(run(eval__reward=[0.4, 0.41, 0.39, 0.4, 0.2, 0.22, 0.19, 0.21, 0.2, 0.2]))).yes is True
+    assert asked(arms(run(eval__reward=[0.4] * 10))).yes is False
+    assert asked(arms(run(eval__reward=[0.4] * 3))).yes is None
+    assert np.mean([asked(arms(run(eval__reward=noise(seed, 10)))).yes for seed in range(200)]) <= 0.05
+
+
 def test_looking_after_every_point_finds_no_rise_in_noise() -> None:
     def ever(seed: int) -> bool:
         values = noise(seed, 64)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -20,13 +20,14 @@ from firstbreak.engine.diagnose import diagnose
 from firstbreak.experiments.decide import ALPHA, Decision, Verdict, decide
 from firstbreak.inputs import Inputs
 from firstbreak.model import EMPTY, Interval, Run, Series
-from firstbreak.stats.normal import two_sided
+from firstbreak.stats.normal import t_to_z, two_sided
 from firstbreak.words import number
 
 TREATED, CONTROL = "treated", "control"
 UNKNOWN = object()  #: a setting that nothing shows (None is one that is shown, and off)
 MIN_POINTS = 6  #: of a curve of which anything is asked
 FIRST_LOOK = 8  #: points at the first look at a rise; each further look comes at twice as many
+EACH_SIDE = 3  #: points that a step has before and after it
 FAR = 2.0  #: a ratio that every usual clip would have stopped
 MATERIAL = 0.02  #: changes below this share of the curve's own size are left alone
 
@@ -119,8 +120,9 @@ def falls(name: str) -> Asked:
     return lambda arms: _changed(arms.curve(name), name, -1, arms.ended)
 
 
-def outruns(name: str) -> Asked:
-    """Is the treated arm's curve above the control's, or the original's over the same steps where there is no control?
+def outruns(name: str, sign: int = 1) -> Asked:
+    """Is the treated arm's curve above (sign 1) or below (-1) the control's, or the original's over the same steps where
+    there is no control?
 
     What breaks in the first steps is compared with the original, which is there already; what sets in later needs a
     control of the same length.
@@ -134,9 +136,17 @@ def outruns(name: str) -> Asked:
             return _open(f"{name} was not recorded in both")
         before = before.finite
         both = treated.between(before.steps[0], before.steps[-1])
-        differences = both.values - np.interp(both.steps, before.steps, before.values)
+        differences = sign * (both.values - np.interp(both.steps, before.steps, before.values))
         there = before.between(treated.steps[0], treated.steps[-1])
-        return _looks(differences, _shift, MATERIAL * _size(there), arms.ended, ALPHA, name, f"lies above {whose}")
+        return _looks(
+            differences,
+            _shift,
+            MATERIAL * _size(there),
+            arms.ended,
+            ALPHA,
+            name,
+            f"lies {'above' if sign > 0 else 'below'} {whose}",
+        )
 
     return asked
 
@@ -171,7 +181,22 @@ def moves(*names: str) -> Asked:
             if (curve := arms.curve(name)) is not None
             for sign in (1, -1)
         ]
-        return _any(answers) if answers else _open(f"none of {', '.join(names)} was recorded")
+        return any_of(answers) if answers else _open(f"none of {', '.join(names)} was recorded")
+
+    return asked
+
+
+def jumps(name: str) -> Asked:
+    """Does the treated arm's curve step from one level to another, wherever? Its points must be independent: no running means."""
+
+    def asked(arms: Arms) -> Answer:
+        curve = arms.curve(name)
+        if curve is None:
+            return _open(f"{name} was not recorded")
+        return any_of(
+            _looks(sign * curve.values, _jump, MATERIAL * _size(curve), arms.ended, ALPHA / 2, name, word)
+            for sign, word in ((1, "steps up"), (-1, "steps down"))
+        )
 
     return asked
 
@@ -515,6 +540,28 @@ def _trend(values: np.ndarray) -> tuple[float, float]:
     return float(np.median(second) - np.median(first)), two_sided(z) / 2 if z > 0 else 1 - two_sided(z) / 2
 
 
+def _jump(values: np.ndarray) -> tuple[float, float]:
+    """The clearest step up, and its probability by chance: Student's t, times the number of places (Bonferroni)."""
+    n = len(values)
+    places = range(EACH_SIDE, n - EACH_SIDE + 1)
+    steps = [(values[k:].mean() - values[:k].mean(), _step_t(values, k)) for k in places]
+    if not steps:
+        return 0.0, 1.0
+    effect, t = max(steps, key=lambda step: step[1])
+    z = t_to_z(t, n - 2) if math.isfinite(t) else math.copysign(math.inf, t)
+    p = two_sided(z) / 2 if z > 0 else 1.0
+    return float(effect), min(1.0, p * len(steps))
+
+
+def _step_t(values: np.ndarray, k: int) -> float:
+    """Student's t of a step before the k-th value; infinite where nothing varies beside it."""
+    before, after = values[:k], values[k:]
+    rest = ((before - before.mean()) ** 2).sum() + ((after - after.mean()) ** 2).sum()
+    step = after.mean() - before.mean()
+    error = math.sqrt(rest / (len(values) - 2) * (1 / len(before) + 1 / len(after)))
+    return float(step / error) if error > 0 else math.copysign(math.inf, step) if step else 0.0
+
+
 def _shift(values: np.ndarray) -> tuple[float, float]:
     """The median, and the probability of such signed ranks if it were 0 (Wilcoxon)."""
     n = len(values)
@@ -536,7 +583,7 @@ def _answer(decision: Decision, n: int, ended: bool, what: str) -> Answer:
     return Answer(yes=yes, reason=f"{what}: {decision.reason}", interval=decision.interval, n=decision.n)
 
 
-def _any(answers: Sequence[Answer]) -> Answer:
+def any_of(answers: Iterable[Answer]) -> Answer:
     """Yes if any is, else no if any is, else open."""
     return min(answers, key=lambda a: (a.yes is not True, a.yes is None))
 

@@ -37,6 +37,6 @@ EXPERIMENT = Experiment(
     overrides={"batch_size": "x4"},
     length=0.04,
     measure="reward.mean",
-    if_cause="does the score rise where the original's did not? yes",
+    if_cause="does the reward rise where the original's did not? yes",
     weight=2.2,
 )

@@ -33,6 +33,6 @@ EXPERIMENT = Experiment(
     overrides={"precision": "fp32"},
     length=0.1,
     measure="kl.ref",
-    if_cause="is the score better than the control's? yes",
+    if_cause="does the policy leave its reference faster than the control does? yes",
     weight=2.3,
 )

@@ -35,6 +35,6 @@ EXPERIMENT = Experiment(
     overrides={"clip_range": 0.2},
     length=0.15,
     measure="policy.ratio.max",
-    if_cause="is the score better than the control's? yes",
-    weight=2.3,
+    if_cause="do ratios stay smaller than the control's? yes",
+    weight=2.4,
 )

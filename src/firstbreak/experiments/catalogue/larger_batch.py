@@ -4,7 +4,7 @@
 Four times as many prompts or environment steps for each update.
 
 ## What it tells
-A score that rises now, and did not before, was hidden in the noise of its gradient.
+A reward that rises now, and did not before, was hidden in the noise of its gradient.
 
 ## When it misleads
 Costs four times as much for each step. A run that rose anyway only rises more smoothly, which says nothing.
@@ -22,9 +22,9 @@ OVERRIDES = {"batch_size": "x4"}
 LENGTH = 0.04
 QUESTIONS = (
     Question(
-        asks="does the score rise where the original's did not?",
-        answer=rises_now("score"),
-        needs="score",
+        asks="does the reward rise where the original's did not?",
+        answer=rises_now("reward_mean"),
+        needs="reward_mean",
         yes={"signal-too-weak": 0.7, "verdicts-noisy": 0.6, "healthy": 0.05},
         otherwise=0.08,
     ),

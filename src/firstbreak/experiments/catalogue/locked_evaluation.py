@@ -16,14 +16,14 @@ https://arxiv.org/abs/2108.13264
 
 from __future__ import annotations
 
-from firstbreak.experiments.questions import Question, moves, spreads_as_the_original_moves
+from firstbreak.experiments.questions import Question, jumps, spreads_as_the_original_moves
 
 OVERRIDES = {"learning_rate": 0.0, "eval_interval": 1}
 THEN = {"no": ("train-on-test-set",)}  # the ladder: a baseline evaluation that holds, then the test set
 QUESTIONS = (
     Question(
         asks="does the score change its level although the weights do not?",
-        answer=moves("eval_score"),
+        answer=jumps("eval_score"),
         needs="eval_score",
         yes={"evaluation-protocol-changed": 0.9, "environment-changed": 0.6},
         otherwise=0.04,

@@ -23,10 +23,17 @@ CONTROL: dict[str, object] = {}
 LENGTH = 0.15
 QUESTIONS = (
     Question(
+        asks="do ratios stay smaller than the control's?",
+        answer=outruns("policy_ratio_max", -1),
+        needs="policy_ratio_max",
+        yes={"clip-missing": 0.9, "healthy": 0.05},
+        otherwise=0.08,
+    ),
+    Question(
         asks="is the score better than the control's?",
         answer=outruns("score"),
         needs="score",
-        yes={"clip-missing": 0.8, "healthy": 0.05, "evaluation-too-small": 0.5},
+        yes={"clip-missing": 0.6, "healthy": 0.05},
         otherwise=0.08,
     ),
 )

@@ -18,7 +18,7 @@ https://github.com/areal-project/AReaL (best practices: diagnosing performance)
 
 from __future__ import annotations
 
-from firstbreak.experiments.questions import Answer, Arms, Question, is_off, moves
+from firstbreak.experiments.questions import Answer, Arms, Question, any_of, is_off, jumps, moves
 from firstbreak.inputs import Inputs
 
 OVERRIDES = {"learning_rate": 0.0, "value_learning_rate?": 0.0, "weight_decay?": 0.0}
@@ -26,8 +26,10 @@ OVERRIDES = {"learning_rate": 0.0, "value_learning_rate?": 0.0, "weight_decay?":
 
 def _moves(arms: Arms) -> Answer:
     """A value-based method tries less and less by plan, so that its training reward moves: its greedy evaluation must not."""
-    explores = Inputs(arms.original).get("family") == "value_based"
-    return (moves("eval_score") if explores else moves("reward_mean", "eval_score"))(arms)
+    evaluation = jumps("eval_score")(arms)
+    if Inputs(arms.original).get("family") == "value_based":
+        return evaluation
+    return any_of([evaluation, moves("reward_mean")(arms)])
 
 
 QUESTIONS = (
