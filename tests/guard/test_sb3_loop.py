@@ -22,10 +22,8 @@ from firstbreak.model import Run, Status
 pytestmark = pytest.mark.trainer
 
 LOOP = {
-    "observation-stands-still",
-    "start-observations-moved",
+    "observations-off",
     "action-effect-moved",
-    "actions-show-late",
     "actions-without-effect",
     "time-limits-vary",
     "advantages-not-reproduced",
@@ -59,9 +57,7 @@ def found(run: Run) -> set[str]:
 def test_a_sound_environment_is_silent_and_measured(tmp_path: Path) -> None:
     run = learned(tmp_path)
     assert found(run) == set()
-    assert {o.detector for o in check(run) if o.detector in LOOP and o.status is Status.OK} >= LOOP - {
-        "start-observations-moved"
-    }
+    assert {o.detector for o in check(run) if o.detector in LOOP and o.status is Status.OK} == LOOP
 
 
 class Late(gymnasium.ObservationWrapper[Any, Any, Any]):
@@ -97,11 +93,11 @@ class Reversed(gymnasium.Wrapper[Any, Any, Any, Any]):
 
 
 def test_late_observations_are_named(tmp_path: Path) -> None:
-    assert "actions-show-late" in found(learned(tmp_path, Late))
+    assert "observations-off" in found(learned(tmp_path, Late))
 
 
 def test_lost_components_are_named(tmp_path: Path) -> None:
-    assert "observation-stands-still" in found(learned(tmp_path, Blind))
+    assert "observations-off" in found(learned(tmp_path, Blind))
 
 
 def test_other_dynamics_are_named(tmp_path: Path) -> None:

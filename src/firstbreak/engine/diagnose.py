@@ -75,13 +75,15 @@ def find_first_break(outcomes: Sequence[Outcome], ranked: Sequence[RankedCause])
     """The link of the most probable cause, and the earliest finding that it explains.
 
     Onset order alone names the wrong link in most cascades, so the link comes from the ranking of causes; the step comes
-    from the findings. None where "healthy" is not improbable enough (likelihood.accuse_below), or nothing worse than a
-    notice was found.
+    from the findings. None where "healthy" is not improbable enough (likelihood.accuse_below) or more probable than any
+    one cause, or nothing worse than a notice was found.
     """
     serious = [o for o in outcomes if o.finding is not None and _serious(o.finding)]
     if not serious or healthy(ranked) > likelihood.accuse_below():
         return None
     top = next((c for c in ranked if c.link is not None), None)
+    if top is not None and top.probability <= healthy(ranked):
+        return None
     link = top.link if top and top.link else min(serious, key=lambda o: o.link.order).link
     explained = {w.finding for w in top.evidence if w.text == "seen"} if top else set()
     seen = [o for o in outcomes if o.finding is not None and o.finding.severity is not Severity.NOTICE]

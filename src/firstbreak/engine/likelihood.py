@@ -30,7 +30,7 @@ HEALTHY = "healthy"
 FALSE_ALARM: Mapping[Severity, float] = {Severity.CRITICAL: 0.005, Severity.WARNING: 0.03, Severity.NOTICE: 0.15}
 #: P(a broken run shows a finding that its cause does not declare), before measuring
 LEAK: Mapping[Severity, float] = {Severity.CRITICAL: 0.03, Severity.WARNING: 0.08, Severity.NOTICE: 0.2}
-LEAK_RUNS = 80.0  #: the leak counts like this many broken runs
+LEAK_RUNS = 20.0  #: the leak counts like this many broken runs
 DECLARED_RUNS = 8.0  #: a cause's declaration counts like this many runs of the lab
 FALSE_ALARM_RUNS = 20.0  #: and the false-alarm rate like this many healthy ones: rare events need many runs
 

@@ -31,9 +31,12 @@ PER_LINK = 0.95  #: the earlier link is suspected first: each link further in, t
 TRUST: Mapping[Confidence, float] = {Confidence.HIGH: 1.0, Confidence.MEDIUM: 0.8, Confidence.LOW: 0.4}
 #: what all evidence counts by; 1.5 is likeliest on the lab's training split, and real runs show their symptoms less cleanly
 CALIBRATION = 1.3
-TEMPER = 0.8  #: each further symptom counts by this factor less
+TEMPER = 0.9  #: each further symptom counts by this factor less
 #: nats for onsets that come in the order in which the cause produces them, and against it
-IN_ORDER, OUT_OF_ORDER = 0.3, -0.7
+IN_ORDER, OUT_OF_ORDER = 0.15, -0.35
+NOT_FIRST = (
+    -1.0
+)  #: nats where something grave came before all that the cause produces, and the cause does not produce it
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
@@ -106,11 +109,32 @@ def _weigh_order(cause: Cause, outcomes: Sequence[Outcome]) -> list[Weight]:
     seen = {o.detector: o.finding for o in outcomes if o.finding is not None and o.finding.interval is not None}
     expected = [(name, seen[name]) for name in cause.findings if name in seen]
     weights = []
-    for (first, a), (second, b) in pairwise(expected):
+    for (sooner, a), (later, b) in pairwise(expected):
         if order := _order(a, b):
-            text = f"{first} before {second}" if order > 0 else f"{second} came before {first}"
+            text = f"{sooner} before {later}" if order > 0 else f"{later} came before {sooner}"
             weights.append(Weight(finding="order", weight=IN_ORDER if order > 0 else OUT_OF_ORDER, text=text))
+    if (earliest := _earliest(outcomes)) is not None:
+        what, first = earliest
+        explained = [finding for _, finding in expected if finding.severity is not Severity.NOTICE]
+        if what not in cause.findings and explained and all(_order(first, finding) > 0 for finding in explained):
+            weights.append(
+                Weight(finding="order", weight=NOT_FIRST, text=f"{what} came first, and it does not explain it")
+            )
     return weights
+
+
+def _earliest(outcomes: Sequence[Outcome]) -> tuple[str, Finding] | None:
+    """The grave finding of which it is soonest certain that it had set in, and its detector."""
+    dated = [
+        (o.finding.interval, o.detector, o.finding) for o in outcomes if o.finding is not None and o.finding.interval
+    ]
+    grave = [(interval[1], interval[0], name, finding) for interval, name, finding in dated if _grave(finding)]
+    return min(grave, key=lambda found: found[:3])[2:] if grave else None
+
+
+def _grave(finding: Finding) -> bool:
+    sure = finding.severity is Severity.WARNING and finding.confidence is Confidence.HIGH
+    return sure or finding.severity is Severity.CRITICAL
 
 
 def _order(a: Finding, b: Finding) -> int:

@@ -63,7 +63,7 @@ def test_a_few_evaluations_say_nothing(n: int) -> None:
 def test_a_greedy_policy_that_catches_up_with_the_sampled_one_is_healthy() -> None:
     stuck = np.where(np.arange(60) < 8, -500.0, -80.0) + noise(60, 3)
     trained = np.linspace(-95, -80, 60) + noise(60, 3)
-    curves = {"eval.reward": stuck, "eval.episode_length": -stuck, "reward.mean": trained}
+    curves = {"eval.reward": stuck, "eval.length.mean": -stuck, "reward.mean": trained}
     assert silent(ID, run(curves, algorithm="ppo"))
     assert found(ID, run({**curves, "eval.reward": stuck + 300}, algorithm="ppo"))
 
@@ -81,7 +81,7 @@ def test_a_second_evaluation_that_stays_says_so_even_where_nothing_is_learned() 
 def test_skill_that_the_greedy_policy_shows_first_is_healthy() -> None:
     greedy = np.where(np.arange(60) < 15, -500.0, -120.0) + noise(60, 3)
     sampled = np.interp(np.arange(60), [0, 17, 30, 60], [-500, -500, -150, -90]) + noise(60, 3, seed=1)
-    curves = {"eval.reward": greedy, "eval.episode_length": -greedy, "reward.mean": sampled}
+    curves = {"eval.reward": greedy, "eval.length.mean": -greedy, "reward.mean": sampled}
     assert silent(ID, run(curves, algorithm="ppo"))
     assert found(ID, run({**curves, "reward.mean": np.minimum(sampled, -400.0)}, algorithm="ppo"))
 
@@ -91,3 +91,9 @@ def test_a_fall_that_comes_back_was_a_bad_policy() -> None:
     trained = {"reward.mean": learning(N, 200, 750, sd=0.01)}
     assert found(ID, run({**trained, "eval.reward": fall}))
     assert silent(ID, run({**trained, "eval.reward": np.r_[fall[:40], 940 + noise(20, 8)]}))
+
+
+def test_an_episode_is_as_long_as_the_policy_makes_it() -> None:
+    late = np.where(np.arange(60) < 30, 60.0, 450.0) + noise(60, 10)
+    curves = {"eval.reward": late, "eval.episode_length": late, "reward.mean": np.full(60, 40.0) + noise(60, 5, seed=1)}
+    assert silent(ID, run(curves, algorithm="ppo"))

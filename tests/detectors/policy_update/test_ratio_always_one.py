@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from firstbreak.model import Severity, Status
 from tests.detectors.look import found, look, silent
 from tests.make import noise, run
@@ -42,3 +44,8 @@ def test_a_divergence_that_three_decimals_hide_is_not_measured() -> None:
     rounded = {"kl.old": [0.0] * 50, "policy.entropy": [round(x, 3) for x in entropy]}
     assert look(ID, run(rounded, config={"updates_per_batch": 4})).status is Status.NOT_MEASURED
     assert found(ID, run({**rounded, "policy.entropy": entropy}, config={"updates_per_batch": 4}))
+
+
+def test_groups_with_equal_rewards_cannot_move_it() -> None:
+    dead = {"policy.ratio.mean": np.ones(50), "reward.zero_std_frac": np.ones(50)}
+    assert look(ID, run(dead, config={"updates_per_batch": 4})).expected

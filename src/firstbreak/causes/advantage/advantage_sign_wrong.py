@@ -52,3 +52,8 @@ def facts(inputs: Inputs) -> list[Weight]:
     if shape is None or not shape.lost or shape.drop_fraction >= HALF:
         return []
     return [Weight(finding="score-lost", weight=-1.5, text="the score keeps most of what it gained")]
+
+
+def applies(inputs: Inputs) -> bool:
+    """Methods that learn a value and act by it have no advantages."""
+    return bool(inputs.get("family") != "value_based")

@@ -25,7 +25,7 @@ from firstbreak.model import Experiment
 PRIOR = 0.4
 FINDINGS = {
     "action-effect-moved": 0.7,
-    "start-observations-moved": 0.15,
+    "observations-off": 0.1,
     "score-drops-at-once": 0.8,
     "score-lost": 0.75,
     "value-loss-growing": 0.2,

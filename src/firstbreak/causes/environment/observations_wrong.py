@@ -25,9 +25,7 @@ from firstbreak.model import Experiment
 
 PRIOR = 0.5
 FINDINGS = {
-    "observation-stands-still": 0.35,
-    "start-observations-moved": 0.35,
-    "actions-show-late": 0.35,
+    "observations-off": 0.8,
     "action-effect-moved": 0.3,
     "actions-without-effect": 0.15,
     "score-drops-at-once": 0.5,

@@ -23,7 +23,7 @@ https://github.com/allenai/open-instruct/pull/1900
 
 from __future__ import annotations
 
-from firstbreak.inputs import Inputs
+from firstbreak.inputs import Inputs, answer_parts
 from firstbreak.model import Experiment
 
 FINDINGS = {
@@ -46,5 +46,6 @@ EXPERIMENT = Experiment(
 
 
 def applies(inputs: Inputs) -> bool:
-    """Only preference optimisation has pairs."""
-    return inputs.get("family") in ("preference",)
+    """Preference optimisation, and rewards of texts that a model has learned from pairs, as far as names tell."""
+    learned = bool(inputs.get("writes_text")) and not answer_parts(inputs.get("reward_component_mean"))
+    return inputs.get("family") == "preference" or learned

@@ -23,7 +23,7 @@ from __future__ import annotations
 from firstbreak.inputs import Inputs
 from firstbreak.model import Experiment
 
-PRIOR = 0.4
+PRIOR = 0.3
 FINDINGS = {
     "answers-scatter": 0.7,
     "training-below-evaluation": 0.85,

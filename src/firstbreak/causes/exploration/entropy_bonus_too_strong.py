@@ -26,6 +26,7 @@ from firstbreak.model import Experiment, Weight
 PRIOR = 0.7
 STRONG = 0.05  #: usual coefficients are 0 to 0.01
 FINDINGS = {
+    "entropy-at-maximum": 0.35,
     "entropy-runaway": 0.75,
     "score-below-start": 0.4,
     "score-lost": 0.6,
@@ -52,4 +53,4 @@ def facts(inputs: Inputs) -> list[Weight]:
         return []
     if coefficient >= STRONG:
         return [Weight(finding="config", weight=2.0, text=f"the bonus has a coefficient of {coefficient:g}")]
-    return [Weight(finding="config", weight=-1.5, text=f"the bonus has a coefficient of {coefficient:g}")]
+    return [Weight(finding="config", weight=-0.7, text=f"the bonus has a coefficient of {coefficient:g}")]

@@ -52,3 +52,10 @@ def facts(inputs: Inputs) -> list[Weight]:
     if age >= OLD:
         return [Weight(finding="config", weight=1.5, text=f"data may be {age:g} versions old")]
     return [Weight(finding="config", weight=-3.0 if age <= 1 else 0.0, text=f"data may be {age:g} versions old")]
+
+
+def applies(inputs: Inputs) -> bool:
+    """Policies that write text, and any whose data comes from elsewhere: a loop that collects its own rollout has no age."""
+    run = inputs.run
+    elsewhere = any(name.startswith(("staleness", "behave", "rollout_train")) for name in run.series)
+    return bool(inputs.get("writes_text")) or elsewhere or run.config.number("max_staleness") is not None

@@ -21,12 +21,12 @@ https://arxiv.org/abs/2210.10760
 
 from __future__ import annotations
 
-from firstbreak.inputs import Inputs
+from firstbreak.inputs import Inputs, answer_parts
 from firstbreak.model import Experiment, Weight
 from firstbreak.stats.shape import trajectory
 
 FINDINGS = {
-    "reward-against-references": 0.15,
+    "reward-against-references": 0.05,
     "reward-up-evaluation-down": 0.9,
     "kl-reward": 0.5,
     "score-lost": 0.5,
@@ -48,8 +48,12 @@ def applies(inputs: Inputs) -> bool:
 
 
 def facts(inputs: Inputs) -> list[Weight]:
-    """What is over-optimised rises: a reward that is lost itself was not bought at the cost of something else."""
-    reward = inputs.get("reward_mean")
-    if reward is None or not trajectory(reward).lost:
-        return []
-    return [Weight(finding="reward.mean", weight=-2.0, text="the reward itself is lost, with the score")]
+    """What is over-optimised is a model's opinion, and rises: a check of answers is no model, a lost reward was not bought."""
+    reward, weights = inputs.get("reward_mean"), []
+    if reward is not None and trajectory(reward).lost:
+        weights.append(Weight(finding="reward.mean", weight=-2.0, text="the reward itself is lost, with the score"))
+    if parts := answer_parts(inputs.get("reward_component_mean")):
+        weights.append(
+            Weight(finding="reward.component", weight=-1.5, text=f"the reward is a check: {', '.join(parts)}")
+        )
+    return weights

@@ -37,6 +37,7 @@ FINDINGS = {
     "reward-at-floor": 0.3,
     "score-lost": 0.4,
     "reward-flat": 0.3,
+    "entropy-stays-high": 0.3,
 }
 EXPERIMENT = Experiment(
     id="longer-limit",

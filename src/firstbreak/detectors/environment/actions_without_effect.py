@@ -2,15 +2,17 @@
 
 ## What it looks for
 The largest share of a component's change that the actions of the last steps explain: a fall that lasts, by `fall`, under
-its level in the first quarter of the run; or a share that is below `little` from the start, though above `none`.
+its level in the first quarter of the run; or a share that even there, where the policy still tries most, is below `little`,
+though above `none`.
 
 ## Why it matters
 Actions that are replaced, dropped, clipped away or sent to the wrong joint: log-probabilities then refer to actions that
 were never taken, and the policy gradient points at noise.
 
 ## When it is a false alarm
-Sticky actions by design; images and other observations in which actions do not show linearly. A share that is low from
-the start is therefore said with low confidence.
+Sticky actions by design; observations in which actions do not show linearly: a share that is low from the start is said with
+low confidence. In an environment with much chance of its own a policy that becomes certain shows less as well: a fall is
+sure only where the entropy has not fallen with it.
 
 ## Fix
 - Log the action that the environment executes beside the one that the policy chose.
@@ -27,13 +29,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from firstbreak.detectors.environment._moved import moved
+from firstbreak.detectors.environment._moved import FIRST, moved
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
 from firstbreak.words import percent
 
 
 def detect(
     env_action_shown: Series,
+    policy_entropy: Series | None = None,
     *,
     fall: float = 0.25,
     little: float = 0.5,
@@ -50,20 +53,20 @@ def detect(
                 f"{percent(change.before)} before: log the action that is executed beside the one that was chosen"
             ),
             severity=Severity.WARNING,
-            confidence=Confidence.HIGH,
+            confidence=Confidence.HIGH if _tries_on(policy_entropy, change.step) else Confidence.LOW,
             metric=curve.name,
             onset=change.step,
             interval=change.interval,
             evidence=(Evidence(text="explained by actions", series=curve, since=change.step, level=change.before),),
             facts={"share": change.after},
         )
-    share = float(np.median(curve.values))
+    share = float(np.quantile(curve.head(FIRST).values, 0.9))
     if not none < share < little:
         return None
     first = float(curve.steps[0])
     return Finding(
         message=(
-            f"actions explain {percent(share)} of the change of what they move most: are they executed as they were "
+            f"actions explain {percent(share)} at most of the change of what they move: are they executed as they were "
             "chosen? log the action that the environment executes"
         ),
         severity=Severity.WARNING,
@@ -74,3 +77,10 @@ def detect(
         evidence=(Evidence(text="explained by actions", series=curve),),
         facts={"share": share},
     )
+
+
+def _tries_on(entropy: Series | None, step: float) -> bool:
+    """Whether the policy is nearly as uncertain after a step as it was at first."""
+    if entropy is None or not len(after := entropy.finite.between(step)):
+        return False
+    return float(np.median(after.values)) > 0.5 * float(np.median(entropy.finite.head(FIRST).values))

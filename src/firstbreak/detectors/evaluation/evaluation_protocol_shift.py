@@ -52,7 +52,6 @@ def detect(
     reward_mean: Series | None = None,
     eval_length_mean: Series | None = None,
     eval_length_clipped_ratio: Series | None = None,
-    eval_episode_length: Series | None = None,
     eval_accuracy: Series | None = None,
     eval_success_rate: Series | None = None,
     eval_pass_at_k: Series | None = None,
@@ -71,7 +70,7 @@ def detect(
         jump = _cliff(eval_score, size)
     if jump is None or _moved(reward_mean, scale, jump) or _came_back(eval_score, jump):
         return None
-    lengths = (eval_length_mean, eval_length_clipped_ratio, eval_episode_length)
+    lengths = (eval_length_mean, eval_length_clipped_ratio)  # of texts: an episode is as long as the policy makes it
     beside = next((curve for curve in lengths if curve is not None and _jumps_with(curve, jump)), None)
     others = (eval_accuracy, eval_success_rate, eval_pass_at_k, eval_reward)
     unmoved = next((o for o in others if o is not None and o.name != eval_score.name and _stays(o, jump)), None)

@@ -57,16 +57,14 @@ def detect(
         return None
     if solved:
         return Expected("the gradient is gone because the score is at its ceiling")
+    if silent_groups is not None and len(silent_groups.finite) and _late(silent_groups) >= SILENT:
+        return Expected("the gradient is gone because nearly all groups have equal rewards")
     onset = first_sustained(norms, lambda values: values <= shrunk * early)
-    silent = silent_groups is not None and len(silent_groups.finite) > 0 and _late(silent_groups) >= SILENT
     exact = f"is exactly 0 in {percent(zeros)} of the last updates"
-    advice = (
-        "nearly all groups have equal rewards: look there first" if silent else "check the spread of the advantages"
-    )
     return Finding(
         message=(
             f"the gradient norm {exact if zeros >= most else f'fell from {number(early)} to {number(late)}'} and the "
-            f"task is not solved; {advice}"
+            "task is not solved; check the spread of the advantages"
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH if zeros >= most else Confidence.MEDIUM,
@@ -77,7 +75,7 @@ def detect(
             Evidence(text="gradient norm", series=grad_norm, since=onset, level=0.0),
             *([Evidence(text="share of silent groups", series=silent_groups)] if silent_groups is not None else []),
         ),
-        facts={"zeros": zeros, "silent_groups": silent},
+        facts={"zeros": zeros},
     )
 
 

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Series, Severity
 from firstbreak.stats.onset import first_sustained
 from firstbreak.words import percent
 
@@ -37,7 +37,7 @@ def detect(
     *,
     most: float = 0.8,
     min_points: int = 5,
-) -> Finding | NotMeasured | None:
+) -> Finding | Expected | NotMeasured | None:
     shown = [s.finite for s in (grad_norm, lr) if s is not None and len(s.finite) >= min_points]
     if not shown:
         return NotMeasured(f"no gradient norm or learning rate is logged for {min_points} updates")
@@ -47,15 +47,20 @@ def detect(
         if share < most:
             continue
         since = first_sustained(curve, lambda values: values == 0)
-        silent = silent_groups is not None and float(np.mean(silent_groups.finite.values)) >= most
+        if (
+            curve.name == "grad.norm"
+            and silent_groups is not None
+            and float(np.mean(silent_groups.finite.values)) >= most
+        ):
+            return Expected(
+                f"{curve.name} is 0 in {percent(share)} of the updates because all groups have equal rewards"
+            )
         return Finding(
-            message=f"{curve.name} is exactly 0 in {percent(share)} of the updates: nothing reaches the weights"
-            + (
-                "; all groups are silent, so look there first"
-                if silent
-                else "; compare the weights before and after an update"
+            message=(
+                f"{curve.name} is exactly 0 in {percent(share)} of the updates: nothing reaches the weights; compare the "
+                "weights before and after an update"
             ),
-            severity=Severity.WARNING if silent else Severity.CRITICAL,
+            severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
             metric=curve.name,
             onset=since,

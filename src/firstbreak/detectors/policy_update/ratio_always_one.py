@@ -33,6 +33,7 @@ from firstbreak.words import percent
 
 ROUNDING = 1e-7
 ALIVE, MOSTLY = 3, 0.9  #: updates of an uncertain policy, and the share of them in which it stood still
+SILENT = 0.8  #: share of groups without a spread of rewards that leaves nothing to move the policy
 CERTAIN = 1e-3  #: nats: a policy that always does the same cannot leave it
 
 
@@ -43,6 +44,7 @@ def detect(
     kl_old: Series | None = None,
     lr: Series | None = None,
     policy_entropy: Series | None = None,
+    silent_groups: Series | None = None,
     *,
     most: float = 0.6,
     min_points: int = 8,
@@ -59,6 +61,8 @@ def detect(
     clipped = policy_clip_fraction is not None and bool(np.any(policy_clip_fraction.finite.tail(0.5).values > 0))
     if share < most or clipped:
         return None
+    if silent_groups is not None and float(np.mean(silent_groups.finite.tail(0.5).values)) >= SILENT:
+        return Expected(f"{curve.name} does not move because nearly all groups have equal rewards")
     updates = config.number("updates_per_batch")
     if updates is not None and updates <= 1:
         return Expected(f"{curve.raw or curve.name} does not move because each batch is used for one update")
