@@ -229,6 +229,17 @@ def test_memory_that_grows_without_a_pause_is_a_leak_and_memory_that_was_filled_
     assert asked([100.0]) is None
 
 
+def test_waiting_for_a_processor_counts_only_where_the_run_was_unsteady_too(tmp_path: Path) -> None:
+    asked = questions.both(
+        questions.watched(lambda mean: mean["queued"] > 0.4, "queued"), questions.was_unsteady("time_train", 1.6)
+    )
+    folders = written(tmp_path, "watch.jsonl", [{"queued": 0.6}] * 6)
+    bursts, steady = run(time__train=[0.1] * 8 + [0.3] * 8), run(time__train=[0.1] * 16)
+    assert asked(arms(run(), original=bursts, folders=folders)).yes is True
+    assert asked(arms(run(), original=steady, folders=folders)).yes is False
+    assert asked(arms(run(), folders=folders)).yes is None
+
+
 def test_the_rate_of_an_optimizer_is_compared_with_the_one_that_was_told(tmp_path: Path) -> None:
     rows = [
         {"optimizer": 0, "rate": 5.0},  # a warm-up's: it makes no step once the others have begun

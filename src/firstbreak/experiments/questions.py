@@ -171,12 +171,12 @@ def rises_now(name: str) -> Asked:
     return asked
 
 
-def moves(*names: str) -> Asked:
+def moves(*names: str, alpha: float = ALPHA) -> Asked:
     """Does any of the treated arm's curves change its level, up or down?"""
 
     def asked(arms: Arms) -> Answer:
         answers = [
-            _changed(curve, name, sign, arms.ended, ALPHA / (2 * len(names)))
+            _changed(curve, name, sign, arms.ended, alpha / (2 * len(names)))
             for name in names
             if (curve := arms.curve(name)) is not None
             for sign in (1, -1)
@@ -186,7 +186,7 @@ def moves(*names: str) -> Asked:
     return asked
 
 
-def jumps(name: str) -> Asked:
+def jumps(name: str, alpha: float = ALPHA) -> Asked:
     """Does the treated arm's curve step from one level to another, wherever? Its points must be independent: no running means."""
 
     def asked(arms: Arms) -> Answer:
@@ -194,7 +194,7 @@ def jumps(name: str) -> Asked:
         if curve is None:
             return _open(f"{name} was not recorded")
         return any_of(
-            _looks(sign * curve.values, _jump, MATERIAL * _size(curve), arms.ended, ALPHA / 2, name, word)
+            _looks(sign * curve.values, _jump, MATERIAL * _size(curve), arms.ended, alpha / 2, name, word)
             for sign, word in ((1, "steps up"), (-1, "steps down"))
         )
 
@@ -297,6 +297,31 @@ def unless(asked: Asked, *others: Asked) -> Asked:
         )
 
     return alone
+
+
+def both(first: Asked, second: Asked) -> Asked:
+    """Are two questions answered with yes? No as soon as one is not, open where one is."""
+
+    def asked(arms: Arms) -> Answer:
+        answers = [first(arms), second(arms)]
+        told = min(answers, key=lambda a: (a.yes is not False, a.yes is not None))
+        return replace(told, reason="; ".join(a.reason for a in answers))
+
+    return asked
+
+
+def was_unsteady(name: str, factor: float) -> Asked:
+    """Did the original's curve have a fifth of its points above another fifth by more than a factor?"""
+
+    def asked(arms: Arms) -> Answer:
+        original = curve_of(arms.original, name)
+        if original is None or len(original.finite) < MIN_POINTS:
+            return _open(f"the original records no {name}")
+        low, high = np.quantile(original.finite.values, [0.2, 0.8])
+        reason = f"{name} of the original: a fifth below {number(float(low))}, a fifth above {number(float(high))}"
+        return Answer(yes=bool(high > factor * low), reason=reason, n=len(original))
+
+    return asked
 
 
 def watched(asks: Callable[[Mapping[str, float]], bool], *names: str) -> Asked:

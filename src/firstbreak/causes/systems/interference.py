@@ -32,6 +32,6 @@ EXPERIMENT = Experiment(
     overrides={"learning_rate": "/10000", "watch": "process"},
     length=0.1,
     measure="time.step",
-    if_cause="do others hold the processor for much of the time? yes",
+    if_cause="do others hold the processor, now as in the run? yes",
     weight=3.5,
 )

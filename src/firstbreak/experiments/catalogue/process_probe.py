@@ -10,7 +10,8 @@ The rate and the settings are those that the run was told, and none is out of it
 rewards; gradients are finite; nothing grows or slows down while nothing is learned. Each exception names one cause.
 
 ## When it misleads
-A setting that is unusual on purpose. Other work on the same machine during the experiment is an interference of its own.
+A setting that is unusual on purpose. Other work on the same machine during the experiment counts only where the run's own
+steps were unsteady as well; still, run it where nothing else runs.
 
 ## References
 https://arxiv.org/abs/2006.05990
@@ -21,12 +22,14 @@ from __future__ import annotations
 
 from firstbreak.experiments.questions import (
     Question,
+    both,
     grows,
     is_not_finite,
     is_set,
     never_clipped,
     rate_is,
     slows,
+    was_unsteady,
     watched,
 )
 
@@ -145,9 +148,9 @@ QUESTIONS = (
         otherwise=0.02,
     ),
     Question(
-        asks="do others hold the processor for much of the time?",
-        answer=watched(lambda mean: mean["queued"] > 0.3, "queued"),
-        needs="process",
+        asks="do others hold the processor, now as in the run?",
+        answer=both(watched(lambda mean: mean["queued"] > 0.4, "queued"), was_unsteady("time_train", 1.6)),
+        needs="time_train",
         yes={"interference": 0.95},
         otherwise=0.03,
     ),

@@ -18,6 +18,7 @@ https://github.com/areal-project/AReaL (best practices: diagnosing performance)
 
 from __future__ import annotations
 
+from firstbreak.experiments.decide import ALPHA
 from firstbreak.experiments.questions import Answer, Arms, Question, any_of, is_off, jumps, moves
 from firstbreak.inputs import Inputs
 
@@ -26,10 +27,9 @@ OVERRIDES = {"learning_rate": 0.0, "value_learning_rate?": 0.0, "weight_decay?":
 
 def _moves(arms: Arms) -> Answer:
     """A value-based method tries less and less by plan, so that its training reward moves: its greedy evaluation must not."""
-    evaluation = jumps("eval_score")(arms)
     if Inputs(arms.original).get("family") == "value_based":
-        return evaluation
-    return any_of([evaluation, moves("reward_mean")(arms)])
+        return jumps("eval_score")(arms)
+    return any_of([jumps("eval_score", ALPHA / 2)(arms), moves("reward_mean", alpha=ALPHA / 2)(arms)])
 
 
 QUESTIONS = (
