@@ -19,6 +19,13 @@ def test_scatter_as_large_as_the_gain_is_found() -> None:
     assert "times as many episodes" in finding.message
 
 
+def test_a_policy_that_swings_is_told_from_an_evaluation_that_does() -> None:
+    curves = {"eval.reward": 50 + noise(30, 60, seed=3), "reward.mean": learning(300, 0, 40, sd=0.02)}
+    episodes = {"eval.reward.count": np.full(30, 10.0)}
+    assert found(ID, run(curves | episodes | {"eval.reward.std": np.full(30, 200.0)}))
+    assert silent(ID, run(curves | episodes | {"eval.reward.std": np.full(30, 12.0)}))
+
+
 def test_an_accuracy_is_judged_on_its_own_scale() -> None:
     made = run({"eval.accuracy": 0.4 + noise(20, 0.2, seed=1), "reward.mean": learning(300, -3, 3)})
     assert found(ID, made).facts["gain"] == pytest.approx(0.1)

@@ -1,8 +1,9 @@
 """The evaluation is too noisy to show the gain it is there to show.
 
 ## What it looks for
-The scatter of neighbouring evaluations about a slow curve, against the gain that they should show: that of the
-evaluation itself, or of the training reward where both are rewards.
+The standard error of an evaluation where its episodes are recorded, else the scatter of neighbouring evaluations about a
+slow curve; against the gain that they should show: that of the evaluation itself, or of the training reward where both
+are rewards.
 
 ## Why it matters
 The best of several noisy evaluations is chosen for its luck. Checkpoints, learning rates and seeds are then picked by
@@ -10,7 +11,7 @@ noise, and a real regression stays unseen for as long.
 
 ## When it is a false alarm
 The policy itself swings from one evaluation to the next (off-policy methods do): then the same checkpoint evaluated
-twice gives the same number.
+twice gives the same number. Where every episode of the evaluations is recorded the two are told apart.
 
 ## Fix
 - Evaluate on more episodes or prompts: the noise falls with the square root of their number.
@@ -43,13 +44,16 @@ STEP = 0.1  #: of the scale of an accuracy: what an evaluation should be able to
 def detect(
     eval_score: Series,
     reward_mean: Series | None = None,
+    score_error: Series | None = None,
     *,
     most: float = 0.5,
     min_points: int = 6,
 ) -> Finding | NotMeasured | None:
     if len(eval_score) < min_points:
         return NotMeasured(f"{len(eval_score)} evaluations are too few to tell their noise (needs {min_points})")
-    noise, gain = noise_scale(eval_score.values), _gain(eval_score, reward_mean)
+    known = score_error is not None and eval_score.name == "eval.reward"
+    noise = float(np.median(score_error.finite.values)) if known and score_error else noise_scale(eval_score.values)
+    gain = _gain(eval_score, reward_mean)
     if gain is None and reward_mean is None:
         return NotMeasured("neither the evaluation nor a training reward shows a gain to compare the noise with")
     if gain is None or noise < most * gain:
