@@ -47,7 +47,8 @@ def test_an_experiment_changes_the_ranking_and_is_on_record(original: Run, tmp_p
     assert done.answers[0].yes is True
     assert done.decision.verdict.value == "go"
     assert done.share == pytest.approx(0.15, abs=0.01)
-    assert probability(original, folder, "horizon-too-short") > 2 * before
+    after = probability(original, folder, "horizon-too-short")
+    assert after / (1 - after) > 4 * before / (1 - before)
     (weight,) = [
         w
         for c in done.after.causes
