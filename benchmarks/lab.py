@@ -9,8 +9,9 @@ import json
 import math
 import os
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,11 @@ from benchmarks.machine import environment
 from firstbreak.cli.lab import ROWS, cell
 from firstbreak.lab.bench import Row, ask, headline, leave_one_out, report
 from firstbreak.lab.corpus import Job, held_out, labels, split
-from firstbreak.lab.diagnosers import Diagnoser, diagnosers
+from firstbreak.lab.diagnosers import Answer, Diagnoser, diagnosers
 from firstbreak.lab.gate import admissions, control
 from firstbreak.lab.plants import catalogue
 from firstbreak.lab.running import Label
+from firstbreak.model import Run
 
 ROOT = Path(__file__).resolve().parent.parent
 CORPUS = ROOT / "corpus"
@@ -47,6 +49,13 @@ def measure(corpus: Path = CORPUS, processes: int | None = None) -> dict[str, An
             for respect in ("seed", "severity", "task")
         },
         "train": headline(trained, ours.gives),
+        "sources": {
+            name: {
+                "with": headline([row for row in tested[OURS] if trainer(row.label) in trainers], ours.gives),
+                "without": headline(blind(corpus, trainers, strip, processes), ours.gives),
+            }
+            for name, (trainers, strip) in SOURCES.items()
+        },
         "answers": {archive(row.label): said(row) for row in (*tested[OURS], *trained)},
         "leave_one_task_out": leave_one_out(corpus, lambda label: label.base, processes=processes),
         "leave_one_trainer_out": leave_one_out(corpus, trainer, processes=processes),
@@ -63,6 +72,39 @@ def collect(
         for name, row in said.items():
             rows[name].append(row)
     return rows
+
+
+def without_recorder(run: Run) -> Run:
+    """A run as its trainer logs it without `guard.adapters.sb3_loop.recorder`."""
+    own = {name: s for name, s in run.series.items() if not (s.raw.startswith("loop/") or name.startswith("env."))}
+    return replace(run, series=own)
+
+
+def without_samples(run: Run) -> Run:
+    """A run of which nobody kept a completion."""
+    return replace(run, samples=None)
+
+
+#: source of evidence -> the trainers that have it, and how a run looks without it
+SOURCES: Mapping[str, tuple[frozenset[str], Callable[[Run], Run]]] = {
+    "the recorder's curves": (frozenset({"classic"}), without_recorder),
+    "samples": (frozenset({"language", "agent", "preference", "trl"}), without_samples),
+}
+
+
+def blind(corpus: Path, trainers: frozenset[str], strip: Callable[[Run], Run], processes: int) -> list[Row]:
+    """firstbreak's answers on the test split of these trainers, without one source of evidence."""
+    ours = diagnosers()[OURS]
+    stripped = replace(ours, answer=partial(_answered, ours.answer, strip))
+
+    def wanted(label: Label) -> bool:
+        return split(label) == "test" and trainer(label) in trainers
+
+    return collect(corpus, [stripped], wanted, live=False, processes=processes)[OURS]
+
+
+def _answered(answer: Callable[[Run], Answer], strip: Callable[[Run], Run], run: Run) -> Answer:
+    return answer(strip(run))
 
 
 def archive(label: Label) -> str:
@@ -108,6 +150,10 @@ def tables(figures: dict[str, Any]) -> dict[str, str]:
             ],
         ),
         "held-out": _headlines({"not held out": figures["train"], **figures["held_out"]}, "held out by"),
+        "sources": _headlines(
+            {f"{name}, {how}": part[how] for name, part in figures["sources"].items() for how in ("with", "without")},
+            "source of evidence",
+        ),
         "tasks": _headlines(figures["leave_one_task_out"], "task"),
         "trainers": _headlines(figures["leave_one_trainer_out"], "trainer"),
         "confusion": _confusion(figures[OURS]["confusion"]),

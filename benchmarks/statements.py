@@ -40,14 +40,16 @@ STATEMENTS: dict[str, dict[str, str]] = {
         "does the reward rank the answers to one prompt?": "detector:zero-variance-groups check:reward experiment:one-prompt",
     },
     "Environment and data": {
-        "states, actions, terminations and signs are what they seem": "check:env cause:observations-wrong cause:actions-not-executed "
+        "states, actions, terminations and signs are what they seem": "check:env detector:observations-off "
+        "detector:actions-without-effect detector:time-limits-vary cause:observations-wrong cause:actions-not-executed "
         "cause:termination-flags-wrong cause:reward-sign-wrong",
         "actions of the wrong kind or range": "check:env",
         "padding that is learned from": "check:data",
         "tool failures that count as success": "detector:failures-pay cause:failures-graded-as-success",
         "an expert that is not clearly better than chance: do not train yet": "check:env",
-        "chosen and rejected answers that are swapped": "check:data detector:preference-labels-swapped cause:preference-data-wrong",
-        "missing normalisation of observations": "check:env detector:score-drops-at-once",
+        "chosen and rejected answers that are swapped": "check:data detector:preference-labels-swapped "
+        "detector:reward-against-references cause:preference-data-wrong",
+        "missing normalisation of observations": "check:env detector:observations-off detector:score-drops-at-once",
     },
     "Evaluation": {
         "a split for each purpose, looked at as often as that allows": "command:eval",

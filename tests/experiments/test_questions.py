@@ -120,6 +120,15 @@ def test_levels_and_gaps_are_means() -> None:
     assert apart(arms(run(reward__mean=low))).yes is None
 
 
+def test_a_gap_is_measured_by_that_of_the_original() -> None:
+    asked = questions.lies_apart_as_before("reward_mean", "eval_reward", share=0.3)
+    original = run(reward__mean=100 * noise(0), eval__reward=noise(1))
+    held = run(reward__mean=80 * noise(2), eval__reward=noise(3))
+    assert asked(arms(held, original=original)).yes is True
+    assert asked(arms(run(reward__mean=noise(2), eval__reward=noise(3)), original=original)).yes is False
+    assert asked(arms(held, original=run(reward__mean=noise(0), eval__reward=100 * noise(1)))).yes is None
+
+
 def test_what_the_hooks_measured_is_read_and_a_line_in_the_writing_is_not(tmp_path: Path) -> None:
     asked = questions.watched(lambda mean: mean["right"] < mean["empty"], "right", "empty")
     rows = [{"right": 0.0, "empty": 1.0}, {"right": 0.2, "empty": 1.0}]

@@ -260,6 +260,21 @@ def lies_apart(higher: str, lower: str, by: float) -> Asked:
     return asked
 
 
+def lies_apart_as_before(higher: str, lower: str, share: float) -> Asked:
+    """Does one curve of the treated arm lie above another's by `share` of what it did late in the original, or more?"""
+
+    def asked(arms: Arms) -> Answer:
+        over, under = curve_of(arms.original, higher), curve_of(arms.original, lower)
+        if over is None or under is None or not len(over.finite) or not len(under.finite):
+            return _open(f"{higher} and {lower} were not both recorded")
+        before = float(_later(over.finite.values).mean() - _later(under.finite.values).mean())
+        if before <= 0:
+            return _open(f"{higher} did not lie above {lower}")
+        return lies_apart(higher, lower, share * before)(arms)
+
+    return asked
+
+
 def _level(curve: Series | None, name: str, condition: Callable[[float], bool], ended: bool) -> Answer:
     if curve is None:
         return _open(f"{name} was not recorded")

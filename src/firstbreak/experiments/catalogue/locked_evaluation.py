@@ -5,7 +5,8 @@ The learning rate is 0 and an evaluation follows every step, under one protocol.
 
 ## What it tells
 A score that jumps between two evaluations of the same weights names the protocol. One that varies as much as it does from
-one evaluation of the run to the next says that the evaluation is too small to show anything.
+one evaluation of the run to the next says that the evaluation is too small to show anything. Training that goes on scoring
+far above the evaluation with the same weights says that the two are built otherwise.
 
 ## When it misleads
 A sampled evaluation has a spread; only a change of level speaks for the protocol.
@@ -16,7 +17,13 @@ https://arxiv.org/abs/2108.13264
 
 from __future__ import annotations
 
-from firstbreak.experiments.questions import Question, jumps, spreads_as_the_original_moves
+from firstbreak.experiments.questions import (
+    Question,
+    jumps,
+    lies_apart_as_before,
+    only_for,
+    spreads_as_the_original_moves,
+)
 
 OVERRIDES = {"learning_rate": 0.0, "eval_interval": 1}
 THEN = {"no": ("train-on-test-set",)}  # the ladder: a baseline evaluation that holds, then the test set
@@ -39,5 +46,12 @@ QUESTIONS = (
             "prompts-too-hard": 0.5,
         },
         otherwise=0.12,
+    ),
+    Question(
+        asks="does training score above the evaluation although both play one policy?",
+        answer=only_for("writes_text", False, lies_apart_as_before("reward_mean", "eval_score", 0.3)),
+        needs="eval_score",
+        yes={"evaluation-built-otherwise": 0.5},  # an untrained policy does badly in both
+        otherwise=0.05,
     ),
 )
