@@ -7,7 +7,7 @@ import pytest
 from firstbreak.engine import check as engine
 from firstbreak.engine.registry import Detector
 from firstbreak.inputs import missing
-from firstbreak.model import Confidence, Expected, Finding, Link, NotApplicable, NotMeasured, Severity, Status
+from firstbreak.model import Confidence, Expected, Finding, Link, NotApplicable, NotMeasured, Run, Severity, Status
 from tests.make import learning, run
 
 
@@ -75,3 +75,16 @@ def test_what_is_missing_is_said_in_whole_sentences() -> None:
         "not recorded: the shape of the score: rising, plateau, flat, peaked, ... Log"
     )
     assert ", else the reward. Log" in missing("score")
+
+
+def test_what_a_run_of_the_other_kind_cannot_have_does_not_apply() -> None:
+    def statuses(made: Run) -> dict[str, Status]:
+        return {outcome.detector: outcome.status for outcome in engine.check(made)}
+
+    acts = statuses(run({"reward.mean": [1.0] * 20, "episode.length": [9.0] * 20}, algorithm="ppo"))
+    assert acts["truncation"] is Status.NOT_APPLICABLE
+    assert acts["time-limits-vary"] is Status.NOT_MEASURED
+    writes = statuses(run({"reward.mean": [1.0] * 20}, algorithm="grpo"))
+    assert writes["time-limits-vary"] is Status.NOT_APPLICABLE
+    assert writes["truncation"] is Status.NOT_MEASURED
+    assert statuses(run({"reward.mean": [1.0] * 20}))["truncation"] is Status.NOT_MEASURED

@@ -211,7 +211,16 @@ OLDER = (  # the change log of 2.3.0; only what 1.3.0 renamed tells a version
     ),
 )
 
+_RECORDER = "add firstbreak.guard.adapters.sb3_loop.recorder() to the callbacks of learn()"
 LOG = {
+    "env.observation_constant": _RECORDER,
+    "env.start_spread": _RECORDER,
+    "env.action_shown": _RECORDER,
+    "env.action_shown_at_once": _RECORDER,
+    "env.action_effect": _RECORDER,
+    "env.limits_early": _RECORDER,
+    "advantage.error": _RECORDER,
+    "advantage.turned": _RECORDER,
     "reward.mean": "wrap the environment in Monitor (make_vec_env does): rollout/ep_rew_mean comes from it",
     "reward.episode": "give Monitor a filename, or make_vec_env a monitor_dir",
     "eval.reward": "pass callback=EvalCallback(eval_env, eval_freq=..., log_path=...) to learn()",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import traceback
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,8 @@ def _examine(detector: Detector, inputs: Inputs, thresholds: Mapping[str, Any]) 
     try:
         given = {name: inputs.get(name) for name in (*detector.needs, *detector.uses)}
         absent = [name for name in detector.needs if given[name] is None]
+        if absent and (why := _other_kind(absent, inputs)):
+            return outcome(Status.NOT_APPLICABLE, note=why)
         if absent:
             return outcome(Status.NOT_MEASURED, note="; ".join(_how_to_log(name, inputs.run) for name in absent))
         match detector.detect(**given, **thresholds):
@@ -57,6 +60,19 @@ def _examine(detector: Detector, inputs: Inputs, thresholds: Mapping[str, Any]) 
         frame = traceback.extract_tb(error.__traceback__)[-1]
         place = f"{Path(frame.filename).name}:{frame.lineno}"
         return outcome(Status.CRASHED, note=f"{type(error).__name__}: {error} ({place})")
+
+
+#: signals and derived inputs that only policies have which write text, and those of policies that act in an environment
+OF_TEXT = re.compile(r"length_|truncation|rollout_train_|behave_|staleness|turns_|tool|diversity")
+OF_ENVIRONMENTS = re.compile(r"env_|episode_length")
+
+
+def _other_kind(absent: Sequence[str], inputs: Inputs) -> str:
+    """Why such a run cannot have what is absent, if it cannot: it is of the other kind."""
+    if inputs.get("writes_text"):
+        return "only for policies that act in an environment" if any(map(OF_ENVIRONMENTS.match, absent)) else ""
+    acts = inputs.get("family") == "value_based" or {"episode.length", "reward.episode"} & inputs.run.series.keys()
+    return "only for policies that write text" if acts and any(map(OF_TEXT.match, absent)) else ""
 
 
 def _how_to_log(name: str, run: Run) -> str:

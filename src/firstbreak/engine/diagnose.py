@@ -95,14 +95,14 @@ def find_first_break(outcomes: Sequence[Outcome], ranked: Sequence[RankedCause])
 
 
 def widened(interval: Interval | None, run: Run) -> Interval | None:
-    """The interval of the onset, wide enough to hold the truth in nine of ten broken runs of the lab's training split.
+    """The interval of the onset, early enough to hold the truth in 95 % of the broken runs of the lab's training split.
 
-    A detector's interval says where its curve broke; the fault may have set in a little before any curve showed it.
+    A detector's interval says where its curve broke; the fault may have set in before any curve showed it, and not after.
     """
     if interval is None or run.first_step is None or run.last_step is None:
         return interval
     margin = likelihood.onset_margin() * (run.last_step - run.first_step)
-    return max(float(run.first_step), interval[0] - margin), min(float(run.last_step), interval[1] + margin)
+    return max(float(run.first_step), interval[0] - margin), interval[1]
 
 
 def healthy(ranked: Sequence[RankedCause]) -> float:

@@ -4,7 +4,7 @@
 found something critical, something at least serious, and could look at all. A declared probability counts like so many
 runs; where nothing was measured it stands alone.
 
-It also holds by how much an interval of the onset has to be widened to hold the truth as often as it promises, and how
+It also holds by how much earlier an interval of the onset has to begin to hold the truth as often as it promises, and how
 improbable "healthy" has to be before a run is accused, and before it is stopped: split-conformal limits,
 which bound the share of healthy runs that are accused whatever the number of curves and detectors is
 (Vovk, Gammerman and Shafer, "Algorithmic Learning in a Random World", 2005; lab/weights.py).
@@ -84,7 +84,7 @@ def stop_below() -> float:
 
 
 def onset_margin() -> float:
-    """By this share of the run the interval of a first break is widened on either side."""
+    """By this share of the run the interval of a first break begins earlier."""
     return float(_measured().get("onset_margin", 0.0))
 
 

@@ -27,6 +27,7 @@ PRIOR = 0.7
 STRONG = 0.05  #: usual coefficients are 0 to 0.01
 FINDINGS = {
     "entropy-at-maximum": 0.35,
+    "bonus-above-reward": 0.3,
     "entropy-runaway": 0.75,
     "score-below-start": 0.4,
     "score-lost": 0.6,
@@ -52,5 +53,6 @@ def facts(inputs: Inputs) -> list[Weight]:
     if coefficient is None or "entropy_coef" in inputs.run.config.defaulted:
         return []
     if coefficient >= STRONG:
-        return [Weight(finding="config", weight=2.0, text=f"the bonus has a coefficient of {coefficient:g}")]
+        weight = 3.5 if coefficient >= 10 * STRONG else 2.0
+        return [Weight(finding="config", weight=weight, text=f"the bonus has a coefficient of {coefficient:g}")]
     return [Weight(finding="config", weight=-0.7, text=f"the bonus has a coefficient of {coefficient:g}")]

@@ -34,7 +34,7 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.detectors.environment._moved import moved
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
 from firstbreak.words import number, percent
 
 
@@ -43,13 +43,16 @@ def detect(
     env_start_spread: Series | None = None,
     env_action_shown: Series | None = None,
     env_action_shown_at_once: Series | None = None,
+    writes_text: bool | None = None,
     *,
     least: float = 0.05,
     factor: float = 3.0,
     more: float = 0.2,
     most: float = 0.7,
     min_points: int = 6,
-) -> Finding | NotMeasured | None:
+) -> Finding | NotApplicable | NotMeasured | None:
+    if writes_text:
+        return NotApplicable("only for policies that act in an environment")
     curves = (env_observation_constant, env_start_spread, env_action_shown, env_action_shown_at_once)
     constant, spread, shown, at_once = (
         s.finite if s is not None and len(s.finite) >= min_points else None for s in curves

@@ -1,0 +1,38 @@
+"""bonus-above-reward: acting at random pays more than the task."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from firstbreak.model import Confidence, Run, Status
+from tests.detectors.look import found, look, silent
+from tests.make import noise, run
+
+ID = "bonus-above-reward"
+
+
+def played(alpha: Any) -> Run:
+    """A pendulum: about 6 of cost in each of 200 steps."""
+    return run(
+        {"alpha": alpha, "reward.mean": -1200 + noise(20, 50), "episode.length": np.full(20, 200.0)}, algorithm="sac"
+    )
+
+
+def test_a_fixed_bonus_above_the_reward_is_found() -> None:
+    finding = found(ID, played(np.full(20, 20.0)))
+    assert finding.confidence is Confidence.HIGH
+    assert "at random" in finding.message
+
+
+def test_a_small_fixed_bonus_is_healthy() -> None:
+    assert silent(ID, played(np.full(20, 0.2)))
+
+
+def test_a_temperature_that_is_tuned_is_not_the_users() -> None:
+    assert silent(ID, played(np.linspace(20, 10, 20)))
+
+
+def test_without_returns_nothing_is_said() -> None:
+    assert look(ID, run({"alpha": np.full(20, 20.0)}, algorithm="sac")).status is Status.NOT_MEASURED
