@@ -70,12 +70,22 @@ _Row = tuple[str, str | None, str, str]
 
 _ENVIRONMENT: tuple[_Row, ...] = (
     ("episode.length", None, "environment steps", "steps from reset to termination or truncation"),
-    ("env.observation_constant", "down", "fraction", "share of an observation's components that never change in a window"),
+    (
+        "env.observation_constant",
+        "down",
+        "fraction",
+        "share of an observation's components that never change in a window",
+    ),
     ("env.start_spread", None, "", "spread of the observations with which episodes begin"),
     ("env.action_shown", "up", "fraction", "most of a component's change that the actions of the last steps explain"),
     ("env.action_shown_at_once", "up", "fraction", "most of a component's change that the action before it explains"),
     ("env.action_effect", None, "", "what the first action does to the component that actions move most"),
-    ("env.limits_early", "down", "count", "episodes that a time limit has ended before the longest such episode's length"),
+    (
+        "env.limits_early",
+        "down",
+        "count",
+        "episodes that a time limit has ended before the longest such episode's length",
+    ),
     ("custom.<name>", None, "", "a number that the user's own code logs"),
 )
 
@@ -219,7 +229,12 @@ _ADVANTAGE: tuple[_Row, ...] = (
     ("advantage.mean", None, "", "advantage that weights the policy loss"),
     ("advantage.of_prompt_absmax", "down", "", "largest absolute mean advantage of one prompt's completions"),
     ("advantage.abs.mean", None, "", "size of the advantages"),
-    ("advantage.error", "down", "", "relative distance of the advantages from those worked out again from rewards and ends"),
+    (
+        "advantage.error",
+        "down",
+        "",
+        "relative distance of the advantages from those worked out again from rewards and ends",
+    ),
     ("advantage.turned", "down", "fraction", "share of the advantages that are minus those worked out again"),
     ("advantage.raw.mean", None, "", "advantage before normalisation"),
     ("advantage.right.mean", None, "", "advantage of right answers"),

@@ -13,5 +13,7 @@ def number(value: float | None) -> str:
 
 
 def percent(share: float) -> str:
-    """0.347 as "35 %", 0.0042 as "0.4 %"."""
+    """0.347 as "35 %", 0.0042 as "0.4 %", 0.9998 as "99.9 %": what is not all is never said to be all."""
+    if 0.99 < share < 1:
+        return f"{math.floor(1000 * share) / 10:.1f} %"
     return f"{100 * share:.1f} %" if 0 < abs(share) < 0.01 else f"{100 * share:.0f} %"

@@ -1,0 +1,27 @@
+"""How numbers are said."""
+
+from __future__ import annotations
+
+import pytest
+
+from firstbreak.words import number, percent
+
+
+@pytest.mark.parametrize(
+    ("share", "said"),
+    [
+        (0.0, "0 %"),
+        (0.0042, "0.4 %"),
+        (0.347, "35 %"),
+        (0.99, "99 %"),
+        (0.9949, "99.4 %"),
+        (0.99999, "99.9 %"),
+        (1.0, "100 %"),
+    ],
+)
+def test_what_is_not_all_is_never_said_to_be_all(share: float, said: str) -> None:
+    assert percent(share) == said
+
+
+def test_numbers_are_said_in_one_way() -> None:
+    assert [number(v) for v in (12.0, 0.3125, 1.2e-5, float("nan"), None)] == ["12", "0.3125", "1.2e-05", "?", "?"]
