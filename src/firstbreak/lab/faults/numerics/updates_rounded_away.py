@@ -26,10 +26,8 @@ def inject(settings: Any, severity: float, onset: int) -> None:
         exact = trainer.sync_weights
 
         def rounded(policy: Any, version: int) -> None:
-            if settings.precision == "fp32":
-                return exact(policy, version)
             with torch.no_grad():
-                for tensor in policy.parameters():
+                for tensor in policy.parameters() if settings.precision != "fp32" else ():
                     mantissa, exponent = torch.frexp(tensor)
                     scale = 2.0 ** (severity + 1)
                     tensor.copy_(torch.ldexp((mantissa * scale).round() / scale, exponent))
