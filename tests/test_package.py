@@ -17,7 +17,7 @@ SOURCE = Path(firstbreak.__file__).parent
 
 #: a module may import from its own layer and from those above it in this list
 LAYERS = [
-    {"model", "words"},
+    {"model", "words", "inside"},
     {"signals", "stats", "readers", "context"},
     {"dialects", "hyperparameters"},
     {"inputs"},

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from firstbreak.experiments.conduct import INSIDE
-from firstbreak.experiments.inside.firstbreak_inside import (
+from firstbreak.inside.firstbreak_inside import (
     Rewards,
     agreement,
     by_errors,

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from firstbreak.experiments.inside.firstbreak_loop import WINDOW, Transitions, advantages, compared
+from firstbreak.inside.firstbreak_loop import WINDOW, Transitions, advantages, compared
 
 Seen = Callable[[np.ndarray, int], np.ndarray]
 

@@ -312,7 +312,7 @@ def test_a_suspicion_that_passes_is_told_and_is_no_stop(tmp_path: Path, monkeypa
         return replace(dx, verdict=replace(dx.verdict, action=Action.STOP)) if next(unlucky) else dx
 
     monkeypatch.setattr(looks, "examine", now_and_then)
-    rows = [{**row, "kl": 5.0 * (i > 20)} for i, row in enumerate(learning(60))]
+    rows = [{**row, "completions/clipped_ratio": 0.3 * (i > 20)} for i, row in enumerate(learning(60))]
     _, told, decision = guarded(rows, tmp_path)
     assert not decision.stop
     assert any("stop if it lasts" in str(d) for d in told)

@@ -178,3 +178,12 @@ def test_agents_on_one_game_differ(shared: Path) -> None:
 
     assert agent("Rainbow").kind == "rising"
     assert agent("DQN").kind == "peaked"
+
+
+def test_a_high_point_whose_episodes_are_known_is_where_to_go_back_to() -> None:
+    values = np.array([410.0, 365, 399, 500, 500, 170, 9, 9, 9, 9, 9, 35, 33])
+    known = np.array([57.0, 70, 29, 0, 0, 4, 1, 1, 1, 1, 1, 3, 2])
+    told = trajectory(values, sd=known)
+    assert told.best == pytest.approx(500)
+    assert told.best_step == 3
+    assert told.lost

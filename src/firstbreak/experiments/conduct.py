@@ -41,7 +41,7 @@ from firstbreak.inputs import Inputs
 from firstbreak.model import EMPTY, Diagnosis, RankedCause, Run, Weight
 from firstbreak.readers import Unreadable
 
-INSIDE = Path(__file__).parent / "inside"
+INSIDE = Path(__file__).parent.parent / "inside"
 LEDGER = "ledger.jsonl"
 LOOK = 2.0  #: seconds between two looks at the curves of arms that are still running
 

@@ -2,7 +2,7 @@
 
 The library logs what the update does, so that a wrong observation, action, episode end or advantage shows in it as nothing but
 a low return. The numbers of `loop/` come from the transitions that are collected anyway, cost no random number, and
-are what the detectors of the environment and of the advantage need (experiments/inside/firstbreak_loop.py says how each
+are what the detectors of the environment and of the advantage need (inside/firstbreak_loop.py says how each
 is measured).
 """
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from firstbreak.experiments.inside.firstbreak_loop import Transitions, advantages, compared
+from firstbreak.inside.firstbreak_loop import Transitions, advantages, compared
 
 if TYPE_CHECKING:
     from stable_baselines3.common.callbacks import BaseCallback
