@@ -10,9 +10,8 @@ Actions that are replaced, dropped, clipped away or sent to the wrong joint: log
 were never taken, and the policy gradient points at noise.
 
 ## When it is a false alarm
-Sticky actions by design; observations in which actions do not show linearly: a share that is low from the start is said with
-low confidence. In an environment with much chance of its own a policy that becomes certain shows less as well: a fall is
-sure only where the entropy has not fallen with it.
+Sticky actions by design; observations in which actions do not show linearly; a policy that has come to places where they
+show less (Acrobot at speed), or has become certain in an environment with much chance of its own. So it is a guess.
 
 ## Fix
 - Log the action that the environment executes beside the one that the policy chose.
@@ -36,7 +35,6 @@ from firstbreak.words import percent
 
 def detect(
     env_action_shown: Series,
-    policy_entropy: Series | None = None,
     *,
     fall: float = 0.25,
     little: float = 0.5,
@@ -53,7 +51,7 @@ def detect(
                 f"{percent(change.before)} before: log the action that is executed beside the one that was chosen"
             ),
             severity=Severity.WARNING,
-            confidence=Confidence.HIGH if _tries_on(policy_entropy, change.step) else Confidence.LOW,
+            confidence=Confidence.LOW,
             metric=curve.name,
             onset=change.step,
             interval=change.interval,
@@ -77,10 +75,3 @@ def detect(
         evidence=(Evidence(text="explained by actions", series=curve),),
         facts={"share": share},
     )
-
-
-def _tries_on(entropy: Series | None, step: float) -> bool:
-    """Whether the policy is nearly as uncertain after a step as it was at first."""
-    if entropy is None or not len(after := entropy.finite.between(step)):
-        return False
-    return float(np.median(after.values)) > 0.5 * float(np.median(entropy.finite.head(FIRST).values))
