@@ -86,6 +86,8 @@ _ENVIRONMENT: tuple[_Row, ...] = (
         "count",
         "episodes that a time limit has ended before the longest such episode's length",
     ),
+    ("env.step_reward", None, "reward", "mean reward of one step"),
+    ("env.reward_size", None, "reward", "root mean square of the rewards of single steps"),
     ("custom.<name>", None, "", "a number that the user's own code logs"),
 )
 

@@ -114,6 +114,8 @@ _GROUPS: Mapping[str, str] = {
     "env.action_shown_at_once": "action_shown_at_once",
     "env.action_effect": "action_effect",
     "env.limits_early": "limits_early",
+    "env.step_reward": "step_reward",
+    "env.reward_size": "reward_size",
     "advantage.error": "advantage_error",
     "advantage.turned": "advantage_turned",
     # preferences

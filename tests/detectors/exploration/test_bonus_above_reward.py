@@ -36,3 +36,9 @@ def test_a_temperature_that_is_tuned_is_not_the_users() -> None:
 
 def test_without_returns_nothing_is_said() -> None:
     assert look(ID, run({"alpha": np.full(20, 20.0)}, algorithm="sac")).status is Status.NOT_MEASURED
+
+
+def test_rewards_that_cancel_in_the_return_are_known_where_they_are_recorded() -> None:
+    curves = {"alpha": np.full(20, 0.5), "reward.mean": 1 + noise(20, 0.2), "episode.length": np.full(20, 100.0)}
+    assert found(ID, run(curves, algorithm="sac"))
+    assert silent(ID, run(curves | {"env.reward_size": np.ones(20)}, algorithm="sac"))

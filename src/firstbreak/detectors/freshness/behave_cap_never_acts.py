@@ -24,12 +24,10 @@ https://arxiv.org/abs/2505.24298
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
+from firstbreak.detectors._unbound import unbound
 from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured, Series, Severity
-from firstbreak.stats.onset import first_sustained
 from firstbreak.words import number, percent
 
 USUAL = 5.0  #: cap where none is recorded
@@ -48,15 +46,13 @@ def detect(
     if min(len(largest), len(capped)) < min_far:
         return NotMeasured(f"the largest weight and the share of capped ones are not both logged for {min_far} batches")
     cap = config.number("behave_weight_cap") or USUAL
-    far_out = largest.values > far * cap
-    share = np.interp(largest.steps, capped.steps, capped.values)[far_out]
-    unbound = replace(largest, steps=largest.steps[far_out], values=(share == 0).astype(float))
-    since = first_sustained(unbound, lambda values: values > 0, min_far, most) if len(unbound) >= min_far else None
-    if since is None or (lasting := float(unbound.between(since).values.mean())) < most:
+    if (found := unbound(largest, capped, far * cap, most=most, least=min_far)) is None:
         return None
+    since, lasting = found
+    beyond = largest.values[largest.values > far * cap]
     return Finding(
         message=(
-            f"behaviour weights reach {number(float(np.median(largest.values[far_out])))}, and in {percent(lasting)} of those "
+            f"behaviour weights reach {number(float(np.median(beyond)))}, and in {percent(lasting)} of those "
             f"batches none is capped: set a cap of 2 to 5, and lower the age of the data"
         ),
         severity=Severity.WARNING,

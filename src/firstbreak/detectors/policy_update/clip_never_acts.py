@@ -27,12 +27,10 @@ https://github.com/openai/spinningup/issues/315
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
+from firstbreak.detectors._unbound import unbound
 from firstbreak.model import Confidence, Config, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
-from firstbreak.stats.onset import first_sustained
 from firstbreak.words import number, percent
 
 USUAL = 0.2  #: half-width of the clip where none is recorded
@@ -56,15 +54,13 @@ def detect(
         return NotMeasured(f"the largest ratio and the clip fraction are not both logged for {min_points} updates")
     width = config.number("clip_range_high") or config.number("clip_range") or USUAL
     limit = 1 + far * width
-    clipping = np.interp(largest.steps, clipped.steps, clipped.values)
-    far_out = largest.values > limit
-    unbound = replace(largest, steps=largest.steps[far_out], values=(clipping[far_out] == 0).astype(float))
-    since = first_sustained(unbound, lambda values: values > 0, min_far, most) if len(unbound) >= min_far else None
-    if since is None or (share := float(unbound.between(since).values.mean())) < most:
+    if (found := unbound(largest, clipped, limit, most=most, least=min_far)) is None:
         return None
+    since, share = found
+    beyond = largest.between(since).values
     return Finding(
         message=(
-            f"ratios reach {number(float(np.median(largest.values[far_out & (largest.steps >= since)])))} with a clip range "
+            f"ratios reach {number(float(np.median(beyond[beyond > limit])))} with a clip range "
             f"of {number(width)}, and in {percent(share)} of those updates nothing is clipped: the clip does not act; "
             "print the range that the loss receives"
         ),
