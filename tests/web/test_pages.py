@@ -16,7 +16,7 @@ from firstbreak.web.shelf import Line
 
 def proposed(dx: Diagnosis) -> list[str]:
     """The experiments on the page, in order."""
-    page = pages.run(Line(name="demo", changed=0.0), dx, "/live/demo", [], {}, [])
+    page = pages.run.page(Line(name="demo", changed=0.0), dx, "/live/demo", [], {}, [])
     section = page.partition('id="experiments"')[2].partition("</section>")[0]
     assert "<button" not in section  # nothing is started from a page
     return re.findall(r'<th scope="row"><code dir="auto">(.*?)</code>', section.replace("<wbr>", ""))

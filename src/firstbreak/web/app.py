@@ -25,7 +25,7 @@ from firstbreak.audit.marks import MARKS, key_of, load, save
 from firstbreak.evals.ledger import Ledger
 from firstbreak.model import Run
 from firstbreak.reports import html, json
-from firstbreak.web import comparison, pages
+from firstbreak.web import pages
 from firstbreak.web.shelf import MOST_SAMPLES, Entry, Placed, Shelf
 from firstbreak.web.window import window
 
@@ -100,17 +100,17 @@ class Site:
 
     def index(self, request: Request) -> Response:
         self._surveyed.wait(timeout=5)
-        live = pages.address("live", seen=self.shelf.state())
-        return HTMLResponse(pages.shelf(self.shelf.root, self.shelf.lines(), live, self._surveyed.is_set()))
+        live = pages.frame.address("live", seen=self.shelf.state())
+        return HTMLResponse(pages.listing.page(self.shelf.root, self.shelf.lines(), live, self._surveyed.is_set()))
 
     def run(self, request: Request) -> Response:
         entry = self._entry(request)
         dx = entry.diagnosis
-        live = pages.address("live", entry.name, grown=entry.grown, revision=entry.revision)
+        live = pages.frame.address("live", entry.name, grown=entry.grown, revision=entry.revision)
         return HTMLResponse(
-            pages.unreadable(entry.line, live)
+            pages.run.unreadable(entry.line, live)
             if dx is None
-            else pages.run(entry.line, dx, live, entry.to_read, load(self.marks), self._looks(entry))
+            else pages.run.page(entry.line, dx, live, entry.to_read, load(self.marks), self._looks(entry))
         )
 
     def _looks(self, entry: Entry) -> list[dict[str, Any]]:
@@ -131,7 +131,7 @@ class Site:
         fitting = _fitting(_read(entry), asked.get("q", ""), _number(request, "step", -math.inf))
         found = list(islice(fitting, start, start + SAMPLES_ON_A_PAGE + 1))
         shown, more = found[:SAMPLES_ON_A_PAGE], len(found) > SAMPLES_ON_A_PAGE
-        return HTMLResponse(pages.samples(entry.line, shown, page, more, asked, load(self.marks)))
+        return HTMLResponse(pages.samples.page(entry.line, shown, page, more, asked, load(self.marks)))
 
     async def mark(self, request: Request) -> Response:
         """Keep what somebody says of a sample ("" takes it back) in the marks file of the served folder."""
@@ -166,7 +166,7 @@ class Site:
         entries = self._asked(request)
         if len(entries) < 2:
             raise HTTPException(400, "tick two runs or more in the list to compare them")
-        return HTMLResponse(comparison.page([(entry.line, _read(entry)) for entry in entries]))
+        return HTMLResponse(pages.comparison.page([(entry.line, _read(entry)) for entry in entries]))
 
     # --- data ---------------------------------------------------------------------------------------------------------
 
@@ -307,7 +307,7 @@ def _download(data: bytes, media_type: str, name: str) -> Response:
 
 def _problem(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    return HTMLResponse(pages.message(f"{error.status_code}", error.detail), status_code=error.status_code)
+    return HTMLResponse(pages.frame.message(f"{error.status_code}", error.detail), status_code=error.status_code)
 
 
 def _static_files() -> Mapping[str, bytes]:

@@ -12,7 +12,8 @@ from firstbreak.compare.statistics import Estimate
 from firstbreak.model import Interval, Link, Run, Series
 from firstbreak.reports import html, inspection, story
 from firstbreak.reports.markup import Markup, element, join
-from firstbreak.web.pages import address, badge, frame, plot, plots
+from firstbreak.web.pages.frame import address, badge, frame, section
+from firstbreak.web.pages.plots import plot, plots
 from firstbreak.web.shelf import Line
 from firstbreak.words import number, percent
 
@@ -32,18 +33,7 @@ def page(compared: Sequence[tuple[Line, Run]]) -> str:
         ),
         ("curves", "Curves", plots(names, _curves([run for _, run in compared]))),
     )
-    sections = (
-        element(
-            "section",
-            element("h2", title, id=f"{key}-title"),
-            content,
-            id=key,
-            aria_labelledby=f"{key}-title",
-            class_="more",
-        )
-        for key, title, content in parts
-        if content
-    )
+    sections = (section(key, title, content) for key, title, content in parts if content)
     return frame("Comparison", (element("h1", f"{len(compared)} runs compared"),), *sections)
 
 
