@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.lab import page, rounded
+from benchmarks.lab import rounded
 from benchmarks.machine import environment
 from firstbreak.engine.read import read
 from firstbreak.guard.decision import Act, Decision
@@ -42,7 +42,6 @@ from firstbreak.model import Run
 ROOT = Path(__file__).resolve().parent.parent
 CORPUS = ROOT / "corpus"
 RESULT = ROOT / "benchmarks" / "results" / "guard.json"
-PAGE = ROOT / "docs" / "guard.md"
 NAMES = ("loss", "grad_norm", "reward", "reward_std", "kl", "entropy", "clip_ratio/region_mean", "learning_rate")
 METRICS = (*NAMES, *(f"custom/{i}" for i in range(40 - len(NAMES))))
 STEP_SECONDS = 0.1  #: of the loop whose share is measured
@@ -403,67 +402,6 @@ def measure(
     }
 
 
-# The page ---------------------------------------------------------------------------------------------------------------
-
-
-def tables(figures: dict[str, Any]) -> dict[str, str]:
-    """The made part of docs/guard.md."""
-    costs, held = figures["amortised"], figures["memory"]
-    rows = [
-        [f"`observe` with {figures['metrics']} metrics, median", f"{figures['observe_us_median']:.0f} us"],
-        *([f"the same, {who}", f"{part['observe_us_median']:.1f} us"] for who, part in figures["peers"].items()),
-        [f"share of a loop of {STEP_SECONDS:g} s a step, looks included", f"{costs['fraction']:.2%}"],
-        [
-            f"memory after {held['steps'] // 100} and after {held['steps']} steps",
-            f"{held['early_mb']:.0f}, {held['end_mb']:.0f} MB",
-        ],
-        ["healthy runs replayed, stopped", f"{figures['healthy_runs']}, {figures['false_stops']}"],
-        ["of these, at least one alarm that passed", figures["healthy_alarmed"]],
-        ["kill -9 trials, bundle whole and replayed", f"{figures['kill9_trials']}, {figures['kill9_ok']}"],
-        ["of these, killed while writing", figures["kill9_while_writing"]],
-    ]
-    head = ["fault", "runs", "alarm", "median delay", "stopped", "median delay", "steps saved"]
-    faults = {
-        "**all**": figures,
-        "**that set in after the start**": figures["planted_later"],
-        **figures["faults"],
-    }
-    cells = [[name, *(_cell(part.get(key)) for key in SHOWN)] for name, part in faults.items()]
-    measured = (
-        f"Measured by `{figures['command']}` on {figures['date']}: {figures['machine']}, Python {figures['python']}."
-    )
-    return {"figures": f"{measured}\n\n{table(['', ''], rows)}\n\n{LEGEND}\n\n{table(head, cells)}"}
-
-
-SHOWN = (
-    "runs",
-    "alarmed_fraction",
-    "median_delay_fraction",
-    "stopped_fraction",
-    "median_stop_delay_fraction",
-    "saved_fraction",
-)
-LEGEND = (
-    "Broken runs of the lab's test split, fed to the guard step by step: how many raised an alarm after the fault had set in, "
-    "how many were stopped, how long either took as a share of the run, and the share of the steps after the onset that "
-    "a stop saved."
-)
-
-
-def _cell(value: float | None) -> str:
-    return "-" if value is None else str(value) if isinstance(value, int) else f"{value:.0%}"
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """A Markdown table."""
-    return "\n".join("| " + " | ".join(map(str, row)) + " |" for row in [head, ["---"] * len(head), *rows])
-
-
-def made() -> str:
-    """docs/guard.md with the figures of the last measurement."""
-    return page(PAGE.read_text(), tables(json.loads(RESULT.read_text())))
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--corpus", type=Path, default=CORPUS)
@@ -479,8 +417,6 @@ def main() -> None:
     figures = measure(given.corpus, **options)
     text = json.dumps(rounded(figures), indent=1)
     given.output.write_text(text + "\n")
-    if given.output == RESULT:
-        PAGE.write_text(made())
     print(text, file=sys.stderr)
 
 

@@ -12,7 +12,7 @@ from firstbreak.engine.read import read
 from firstbreak.lab.corpus import opened
 from firstbreak.reports import terminal
 
-CORPUS = Path(__file__).resolve().parent.parent / "corpus"
+CORPUS = Path(__file__).resolve().parents[2] / "corpus"
 
 #: heading, archive of the corpus, command that makes such a run, what one sees, how the guide's order finds it
 EXAMPLES = (

@@ -7,6 +7,10 @@ that is named does not exist.
 
 from __future__ import annotations
 
+import pkgutil
+
+from benchmarks.pages.markdown import table
+from firstbreak.audit import metrics
 from firstbreak.cli import COMMANDS
 from firstbreak.cli.check import CHECKS
 from firstbreak.engine.registry import causes, detectors
@@ -153,10 +157,6 @@ def carriers(names: str) -> list[str]:
 
 def audit_metrics() -> set[str]:
     """The side metrics of `firstbreak audit`."""
-    import pkgutil
-
-    from firstbreak.audit import metrics
-
     return {module.name.replace("_", "-") for module in pkgutil.iter_modules(metrics.__path__)}
 
 
@@ -169,6 +169,6 @@ def section() -> list[str]:
         "and what looks at it here.",
     ]
     for heading, rows in STATEMENTS.items():
-        lines += ["", f"### {heading}", "", "| asked for | carried by |", "| --- | --- |"]
-        lines += [f"| {said} | {', '.join(f'`{name}`' for name in carriers(names))} |" for said, names in rows.items()]
+        cells = [[said, ", ".join(f"`{name}`" for name in carriers(names))] for said, names in rows.items()]
+        lines += ["", f"### {heading}", "", table(["asked for", "carried by"], cells)]
     return lines
