@@ -9,7 +9,7 @@ import pytest
 from firstbreak.engine import rank as engine
 from firstbreak.engine.check import check
 from firstbreak.inputs import Inputs
-from firstbreak.model import Finding, Link, Outcome, Severity, Status
+from firstbreak.model import Finding, Link, Outcome, Severity, Status, Weight
 from tests.make import learning, noise, run
 
 FLAT = noise(150, 0.1)
@@ -82,3 +82,29 @@ def test_options_are_named_in_the_trainers_own_words() -> None:
     )
     assert engine.with_options("Raise {max_new_tokens}.", made) == "Raise `max_completion_length (now 256)`."
     assert engine.with_options("Raise {max_new_tokens}.", run()) == "Raise `max_new_tokens`."
+
+
+def test_what_an_experiment_shows_can_name_a_cause_that_the_curves_had_all_but_excluded() -> None:
+    made = run(TRUNCATED, algorithm="grpo")
+    inputs, outcomes = Inputs(made), check(made)
+    excluded = engine.rank(inputs, outcomes)[-1]
+    assert excluded.probability < 1e-4
+
+    def after(weight: float) -> float:
+        known = {excluded.id: [Weight(finding="experiment:x", weight=weight, text="")]}
+        (cause,) = [c for c in engine.rank(inputs, outcomes, known) if c.id == excluded.id]
+        healthy = next(c for c in engine.rank(inputs, outcomes, known) if c.id == "healthy")
+        assert math.exp(sum(w.weight for w in cause.evidence)) == pytest.approx(cause.probability / healthy.probability)
+        return cause.probability
+
+    assert after(0.1) < 0.01, "curves mislead in few runs"
+    assert after(10.0) > 0.5, "and a million to one is not needed"
+    known = {excluded.id: [Weight(finding="experiment:x", weight=10.0, text="")]}
+    again = engine.doubted({c.id: c.evidence for c in engine.rank(inputs, outcomes, known)})
+    assert again[excluded.id] == pytest.approx(after(10.0)), "nothing is doubted twice"
+
+
+def test_a_learning_rate_that_jumps_can_be_what_broke_a_method_of_values() -> None:
+    score = [*learning(n=60), *([0.1] * 60)]
+    rate = [1e-3] * 60 + [0.1] * 60
+    assert ranked({"eval.score": score, "lr": rate}, algorithm="dqn")[0].id == "step-size-too-large"

@@ -65,6 +65,14 @@ def test_what_the_lab_has_counted_outweighs_what_is_declared() -> None:
     assert probability(counted, "b") > probability(counted, "d") > probability(counted, "c")
 
 
+def test_what_was_never_answered_so_is_the_less_likely_the_more_runs_were_asked() -> None:
+    def elsewhere(runs: int) -> float:
+        return probability(replace(question(a=0.9), otherwise=0.0, counted={"b": (0, runs)}), "c")
+
+    assert elsewhere(4) == elsewhere(20) == 0.02
+    assert elsewhere(200) == pytest.approx(0.5 / 201)
+
+
 def test_the_weights_of_an_answer_are_bayes_rule() -> None:
     asked = question(a=0.9, b=0.3, healthy=0.3)
     weights = weigh("x", asked, Answer(yes=True, reason=""), ["a", "b", "healthy"])

@@ -22,6 +22,7 @@ from firstbreak.inputs import Inputs
 from firstbreak.model import EMPTY, Confidence, Finding, Outcome, RankedCause, Run, Severity, Status, Weight
 
 NONE_OF_THESE = "none-of-these"
+PRIOR, DOUBT = "prior", "doubt"  #: what the weights are called that no detector has given
 
 PRIOR_HEALTHY = 0.5  #: share of runs that people look at and that are in order
 PRIOR_NONE = 0.05  #: share of broken runs whose cause is not in the catalogue
@@ -38,6 +39,7 @@ IN_ORDER, OUT_OF_ORDER = 0.15, -0.35
 NOT_FIRST = (
     -1.0
 )  #: nats where something grave came before all that the cause produces, and the cause does not produce it
+MISLED = 0.04  #: share of runs whose curves mislead: likeliest there, as above, is 0.02 to 0.05
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
@@ -46,19 +48,58 @@ def rank(
 ) -> tuple[RankedCause, ...]:
     """All candidates that apply to this run, the most probable first; probabilities sum to 1.
 
-    `known` is further evidence by candidate, such as the answers of an experiment.
+    `known` is further evidence by candidate, such as the answers of an experiment. Beside it, what the curves had all but
+    excluded is possible again (`doubted`).
     """
     applicable = [c for c in causes().values() if c.applies(inputs)]
     scale = (1 - PRIOR_HEALTHY - PRIOR_NONE) / sum(_prior(c) for c in applicable) if applicable else 0.0
     evidence = {c.id: (_weigh_prior(_prior(c) * scale), *weigh(c, inputs, outcomes)) for c in applicable}
     evidence[NONE_OF_THESE] = (_weigh_prior(PRIOR_NONE), *_weigh_none(outcomes))
     evidence[HEALTHY] = ()
-    evidence = {name: (*weights, *known.get(name, ())) for name, weights in evidence.items()}
-    odds = {name: math.exp(min(sum(w.weight for w in weights), 600.0)) for name, weights in evidence.items()}
-    total = sum(odds.values())
+    if known:
+        evidence = {name: (*weights, *known.get(name, ())) for name, weights in _with_doubt(evidence).items()}
+    probabilities = _probabilities(evidence)
     catalogue = {c.id: c for c in applicable}
-    ranked = [_ranked(name, catalogue.get(name), odds[name] / total, evidence[name], inputs.run) for name in evidence]
+    ranked = [_ranked(name, catalogue.get(name), probabilities[name], evidence[name], inputs.run) for name in evidence]
     return tuple(sorted(ranked, key=lambda c: -c.probability))
+
+
+def doubted(evidence: Mapping[str, tuple[Weight, ...]]) -> dict[str, float]:
+    """Candidate -> probability, if in one run of `1 / MISLED` nothing but the prior is to be believed.
+
+    A product of many small probabilities is surer than its model is. Where an experiment speaks as well, a cause that the
+    curves gave one chance in a million must not need a million to one.
+    """
+    believed = _probabilities(evidence)
+    if any(w.finding == DOUBT for weights in evidence.values() for w in weights):
+        return believed
+    before = _probabilities({name: _prior_of(weights) for name, weights in evidence.items()})
+    return {name: (1 - MISLED) * believed[name] + MISLED * before[name] for name in evidence}
+
+
+def _prior_of(weights: tuple[Weight, ...]) -> tuple[Weight, ...]:
+    return tuple(w for w in weights if w.finding == PRIOR)
+
+
+def _with_doubt(evidence: Mapping[str, tuple[Weight, ...]]) -> dict[str, tuple[Weight, ...]]:
+    """The evidence with one weight more, which makes it say what `doubted` believes."""
+    mixed = doubted(evidence)
+    text = f"curves mislead in {MISLED:.0%} of the runs"
+    more = {name: math.log(mixed[name] / mixed[HEALTHY]) - _sum(weights) for name, weights in evidence.items()}
+    return {
+        name: (*weights, Weight(finding=DOUBT, weight=more[name], text=text)) if more[name] else weights
+        for name, weights in evidence.items()
+    }
+
+
+def _probabilities(evidence: Mapping[str, tuple[Weight, ...]]) -> dict[str, float]:
+    odds = {name: math.exp(min(_sum(weights), 600.0)) for name, weights in evidence.items()}
+    total = sum(odds.values())
+    return {name: odd / total for name, odd in odds.items()}
+
+
+def _sum(weights: tuple[Weight, ...]) -> float:
+    return sum(w.weight for w in weights)
 
 
 def weigh(cause: Cause, inputs: Inputs, outcomes: Sequence[Outcome]) -> list[Weight]:
@@ -82,7 +123,7 @@ def _prior(cause: Cause) -> float:
 
 
 def _weigh_prior(prior: float) -> Weight:
-    return Weight(finding="prior", weight=math.log(prior / PRIOR_HEALTHY), text="before looking, against a healthy run")
+    return Weight(finding=PRIOR, weight=math.log(prior / PRIOR_HEALTHY), text="before looking, against a healthy run")
 
 
 def _weigh_outcome(outcome: Outcome, cause: str, declared: float | None) -> Weight | None:

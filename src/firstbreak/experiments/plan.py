@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from firstbreak.engine.rank import doubted
 from firstbreak.experiments.catalogue import Design, catalogue
 from firstbreak.experiments.overrides import CannotOverride, hooked, in_force, render, resolve
 from firstbreak.experiments.questions import TREATED, Answer, Question, curve_of
@@ -29,7 +30,7 @@ HELD_FOR_TEXT = frozenset(
 )
 HELD_FOR_ACTIONS = frozenset({"clip_range", "entropy_coef", "gamma", "value_coef"})
 MOST_EVALUATIONS = 16  #: of an arm that evaluates as often as it can: more only cost time
-CERTAIN = 0.02  #: of P(yes | cause): no single answer is trusted beyond this
+CERTAIN = 0.02  #: of P(yes | cause): no single answer is trusted beyond this, unless the lab has looked at more runs
 ALL_UP_TO = 8  #: questions of which all combinations of answers are gone through
 DRAWN = 1024  #: combinations drawn of more
 DECLARED_RUNS = 2.0  #: what a design declares of P(yes | cause) counts like so many runs of the lab
@@ -56,7 +57,8 @@ def propose(run: Run, ranked: Sequence[RankedCause], settings: Settings, done: I
 
     What counts is which cause it is, given that there is one: whether a run is healthy is seen by going on with it.
     """
-    causes = {c.id: c.probability for c in ranked if c.link is not None}
+    believed = doubted({c.id: c.evidence for c in ranked})
+    causes = {c.id: believed[c.id] for c in ranked if c.link is not None}
     beliefs = {name: p / sum(causes.values()) for name, p in causes.items()}
     minutes, inputs = duration(run), Inputs(run)
     proposals = []
@@ -120,13 +122,17 @@ def _obstacle(design: Design, run: Run, settings: Settings) -> str:
 def probability(question: Question, candidate: str) -> float:
     """P(yes | candidate): counted in the lab, smoothed by what is declared, never quite 0 or 1.
 
-    What is declared of all other causes is smoothed itself, by what the lab has counted under all of them.
+    What is declared of all other causes is smoothed itself, by what the lab has counted under all of them. What was never
+    answered so in n runs is given half a run of n + 1 (Jeffreys).
     """
-    declared = question.yes.get(candidate)
+    yes, runs = question.counted.get(candidate, (0, 0))
+    declared, behind = question.yes.get(candidate), runs
     if declared is None:
         others = [cell for name, cell in question.counted.items() if name not in question.yes]
-        declared = _smoothed(sum(yes for yes, _ in others), sum(runs for _, runs in others), question.otherwise)
-    return min(max(_smoothed(*question.counted.get(candidate, (0, 0)), declared), CERTAIN), 1 - CERTAIN)
+        behind = sum(of for _, of in others)
+        declared = _smoothed(sum(of for of, _ in others), behind, question.otherwise)
+    least = min(CERTAIN, 0.5 / (behind + 1))
+    return min(max(_smoothed(yes, runs, declared), least), 1 - least)
 
 
 def _smoothed(yes: int, runs: int, believed: float) -> float:

@@ -2,7 +2,8 @@
 
 ## What happens
 The learning rate, the number of epochs or the scale of the advantages moves the policy out of the region in which its
-data mean anything. Divergence and clip fraction go first, then entropy, then the score.
+data mean anything. Divergence and clip fraction go first, then entropy, then the score. Values that are learned by
+bootstrapping chase targets that move as fast as they do, and the score is lost at once.
 
 ## When it is healthy
 Large steps with a score that rises and holds: aggressive, not broken.
@@ -50,11 +51,6 @@ EXPERIMENT = Experiment(
     if_cause="is the score better than the original's at the same steps? yes",
     weight=2.3,
 )
-
-
-def applies(inputs: Inputs) -> bool:
-    """Every method whose policy follows its own gradient; off-policy methods break at the critic first."""
-    return bool(inputs.get("family") != "value_based")
 
 
 def facts(inputs: Inputs) -> list[Weight]:
