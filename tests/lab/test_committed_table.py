@@ -8,8 +8,10 @@ import pytest
 from benchmarks.lab import CORPUS, OURS, PAGE, RESULT, page, said, tables
 
 from firstbreak.engine.read import read
+from firstbreak.engine.registry import causes
+from firstbreak.inputs import Inputs
 from firstbreak.lab.bench import Row, answer_of
-from firstbreak.lab.corpus import archives, opened
+from firstbreak.lab.corpus import archives, labels, opened
 from firstbreak.lab.diagnosers import diagnosers
 
 FIGURES = json.loads(RESULT.read_text())
@@ -30,3 +32,11 @@ def test_the_answers_are_those_of_the_code(archive: str) -> None:
 
 def test_the_page_shows_the_table() -> None:
     assert PAGE.read_text() == page(PAGE.read_text(), tables(FIGURES)), "run `make bench`"
+
+
+def test_every_planted_cause_can_be_named_in_its_run() -> None:
+    """A cause that does not apply to a method can never be right, however it is weighed."""
+    one_of_each = {(of.plant, of.base): (archive, of) for archive, of in labels(CORPUS).items() if of.cause}
+    for archive, of in one_of_each.values():
+        with opened(CORPUS, archive) as (path, _):
+            assert causes()[of.cause].applies(Inputs(read(path))), archive
