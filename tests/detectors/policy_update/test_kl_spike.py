@@ -45,3 +45,9 @@ def test_a_spike_of_hundreds_of_nats_is_a_warning_of_little_certainty() -> None:
     finding = found(ID, run({"kl.ref": kl}))
     assert (finding.severity, finding.confidence) == (Severity.WARNING, Confidence.LOW)
     assert finding.message.startswith("1 spike of kl.ref")
+
+
+def test_what_is_left_of_rounding_is_no_spike() -> None:
+    kl = np.abs(noise(100, 1e-11))
+    kl[40] = 1e-9
+    assert silent(ID, run({"kl.old": kl}))

@@ -32,3 +32,32 @@ def test_a_learning_rate_of_zero_is_found() -> None:
 
 def test_without_a_gradient_norm_it_is_not_measured() -> None:
     assert look(ID, run({"reward.mean": noise(50)})).status is Status.NOT_MEASURED
+
+
+def test_a_policy_that_never_moves_is_found_without_a_gradient_norm() -> None:
+    still = {"policy.entropy": [5.675754] * 40, "kl.old": -np.abs(noise(40, 1e-9))}
+    assert found(ID, run({**still, "lr": [3e-4] * 40}, algorithm="ppo")).severity is Severity.CRITICAL
+
+
+def test_a_divergence_that_is_taken_before_the_step_is_healthy() -> None:
+    moving = {"policy.entropy": np.linspace(1.6, 1.1, 40), "kl.old": noise(40, 1e-9), "lr": [3e-4] * 40}
+    assert silent(ID, run(moving, algorithm="ppo"))
+
+
+EXPLORED = {"epsilon": np.concatenate([np.linspace(1, 0.05, 10), np.full(50, 0.05)]), "reward.mean": 22 + noise(60)}
+
+
+def test_exploration_that_ends_before_the_first_gradient_step_is_found() -> None:
+    finding = found(ID, run(EXPLORED, trainer="sb3", algorithm="dqn"))
+    assert finding.severity is Severity.CRITICAL
+    assert "learning_starts" in finding.message
+
+
+def test_learning_may_begin_while_exploration_goes_on() -> None:
+    early = {name: values[:11] for name, values in EXPLORED.items()}
+    assert look(ID, run(early, trainer="sb3", algorithm="dqn")).status is Status.NOT_MEASURED
+
+
+def test_a_log_without_losses_shows_nothing_of_a_trainer_that_may_not_write_them() -> None:
+    assert look(ID, run(EXPLORED, algorithm="dqn")).status is Status.NOT_MEASURED
+    assert silent(ID, run({**EXPLORED, "value.loss": np.ones(60), "lr": [1e-4] * 60}, trainer="sb3", algorithm="dqn"))

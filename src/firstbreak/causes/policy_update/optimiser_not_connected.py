@@ -1,8 +1,8 @@
 """The update does not reach the weights
 
 ## What happens
-The learning rate is 0, the trained parameters are frozen or not the ones that generate, or the gradient is cut.
-Everything upstream works, and nothing changes.
+The learning rate is 0, the trained parameters are frozen or not the ones that generate, the gradient is cut, or an
+off-policy learner is still to begin when the run ends. Everything upstream works, and nothing changes.
 
 ## When it is healthy
 The last steps of a schedule that ends at 0.
@@ -10,6 +10,7 @@ The last steps of a schedule that ends at 0.
 ## Fix
 - Check {learning_rate} and its schedule, the trainable parameters, and the optimiser's parameter groups.
 - With adapters: check that they are attached, trained and sent to the engine.
+- Off-policy: lower {learning_starts}. With one gradient clip for policy and critic: normalise returns.
 
 ## Smallest experiment
 Hash the weights before and after one update.

@@ -33,6 +33,8 @@ from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series,
 from firstbreak.stats.spikes import spikes
 from firstbreak.words import number
 
+ROUNDING = 1e-6  #: nats: what float32 log-probabilities differ by where nothing has changed
+
 
 def detect(
     kl_ref: Series | None = None,
@@ -47,7 +49,8 @@ def detect(
         return NotMeasured(f"no divergence of the policy is logged for {min_points} updates")
     for curve in curves:
         seen = spikes(curve, size=size)
-        up = (seen.sizes > 0) & (seen.steps < curve.steps[-3])  # one at the very end has not come back yet
+        returned = seen.steps < curve.steps[-3]  # one at the very end has not come back yet
+        up = (seen.sizes > 0) & (seen.values > ROUNDING) & returned
         if not up.any():
             continue
         steps, values = seen.steps[up], seen.values[up]
