@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from firstbreak.cli.check.env import command
-from firstbreak.model import Action, Finding, Severity, Status
+from firstbreak.model import Action, Finding, NotMeasured, Severity, Status
 from firstbreak.preflight import Report, env
-from firstbreak.preflight.env import ends, worlds
+from firstbreak.preflight.env import contract, ends, worlds
+from firstbreak.preflight.env.episodes import Episode
 from firstbreak.readers import Unreadable
 from tests.preflight.broken import BROKEN, BROKEN_ELSEWHERE, HEALTHY, Counted
 
@@ -124,3 +126,39 @@ def test_a_slow_environment_is_worth_knowing_and_no_defect() -> None:
     assert slow.severity is Severity.NOTICE
     assert isinstance(fast, str)
     assert "10000 steps a second" in fast
+
+
+def test_an_environment_that_ends_the_process_is_a_finding(tmp_path: Path) -> None:
+    module = tmp_path / "leaving.py"
+    module.write_text(
+        "import gymnasium as gym\n\n\nclass Leaving(gym.Env):\n"
+        "    observation_space, action_space = gym.spaces.Box(-1, 1, (1,)), gym.spaces.Discrete(2)\n\n"
+        "    def reset(self, *, seed=None, options=None):\n        return self.observation_space.sample(), {}\n\n"
+        "    def step(self, action):\n        raise SystemExit(3)\n"
+    )
+    report = env.check(f"{module}:Leaving")
+    assert ["raises SystemExit: 3" in o.finding.message for o in report.findings if o.finding] == [True]
+
+
+def test_what_never_answered_is_not_called_right() -> None:
+    nothing = [Episode()]
+    seen = (contract.answers(nothing, "env-answers"), contract.infos(nothing), contract.flags(nothing))
+    seen += (contract.finite(nothing), contract.in_space(nothing, None), contract.rewards_are_numbers(nothing))
+    assert all(isinstance(answer, NotMeasured) for answer in (*seen, contract.kept(nothing)))
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        ("nowhere.py:Env", "there is no file nowhere.py"),
+        ("{tmp}/leaves.py:Env", "cannot be imported: SystemExit: 4; run `python "),
+        ("{tmp}/fails.py:Env", "cannot be imported: AttributeError"),
+        ("{tmp}/empty.py:Env", "empty.py has no Env; check the name"),
+    ],
+)
+def test_a_target_that_cannot_be_had_says_why(target: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "leaves.py").write_text("import sys\n\nsys.exit(4)\n")
+    (tmp_path / "fails.py").write_text("import sys\n\nsys.no_such_thing\n")
+    (tmp_path / "empty.py").write_text("")
+    with pytest.raises(Unreadable, match=said):
+        env.check(target.format(tmp=tmp_path))

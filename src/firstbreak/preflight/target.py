@@ -21,15 +21,21 @@ def load(name: str) -> Any:
     place, _, attribute = name.rpartition(":")
     if not place or not attribute:
         raise Unreadable(name, "is not of the form module:attribute", "write it like `my_package.rewards:score`")
+    if place.endswith(".py") and not Path(place).is_file():
+        raise Unreadable(name, f"there is no file {place}", "give its path from this folder")
     try:
         loaded: Any = _module(place)
-        for part in attribute.split("."):
-            loaded = getattr(loaded, part)
-    except AttributeError as error:
-        raise Unreadable(name, str(error), f"check the name after the colon in {place}") from error
-    except Exception as error:  # whatever the module does when it is imported
+    except (Exception, SystemExit) as error:  # whatever the module does when it is imported
         problem = f"cannot be imported: {type(error).__name__}: {error}"
-        raise Unreadable(name, problem, "run `python -c 'import ...'` on it from this folder") from error
+        remedy = (
+            f"run `python {place}` and mend that" if place.endswith(".py") else f"try `python -c 'import {place}'` here"
+        )
+        raise Unreadable(name, problem, remedy) from error
+    for part in attribute.split("."):
+        try:
+            loaded = getattr(loaded, part)
+        except AttributeError as error:
+            raise Unreadable(name, f"{place} has no {attribute}", "check the name after the colon") from error
     return loaded
 
 

@@ -48,7 +48,7 @@ def check(
         world = open_world(env, agent)
     except Unreadable:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         said = (
             f"making the environment raises {type(error).__name__}: {error}; call the factory alone and mend it first"
         )
@@ -173,7 +173,7 @@ def _expert(name: str) -> Policy:
     def act(observation: Any, info: Any) -> Any:
         try:
             return loaded(observation)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             said = f"the expert {name} raises {type(error).__name__}: {error}; call it on what reset() returns"
             raise Stopped("env-expert-beats-random", said) from error
 

@@ -49,6 +49,11 @@ def answers(episodes: Sequence[Episode], probe: str) -> Answer:
         if episode.stopped is not None and episode.stopped.probe == probe:
             after = f" after {len(episode.rewards)} steps of an episode" if episode.rewards else ""
             return critical(f"{episode.stopped}{after}")
+    return _after_a_step(episodes)
+
+
+def _after_a_step(episodes: Sequence[Episode]) -> Answer:
+    """Nothing was wrong; that says something only where a step was made."""
     return None if any(e.rewards for e in episodes) else NotMeasured("no step could be made")
 
 
@@ -60,7 +65,7 @@ def infos(episodes: Sequence[Episode]) -> Answer:
                 return warning(
                     f"info is a {type(info).__name__} {_at(t)}: wrappers and monitors write into it; return a dict"
                 )
-    return None
+    return _after_a_step(episodes)
 
 
 def flags(episodes: Sequence[Episode]) -> Answer:
@@ -73,7 +78,7 @@ def flags(episodes: Sequence[Episode]) -> Answer:
                         f"{name} is {value!r}, a {type(value).__name__}, {_at(t + 1)}: `~done` and `1 - done` mean other "
                         "things for it than for a boolean; return bool(...)"
                     )
-    return None
+    return _after_a_step(episodes)
 
 
 def in_space(episodes: Sequence[Episode], space: Any) -> Answer:
@@ -92,7 +97,7 @@ def in_space(episodes: Sequence[Episode], space: Any) -> Answer:
             "input and its normalisation are built from the space, so correct whichever of the two is wrong",
             share=bad / seen,
         )
-    return f"{seen} observations, all in the space"
+    return f"{seen} observations, all in the space" if seen else NotMeasured("nothing was observed")
 
 
 def why_not(space: Any, value: Any, path: str = "") -> str:
@@ -141,7 +146,7 @@ def finite(episodes: Sequence[Episode]) -> Answer:
             f"{len(bad)} of {len(values)} observations ({percent(len(bad) / len(values))}) hold NaN or infinity, the first "
             f"{_at(bad[0])}: one of them in a batch makes every weight NaN; look for a division or a missing sensor"
         )
-    return f"{len(values)} observations, all finite"
+    return f"{len(values)} observations, all finite" if values else NotMeasured("nothing was observed")
 
 
 def rewards_are_numbers(episodes: Sequence[Episode]) -> Answer:
@@ -158,7 +163,7 @@ def rewards_are_numbers(episodes: Sequence[Episode]) -> Answer:
             f"{len(bad)} of {total} rewards ({percent(len(bad) / total)}) are no usable number: {bad[0]}; return float(...) "
             "of a finite value"
         )
-    return None
+    return _after_a_step(episodes)
 
 
 def _no_reward(reward: Any) -> str:
@@ -199,7 +204,7 @@ def kept(episodes: Sequence[Episode]) -> Answer:
             "step() writes into the action it is given: the buffer then holds an action that the policy did not take, and "
             "its log-probability is wrong; copy the action first",
         )
-    return None
+    return _after_a_step(episodes)
 
 
 def observation_scale(episodes: Sequence[Episode], space: Any) -> Answer:

@@ -99,7 +99,7 @@ def _call(what: str, call: Callable[[], Any]) -> Any:
             return call()
     except Overdue as error:
         raise Stopped("env-answers", f"{what}: {error}; look for a lock, a socket or an endless loop in it") from None
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         said = f"{type(error).__name__}: {error}"
         raise Stopped("env-answers", f"{what} raises {said}; run that call alone and mend it first") from error
 

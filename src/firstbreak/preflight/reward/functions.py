@@ -46,7 +46,7 @@ class Judge:
                 rewards = self._call(items)
         except Overdue as error:
             raise Failed(f"{error} for {len(items)} completions") from None
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise Failed(f"{type(error).__name__}: {error}") from error
         if len(rewards) != len(items):
             raise Failed(f"{len(rewards)} rewards for {len(items)} completions")
