@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from firstbreak.model import Run, Severity, Status
+from firstbreak.model import Confidence, Run, Severity, Status
 from tests.detectors.look import found, look, silent
 from tests.make import learning, noise, run, series
 
@@ -69,3 +69,26 @@ def test_a_log_that_begins_in_mid_run_does_not_hold_what_was_learned() -> None:
 
 def test_a_slow_learner_that_reaches_no_new_level_still_learns() -> None:
     assert silent(ID, run({"reward.mean": np.linspace(0.6, 0.66, 80) + noise(80, 0.05, 1)}))
+
+
+EXPLORING = np.concatenate([np.linspace(1, 0.05, 40), np.full(160, 0.05)])
+
+
+def test_a_greedy_policy_that_scores_like_random_actions_has_learned_nothing() -> None:
+    curves = {"reward.mean": -6 + noise(200), "epsilon": EXPLORING}
+    finding = found(ID, run(curves, algorithm="dqn"))
+    assert finding.confidence is Confidence.HIGH
+    assert "random" in finding.message
+
+
+def test_swings_about_the_level_of_random_actions_are_no_learning() -> None:
+    swings = np.where(np.arange(200) >= 40, 4 * np.sign(np.sin(np.arange(200) / 8)), 0.0)
+    curves = {"reward.mean": -6 + swings + noise(200, 2.5), "epsilon": EXPLORING}
+    assert "random" in found(ID, run(curves, algorithm="dqn")).message
+    better = {"reward.mean": -6 + swings + 12 * (np.arange(200) >= 40) + noise(200, 0.5), "epsilon": EXPLORING}
+    assert silent(ID, run(better, algorithm="dqn"))
+
+
+def test_while_actions_are_mostly_random_nothing_is_said_of_the_policy() -> None:
+    finding = found(ID, run({"reward.mean": -6 + noise(200), "epsilon": np.linspace(1, 0.15, 200)}, algorithm="dqn"))
+    assert "random" not in finding.message

@@ -4,7 +4,8 @@
 A score whose shape is flat from the first points to the last: no rise, no fall, only noise, and no line through it that
 certainly rises (a slow learner may reach no new level before the end). The finding says how large a rise could still
 hide in the noise: it is critical only where one of `resolvable` standard deviations would have shown, and of low
-confidence where even one of `telling` would not.
+confidence where even one of `telling` would not. An exploration rate tells more than the noise hides: while it was high
+the log shows what random actions score, and if the greedy ones that followed score the same, nothing was learned.
 
 ## Why it matters
 This is how a break anywhere in the loop looks from outside. What to do depends on which of the other links is broken,
@@ -40,6 +41,8 @@ from firstbreak.stats.shape import Trajectory
 from firstbreak.stats.trend import trend
 from firstbreak.words import number
 
+RANDOM, GREEDY = 0.5, 0.2  #: exploration rate: mostly random actions, mostly the policy's own
+FEW = 5  #: points that show what random actions score
 ROUNDING = 1e-3  #: of a score's size: what moves less is constant, as the last digits of a repeated evaluation are
 
 
@@ -50,6 +53,7 @@ def detect(
     reward_mean: Series | None = None,
     reward_episode: Series | None = None,
     lr: Series | None = None,
+    epsilon: Series | None = None,
     *,
     resolvable: float = 0.5,
     telling: float = 2.0,
@@ -59,7 +63,9 @@ def detect(
         return NotMeasured(f"{len(score)} scores are too few to call a curve flat (needs {min_points})")
     size = float(np.max(np.abs(score.values)))
     constant = float(np.ptp(score.values)) <= ROUNDING * size
-    if (trajectory.kind != "flat" and not constant) or solved:
+    random = epsilon is not None and _no_better_than_random(score, epsilon.finite)
+    flat = trajectory.kind == "flat" or constant or (random and trajectory.kind == "oscillating")
+    if not flat or solved:
         return None
     if constant and score.values[0] > 0:
         return NotMeasured(f"the score is {number(trajectory.start)} throughout: floor and ceiling look the same")
@@ -81,19 +87,35 @@ def detect(
     hidden = most / line.noise if line.noise > 0 else 0.0
     sure = line.noise > 0 and hidden < resolvable
     could = f"a rise of up to {number(most)} could hide in the noise" if hidden and not constant else "it is constant"
+    if random:
+        could = "its greedy actions score what random ones did"
     return Finding(
         message=(
             f"{score.name} stays at {number(float(np.median(score.values)))} for all {len(score)} points ({could}): "
             "nothing was learned; look which link upstream gives no signal"
         ),
         severity=Severity.CRITICAL if sure else Severity.WARNING,
-        confidence=Confidence.HIGH if sure else Confidence.MEDIUM if hidden < telling else Confidence.LOW,
+        confidence=Confidence.HIGH if sure or random else Confidence.MEDIUM if hidden < telling else Confidence.LOW,
         metric=score.name,
         onset=float(score.steps[0]),
         interval=(float(score.steps[0]), float(score.steps[min(len(score) - 1, len(score) // 10)])),
         evidence=(Evidence(text="score", series=score, level=trajectory.start),),
         facts={"hidden": hidden},
     )
+
+
+def _no_better_than_random(score: Series, epsilon: Series) -> bool:
+    """The mean score of a policy that explores little lies within the noise of what random actions scored.
+
+    Asked once half of the log is greedy: the evidence is a long time without randomness, not the end of a schedule.
+    """
+    if score.axis != epsilon.axis or not len(epsilon):
+        return False
+    rate = np.interp(score.steps, epsilon.steps, epsilon.values)
+    random, greedy = score.values[rate >= RANDOM], score.values[rate <= GREEDY]
+    if len(random) < FEW or 2 * len(greedy) < len(score):
+        return False
+    return bool(np.mean(greedy) <= np.mean(random) + 2 * np.std(random))
 
 
 def _warming_up(lr: Series) -> bool:
