@@ -25,3 +25,10 @@ def test_what_is_not_all_is_never_said_to_be_all(share: float, said: str) -> Non
 
 def test_numbers_are_said_in_one_way() -> None:
     assert [number(v) for v in (12.0, 0.3125, 1.2e-5, float("nan"), None)] == ["12", "0.3125", "1.2e-05", "?", "?"]
+
+
+@pytest.mark.parametrize(
+    ("value", "said"), [(24338.4, "24338"), (34816.0, "34816"), (-1234.5, "-1234"), (999.96, "1000")]
+)
+def test_the_numbers_of_one_sentence_share_a_form(value: float, said: str) -> None:
+    assert number(value) == said

@@ -6,10 +6,11 @@ import math
 
 
 def number(value: float | None) -> str:
-    """Four significant digits, whole numbers in full: 12, 1250000, 0.3125, 1.2e-05; "?" for what is not a number."""
+    """Four significant digits, all those before the point: 12, 1250000, 24338, 0.3125, 1.2e-05; "?" for no number."""
     if value is None or not math.isfinite(value):
         return "?"
-    return f"{value:.0f}" if value == round(value) and abs(value) < 1e15 else f"{value:.4g}"
+    whole = value == round(value) or abs(value) >= 1000
+    return f"{value:.0f}" if whole and abs(value) < 1e15 else f"{value:.4g}"
 
 
 def percent(share: float) -> str:
