@@ -25,6 +25,7 @@ from firstbreak.model import Experiment
 
 PRIOR = 1.2
 FINDINGS = {
+    "entropy-penalised": 0.2,
     "entropy-collapse": 0.95,
     "reward-flat": 0.5,
     "outputs-alike": 0.4,

@@ -1,0 +1,47 @@
+"""The entropy coefficient is negative: certainty is paid for.
+
+## What it looks for
+A recorded coefficient of the entropy bonus below 0.
+
+## Why it matters
+The bonus is added to the objective (or its negative to the loss) so that a policy keeps trying. With the other sign every update
+makes the policy surer of what it does already, whatever that earns. Mostly a sign was turned round twice.
+
+## When it is a false alarm
+Entropy is minimised on purpose, as in methods that sharpen a policy which knows the answer.
+
+## Fix
+- Set {entropy_coef} to 0, or to a positive value.
+
+## Smallest experiment
+{entropy_coef} = 0 for a tenth of the run: an entropy that falls no longer was the coefficient's work.
+
+## References
+https://arxiv.org/abs/1602.01783
+"""
+
+from __future__ import annotations
+
+from firstbreak.model import Confidence, Config, Finding, NotMeasured, Run, Series, Severity
+from firstbreak.words import number
+
+
+def detect(run: Run, config: Config, policy_entropy: Series | None = None) -> Finding | NotMeasured | None:
+    weight = config.number("entropy_coef")
+    if weight is None or "entropy_coef" in config.defaulted:
+        return NotMeasured("the coefficient of the entropy bonus is not recorded")
+    if weight >= 0:
+        return None
+    first = run.first_step
+    return Finding(
+        message=(
+            f"the entropy coefficient is {number(weight)}: the policy is paid for certainty; set it to 0 or above, and look "
+            "whether its sign was turned twice"
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        metric="entropy_coef" if policy_entropy is None else policy_entropy.name,
+        onset=first,
+        interval=None if first is None else (first, first),
+        facts={"entropy_coef": weight},
+    )
