@@ -66,3 +66,10 @@ def test_a_few_evaluations_say_nothing(n: int) -> None:
 def test_a_score_that_has_fallen_to_its_floor_is_not_frozen() -> None:
     values = [0.4, 0.2, 0.1, *[0.0] * 9]
     assert silent(ID, evaluated(values, **{"policy.entropy": np.linspace(1, 3, 200)}))
+
+
+def test_the_best_return_of_an_environment_without_chance_is_a_ceiling() -> None:
+    curves = {"reward.mean": 18.5 - np.abs(0.3 * np.sin(np.arange(200))), "policy.entropy": np.linspace(1.0, 0.01, 200)}
+    assert look(ID, evaluated([16.25, *[18.5] * 11], **curves)).expected
+    above = {**curves, "reward.mean": curves["reward.mean"] + np.linspace(0, 4, 200)}
+    found(ID, evaluated([16.25, *[18.5] * 11], **above))

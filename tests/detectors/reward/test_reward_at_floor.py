@@ -54,3 +54,8 @@ def test_one_endless_episode_whose_return_is_repeated_is_no_floor(length: float,
     curves = {"reward.mean": np.full(70, -17_500.0), "episode.length": np.full(70, length)}
     made = {name: replace(series(name, values, at), axis="env_steps") for name, values in curves.items()}
     assert look(ID, Run(path="a-run", series=made)).status is status
+
+
+def test_a_score_that_fell_to_its_floor_had_been_above_it() -> None:
+    score = 1500 + 30000 * np.exp(-np.arange(200) / 6)
+    assert silent(ID, run({"reward.mean": score}))

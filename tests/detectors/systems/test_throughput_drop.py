@@ -87,5 +87,12 @@ def test_a_few_points_say_nothing(values: list[float]) -> None:
 
 def test_an_off_policy_method_slows_down_when_it_begins_to_learn() -> None:
     clock = np.cumsum(np.where(np.arange(N) < 60, 0.01, 1.0))
-    assert found(ID, run({"time.elapsed": clock}))
+    assert found(ID, run({"time.elapsed": clock}, algorithm="ppo"))
     assert silent(ID, run({"time.elapsed": clock}, config={"learning_starts": 60}))
+
+
+def test_the_first_update_of_an_off_policy_method_slows_it_down() -> None:
+    speed = {"throughput.sps_instant": halved(0.05, at=50), "reward.episode": noise(N)}
+    assert look(ID, run(speed)).status is Status.NOT_MEASURED  # nothing shows when updates began
+    assert found(ID, run({**speed, "value.loss": np.ones(N)}, algorithm="dqn")).onset == pytest.approx(51, abs=3)
+    assert found(ID, run(speed, algorithm="ppo")).severity is Severity.WARNING

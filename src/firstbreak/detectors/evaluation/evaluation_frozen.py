@@ -10,7 +10,8 @@ that do not move: the evaluation reads an old checkpoint, a copy that is never s
 choice of a checkpoint by this curve is void.
 
 ## When it is a false alarm
-The score is at its ceiling or has fallen to its floor: a whole number, the highest or lowest so far. A whole number
+The score is at its ceiling or has fallen to its floor: a whole number, the highest or lowest so far; or any number that
+training comes up to and never exceeds, as the best return of an environment without chance. A whole number
 from the first evaluation on (-21 in Pong), which a greedy policy keeps until it first succeeds, is a notice.
 
 ## Fix
@@ -46,6 +47,7 @@ def detect(
     *,
     repeats: int = 6,
     material: float = 0.06,
+    near: float = 0.03,
 ) -> Finding | Expected | NotMeasured | None:
     if len(eval_score) < repeats:
         return NotMeasured(f"{len(eval_score)} evaluations are too few to see a repetition (needs {repeats})")
@@ -62,6 +64,8 @@ def detect(
     if natural and start and last == np.min(eval_score.values):
         return None
     since = float(eval_score.steps[start])
+    if reward_mean is not None and _ceiling_of(last, reward_mean.between(since).finite, near):
+        return Expected(f"the last {same} evaluations are all {number(last)}, which training reaches and never exceeds")
     training = [s.between(since).finite for s in (reward_mean, kl_ref, policy_entropy) if s is not None]
     watched = [s for s in training if len(s) >= MOVES]
     if not watched:
@@ -87,6 +91,14 @@ def detect(
         ),
         facts={"value": last, "repeats": same},
     )
+
+
+def _ceiling_of(value: float, training: Series, near: float) -> bool:
+    """Whether training with its exploration comes this near to the value, and never above it."""
+    if len(training) < MOVES:
+        return False
+    top = float(np.max(training.values))
+    return top <= value and value - float(np.median(training.tail(0.5).values)) <= near * abs(value)
 
 
 def _material(rewards: Series, share: float) -> bool:

@@ -9,7 +9,8 @@ A policy gradient needs differences. If 99 % of the trajectories get the floor, 
 lucky ones are too rare to be followed.
 
 ## When it is a false alarm
-The first part of a hard task. A score whose floor is its normal level because the range is stretched by one outlier. A
+The first part of a hard task. A score that began above its floor and fell to it: that goal was reached, and lost. A
+score whose floor is its normal level because the range is stretched by one outlier. A
 constant positive score may as well be the ceiling, and is left alone. A greedy evaluation stays at the floor while the
 policy that explores already rises from it in training: the goal is then found.
 
@@ -69,8 +70,14 @@ def detect(
     low, high = float(score.values.min()), float(score.values.max())
     if low == high > 0:
         return NotMeasured(f"the score is {number(low)} throughout: floor and ceiling look the same")
-    share = float(np.mean(second_half.values <= low + 0.05 * (high - low)))
-    if share < most or any(s is not None and s.name != score.name and rises(s) for s in (reward_mean, reward_episode)):
+    floor = low + 0.05 * (high - low)
+    share = float(np.mean(second_half.values <= floor))
+    fell = bool(np.all(score.values[:few] > floor))
+    if (
+        share < most
+        or fell
+        or any(s is not None and s.name != score.name and rises(s) for s in (reward_mean, reward_episode))
+    ):
         return None
     return _finding(score, f"{percent(share)} of the scores are at the floor of {number(low)}", share)
 

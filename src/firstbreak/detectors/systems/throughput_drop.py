@@ -13,7 +13,8 @@ to short episodes.
 
 ## When it is a false alarm
 Longer completions or episodes are slower per step, not per token. Off-policy methods act at random, and fast, before
-their first update. Evaluation and saving that the clock includes.
+their first update: where the log does not show when that was, one drop in the first half of the run may be it.
+Evaluation and saving that the clock includes.
 
 ## Fix
 - Look at the time of each phase from that step on: the one that grew names the place.
@@ -57,6 +58,10 @@ def detect(
     tokens_train: Series | None = None,
     time: Mapping[str, Series] | None = None,
     config: Config | None = None,
+    family: str | None = None,
+    value_loss: Series | None = None,
+    loss_total: Series | None = None,
+    policy_loss: Series | None = None,
     *,
     loss: float = 0.3,
     heavy: float = 0.5,
@@ -85,6 +90,13 @@ def detect(
     began = onset(speed, direction=-1, kinds=("level", "ramp"))
     if began is None:
         return None
+    learned = [s.finite for s in (value_loss, loss_total, policy_loss) if s is not None and len(s.finite)]
+    unseen = not learned or min(float(s.steps[0]) for s in learned) >= began.interval[0]
+    if family in ("value_based", None) and unseen and began.step < (speed.steps[0] + speed.steps[-1]) / 2:
+        return NotMeasured(
+            f"{speed.name} fell at step {number(began.step)}, and no update is logged before it: an off-policy method slows "
+            "down at its first one"
+        )
     lost = 1 - now / before
     return Finding(
         message=(
