@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -109,6 +111,52 @@ def test_checkpoints_are_parts_of_one_run(tmp_path: Path) -> None:
     assert run.series["reward.mean"].steps[-1] == 19
     assert len(run.series["reward.mean"]) == 19
     assert [c.step for c in run.checkpoints] == [10, 20]
+
+
+def test_a_folder_called_runs_holds_those_of_a_project_or_one_of_tensorboard(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / "runs" / name).mkdir(parents=True)
+        jsonl(tmp_path / "runs" / name / "metrics.jsonl", grpo(1, 10))
+    assert [p.name for p in find_runs(tmp_path)] == ["one", "two"]
+    (tmp_path / "runs" / "two" / "metrics.jsonl").unlink()
+    assert find_runs(tmp_path) == [tmp_path]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "metrics.jsonl: the file is empty; "),
+        (gzip.compress(b'{"step": 1, "reward": 1}'), "compressed with gzip; unpack it first"),
+        ("step,reward\n1,2\n".encode("utf-16"), "text in UTF-16; write it in UTF-8"),
+        (b"hello", "not a training log that firstbreak knows"),
+    ],
+)
+def test_why_a_file_is_not_read(content: bytes, said: str, tmp_path: Path) -> None:
+    (tmp_path / "metrics.jsonl").write_bytes(content)
+    with pytest.raises(Unreadable, match=re.escape(said)):
+        read(tmp_path / "metrics.jsonl")
+
+
+def test_a_file_that_may_not_be_opened_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    jsonl(tmp_path / "metrics.jsonl", grpo(1, 10))
+
+    def refused(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "open", refused)
+    with pytest.raises(Unreadable, match="cannot be opened: Permission denied"):
+        read(tmp_path / "metrics.jsonl")
+
+
+@pytest.mark.parametrize("address", ["s3://bucket/run", Path("gs://bucket/run"), "https://example.org/log.csv"])
+def test_an_address_is_told_from_a_path(address: str | Path) -> None:
+    with pytest.raises(Unreadable, match="an address, not a place on this machine; copy the run here"):
+        find_runs(address)
+
+
+def test_an_empty_path_is_not_the_current_folder() -> None:
+    with pytest.raises(Unreadable, match="the path is empty"):
+        find_runs("")
 
 
 def test_nan_and_infinity_survive(tmp_path: Path) -> None:

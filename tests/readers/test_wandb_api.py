@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -38,6 +39,7 @@ class Api:
         "wandb:me/ppo/ab12",
         "wandb://me/ppo/ab12",
         "https://wandb.ai/me/ppo/runs/ab12",
+        str(Path("https://wandb.ai/me/ppo/runs/ab12")),
         "https://w.org/me/ppo/runs/ab12?nw=x",
     ],
 )

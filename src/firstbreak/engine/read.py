@@ -44,6 +44,18 @@ PARTS_OF_A_RUN = re.compile(
     r"|completions|rollouts|samples|scalars|configs?$|monitor|version_|trackio|mlruns|swanlog)",
     re.IGNORECASE,
 )
+ADDRESS = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+:/{1,2}")  #: a Path keeps one slash of two
+REMOTE = "copy the run here first; a wandb run is `wandb:entity/project/run`"
+#: first bytes of what holds a log in a form that is not read -> what it is, what to do
+FOREIGN = {
+    b"\x1f\x8b": ("compressed with gzip", "unpack it first"),
+    b"BZh": ("compressed with bzip2", "unpack it first"),
+    b"\xfd7zX": ("compressed with xz", "unpack it first"),
+    b"\x28\xb5\x2f\xfd": ("compressed with zstd", "unpack it first"),
+    b"\xff\xfe": ("text in UTF-16", "write it in UTF-8: in PowerShell `| Out-File -Encoding utf8`"),
+    b"\xfe\xff": ("text in UTF-16", "write it in UTF-8: in PowerShell `| Out-File -Encoding utf8`"),
+}
+RUNS = "runs"  #: SummaryWriter makes a folder of this name in a run, and people make one for all runs
 
 
 def read(path: str | os.PathLike[str], *, trainer: str | None = None) -> Run:
@@ -107,6 +119,7 @@ def find_runs(path: str | os.PathLike[str]) -> list[Path]:
 
     A folder holds separate runs when several of its children hold readable files and none of them is named like a part of
     a run (checkpoint-10, tensorboard, eval, ...), unless a file that a trainer writes at the root of a run lies beside them.
+    A folder `runs` is a part where it holds one run, and holds those of a project where it holds several.
     """
     if wandb_api.is_address(str(path)):
         return [Path(str(path))]
@@ -117,15 +130,23 @@ def find_runs(path: str | os.PathLike[str]) -> list[Path]:
     children = sorted({place / p.relative_to(place).parts[0] for p in files})
     own = [p for p in files if p.parent == place]
     folders = [c for c in children if c not in own]
-    if any(ROOT_OF_A_RUN.search(p.name) for p in own) or any(PARTS_OF_A_RUN.match(c.name) for c in folders):
+    if any(ROOT_OF_A_RUN.search(p.name) for p in own) or any(
+        PARTS_OF_A_RUN.match(c.name) for c in folders if c.name != RUNS
+    ):
         return [place]
     if len(folders) < (2 if own else 1):
         return [place]
-    return [run for folder in folders for run in find_runs(folder)]
+    found = [run for folder in folders for run in find_runs(folder)]
+    return found if len(found) > 1 or folders[0].name != RUNS else [place]
 
 
 def existing(path: str | os.PathLike[str]) -> Path:
+    """The path as a place on this machine; raises `Unreadable` where there is nothing, or nothing that can be opened."""
     place = Path(path)
+    if ADDRESS.match(str(path)):
+        raise Unreadable(str(path), "an address, not a place on this machine", REMOTE)
+    if not str(path):
+        raise Unreadable("''", "the path is empty", "give the folder or file that the trainer writes to")
     try:
         _file(place).stat()
     except FileNotFoundError:
@@ -149,9 +170,22 @@ def _nothing(place: Path, recordings: list[tuple[Path, Recording]], damage: list
             "no file in it is a training log that firstbreak knows",
             "give the folder the trainer writes its metrics to",
         )
-    return Unreadable(
-        place, "not a training log that firstbreak knows", "`firstbreak explain readers` lists the formats"
-    )
+    return Unreadable(place, *_why_not(place))
+
+
+def _why_not(file: Path) -> tuple[str, str]:
+    """Why nothing reads a file, and the remedy."""
+    if file.is_file():
+        try:
+            with file.open("rb") as stream:
+                head = stream.read(4)
+        except OSError as error:
+            return f"cannot be opened: {error.strerror or error}", "let yourself read it"
+        if not head:
+            return "the file is empty", "give the one that the trainer writes its metrics to, or wait until it has"
+        if known := next((said for magic, said in FOREIGN.items() if head.startswith(magic)), None):
+            return known
+    return "not a training log that firstbreak knows", "`firstbreak explain readers` lists the formats"
 
 
 # --- files -----------------------------------------------------------------------------------------------------------

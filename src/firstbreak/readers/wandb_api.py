@@ -12,8 +12,8 @@ from firstbreak.readers import Recording, Unreadable
 from firstbreak.readers._columns import Columns
 from firstbreak.readers._options import flat
 
-_ADDRESS = re.compile(
-    r"(?:wandb:(?://)?|https?://[^/]+/)(?P<entity>[^/\s]+)/(?P<project>[^/\s]+)/(?:runs/)?(?P<run>[^/\s?#]+)/?(?:[?#].*)?"
+_ADDRESS = re.compile(  # of two slashes a Path keeps one
+    r"(?:wandb:/{0,2}|https?:/{1,2}[^/]+/)(?P<entity>[^/\s]+)/(?P<project>[^/\s]+)/(?:runs/)?(?P<run>[^/\s?#]+)/?(?:[?#].*)?"
 )
 _BATCH = 1000  # rows
 _LOGIN = "check entity/project/run, and log in with `wandb login`"
