@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from firstbreak import signals
-from firstbreak.model import Config, Run, Series
+from firstbreak.model import Config, Link, Run, Series
 from firstbreak.stats.shape import Trajectory
 from firstbreak.stats.shape import trajectory as shape_of
 
@@ -54,6 +54,14 @@ PLAIN_ANSWER = re.compile(r"accura|correct|exact_match|answer|success|succeed|so
 FORM = re.compile(r"format|length|lang|tag|xml|style|think|polite|structure|brevity|approx|extract", re.IGNORECASE)
 
 PREFERENCE = frozenset({"dpo", "kto", "ipo", "orpo", "simpo", "cpo", "reward"})
+
+#: what no supervised training has: something sampled, rewarded, preferred or imitated
+NOT_SUPERVISED = re.compile(
+    r"(eval\.)?(reward|pref|kl|advantage|returns|value|td_error|episode|success_rate|turns|env|epsilon|alpha|action|behave"
+    r"|rollout_train|staleness|distill|rm|curiosity|policy\.(loss|clip|ratio|logp))\b"
+)
+#: links of the loop that only training on a policy's own samples has
+OF_SAMPLING = frozenset({Link.ENVIRONMENT, Link.ROLLOUT, Link.REWARD, Link.ADVANTAGE, Link.EXPLORATION, Link.FRESHNESS})
 
 
 def first_ratio(run: Run) -> Series | None:
@@ -122,6 +130,7 @@ def score(
     pref_reward_accuracy: Series | None = None,
     pref_reward_margin: Series | None = None,
     members: dict[str, Series] | None = None,
+    likelihood: Series | None = None,
 ) -> Series | None:
     """The one curve that says whether training works: the evaluation, where it is measured often enough, else the reward.
 
@@ -133,7 +142,46 @@ def score(
     training = (*rewards, pref_reward_accuracy, pref_reward_margin)
     together = _mean_of(members) if members else None
     few = [s.finite for s in (*training, together, eval_score) if s is not None and len(s.finite)]
-    return next((s for s in few if len(s) >= MIN_EVALUATIONS), few[0] if few else None)
+    return next((s for s in few if len(s) >= MIN_EVALUATIONS), few[0] if few else likelihood)  # supervised: no reward
+
+
+def likelihood(
+    run: Run,
+    eval_loss: Series | None = None,
+    sft_loss_mean: Series | None = None,
+    sft_nll: Series | None = None,
+    loss_total: Series | None = None,
+    lr: Series | None = None,
+) -> Series | None:
+    """How probable a model in supervised training finds a token of its text: exp(-loss), held-out where measured often enough.
+
+    Log the loss on held-out text.
+    """
+    # A loss without a name of its own is taken for that of supervised training where nothing is recorded that any other
+    # method has, beside a learning rate, and it is positive throughout, as a likelihood's is and a policy's is not.
+    if any(NOT_SUPERVISED.match(name) for name in run.series):
+        return None
+    held_out, told, plain = (
+        next((s.finite for s in losses if s is not None and len(s.finite)), None)
+        for losses in ((eval_loss,), (sft_loss_mean, sft_nll), (loss_total,))
+    )
+    training = told if told is not None else plain
+    if held_out is None and told is None and (plain is None or lr is None or plain.values.min() <= 0):
+        return None
+    often = held_out is not None and (training is None or len(held_out) >= MIN_EVALUATIONS)
+    loss = held_out if often else training
+    if loss is None:
+        return None
+    name = f"{'eval' if often else 'sft'}.likelihood"
+    return replace(loss, name=name, values=np.exp(-loss.values), note=f"exp(-{loss.raw or loss.name})")
+
+
+def supervised(likelihood: Series | None = None) -> bool:
+    """Whether the model learns from given text, so that its loss is its score, and nothing is sampled or rewarded.
+
+    Log the loss on held-out text.
+    """
+    return likelihood is not None
 
 
 def score_error(
@@ -359,6 +407,8 @@ DERIVED = _table(
             first_ratio,
             eval_score,
             members,
+            likelihood,
+            supervised,
             score,
             score_error,
             trajectory,

@@ -99,6 +99,7 @@ _EVALUATION: tuple[_Row, ...] = (
     ("eval.success_rate", "up", "fraction", "share of evaluation episodes that reach the goal"),
     ("eval.episode_length", None, "environment steps", "length of the evaluation episodes"),
     ("eval.loss", "down", "nats", "loss on held-out data"),
+    ("eval.likelihood", "up", "probability", "geometric mean over held-out tokens, exp(-eval.loss)"),
     ("eval.aux.<metric>", None, "", "a secondary validation number"),
 )
 
@@ -332,6 +333,7 @@ _POLICY_UPDATE: tuple[_Row, ...] = (
     ("sft.loss.mean", "down", "nats per token", "supervised loss"),
     ("sft.nll", "down", "nats per token", "supervised negative log-likelihood"),
     ("sft.ppl.mean", "down", "", "perplexity of the supervised data"),
+    ("sft.likelihood", "up", "probability", "geometric mean over tokens of the supervised data, exp(-loss)"),
     ("distill.loss", "down", "nats", "distillation loss"),
     ("distill.abs_loss", None, "nats", "size of the distillation loss"),
     ("distill.reverse_kl", "down", "nats per token", "divergence of the student from the teacher"),
@@ -547,6 +549,8 @@ _EVALUATED: Mapping[str, str] = {
     "reward.pass_at_k": "eval.pass_at_k",
     "episode.length": "eval.episode_length",
     "loss.total": "eval.loss",
+    "sft.loss": "eval.loss",
+    "sft.nll": "eval.loss",
 }
 
 # Longest beginning first: `rollout_train.rs.<rule>.high` is tried before shorter families.

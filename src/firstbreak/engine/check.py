@@ -12,7 +12,7 @@ import numpy as np
 
 from firstbreak import dialects, signals
 from firstbreak.engine.registry import Detector, detectors
-from firstbreak.inputs import DERIVED, Inputs, missing
+from firstbreak.inputs import DERIVED, OF_SAMPLING, Inputs, missing
 from firstbreak.model import Expected, Finding, NotApplicable, NotMeasured, Outcome, Run, Status
 
 
@@ -35,6 +35,8 @@ def _examine(detector: Detector, inputs: Inputs, thresholds: Mapping[str, Any]) 
         return Outcome(detector=detector.id, link=detector.link, status=status, **more)
 
     try:
+        if detector.link in OF_SAMPLING and inputs.get("supervised"):
+            return outcome(Status.NOT_APPLICABLE, note=ONLY_BY_REWARD)
         given = {name: inputs.get(name) for name in (*detector.needs, *detector.uses)}
         absent = [name for name in detector.needs if given[name] is None]
         if absent and (why := _other_kind(absent, inputs)):
@@ -65,10 +67,15 @@ def _examine(detector: Detector, inputs: Inputs, thresholds: Mapping[str, Any]) 
 #: signals and derived inputs that only policies have which write text, and those of policies that act in an environment
 OF_TEXT = re.compile(r"length_|truncation|rollout_train_|behave_|staleness|turns_|tool|diversity")
 OF_ENVIRONMENTS = re.compile(r"env_|episode_length")
+#: and what supervised training may record as well
+OF_SUPERVISED = re.compile(r"(eval_)?loss|sft_|grad_norm|lr$|time_|throughput_|memory_|tokens_|optim_|perf_")
+ONLY_BY_REWARD = "only where a policy learns from its own samples: this is supervised training"
 
 
 def _other_kind(absent: Sequence[str], inputs: Inputs) -> str:
     """Why such a run cannot have what is absent, if it cannot: it is of the other kind."""
+    if inputs.get("supervised"):
+        return "" if all(map(OF_SUPERVISED.match, absent)) else ONLY_BY_REWARD
     if inputs.get("writes_text"):
         return "only for policies that act in an environment" if any(map(OF_ENVIRONMENTS.match, absent)) else ""
     acts = inputs.get("family") == "value_based" or {"episode.length", "reward.episode"} & inputs.run.series.keys()

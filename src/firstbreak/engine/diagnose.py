@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -132,15 +133,16 @@ def best_checkpoint(run: Run, inputs: Inputs) -> BestCheckpoint | None:
     That is the nearest of those that are as good as the best saved one, within the noise of the score.
     """
     score, shape = inputs.get("score"), inputs.get("trajectory")
-    if score is None or shape is None or not np.isfinite(shape.best_step):
-        return None
+    if score is None or shape is None or not np.isfinite(shape.best_step) or score.name == "sft.likelihood":
+        return None  # a training loss is lowest where most is learned by heart
     levels = {c: float(np.interp(c.step, *smooth(score))) for c in run.checkpoints}
     enough = max(levels.values(), default=0.0) - noise_scale(score.finite.values)
     good = (c for c, level in levels.items() if level >= enough)
     saved = min(good, key=lambda c: abs(c.step - shape.best_step), default=None)
-    return BestCheckpoint(
-        step=float(shape.best_step), metric=score.name, value=float(shape.best), path=saved.path if saved else None
-    )
+    metric, value = score.name, float(shape.best)
+    if metric == "eval.likelihood" and value > 0:  # in the unit that was logged
+        metric, value = "eval.loss", -math.log(value)
+    return BestCheckpoint(step=float(shape.best_step), metric=metric, value=value, path=saved.path if saved else None)
 
 
 def cost_since(run: Run, first_break: FirstBreak | None, rate_per_hour: float | None) -> Cost | None:

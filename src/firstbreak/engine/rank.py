@@ -18,8 +18,8 @@ from itertools import pairwise
 from firstbreak.engine import likelihood
 from firstbreak.engine.likelihood import HEALTHY
 from firstbreak.engine.registry import Cause, causes, sections
-from firstbreak.inputs import Inputs
-from firstbreak.model import EMPTY, Confidence, Finding, Outcome, RankedCause, Run, Severity, Status, Weight
+from firstbreak.inputs import OF_SAMPLING, Inputs
+from firstbreak.model import EMPTY, Confidence, Finding, Link, Outcome, RankedCause, Run, Severity, Status, Weight
 
 NONE_OF_THESE = "none-of-these"
 PRIOR, DOUBT = "prior", "doubt"  #: what the weights are called that no detector has given
@@ -51,7 +51,8 @@ def rank(
     `known` is further evidence by candidate, such as the answers of an experiment. Beside it, what the curves had all but
     excluded is possible again (`doubted`).
     """
-    applicable = [c for c in causes().values() if c.applies(inputs)]
+    elsewhere = OF_SAMPLING if inputs.get("supervised") else frozenset[Link]()
+    applicable = [c for c in causes().values() if c.link not in elsewhere and c.applies(inputs)]
     scale = (1 - PRIOR_HEALTHY - PRIOR_NONE) / sum(_prior(c) for c in applicable) if applicable else 0.0
     evidence = {c.id: (_weigh_prior(_prior(c) * scale), *weigh(c, inputs, outcomes)) for c in applicable}
     evidence[NONE_OF_THESE] = (_weigh_prior(PRIOR_NONE), *_weigh_none(outcomes))

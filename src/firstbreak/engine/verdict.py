@@ -123,10 +123,13 @@ def _summary(
         if shape.kind == "too_short":
             return f"Cannot tell yet: {len(inputs.get('score'))} scores are too few to see a shape."
         how = "sits at its ceiling" if inputs.get("solved") else _SHAPES[shape.kind]
+        what = _SUPERVISED.get(inputs.get("score").name, "the score")
+        if inputs.get("score").name == "sft.likelihood":
+            blind = ["over-fitting", *blind]
         unseen = f" Cannot tell about {_join(blind)}: not measured." if blind else ""
         doubt = sum(o.finding is not None and o.finding.severity is not Severity.NOTICE for o in outcomes)
         but = f" {doubt} warning{'s' * (doubt > 1)} to look at." if doubt else ""
-        return f"Nothing is broken in what was recorded: the score {how}.{but}{unseen}"
+        return f"Nothing is broken in what was recorded: {what} {how}.{but}{unseen}"
     link = first_break.link.value.replace("_", " ")
     where = f"{link} or earlier" if first_break.or_earlier else link
     when = f" at step {number(first_break.step)}" if first_break.step is not None else ""
@@ -152,6 +155,10 @@ def leading(
     return top, rival
 
 
+_SUPERVISED = {
+    "eval.likelihood": "supervised training, and the likelihood of held-out text",
+    "sft.likelihood": "supervised training, and the likelihood of its own text",
+}
 _SHAPES = {
     "rising": "still rises",
     "plateau": "rose and holds its plateau",
@@ -199,8 +206,11 @@ def risk(inputs: Inputs, outcomes: Sequence[Outcome]) -> str:
     shape = inputs.get("trajectory")
     serious = [o.finding for o in outcomes if o.finding is not None and o.finding.severity is Severity.CRITICAL]
     if shape is not None and shape.lost:
-        return "high: the policy gets worse with every step, and the distance to its best state grows"
+        who = "model" if inputs.get("supervised") else "policy"
+        return f"high: the {who} gets worse with every step, and the distance to its best state grows"
     if serious:
+        if inputs.get("supervised"):
+            return "high: each further step costs compute and makes nothing better"
         return "high: each further step costs compute and teaches the policy from a broken signal"
     if any(o.detector == "kl-reward" and o.finding is not None for o in outcomes):
         return "growing: the policy drifts from its reference without being paid for it"

@@ -33,5 +33,13 @@ def test_one_score_is_enough_to_be_there() -> None:
     assert silent(ID, run({"eval.accuracy": [0.3]}))
 
 
+def test_supervised_training_has_its_loss_for_a_score() -> None:
+    assert silent(ID, run({"loss.total": 2 + noise(100, 0.1), "lr": [1e-5] * 100}))
+
+
+def test_a_loss_of_nothing_but_zeros_comes_first() -> None:
+    assert found(ID, run({"loss.total": [0.0] * 100, "lr": [1e-5] * 100})).severity is Severity.NOTICE
+
+
 def test_in_a_few_lines_of_a_log_it_is_a_notice() -> None:
     assert found(ID, run({"loss.total": noise(2)})).severity is Severity.NOTICE

@@ -20,6 +20,7 @@ https://arxiv.org/abs/1707.06347
 
 from __future__ import annotations
 
+from firstbreak.inputs import Inputs
 from firstbreak.model import Experiment
 
 PRIOR = 0.4
@@ -38,3 +39,8 @@ EXPERIMENT = Experiment(
     if_cause="do ratios stay smaller than the control's? yes",
     weight=2.4,
 )
+
+
+def applies(inputs: Inputs) -> bool:
+    """Only where a policy is updated on its own samples."""
+    return not inputs.get("supervised")

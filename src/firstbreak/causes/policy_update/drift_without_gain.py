@@ -41,4 +41,4 @@ EXPERIMENT = Experiment(
 
 def applies(inputs: Inputs) -> bool:
     """Methods with a reference or old policy."""
-    return inputs.get("family") in ("group", "on_policy", None)
+    return inputs.get("family") in ("group", "on_policy", None) and not inputs.get("supervised")

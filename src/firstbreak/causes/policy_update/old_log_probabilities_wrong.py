@@ -20,6 +20,7 @@ https://github.com/OpenRLHF/OpenRLHF/issues/931
 
 from __future__ import annotations
 
+from firstbreak.inputs import Inputs
 from firstbreak.model import Experiment
 
 PRIOR = 0.5
@@ -38,3 +39,8 @@ EXPERIMENT = Experiment(
     if_cause="is the score better than the control's? yes",
     weight=2.3,
 )
+
+
+def applies(inputs: Inputs) -> bool:
+    """Only where a policy is updated on its own samples."""
+    return not inputs.get("supervised")

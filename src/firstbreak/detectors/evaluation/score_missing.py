@@ -10,7 +10,8 @@ wrong for as long as it lasts before anyone sees it.
 
 ## When it is a false alarm
 The score was logged under a name that was not understood (the finding lists recorded names that look like one), or to
-another place than the one that was read. A few lines cut out of a log need not hold it: there it is only a notice.
+another place than the one that was read. A few lines cut out of a log need not hold it, and where the loss itself is 0
+or NaN throughout, that comes first: there it is only a notice. In supervised training the loss is the score.
 
 ## Fix
 - Log the mean task reward of every batch, before shaping.
@@ -35,9 +36,11 @@ SHOWN = 3
 EXCERPT = 5  #: points: fewer are a few lines of a log
 
 
-def detect(run: Run, score: Series | None = None) -> Finding | None:
+def detect(run: Run, score: Series | None = None, loss_total: Series | None = None) -> Finding | None:
     if score is not None:
         return None
+    empty = loss_total is not None and not loss_total.finite.values.any()
+    points = max(map(len, run.series.values()), default=EXCERPT)
     similar = [name for name in run.unknown if LIKE_A_SCORE.search(name)][:SHOWN]
     hint = f" (not understood, though it may be one: {', '.join(similar)})" if similar else ""
     return Finding(
@@ -45,9 +48,7 @@ def detect(run: Run, score: Series | None = None) -> Finding | None:
             f"none of the {len(run.series) + len(run.unknown)} recorded curves is a score{hint}: nothing shows whether "
             "the policy improves; log the mean task reward, or evaluate the first and the last checkpoint"
         ),
-        severity=Severity.WARNING
-        if max(map(len, run.series.values()), default=EXCERPT) >= EXCERPT
-        else Severity.NOTICE,
+        severity=Severity.WARNING if points >= EXCERPT and not empty else Severity.NOTICE,
         confidence=Confidence.MEDIUM if similar else Confidence.HIGH,
         facts={"similar": similar},
     )

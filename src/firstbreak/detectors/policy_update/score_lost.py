@@ -11,7 +11,8 @@ leads away from it.
 ## When it is a false alarm
 A dip that recovers: in fewer than `few` points none can be told from a loss, so a loss is no more than a warning there.
 An evaluation of few episodes. A curriculum or a harder stage that begins at that step. A loss of less
-than `material` of the score's own size, which is a wobble however clear it is. Where the log begins in mid-run, the gain
+than `material` of the score's own size, which is a wobble however clear it is; for a likelihood `perplexity`, since every
+second pass over supervised data costs a little of the held-out loss. Where the log begins in mid-run, the gain
 is not in it, and the loss counts as a share of the level instead.
 
 ## Fix
@@ -39,9 +40,17 @@ from firstbreak.words import number, percent
 
 
 def detect(
-    score: Series, trajectory: Trajectory, *, grave: float = 0.4, few: int = 10, material: float = 0.02
+    score: Series,
+    trajectory: Trajectory,
+    supervised: bool = False,
+    *,
+    grave: float = 0.4,
+    few: int = 10,
+    material: float = 0.02,
+    perplexity: float = 0.05,
 ) -> Finding | None:
-    if not trajectory.lost or trajectory.drop < material * max(abs(trajectory.best), abs(trajectory.end)):
+    little = perplexity if supervised else material
+    if not trajectory.lost or trajectory.drop < little * max(abs(trajectory.best), abs(trajectory.end)):
         return None
     whole = abs(trajectory.best) if continued(score) else 0.0  # the gain of a longer run is not in this log
     lost = trajectory.drop / whole if whole else trajectory.drop_fraction
