@@ -113,3 +113,16 @@ def test_a_critic_whose_loss_and_gradient_are_nan_from_the_first_row_is_broken()
 
 def test_a_critic_that_is_not_there_has_no_gradient() -> None:
     assert silent(ID, run({"value.grad_norm": [NAN], "grad.norm": [9.8], "policy.loss": [-0.01]}))
+
+
+def test_a_loss_that_is_printed_as_zero_because_it_is_nan() -> None:
+    finding = found(ID, run({"loss.total": [0.0] * 4, "grad.norm": [np.nan] * 4}))
+    assert finding.severity is Severity.CRITICAL
+    assert finding.onset == 1
+    assert silent(ID, run({"loss.total": [0.7] * 4, "grad.norm": [np.nan] * 4}))
+
+
+def test_an_infinite_loss_is_no_gap_of_a_table() -> None:
+    finding = found(ID, run({"loss.total": [2.4e5, np.inf, np.nan]}))
+    assert finding.onset == 2
+    assert "came back" not in finding.message

@@ -4,7 +4,8 @@
 NaN and infinities in the quantities that an update computes (losses, gradient norms, divergences, entropy, ratios,
 values, log-probabilities), after they had been finite: whether they stay, or come back within a few steps. A curve
 that was never finite counts only where it is a loss, and in a short piece of a log where the gradient norm never was
-either.
+either. Hugging Face's Trainer prints 0 for a loss that is NaN (`logging_nan_inf_filter`): a loss of exactly 0 beside a
+gradient norm that never is a number is such a loss.
 
 ## Why it matters
 One NaN in a gradient poisons every weight it touches, and everything the policy does from then on is noise. It rarely
@@ -61,7 +62,8 @@ def detect(run: Run) -> Finding | NotMeasured | None:
     if not watched:
         return NotMeasured("no loss, gradient norm or other quantity of the update is logged")
     never = {s.name for s in watched if not len(s.finite)}
-    poisoned = any(norm in never and any(loss in name for name in never) for norm, loss in NETWORKS.items())
+    empty = {s.name for s in watched if not s.finite.values.any()}  # a loss of exactly 0: transformers prints NaN so
+    poisoned = any(norm in never and any(loss in name for name in empty) for norm, loss in NETWORKS.items())
     broken = [b for s in watched if (b := _break(s, poisoned)) is not None]
     if not broken:
         return None
@@ -75,7 +77,8 @@ def detect(run: Run) -> Finding | NotMeasured | None:
     else:
         message = (
             f"{first.series.name} is not finite at {first.points} of {len(first.series)} points, the first at step "
-            f"{number(first.step)}{beside}, and came back: look at that batch before it happens again"
+            f"{number(first.step)}{beside}{', and came back' if np.isfinite(first.series.values[-1]) else ''}: look at that "
+            "batch before it happens again"
         )
     return Finding(
         message=message,
@@ -118,7 +121,9 @@ def _break(series: Series, poisoned: bool) -> _Break | None:
     at_end = int(np.argmin(bad[::-1]))
     if at_end >= max(LASTING, 2 * _longest_gap(bad[: len(bad) - at_end]) + 1):
         return _from(series, len(bad) - at_end, bad, lasting=True)
-    return None if _padding(bad) else _from(series, int(np.argmax(bad)), bad, lasting=False)
+    if _padding(bad) and not np.isinf(series.values).any():
+        return None
+    return _from(series, int(np.argmax(bad)), bad, lasting=False)
 
 
 def _from(series: Series, index: int, bad: np.ndarray, lasting: bool) -> _Break:
