@@ -44,6 +44,7 @@ def signal(raw: str, trainer: str) -> str | None:
         ("value", "td3"),
         ("Value", "dopamine"),
         ("current_steps|total_steps|loss|lr|percentage|elapsed_time", "llamafactory"),
+        ("step|epoch|num_tokens|num_loss_tokens|train_mean_nll|learning_rate|test/nll", "tinker"),
         ("Time|Reward|Throughput|Seq. Length|Async Level|Max. Off-Policy Level", "prime_rl"),
         ("reward|loss|kl|entropy", None),
         ("step|loss", None),
@@ -196,6 +197,19 @@ def test_one_word_means_what_its_company_says() -> None:
     assert loss("rollout/exploration_rate") == "value.loss"
 
 
+def test_plain_names_beside_each_other() -> None:
+    def plain(*names: str) -> dict[str, str]:
+        return {raw: name.signal for raw, name in dialects.understand(names, dialect("generic")).items()}
+
+    parts = plain("reward/mean", "reward/std", "reward/correctness", "train/rewards/format")
+    assert parts["reward/correctness"] == "reward.component.correctness.mean"
+    assert parts["train/rewards/format"] == "reward.component.format.mean"
+    assert parts["reward/std"] == "reward.std"
+    assert "reward/correctness" not in plain("loss", "reward/correctness")  # of which reward would it be a part?
+    assert plain("proxy", "gold") == {"proxy": "reward.mean", "gold": "eval.reward"}
+    assert plain("gold", "reward") == {"reward": "reward.mean"}  # what a game pays
+
+
 def test_a_part_that_stands_alone_is_the_whole() -> None:
     one = ["val-core/openai/gsm8k/reward/mean@1"]
     two = [*one, "val-core/math/reward/mean@1"]
@@ -285,6 +299,11 @@ def test_any_path_can_be_a_name(raw: str, trainer: str) -> None:
         ("approx_kl", "kl.old"),
         ("kl-ref", "kl.ref"),
         ("val_em", "eval.accuracy"),
+        ("optim/lr", "lr"),
+        ("reward/total", "reward.mean"),
+        ("train/nll", "sft.nll"),
+        ("val/nll", "eval.loss"),
+        ("val/bpb", "eval.loss"),
         ("test/accuracy", "eval.accuracy"),
         ("reward/eval", "eval.reward"),
         ("eval/return_std", "eval.reward.std"),
@@ -364,6 +383,8 @@ def test_what_trainers_call_a_signal() -> None:
         ("cleanrl", "charts/SPS", {"exp_name": "sac_continuous_action"}, "sac"),
         ("rllib", "info/learner/default_policy/cur_kl_coeff", {}, "ppo"),
         ("spinningup", "LossPi|ClipFrac", {}, "ppo"),
+        ("tinker", "train_mean_nll|num_loss_tokens", {}, "sft"),
+        ("tinker", "env/all/reward/total", {}, "grpo"),
         ("generic", "loss", {"algo": "my-GRPO-v2"}, "grpo"),
         ("generic", "loss", {}, None),
     ],

@@ -7,12 +7,13 @@ the names that the recognised trainer does not know.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects._table import Name
-from firstbreak.signals import evaluation, lookup
+from firstbreak.signals import STATISTICS, evaluation, lookup
 
 TITLE = "plain names"
 
@@ -56,6 +57,7 @@ AXIS = (
 _GROUPS: Mapping[str, str] = {
     # reward
     "reward.mean": "reward rewards rew r score scores total_reward cumulative_reward raw_reward task_reward return returns"
+    " reward_total proxy_reward proxy_score"
     " ep_return ep_ret ep_rew ep_reward episode_return episode_returns episodic_return episode_reward episode_rewards"
     " episodic_reward mean_100_episode_reward",
     "reward.group_std": "group_std group_reward_std reward_group_std within_group_std",
@@ -79,6 +81,8 @@ _GROUPS: Mapping[str, str] = {
     "kl.coef": "kl_coef kl_coeff kl_beta kl_weight kl_ctl",
     "loss.total": "loss total_loss loss_total training_loss train_loss",
     "loss.aux": "aux_loss",
+    "sft.nll": "nll mean_nll",
+    "sft.ppl.mean": "perplexity ppl",
     "policy.loss": "policy_loss loss_policy pg_loss actor_loss loss_actor pi_loss loss_pi action_loss surrogate_loss"
     " policy_gradient_loss",
     "policy.clip_fraction": "clip_fraction clipped_fraction fraction_clipped clipfrac clip_frac clip_ratio pg_clipfrac",
@@ -162,6 +166,7 @@ _GUESSES = {
 NAMES: dict[str, str | Name] = {
     **{word: signal for signal, words in _GROUPS.items() for word in words.split()},
     **{"neg_entropy": _FLIPPED, "negative_entropy": _FLIPPED},
+    "bpb": Name("sft.nll", math.log(2), "bits per byte, shown in nats per byte"),
     **_GUESSES,
 }
 
@@ -188,7 +193,8 @@ _EPISODES = {"length.mean": "episode.length", "eval.length.mean": "eval.episode_
     for statistic in ("min", "max", "std")
 }
 _PLACES = _set(
-    "train training charts chart metrics metric loop rollout rollouts losses loss stats info actor agent global"
+    "train training charts chart metrics metric loop rollout rollouts losses loss stats info actor agent global optim"
+    " optimizer progress"
 )
 _HELD_OUT = _set("eval evaluation val valid validation test heldout")
 _STATISTICS = {
@@ -218,6 +224,36 @@ def translate(raw: str) -> Name | None:
 
 
 def context(names: Set[str]) -> dict[str, str | Name]:
+    """What some names mean beside others: parts of a reward, the length of an episode, a proxy and what it stands for."""
+    return {**_parts(names), **_lengths(names), **_proxy(names)}
+
+
+#: of reward over-optimisation (https://arxiv.org/abs/2210.10760); alone, gold is what a game pays
+_PROXY = _set("proxy proxy_reward proxy_score")
+_GOLD = _set("gold gold_reward gold_score true_reward")
+
+
+def _proxy(names: Set[str]) -> dict[str, str | Name]:
+    """`proxy` and `gold` beside each other: the reward that is optimised, and the one that it stands for."""
+    optimised, meant = ({raw for raw in names if _plain(raw) in words} for words in (_PROXY, _GOLD))
+    if not optimised or not meant:
+        return {}
+    return {**dict.fromkeys(sorted(optimised), "reward.mean"), **dict.fromkeys(sorted(meant), "eval.reward")}
+
+
+_PART = re.compile(r"(?:train/)?rewards?/(\w+)")
+
+
+def _parts(names: Set[str]) -> dict[str, str | Name]:
+    """`reward/format` beside `reward` or `reward/mean` is a part of it, whatever it is called."""
+    meanings = {raw: translate(raw) for raw in names}
+    if not any(meaning and meaning.signal == "reward.mean" for meaning in meanings.values()):
+        return {}
+    parts = {raw: match[1] for raw in names if meanings[raw] is None and (match := _PART.fullmatch(raw))}
+    return {raw: f"reward.component.{part}.mean" for raw, part in parts.items() if part not in STATISTICS}
+
+
+def _lengths(names: Set[str]) -> dict[str, str | Name]:
     """Beside what only environments have, a plain `length` is that of an episode, not of a text."""
     if not any(_ENVIRONMENT.intersection(_words(raw)) for raw in names):
         return {}

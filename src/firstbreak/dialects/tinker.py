@@ -30,6 +30,7 @@ MARKS = frozenset(
         "time/sampling_time_mean",
     }
 )
+STRONG = (frozenset({"train_mean_nll", "num_loss_tokens"}),)  # its supervised loop
 CONFIG_MARKS = frozenset({"kl_penalty_coef", "remove_constant_reward_groups", "num_substeps", "compute_post_kl"})
 
 PREFIXES = {"test/": "eval"}
@@ -42,6 +43,16 @@ _CUMULATIVE = "cumulative"
 NAMES: dict[str, str | Name] = {
     "progress/batch": "progress.step",
     "progress/done_frac": "progress.frac",
+    "progress": "progress.frac",
+    # supervised fine-tuning
+    "step": "progress.step",
+    "epoch": "progress.epoch",
+    "learning_rate": "lr",
+    "num_tokens": "tokens.step",
+    "train_mean_nll": "sft.nll",
+    "nll": "sft.nll",
+    "num_sequences": "samples.step",
+    "num_loss_tokens": "tokens.train",
     # rewards
     "env/all/reward/total": "reward.mean",
     "env/<tag>/reward/total": "reward.mean@<tag>",
@@ -141,6 +152,8 @@ LOG = {
 
 def algorithm(names: Set[str], config: Mapping[str, Any]) -> str | None:
     """The cookbook's loop centres rewards within groups."""
+    if "train_mean_nll" in names:
+        return "sft"
     return {"ppo": "ppo", "cispo": "cispo"}.get(str(config.get("loss_fn")), "grpo")
 
 
