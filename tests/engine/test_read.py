@@ -240,3 +240,9 @@ def test_steps_of_the_environment_are_called_so_where_the_format_or_the_trainer_
     assert {series.axis for series in run.series.values()} == {"env_steps"}
     alone = read(tmp_path / "evaluations.npz")
     assert alone.series["eval.reward"].axis == "env_steps"
+
+
+def test_a_count_in_a_closing_summary_is_no_step_axis(tmp_path: Path) -> None:
+    lines = [f"[run] {i}/100 | loss=-0.5 | reward={i / 100:.3f}" for i in range(1, 101)]
+    (tmp_path / "train.log").write_text("\n".join([*lines, "done | steps=100 | lr=1e-05"]) + "\n")
+    assert len(read(tmp_path / "train.log").series["reward.mean"]) == 100

@@ -386,7 +386,8 @@ def _on_axis(recording: Recording, dialect: ModuleType, notes: list[str]) -> Ite
         for name, curve in recording.curves.items():
             yield Series(name=name, raw=name, steps=curve.index, values=curve.values, axis=kind)
         return
-    axis = next((name for name in dialects.axes(dialect) if _is_axis(recording.curves.get(name))), None)
+    all_rows = max((curve.index for curve in recording.curves.values()), key=len, default=np.empty(0))
+    axis = next((name for name in dialects.axes(dialect) if _is_axis(recording.curves.get(name), all_rows)), None)
     if axis is None:
         for name, curve in recording.curves.items():
             yield Series(name=name, raw=name, steps=curve.index, values=curve.values, axis="row")
@@ -406,9 +407,11 @@ def _on_axis(recording: Recording, dialect: ModuleType, notes: list[str]) -> Ite
         )
 
 
-def _is_axis(curve: Curve | None) -> bool:
-    """An axis is finite and mostly rises; a column of one repeated value is none."""
+def _is_axis(curve: Curve | None, all_rows: np.ndarray) -> bool:
+    """An axis is finite and mostly rises; a column of one repeated value is none, nor one that begins with a summary."""
     if curve is None or not len(curve.values) or not np.isfinite(curve.values).all():
+        return False
+    if np.mean(all_rows < curve.index[0]) > 0.5:  # the rows before an axis have no step, and would be lost
         return False
     if len(curve.values) == 1:
         return True
