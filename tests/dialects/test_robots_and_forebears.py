@@ -33,6 +33,8 @@ from firstbreak.readers import console
         ("train/return|train/length|episodes", "dreamer", "dreamer"),
         ("train_return|train_length|eval_return|actor_entropy|kl", "dreamer", "dreamer"),
         ("test/reward|test/reward_std|test/length|test/length_std|test/env_step", "tianshou", None),
+        ("return_mean|ep_length_mean|q_taken_mean|td_error_abs|grad_norm", "pymarl", "dqn"),
+        ("return_mean|test_ep_length_mean|agent_grad_norm|pg_loss|pi_max", "pymarl", None),
     ],
 )
 def test_a_trainer_and_its_algorithm(names: str, trainer: str, method: str | None) -> None:
@@ -57,6 +59,10 @@ def test_a_trainer_and_its_algorithm(names: str, trainer: str, method: str | Non
         ("baselines", "loss/approxkl", "kl.old.k2", 1.0),
         ("garage", "LinearFeatureBaseline/ExplainedVariance", "value.explained_variance", 1.0),
         ("rlkit", "trainer/Log Pis Mean", "policy.entropy", -1.0),
+        ("pymarl", "return_mean", "reward.mean", 1.0),
+        ("pymarl", "test_return_mean", "eval.reward", 1.0),
+        ("pymarl", "test_battle_won_mean", "eval.success_rate", 1.0),
+        ("pymarl", "agent_0_return_mean", "reward.mean@agent0", 1.0),
         ("dreamer", "sim/train/return", "reward.mean", 1.0),
         ("dreamer", "sim/test/length", "eval.episode_length", 1.0),
         ("tianshou", "test/length_std", "eval.episode_length.std", 1.0),

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from firstbreak.readers import Unreadable, json_list, trainer_state
+from firstbreak.readers import Recording, Unreadable, json_list, sacred, trainer_state
 from tests.readers.files import file_of, points, read, values
 
 STATE = {
@@ -137,3 +137,46 @@ def test_a_cut_list_keeps_its_whole_records():
 def test_lists_without_records_are_refused(text: str):
     with file_of(text, "log.json") as path, pytest.raises(Unreadable):
         json_list.read(path)
+
+
+NUMPY = {"dtype": "float64", "py/object": "numpy.float64", "value": -50.5}
+
+
+def of_sacred(data: str, name: str) -> Recording:
+    with file_of(data, name) as path:
+        path.with_name("run.json").write_text("{}")
+        assert sacred.sniff(path, data.encode())
+        return sacred.read(path)
+
+
+def test_pymarl_keeps_values_and_steps_in_two_lists():
+    info = {"return_mean": [NUMPY, -40.0, -30.0], "return_mean_T": [200, 400], "alone": [1, 2]}
+    recording = of_sacred(json.dumps(info), "info.json")
+    assert recording.indexed_by == "step"
+    assert points(recording, "return_mean") == [(200, -50.5), (400, -40.0)]  # stopped between the two lists
+    assert list(recording.curves) == ["return_mean"]
+
+
+def test_sacred_keeps_three_lists_per_metric():
+    metric = {"steps": [45, 5076], "timestamps": ["2023-10-26T11:26:41.000500", "?"], "values": [NUMPY, None]}
+    recording = of_sacred(json.dumps({"test_return_mean": metric}), "metrics.json")
+    assert points(recording, "test_return_mean") == [(45, -50.5)]
+
+
+def test_times_are_in_utc():
+    metric = {"steps": [1], "timestamps": ["1970-01-02T00:00:00"], "values": [1]}
+    times = of_sacred(json.dumps({"loss": metric}), "metrics.json").curves["loss"].times
+    assert times is not None
+    assert times.tolist() == [86400.0]
+
+
+def test_only_what_stands_beside_run_json_is_of_sacred(tmp_path):
+    path = tmp_path / "metrics.json"
+    assert not sacred.sniff(path, b'{"loss": {"steps": [')
+    path.with_name("run.json").write_text("{}")
+    assert sacred.sniff(path, b'{"loss": {"steps": [')
+
+
+def test_a_file_of_sacred_that_is_cut_says_so():
+    with pytest.raises(Unreadable, match="cut off"):
+        of_sacred('{"loss": {"steps": [1', "metrics.json")
