@@ -38,11 +38,12 @@ from benchmarks import endurance
 from benchmarks.machine import environment
 from benchmarks.trials import ROOT, Row, Rows, obstacle, settings_of
 from firstbreak.engine.check import check
+from firstbreak.engine.diagnose import diagnose
 from firstbreak.engine.rank import rank
 from firstbreak.engine.read import read
 from firstbreak.experiments.catalogue import MEASURED, Design, catalogue
 from firstbreak.experiments.plan import propose, weigh
-from firstbreak.experiments.questions import Question
+from firstbreak.experiments.questions import Question, breaks_again
 from firstbreak.inputs import Inputs
 from firstbreak.lab import corpus
 from firstbreak.lab.gate import admissions
@@ -309,13 +310,15 @@ def pairs_of(design: Design, question: Question) -> Pairs:
 
 
 def rival_of(design: Design, question: Question, label: Label) -> str | None:
-    """A run of the same base under which the other answer is expected: healthy, else with another fault."""
-    others = {archive: other for archive, other in labels().items() if (other.base, other.seed) == (label.base, 0)}
-    healthy = [archive for archive, other in others.items() if other.plant == HEALTHY]
-    if healthy and _apart(question, label, "healthy") >= CLEAR:
-        return healthy[0]
-    far = (a for a, other in others.items() if a in faults() and _apart(question, label, str(other.cause)) >= CLEAR)
-    return next((archive for archive in far if not cannot(design, question, archive)), None)
+    """A run of the same base under which the other answer is expected: healthy, else with another fault.
+
+    Where the question is whether a break comes again, that healthy run is one whose diagnosis named a break by chance.
+    """
+    others = {a: o for a, o in labels().items() if o.base == label.base and o.seed in DESIGN}
+    far = {a: o for a, o in others.items() if _apart(question, label, o.cause or "healthy") >= CLEAR}
+    healthy = sorted((a for a in far if far[a].cause is None), key=lambda a: (far[a].plant != HEALTHY, far[a].seed))
+    faulty = (a for a in far if a in faults() and far[a].seed == 0)
+    return next((archive for archive in (*healthy, *faulty) if not cannot(design, question, archive)), None)
 
 
 def _apart(question: Question, label: Label, rival: str) -> float:
@@ -335,11 +338,19 @@ def _original(archive: str) -> Run:
         return run
 
 
+@cache
+def _breaks(archive: str) -> bool:
+    with corpus.opened(CORPUS, archive) as (path, _):
+        return diagnose(read(path)).first_break is not None
+
+
 def cannot(design: Design, question: Question, archive: str) -> str:
     """Why this run cannot show what the question is about, or nothing."""
     run, label = _original(archive), labels()[archive]
     if not design.applies(Inputs(run)):
         return f"not for {label.base}"
+    if question.answer is breaks_again and not _breaks(archive):
+        return "it shows no break that could come again"
     return obstacle(design, question, run, label)
 
 

@@ -158,7 +158,7 @@ def _row(job: tuple[str, str, str]) -> Row:
     design = catalogue()[name]
     with corpus.opened(Path(folder), archive) as (path, label), tempfile.TemporaryDirectory() as scratch:
         run, settings = read(path), settings_of(label)
-        arms = conduct.prepare(design, run, settings, Path(scratch))
+        arms = conduct.prepare(design, run, settings, Path(scratch), design.seeds)
         trials = [trial for of_arm in arms.values() for trial in of_arm]
         results = forked(trials)
         seen = conduct.read_back(design, arms, results, run, settings)

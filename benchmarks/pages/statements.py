@@ -22,10 +22,10 @@ STATEMENTS: dict[str, dict[str, str]] = {
         "switch to synchronous settings where asynchrony is suspected": "experiment:synchronous cause:rollouts-too-old",
         "evaluate before training, with the training code": "command:eval detector:training-below-evaluation",
         "train on the test set to see whether rewards can rise at all": "experiment:train-on-test-set",
-        "rewards do not rise there either: hyperparameters, another base, SFT first": "experiment:larger-batch experiment:sft-first",
+        "rewards do not rise there either: hyperparameters, another base, SFT first": "experiment:usual-settings experiment:sft-first",
         "they rise there only: look at the training data, filter by difficulty": "experiment:dynamic-filtering cause:prompts-too-hard",
         "reward on the test set, on all rollouts, and on what was trained on are three numbers": "command:inspect",
-        "a task reward that fluctuates: a larger batch": "detector:loss-pattern experiment:larger-batch",
+        "a task reward that fluctuates: a larger batch": "detector:loss-pattern",
         "importance weights average 1": "detector:importance-weight-off",
         "with one minibatch the importance weight is exactly 1": "detector:first-update-not-on-policy experiment:one-minibatch",
         "behaviour weights average 1; cap them, or take fresher data": "detector:behave-weight-off detector:staleness-uncorrected "

@@ -9,6 +9,7 @@ import pytest
 
 from firstbreak.engine.registry import causes, sections
 from firstbreak.experiments.catalogue import Design, catalogue
+from firstbreak.experiments.decide import MIN_SEEDS
 from firstbreak.experiments.plan import probability
 from firstbreak.experiments.settings import INTERVENTIONS
 from firstbreak.hyperparameters import HYPERPARAMETERS
@@ -23,7 +24,7 @@ def test_every_experiment_explains_itself_and_can_be_told_to_a_trainer(design: D
     assert design.questions
     names = {name.removesuffix("?") for arm in design.arms.values() for name in arm}
     assert names <= set(HYPERPARAMETERS) | set(INTERVENTIONS)
-    assert 0 < design.length <= 0.15
+    assert 0 < design.length <= 0.3
     assert {following for branch in design.then.values() for following in branch} <= set(catalogue())
 
 
@@ -54,9 +55,15 @@ def test_the_ladder_of_rewards_that_do_not_rise_branches_on_the_test_set() -> No
     assert catalogue()["locked-evaluation"].then["no"] == ("train-on-test-set",)
     ladder = catalogue()["train-on-test-set"].then
     assert "dynamic-filtering" in ladder["yes"]
-    assert set(ladder["no"]) == {"larger-batch", "sft-first"}
+    assert set(ladder["no"]) == {"usual-settings", "sft-first"}
 
 
 def test_the_synchronous_switch_is_the_one_of_areals_guide() -> None:
     overrides = {k.removesuffix("?"): v for k, v in catalogue()["synchronous"].overrides.items()}
     assert overrides == {"max_staleness": 0, "recompute_logprob": False, "use_decoupled_loss": False}
+
+
+def test_an_experiment_on_chance_has_the_seeds_that_a_claim_needs() -> None:
+    design = catalogue()["three-seeds"]
+    assert design.seeds >= MIN_SEEDS
+    assert design.cost == pytest.approx(3 * design.length)

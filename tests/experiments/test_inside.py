@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -43,6 +44,17 @@ def test_interventions_on_rewards() -> None:
     short, long = Rewards("shorter")([1.0, 1.0], texts, groups)
     assert short > long
     assert toy("") == 0.0
+
+
+def test_the_price_on_length_is_more_than_length_earns_whenever_that_begins() -> None:
+    price = Rewards("shorter")
+    texts, groups = ["a" * n for n in (1, 3, 5, 7)], ["p"] * 4
+    honest = price([1.0] * 4, texts, groups)
+    paid = price([1.0 + 0.3 * len(text) for text in texts], texts, groups)
+    assert paid == pytest.approx(honest)
+    assert np.diff(paid).max() < 0
+    alike = price([1.0, 0.0], ["aaaa", "bbbb"], ["p"] * 2)
+    assert alike[0] - alike[1] == pytest.approx(1.0), "of equal lengths nothing can be said"
 
 
 @pytest.mark.parametrize(

@@ -215,12 +215,45 @@ def test_an_arm_is_compared_with_its_control_where_it_has_one() -> None:
     assert questions.outruns("reward_mean")(arms(better, original=original, told=told)).yes is None
 
 
-def test_a_rise_counts_only_where_the_original_did_not_rise() -> None:
-    asked = questions.rises_now("reward_mean")
-    flat, rising = run(reward__mean=noise(1)), run(reward__mean=noise(2) + np.linspace(0, 0.5, 12))
-    assert asked(arms(rising, original=flat)).yes is True
-    assert asked(arms(rising, original=rising)).yes is False
-    assert asked(arms(flat, original=flat)).yes is False
+def test_a_small_lead_is_none_where_a_large_one_is_asked_for() -> None:
+    ahead, far, original = run(kl__ref=noise(1) + 0.1), run(kl__ref=2.2 * noise(2)), run(kl__ref=noise(3))
+    assert questions.outruns("kl_ref")(arms(ahead, original=original)).yes is True
+    assert questions.outruns("kl_ref", by=1.0)(arms(ahead, original=original)).yes is False
+    assert questions.outruns("kl_ref", by=1.0)(arms(far, original=original)).yes is True
+    assert questions.outruns("kl_ref", -1, by=0.5)(arms(original, original=far)).yes is True
+    assert questions.outruns("kl_ref", -1, by=0.5)(arms(original, original=ahead)).yes is False
+
+
+def test_what_sets_in_late_is_not_outweighed_by_the_steps_before_it() -> None:
+    held, lost = run(eval__reward=noise(5, 11)), run(eval__reward=[*noise(6, 6) + 0.03, 0.2, 0.15, 0.1, 0.05, 0.0])
+    asked = questions.ends_above("eval_score")
+    assert questions.outruns("eval_score")(arms(held, lost, told={"control": {}})).yes is False
+    assert asked(arms(held, lost)).yes is True
+    assert asked(arms(lost, held)).yes is False
+    assert asked(arms(held, lost, ended=False)).yes is None
+    assert asked(arms(run(eval__reward=[0.5] * 6), run(eval__reward=[0.1] * 6))).yes is None, "three points are too few"
+    alike = [asked(arms(run(eval__reward=noise(s, 12)), run(eval__reward=noise(s + 999, 12)))).yes for s in range(200)]
+    assert np.mean(alike) <= 0.06
+
+
+def test_a_collapse_is_more_than_a_dip() -> None:
+    asked, original = questions.collapses("reward_mean"), run(reward__mean=noise(1, 40))
+    assert asked(arms(run(reward__mean=[0.4] + [0.0] * 9), original=original)).yes is True
+    assert asked(arms(run(reward__mean=noise(2, 10) - 0.04), original=original)).yes is False
+    assert asked(arms(run(reward__mean=[0.0] * 9))).yes is None
+    assert asked(arms(run(reward__mean=[0.0] * 9), original=run(reward__mean=[0.0] * 40))).yes is None
+    losses = run(reward__mean=-1200 + 1000 * noise(1, 40))
+    assert asked(arms(run(reward__mean=[-1600.0] * 9), original=losses)).yes is True, "also where rewards are negative"
+
+
+@pytest.mark.parametrize("breaks", [(True, True, False), (False, True, False), (False, False, False)])
+def test_a_break_belongs_to_the_loop_where_most_seeds_repeat_it(breaks: Sequence[bool]) -> None:
+    stuck = replace(run(length__clipped_ratio=[0.9] * 40, reward__mean=noise(1, 40)), algorithm="grpo")
+    sound = replace(run(length__clipped_ratio=[0.0] * 40, reward__mean=noise(1, 40)), algorithm="grpo")
+    seeds = [stuck if broken else sound for broken in breaks]
+    answer = questions.breaks_again(Arms(runs={"treated": seeds}, folders={}, original=stuck))
+    assert answer.yes is (sum(breaks) > 1)
+    assert questions.breaks_again(Arms(runs={"treated": seeds}, folders={}, original=sound)).yes is None
 
 
 def written(folder: Path, file: str, rows: Sequence[dict[str, Any]]) -> dict[str, list[Path]]:

@@ -189,6 +189,7 @@ def run_(
         settings = replace(settings, limits=replace(settings.limits, minutes=minutes))
     place = folder or _folder(path)
     design = _design(name) if name != "next" else _next(run, settings, place)
+    seeds = max(seeds, design.seeds)
     execute = conduct.local(processes) if address is None else _on_ray(address, cpus, gpus)
     try:
         if dry_run:

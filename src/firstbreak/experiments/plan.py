@@ -42,7 +42,7 @@ class Proposal:
 
     design: Design
     bits: float  #: expected information about the cause
-    share: float  #: of the original run's compute, for one seed
+    share: float  #: of the original run's compute
     minutes: float | None  #: where the run says how long it took
     cannot: str = ""  #: why it cannot be made here
 
@@ -249,7 +249,7 @@ def _update(run: Run) -> float:
 
 
 def cost(design: Design, run: Run, settings: Settings) -> float:
-    """Compute of one seed as a share of the original run; a batch or group that is larger costs in proportion."""
+    """Compute as a share of the original run; a batch or group that is larger costs in proportion."""
     try:
         total = planned(run, settings)
         share = length(design, run, settings)["total_steps"] / total
@@ -258,7 +258,7 @@ def cost(design: Design, run: Run, settings: Settings) -> float:
         ]
     except CannotOverride:
         return design.cost
-    return sum(share * _heavier(values, run, settings) for values in arms)
+    return design.seeds * sum(share * _heavier(values, run, settings) for values in arms)
 
 
 def _heavier(values: Mapping[str, Any], run: Run, settings: Settings) -> float:

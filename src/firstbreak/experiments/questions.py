@@ -27,7 +27,9 @@ TREATED, CONTROL = "treated", "control"
 UNKNOWN = object()  #: a setting that nothing shows (None is one that is shown, and off)
 MIN_POINTS = 6  #: of a curve of which anything is asked
 FIRST_LOOK = 8  #: points at the first look at a rise; each further look comes at twice as many
+LEAST_RANKS = 5  #: signed ranks: fewer are all of one sign by chance too often
 EACH_SIDE = 3  #: points that a step has before and after it
+FAR_DOWN = 3.0  #: standard deviations of single points: what no run of bad luck looks like
 FAR = 2.0  #: a ratio that every usual clip would have stopped
 MATERIAL = 0.02  #: changes below this share of the curve's own size are left alone
 
@@ -120,53 +122,74 @@ def falls(name: str) -> Asked:
     return lambda arms: _changed(arms.curve(name), name, -1, arms.ended)
 
 
-def outruns(name: str, sign: int = 1) -> Asked:
+def outruns(name: str, sign: int = 1, by: float = 0.0) -> Asked:
     """Is the treated arm's curve above (sign 1) or below (-1) the control's, or the original's over the same steps where
-    there is no control?
+    there is no control? With `by`, by more than this share of it.
 
     What breaks in the first steps is compared with the original, which is there already; what sets in later needs a
     control of the same length.
     """
 
     def asked(arms: Arms) -> Answer:
-        treated, whose, before = arms.curve(name), "the control's", arms.curve(name, CONTROL)
-        if CONTROL not in arms.told:
-            whose, before = "the original's", curve_of(arms.original, name)
-        if treated is None or before is None or not len(before.finite):
+        treated, (whose, before) = arms.curve(name), _untreated(arms, name)
+        if treated is None or before is None:
             return _open(f"{name} was not recorded in both")
-        before = before.finite
-        both = treated.between(before.steps[0], before.steps[-1])
-        differences = sign * (both.values - np.interp(both.steps, before.steps, before.values))
         there = before.between(treated.steps[0], treated.steps[-1])
+        both = treated.between(before.steps[0], before.steps[-1])
+        level = np.interp(both.steps, before.steps, before.values)
         return _looks(
-            differences,
+            sign * (both.values - level) - by * np.abs(level),
             _shift,
-            MATERIAL * _size(there),
+            0.0 if by else MATERIAL * _size(there),
             arms.ended,
             ALPHA,
             name,
-            f"lies {'above' if sign > 0 else 'below'} {whose}",
+            f"lies {'above' if sign > 0 else 'below'} {whose}{f', past {100 * by:.0f} % of it,' if by else ''}",
         )
 
     return asked
 
 
-def rises_now(name: str) -> Asked:
-    """Does the treated arm's curve rise over steps in which the original's did not?"""
+def _untreated(arms: Arms, name: str) -> tuple[str, Series | None]:
+    """What the treated arm is compared with: the control's finite values, or the original's where there is no such arm."""
+    if CONTROL in arms.told:
+        return "the control's", arms.curve(name, CONTROL)
+    curve = curve_of(arms.original, name)
+    return "the original's", curve.finite if curve is not None and len(curve.finite) else None
+
+
+def ends_above(name: str) -> Asked:
+    """Does the later half of the treated arm's curve lie above the control's? What sets in late is not outweighed by before."""
+
+    def asked(arms: Arms) -> Answer:
+        treated, control = arms.curve(name), arms.curve(name, CONTROL)
+        if treated is None or control is None:
+            return _open(f"{name} was not recorded in both arms")
+        both = treated.between(control.steps[0], control.steps[-1])
+        late = _later(both.values - np.interp(both.steps, control.steps, control.values))
+        if not arms.ended or len(late) < LEAST_RANKS:
+            return _open(f"{len(late)} points in the later half of {name}")
+        effect, p = _shift(late)
+        reason = f"{name} ends {number(abs(effect))} {'above' if effect > 0 else 'below'} the control's (p = {p:.2g})"
+        return Answer(yes=effect > MATERIAL * _size(control) and p < ALPHA, reason=reason, n=len(late))
+
+    return asked
+
+
+def collapses(name: str) -> Asked:
+    """Does the treated arm's curve fall below the original's by more than all that neighbouring points differ there?"""
 
     def asked(arms: Arms) -> Answer:
         treated, original = arms.curve(name), curve_of(arms.original, name)
-        if treated is None or original is None:
+        if treated is None or original is None or len(original.finite) < MIN_POINTS:
             return _open(f"{name} was not recorded in both")
-        answer = _changed(treated, name, 1, arms.ended)
-        if answer.yes is not True:
-            return answer
-        before = _changed(original.finite.between(treated.steps[0], treated.steps[-1]), name, 1, True)
-        return (
-            answer
-            if before.yes is False
-            else replace(answer, yes=False, reason=f"in the original as well: {before.reason}")
-        )
+        before = original.finite
+        both = treated.between(before.steps[0], before.steps[-1])
+        level, beyond = np.interp(both.steps, before.steps, before.values), FAR_DOWN * _noise(before)
+        if before.values.min() >= 0 and float(np.median(level)) <= beyond:
+            return _open(f"{name} of the original lies too near to 0 to fall")
+        word = f"lies below the original's, past {number(beyond)} of noise,"
+        return _looks(level - both.values - beyond, _shift, 0.0, arms.ended, ALPHA, name, word)
 
     return asked
 
@@ -486,9 +509,7 @@ def spreads_as_the_original_moves(name: str) -> Asked:
         if curve is None or original is None or len(curve) < MIN_POINTS or len(original.finite) < MIN_POINTS:
             return _open(f"too few points of {name}")
         here = float(np.std(curve.values, ddof=1))
-        there = float(
-            np.sqrt((np.diff(original.finite.values) ** 2).mean() / 2)
-        )  # what a trend adds, differences leave out
+        there = _noise(original.finite)
         reason = f"{name} varies by {number(here)} with the weights held still, by {number(there)} between neighbours of the run"
         return Answer(yes=here > 0.5 * there if arms.ended else None, reason=reason, n=len(curve))
 
@@ -609,6 +630,11 @@ def _shift(values: np.ndarray) -> tuple[float, float]:
     ranks[np.argsort(np.abs(values), kind="stable")] = np.arange(1, n + 1)
     z = (float(ranks[values > 0].sum()) - n * (n + 1) / 4) / math.sqrt(n * (n + 1) * (2 * n + 1) / 24)
     return float(np.median(values)), two_sided(z) / 2 if z > 0 else 1 - two_sided(z) / 2
+
+
+def _noise(curve: Series) -> float:
+    """Standard deviation of single points, from neighbours: what a trend adds, differences leave out."""
+    return float(np.sqrt((np.diff(curve.values) ** 2).mean() / 2))
 
 
 def _size(curve: Series) -> float:

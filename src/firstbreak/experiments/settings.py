@@ -142,7 +142,7 @@ def parse(section: Mapping[str, Any], path: Path) -> Settings:
 
 #: What no option of a trainer says: done inside the trainer's process (inside/), or by an option that the user names.
 INTERVENTIONS: Mapping[str, str] = {
-    "reward": "negated, shuffled (within each group), toy (easy, monotone), shorter (minus a price per character)",
+    "reward": "negated, shuffled (within each group), toy (easy, monotone), shorter (minus more than characters earn)",
     "data": "test (the evaluation's problems), one (a single prompt)",
     "policy": "frozen (only the critic learns)",
     "watch": "reward (known answers are scored as well), data (training's prompts are compared with the evaluation's), "

@@ -33,7 +33,7 @@ Scores = list[float]
 ANSWERS = ("answer", "solution", "ground_truth", "target", "label")  #: columns of a data set that hold the right answer
 DRAWN = 512  #: prompts that stand for the training's
 FEW = 4  #: episodes: fewer are not compared
-PRICE = 0.3  #: of a completion of the first batch's mean length, in units of reward
+PRICE = 0.3  #: of a completion of the first batch's mean length, in units of reward, beyond what length earns
 
 
 def wanted() -> Wanted:
@@ -104,8 +104,17 @@ class Rewards:
             return [toy(text) for text in texts]
         if self.kind == "shuffled":
             return shuffled(rewards, groups, self.rng)
-        self.price = self.price or PRICE * len(texts) / max(1, sum(map(len, texts)))
-        return [reward - self.price * len(text) for reward, text in zip(rewards, texts, strict=True)]
+        lengths = list(map(len, texts))
+        self.price = self.price or PRICE * len(texts) / max(1, sum(lengths))
+        price = self.price + max(0.0, slope(lengths, rewards))  # with less than length earns it would stay worth while
+        return [reward - price * length for reward, length in zip(rewards, lengths, strict=True)]
+
+
+def slope(xs: Sequence[float], ys: Sequence[float]) -> float:
+    """Of the line through these points (least squares); 0 where all xs are the same."""
+    middle, level = _mean(xs), _mean(ys)
+    spread = sum((x - middle) ** 2 for x in xs)
+    return sum((x - middle) * (y - level) for x, y in zip(xs, ys, strict=True)) / spread if spread else 0.0
 
 
 def toy(text: str) -> float:

@@ -33,10 +33,10 @@ FINDINGS = {
     "zero-variance-groups": 0.15,
 }
 EXPERIMENT = Experiment(
-    id="larger-batch",
-    overrides={"batch_size": "x4"},
-    length=0.04,
+    id="toy-reward",
+    overrides={"reward": "toy"},
+    length=0.1,
     measure="reward.mean",
-    if_cause="does the reward rise where the original's did not? yes",
-    weight=2.2,
+    if_cause="does the toy reward rise? yes",
+    weight=0.5,
 )

@@ -30,12 +30,12 @@ FINDINGS = {
     "zero-variance-groups": 0.3,
 }
 EXPERIMENT = Experiment(
-    id="longer-prompts",
-    overrides={"max_prompt_tokens": "x4", "learning_rate": 0.0},
-    length=0.07,
+    id="data-probe",
+    overrides={"watch": "data"},
+    length=0.1,
     measure="reward.mean",
-    if_cause="is the reward higher with the whole prompt? yes",
-    weight=3.4,
+    if_cause="do training prompts have another form than the evaluation's? yes",
+    weight=3.0,
 )
 
 

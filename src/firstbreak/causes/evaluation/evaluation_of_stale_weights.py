@@ -30,12 +30,12 @@ FINDINGS = {
     "evaluation-in-steps": 0.6,
 }
 EXPERIMENT = Experiment(
-    id="wrecked",
-    overrides={"learning_rate": "x300"},
+    id="weight-hashes",
+    overrides={"watch": "weights"},
     length=0.1,
     measure="eval.reward",
-    if_cause="does the evaluation notice? no",
-    weight=2.3,
+    if_cause="does the evaluation hold other weights than the trainer? yes",
+    weight=3.9,
 )
 
 

@@ -29,12 +29,12 @@ FINDINGS = {
     "tiny-spread": 0.85,
 }
 EXPERIMENT = Experiment(
-    id="unscaled-rewards",
-    overrides={"scale_rewards": "none"},
-    length=0.15,
-    measure="grad.norm",
-    if_cause="is the score better than the original's at the same steps? yes",
-    weight=2.3,
+    id="reward-probe",
+    overrides={"watch": "reward"},
+    length=0.1,
+    measure="reward.group_std",
+    if_cause="do two verdicts on one completion differ by a trace? yes",
+    weight=2.6,
 )
 
 

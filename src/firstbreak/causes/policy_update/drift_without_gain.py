@@ -31,10 +31,10 @@ FINDINGS = {
 }
 EXPERIMENT = Experiment(
     id="stronger-kl",
-    overrides={"kl_coef": "x5"},
-    length=0.1,
+    overrides={"kl_coef": 0.5},
+    length=0.25,
     measure="kl.ref",
-    if_cause="is the evaluation better? yes",
+    if_cause="is the evaluation better than the control's? yes",
     weight=1.4,
 )
 

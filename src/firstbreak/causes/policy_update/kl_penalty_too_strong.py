@@ -34,7 +34,7 @@ EXPERIMENT = Experiment(
     overrides={"kl_coef": 0.0},
     length=0.15,
     measure="kl.ref",
-    if_cause="is the score better than the original's at the same steps? yes",
+    if_cause="does the policy leave its reference half as far again as the original did? yes",
     weight=2.4,
 )
 

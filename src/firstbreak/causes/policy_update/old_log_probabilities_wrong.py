@@ -35,9 +35,9 @@ EXPERIMENT = Experiment(
     id="one-epoch",
     overrides={"epochs_per_batch": 1},
     length=0.15,
-    measure="policy.ratio.max",
-    if_cause="is the score better than the control's? yes",
-    weight=2.3,
+    measure="kl.old",
+    if_cause="is the divergence from the policy that made the batch smaller than the control's? no",
+    weight=1.9,
 )
 
 

@@ -36,9 +36,9 @@ EXPERIMENT = Experiment(
     id="wrecked",
     overrides={"learning_rate": "x300"},
     length=0.1,
-    measure="grad.norm",
-    if_cause="does the evaluation notice? no",
-    weight=2.3,
+    measure="reward.mean",
+    if_cause="does the training reward collapse? no",
+    weight=2.9,
 )
 
 

@@ -34,11 +34,11 @@ FINDINGS = {
 }
 EXPERIMENT = Experiment(
     id="stronger-kl",
-    overrides={"kl_coef": "x5"},
-    length=0.1,
+    overrides={"kl_coef": 0.5},
+    length=0.25,
     measure="eval.reward",
-    if_cause="is the evaluation better? yes",
-    weight=2.3,
+    if_cause="is the evaluation better than the control's? yes",
+    weight=2.8,
 )
 
 

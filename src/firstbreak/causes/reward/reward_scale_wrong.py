@@ -36,7 +36,7 @@ EXPERIMENT = Experiment(
     id="scaled-rewards",
     overrides={"normalize_reward": True},
     length=0.15,
-    measure="grad.norm",
-    if_cause="is the score better than the original's at the same steps? yes",
+    measure="kl.old",
+    if_cause="does the policy move more than twice as far in an update as the control's? yes",
     weight=2.4,
 )

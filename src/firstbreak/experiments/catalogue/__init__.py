@@ -3,6 +3,7 @@
 OVERRIDES: dict[str, Any]        canonical option or intervention -> what it becomes (see overrides.py)
 QUESTIONS: tuple[Question, ...]  what is asked of the arms, with P(yes | cause)
 LENGTH: float                    share of the original run's steps (default 0.1)
+SEEDS: int                       least seeds of each arm (default 1)
 CONTROL: dict[str, Any]          the overrides of a second arm of the same length (default: no such arm)
 THEN: dict[str, tuple[str, ...]] "yes" or "no" to the first question -> experiments that come next
 def applies(inputs) -> bool      whether it makes sense for this kind of run
@@ -42,6 +43,7 @@ class Design:
     overrides: Mapping[str, Any]
     questions: tuple[Question, ...]
     length: float  #: share of the original run's steps
+    seeds: int  #: of each arm, at least
     control: Mapping[str, Any] | None
     bare: bool
     then: Mapping[str, tuple[str, ...]]
@@ -54,8 +56,8 @@ class Design:
 
     @property
     def cost(self) -> float:
-        """Compute of one seed, as a share of the original run."""
-        return self.length * len(self.arms)
+        """Compute, as a share of the original run."""
+        return self.length * len(self.arms) * self.seeds
 
     @property
     def tells(self) -> str:
@@ -86,6 +88,7 @@ def _design(module: ModuleType) -> Design:
         overrides=module.OVERRIDES,
         questions=module.QUESTIONS,
         length=getattr(module, "LENGTH", 0.1),
+        seeds=getattr(module, "SEEDS", 1),
         control=getattr(module, "CONTROL", None),
         bare=getattr(module, "BARE", False),
         then=getattr(module, "THEN", EMPTY),

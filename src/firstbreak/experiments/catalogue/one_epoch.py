@@ -4,8 +4,9 @@
 Each batch of data is used once. A second arm goes on as it was.
 
 ## What it tells
-Ratios stay near 1, so that wrong old log-probabilities and a missing clip do no harm: a score that holds now names
-them.
+A policy that is trained on a batch again and again leaves the one that made it, and with a single pass it hardly can: the
+divergence between the two must fall. Where it does not, it was not measured against the policy that made the batch:
+the old log-probabilities are wrong, or nothing is updated. A score that holds now was spoiled by the reuse.
 
 ## When it misleads
 Methods that live on reuse (a replay buffer) learn nothing in one pass.
@@ -24,10 +25,17 @@ CONTROL: dict[str, object] = {}
 LENGTH = 0.15
 QUESTIONS = (
     Question(
+        asks="is the divergence from the policy that made the batch smaller than the control's?",
+        answer=outruns("kl_old", -1),
+        needs="kl_old",
+        yes={"old-log-probabilities-wrong": 0.03, "optimiser-not-connected": 0.1, "healthy": 0.95},
+        otherwise=0.85,
+    ),
+    Question(
         asks="is the score better than the control's?",
         answer=outruns("score"),
         needs="score",
-        yes={"old-log-probabilities-wrong": 0.8, "clip-missing": 0.7, "step-size-too-large": 0.5, "healthy": 0.05},
+        yes={"old-log-probabilities-wrong": 0.3, "clip-missing": 0.7, "step-size-too-large": 0.4, "healthy": 0.05},
         otherwise=0.08,
     ),
 )

@@ -108,6 +108,13 @@ QUESTIONS = (
         otherwise=0.02,
     ),
     Question(
+        asks="do two verdicts on one completion differ by a trace?",
+        answer=watched(lambda mean: 0 < mean["again"] < 0.005, "again"),
+        needs="hooks",
+        yes={"tiny-spread-amplified": 0.7, "reward-over-optimised": 0.1},
+        otherwise=0.05,
+    ),
+    Question(
         asks="does nothing at all earn more than a completion?",
         answer=watched(lambda mean: mean["empty"] > mean["plain"] + 0.02, "empty", "plain"),
         needs="hooks",

@@ -1,7 +1,7 @@
 """A price on length: go or no-go
 
 ## What is done
-Each character costs a little. A second arm goes on without the price.
+Each character costs what characters earn in its batch, and a little more. A second arm goes on without the price.
 
 ## What it tells
 The reward may drop. The evaluation must rise: then length was what had been learned. Where it does not, the fix is
@@ -16,16 +16,16 @@ https://arxiv.org/abs/2310.03716
 
 from __future__ import annotations
 
-from firstbreak.experiments.questions import Question, beats
+from firstbreak.experiments.questions import Question, beats, ends_above
 from firstbreak.inputs import Inputs
 
-OVERRIDES = {"reward": "shorter"}
-CONTROL: dict[str, object] = {}
-LENGTH = 0.1
+OVERRIDES = {"reward": "shorter", "eval_interval?": 1}
+CONTROL = {"eval_interval?": 1}
+LENGTH = 0.25
 QUESTIONS = (
     Question(
         asks="is the evaluation better with the price?",
-        answer=beats("eval_score"),
+        answer=ends_above("eval_score"),
         needs="eval_score",
         yes={"reward-pays-for-length": 0.7, "reward-pays-for-calls": 0.4},
         otherwise=0.05,

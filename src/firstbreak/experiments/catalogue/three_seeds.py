@@ -1,10 +1,11 @@
 """The same with other seeds
 
 ## What is done
-Nothing is changed but the seed: at least three of them, before any claim that A is better than B.
+Nothing is changed but the seed: three of them, the least for any claim that A is better than B.
 
 ## What it tells
-The spread between seeds is the smallest difference that an A/B comparison can speak of.
+A break that most seeds repeat belongs to the loop; one that none repeats was chance, of the seed, the evaluation or the
+machine. The spread between seeds is the smallest difference that an A/B comparison can speak of.
 
 ## When it misleads
 Three seeds show a spread; they do not measure it well.
@@ -19,6 +20,7 @@ from __future__ import annotations
 from firstbreak.experiments.questions import Question, breaks_again
 
 OVERRIDES: dict[str, object] = {}
+SEEDS = 3
 LENGTH = 0.15
 QUESTIONS = (
     Question(

@@ -60,6 +60,7 @@ QUESTIONS = (
             "evaluation-protocol-changed": 0.95,
             "evaluation-of-stale-weights": 0.95,
             "groups-carry-no-signal": 0.95,
+            "signal-too-weak": 0.95,
             "healthy": 0.95,
         },
         otherwise=0.6,

@@ -22,7 +22,7 @@ from firstbreak.inputs import Inputs
 
 OVERRIDES = {"data": "test"}
 LENGTH = 0.15
-THEN = {"yes": ("dynamic-filtering", "one-prompt"), "no": ("larger-batch", "sft-first")}
+THEN = {"yes": ("dynamic-filtering", "one-prompt"), "no": ("usual-settings", "sft-first")}
 QUESTIONS = (
     Question(
         asks="is the score better than the original's on the test set?",

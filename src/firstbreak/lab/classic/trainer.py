@@ -136,6 +136,8 @@ def train(settings: Settings, out: Path) -> Score:
     if settings.normalize_reward:
         training = VecNormalize(training, norm_obs=False, gamma=settings.hyperparameters["gamma"])
     held_out = make_vec_env(_wrapped(settings.env, settings.eval_wrappers), 1, seed=settings.seed + 10_000)
+    if settings.normalize_reward:  # SB3 wants both wrapped alike; the evaluation's rewards stay as they are
+        held_out = VecNormalize(held_out, training=False, norm_obs=False, norm_reward=False)
     model = algorithms[settings.algorithm](
         "MlpPolicy",
         training,
