@@ -6,7 +6,7 @@ import numpy as np
 
 from firstbreak.model import Severity, Status
 from tests.detectors.look import found, look, silent
-from tests.make import noise, run
+from tests.make import learning, noise, run
 
 ID = "no-update"
 
@@ -42,6 +42,12 @@ def test_a_policy_that_never_moves_is_found_without_a_gradient_norm() -> None:
 def test_a_divergence_that_is_taken_before_the_step_is_healthy() -> None:
     moving = {"policy.entropy": np.linspace(1.6, 1.1, 40), "kl.old": noise(40, 1e-9), "lr": [3e-4] * 40}
     assert silent(ID, run(moving, algorithm="ppo"))
+
+
+def test_columns_that_a_loop_never_fills_and_a_score_that_rises_say_that_it_learns() -> None:
+    still = {"policy.entropy": [5.675754] * 40, "kl.old": np.zeros(40), "lr": [3e-4] * 40}
+    assert silent(ID, run({**still, "policy.entropy": np.zeros(40)}, algorithm="grpo"))
+    assert silent(ID, run({**still, "reward.mean": learning(40)}, algorithm="grpo"))
 
 
 EXPLORED = {"epsilon": np.concatenate([np.linspace(1, 0.05, 10), np.full(50, 0.05)]), "reward.mean": 22 + noise(60)}

@@ -11,7 +11,7 @@ Nothing that happens upstream can reach the weights: the run costs as much as a 
 ## When it is a false alarm
 The last step of a schedule that decays to 0; a warm-up that starts at 0. Group-relative methods have no gradient in
 batches whose groups are all silent: the break is then in the groups. A divergence of 0 beside an entropy that moves was
-taken before the step, as with one epoch of one batch.
+taken before the step, as with one epoch of one batch, and so was one beside a score that rises.
 
 ## Fix
 - Check {learning_rate} and its schedule, which parameters require gradients, and whether the optimiser holds them.
@@ -34,6 +34,7 @@ import numpy as np
 
 from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Run, Series, Severity
 from firstbreak.stats.onset import first_sustained
+from firstbreak.stats.shape import Trajectory
 from firstbreak.words import number, percent
 
 ROUNDING = 1e-6  #: nats: float32 log-probabilities differ by this much where nothing has changed
@@ -51,6 +52,7 @@ def detect(
     policy_entropy: Series | None = None,
     kl_old: Series | None = None,
     epsilon: Series | None = None,
+    trajectory: Trajectory | None = None,
     *,
     most: float = 0.8,
     min_points: int = 5,
@@ -58,7 +60,7 @@ def detect(
     if epsilon is not None and (idle := _never_began(run, epsilon.finite, 2 * min_points)):
         return idle
     still = _stands_still(policy_entropy, kl_old, 2 * min_points)
-    if still is not None:
+    if still is not None and not (trajectory is not None and trajectory.learned):
         return still
     shown = [s.finite for s in (grad_norm, lr) if s is not None and len(s.finite) >= min_points]
     if not shown:
@@ -88,6 +90,8 @@ def _stands_still(entropy: Series | None, kl: Series | None, min_points: int) ->
     if len(curves) < 2 or min(map(len, curves)) < min_points:
         return None
     entropy, kl = curves
+    if not entropy.values.any():  # a column that the loop never fills: no sampled text has an entropy of exactly 0
+        return None
     moved = max(float(np.ptp(entropy.values)), float(np.max(np.abs(kl.values))))
     if moved > ROUNDING * max(1.0, abs(float(entropy.values[0]))):
         return None
