@@ -397,3 +397,17 @@ def test_canonical_names_are_understood_whoever_writes_them() -> None:
     areal = dialects.dialects()["areal"]
     assert dialects.translate("kl.old.k3", areal) == dialects.Name("kl.old.k3")
     assert dialects.translate("kl.nothing", areal) is None
+
+
+def test_labels_that_a_reader_adds_are_parts() -> None:
+    curves = ["rew[Agent=dqn,seed=1]", "rew[Agent=ppo,seed=1]"]
+    found = dialects.understand(curves, dialects.choose(curves, {}))
+    assert found[curves[0]].signal == "reward.mean@Agent=dqn,seed=1"
+    assert dialects.translate("something[Agent=dqn]", dialects.dialects()["generic"]) is None
+
+
+@pytest.mark.parametrize("raw", ["Env/Episode_Reward", "environment/reward", "Final Reward", "average_episode_rewards"])
+def test_plain_rewards_of_an_environment(raw: str) -> None:
+    name = dialects.translate(raw, dialects.dialects()["generic"])
+    assert name is not None
+    assert name.signal == "reward.mean"

@@ -180,3 +180,8 @@ def test_only_what_stands_beside_run_json_is_of_sacred(tmp_path):
 def test_a_file_of_sacred_that_is_cut_says_so():
     with pytest.raises(Unreadable, match="cut off"):
         of_sacred('{"loss": {"steps": [1', "metrics.json")
+
+
+def test_environment_steps_are_the_axis_of_a_list():
+    records = [{"env_step": step, "rew": step / 1000, "Agent": agent} for agent in ("a", "b") for step in (0, 5000)]
+    assert points(read(json_list, json.dumps(records), "result.json"), "rew[Agent=b]") == [(0, 0.0), (5000, 5.0)]

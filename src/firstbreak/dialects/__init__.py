@@ -144,6 +144,9 @@ def _translate(name: str, dialect: str) -> Name | None:
     if _refusal(raw, dialect):
         return None
     own = _own(raw, dialect)
+    if own is None and (labelled := _LABELS.fullmatch(raw)):
+        whole = _translate(labelled[1], dialect)
+        return _with(whole, f"@{labelled[2]}") if whole else None
     if own is None and "." in raw and lookup(raw) is not None:
         return Name(raw)  # logged in our own vocabulary, as our adapters and lab do
     if own is not None or dialect == "generic":
@@ -341,6 +344,9 @@ def _short(dialect: ModuleType) -> str:
     return dialect.__name__.rpartition(".")[2]
 
 
+_LABELS = re.compile(
+    r"(.+)\[([^\[\]]+=[^\[\]]+)\]"
+)  #: `reward[agent=dqn,seed=1]`: a table's labels, as readers write them
 _BESIDE_SLASH = re.compile(r"\s*/\s*")
 _REDUCTION = re.compile(r"@(?:mean|max|min|p50|p99|std|sum)$")
 

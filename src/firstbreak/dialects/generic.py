@@ -59,7 +59,7 @@ _GROUPS: Mapping[str, str] = {
     "reward.mean": "reward rewards rew r score scores total_reward cumulative_reward raw_reward task_reward return returns"
     " reward_total proxy_reward proxy_score"
     " ep_return ep_ret ep_rew ep_reward episode_return episode_returns episodic_return episode_reward episode_rewards"
-    " episodic_reward mean_100_episode_reward",
+    " episodic_reward mean_100_episode_reward final_reward average_episode_rewards",
     "reward.group_std": "group_std group_reward_std reward_group_std within_group_std",
     "reward.zero_std_frac": "frac_reward_zero_std zero_std_frac frac_zero_std zero_variance_frac zero_std_groups",
     "reward.shaped.mean": "shaped_reward reward_shaped",
@@ -194,7 +194,7 @@ _EPISODES = {"length.mean": "episode.length", "eval.length.mean": "eval.episode_
 }
 _PLACES = _set(
     "train training charts chart metrics metric loop rollout rollouts losses loss stats info actor agent global optim"
-    " optimizer progress"
+    " optimizer progress env environment"
 )
 _HELD_OUT = _set("eval evaluation val valid validation test heldout")
 _STATISTICS = {

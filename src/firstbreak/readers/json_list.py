@@ -28,7 +28,10 @@ MAX_BYTES = 1 << 28
 MAX_LABELS = 100  #: a text with more values is a date or a message
 MIN_COLUMN = 3  #: a shorter list of numbers is a setting (betas, layer sizes)
 
-_AXES = ("step", "iteration", "global_step", "_step", "timesteps", "timestep", "total_timesteps", "epoch", "episode")
+_AXES = (
+    *("step", "iteration", "global_step", "_step", "timesteps", "timestep", "total_timesteps", "env_step", "env_steps"),
+    *("frames", "epoch", "episode"),
+)
 
 _HISTORY = re.compile(r"hist|log|metrics|curve|training|rewards", re.IGNORECASE)
 _LIST = re.compile(rb'":\s*\[\s*(?:\{|-?\d|null|NaN|-?Infinity)')
