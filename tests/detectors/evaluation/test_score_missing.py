@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from firstbreak.model import Confidence, Severity
-from tests.detectors.look import found, silent
+from firstbreak.model import Confidence, Severity, Status
+from tests.detectors.look import found, look, silent
 from tests.make import noise, run, series
 
 ID = "score-missing"
@@ -21,7 +21,11 @@ def test_losses_are_not_a_score() -> None:
 def test_names_that_look_like_a_score_are_shown() -> None:
     finding = found(ID, run({"loss.total": noise(9)}, unknown={"my/task_reward": series("my/task_reward", noise(9))}))
     assert "my/task_reward" in finding.message
-    assert finding.confidence is Confidence.MEDIUM
+    assert finding.severity is Severity.NOTICE
+
+
+def test_a_run_without_a_curve_shows_nothing() -> None:
+    assert look(ID, run({})).status is Status.NOT_MEASURED
 
 
 def test_a_score_without_a_number_is_none() -> None:

@@ -56,3 +56,10 @@ def test_in_a_log_that_begins_in_mid_run_a_loss_is_a_share_of_the_level(bottom: 
     finding = found(ID, made)
     assert finding.severity is severity
     assert "of its level" in finding.message
+
+
+def test_a_small_part_of_the_gain_says_little() -> None:
+    score = np.concatenate([np.linspace(0, 1, 60), np.full(40, 0.8)]) + noise(100, 0.01)
+    finding = found(ID, run({"reward.mean": score}))
+    assert finding.severity is Severity.WARNING
+    assert finding.confidence is Confidence.LOW

@@ -59,3 +59,9 @@ def test_one_endless_episode_whose_return_is_repeated_is_no_floor(length: float,
 def test_a_score_that_fell_to_its_floor_had_been_above_it() -> None:
     score = 1500 + 30000 * np.exp(-np.arange(200) / 6)
     assert silent(ID, run({"reward.mean": score}))
+
+
+def test_a_reward_that_rises_leads_to_a_success_that_is_still_to_come() -> None:
+    curves = {"eval.success_rate": [0.0] * 60, "eval.reward": learning(60, 10, 90)}
+    assert silent(ID, run(curves))
+    found(ID, run({**curves, "eval.reward": 10 + noise(60)}))

@@ -53,10 +53,11 @@ def detect(
     if trajectory is not None and trajectory.kind not in HARMED:
         return None
     since = departure(loss)
+    beside = "the score did not rise with it" if trajectory is not None else "no score shows whether returns did"
     return Finding(
         message=(
-            f"the value loss grew {number(late / early)} times, from {number(early)} to {number(late)}, and the score "
-            "did not rise with it: check the scale of returns and the bootstrap target"
+            f"the value loss grew {number(late / early)} times, from {number(early)} to {number(late)}, and {beside}: check "
+            "the scale of returns and the bootstrap target"
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM if trajectory is not None else Confidence.LOW,

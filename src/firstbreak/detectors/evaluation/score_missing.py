@@ -9,9 +9,10 @@ near 0 in the best of runs, and a critic's loss grows while the return is at its
 wrong for as long as it lasts before anyone sees it.
 
 ## When it is a false alarm
-The score was logged under a name that was not understood (the finding lists recorded names that look like one), or to
-another place than the one that was read. A few lines cut out of a log need not hold it, and where the loss itself is 0
-or NaN throughout, that comes first: there it is only a notice. In supervised training the loss is the score.
+The score was logged under a name that was not understood: where recorded names look like one, the finding lists them and
+is only a notice. It was logged to another place than the one that was read. A few lines cut out of a log need not hold
+it, and where the loss itself is 0 or NaN throughout, that comes first: there it is only a notice, too. In supervised
+training the loss is the score.
 
 ## Fix
 - Log the mean task reward of every batch, before shaping.
@@ -29,16 +30,18 @@ from __future__ import annotations
 
 import re
 
-from firstbreak.model import Confidence, Finding, Run, Series, Severity
+from firstbreak.model import Confidence, Finding, NotMeasured, Run, Series, Severity
 
-LIKE_A_SCORE = re.compile(r"reward|return|score|accura|success|win_?rate|pass@|solve", re.IGNORECASE)
+LIKE_A_SCORE = re.compile(r"reward|return|score|accura|success|win_?rate|pass@|solve|\brew\b", re.IGNORECASE)
 SHOWN = 3
 EXCERPT = 5  #: points: fewer are a few lines of a log
 
 
-def detect(run: Run, score: Series | None = None, loss_total: Series | None = None) -> Finding | None:
+def detect(run: Run, score: Series | None = None, loss_total: Series | None = None) -> Finding | NotMeasured | None:
     if score is not None:
         return None
+    if not run.series and not run.unknown:
+        return NotMeasured("no curve was read")
     empty = loss_total is not None and not loss_total.finite.values.any()
     points = max(map(len, run.series.values()), default=EXCERPT)
     similar = [name for name in run.unknown if LIKE_A_SCORE.search(name)][:SHOWN]
@@ -48,7 +51,7 @@ def detect(run: Run, score: Series | None = None, loss_total: Series | None = No
             f"none of the {len(run.series) + len(run.unknown)} recorded curves is a score{hint}: nothing shows whether "
             "the policy improves; log the mean task reward, or evaluate the first and the last checkpoint"
         ),
-        severity=Severity.WARNING if points >= EXCERPT and not empty else Severity.NOTICE,
+        severity=Severity.WARNING if points >= EXCERPT and not empty and not similar else Severity.NOTICE,
         confidence=Confidence.MEDIUM if similar else Confidence.HIGH,
         facts={"similar": similar},
     )

@@ -75,10 +75,11 @@ def detect(
         return None
     since, interval = began
     judged = trajectory is not None and trajectory.kind != "too_short"
+    beside = "the score did not rise" if judged else "no score shows that returns did"
     return Finding(
         message=(
-            f"{name} grew {times} times and the score did not rise: the critic chases its own prediction; check the "
-            "bootstrap target and the terminal mask"
+            f"{name} grew {times} times and {beside}: the critic chases its own prediction; check the bootstrap target and "
+            "the terminal mask"
         ),
         severity=Severity.CRITICAL if judged and worst.times**power >= ruin else Severity.WARNING,
         confidence=Confidence.HIGH if judged else Confidence.LOW,

@@ -13,7 +13,8 @@ A dip that recovers: in fewer than `few` points none can be told from a loss, so
 An evaluation of few episodes. A curriculum or a harder stage that begins at that step. A loss of less
 than `material` of the score's own size, which is a wobble however clear it is; for a likelihood `perplexity`, since every
 second pass over supervised data costs a little of the held-out loss. Where the log begins in mid-run, the gain
-is not in it, and the loss counts as a share of the level instead.
+is not in it, and the loss counts as a share of the level instead. Less than `grave` of the gain is what sound runs go down
+and up by between two looks, and says little: no fault of the lab took less than half of it.
 
 ## Fix
 - Stop, and go back to the checkpoint nearest the best evaluation.
@@ -57,14 +58,14 @@ def detect(
     since, interval = fall_from_best(score)
     what = "level" if whole else "gain"
     how_much = f"{percent(lost)} of its {what}" if np.isfinite(lost) and lost <= 1 else f"all of its {what} and more"
-    grave_loss = lost >= grave and trajectory.n >= few
+    large = lost >= grave
     return Finding(
         message=(
             f"{score.name} was {number(trajectory.best)} at step {number(trajectory.best_step)} and is "
             f"{number(trajectory.end)} now: {how_much} is lost; go back to that checkpoint before changing anything"
         ),
-        severity=Severity.CRITICAL if grave_loss else Severity.WARNING,
-        confidence=Confidence.MEDIUM if trajectory.n < few else Confidence.HIGH,
+        severity=Severity.CRITICAL if large and trajectory.n >= few else Severity.WARNING,
+        confidence=Confidence.LOW if not large else Confidence.MEDIUM if trajectory.n < few else Confidence.HIGH,
         metric=score.name,
         onset=since,
         interval=interval,

@@ -10,9 +10,9 @@ lucky ones are too rare to be followed.
 
 ## When it is a false alarm
 The first part of a hard task. A score that began above its floor and fell to it: that goal was reached, and lost. A
-score whose floor is its normal level because the range is stretched by one outlier. A
-constant positive score may as well be the ceiling, and is left alone. A greedy evaluation stays at the floor while the
-policy that explores already rises from it in training: the goal is then found.
+score whose floor is its normal level because the range is stretched by one outlier. A constant positive score may as well
+be the ceiling, and is left alone. Success that is still to come, while the reward rises towards it. A greedy evaluation
+stays at the floor while the policy that explores already rises from it in training: the goal is then found.
 
 ## Fix
 - Easier starts or prompts, a curriculum, partial credit on the way to the goal.
@@ -42,6 +42,7 @@ def detect(
     trajectory: Trajectory,
     success_rate: Series | None = None,
     eval_success_rate: Series | None = None,
+    eval_reward: Series | None = None,
     reward_mean: Series | None = None,
     reward_episode: Series | None = None,
     episode_length: Series | None = None,
@@ -59,7 +60,7 @@ def detect(
     if rates:
         rate = rates[0]
         late = float(np.mean(rate.tail(0.5).values))
-        if late > rare_success:
+        if late > rare_success or any(s is not None and rises(s) for s in (eval_reward, reward_mean)):
             return None
         return _finding(rate, f"success rate is {percent(late)} over the second half of the run", 1 - late)
     if score.axis == "env_steps" and episode_length is not None and len(episode_length.finite):
