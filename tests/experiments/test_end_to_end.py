@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import subprocess
@@ -13,6 +14,7 @@ import pytest
 
 HERE = Path(__file__).parent
 pytestmark = pytest.mark.trainer
+Entry = dict[str, Any]
 GRPO = (
     "--learning_rate 1e-3 --lr_scheduler_type constant --beta 0.02 --num_generations 4 --per_device_train_batch_size 32"
     " --per_device_eval_batch_size 32 --max_completion_length 16 --logging_steps 1 --use_cpu true --bf16 false"
@@ -28,6 +30,27 @@ def firstbreak(*arguments: str, cwd: Path) -> str:
     return done.stdout
 
 
+def run_script(script: str, *arguments: str, cwd: Path) -> None:
+    subprocess.run([sys.executable, str(HERE / script), *arguments], check=True, cwd=cwd, capture_output=True)
+
+
+def entries(cwd: Path, event: str) -> list[Entry]:
+    """Of the one ledger below a folder."""
+    (ledger,) = cwd.glob("firstbreak-experiments/*/ledger.jsonl")
+    return [entry for entry in map(json.loads, ledger.read_text().splitlines()) if entry["event"] == event]
+
+
+def answers(cwd: Path) -> dict[str, bool | None]:
+    """Question -> whether it was answered with yes, by the experiment that was run last."""
+    return {answer["asks"]: answer["yes"] for answer in entries(cwd, "answered")[-1]["answers"]}
+
+
+@pytest.fixture(scope="module")
+def policy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the tiny model of the TRL script lies: the first run makes it."""
+    return tmp_path_factory.mktemp("policy") / "tiny"
+
+
 def likeliest(text: str) -> tuple[str, float]:
     """The first cause of a JSON diagnosis or plan, and its probability."""
     cause: dict[str, Any] = json.loads(text)["causes"][0]
@@ -37,7 +60,7 @@ def likeliest(text: str) -> tuple[str, float]:
 def test_a_discount_that_is_a_slip_is_proved_on_stable_baselines3(tmp_path: Path) -> None:
     pytest.importorskip("stable_baselines3")
     script = HERE / "train_sb3.py"
-    subprocess.run([sys.executable, str(script), "--out", str(tmp_path / "run")], check=True, cwd=tmp_path)
+    run_script("train_sb3.py", "--out", "run", cwd=tmp_path)
     (tmp_path / "firstbreak.toml").write_text(
         "[experiment]\n"
         f'command = "{{python}} {script} {{overrides}} --out {{folder}}/run"\n'
@@ -54,14 +77,15 @@ def test_a_discount_that_is_a_slip_is_proved_on_stable_baselines3(tmp_path: Path
     assert after > max(before, 0.9)
 
 
-def test_a_reward_with_the_wrong_sign_is_proved_on_trl_without_touching_its_script(tmp_path: Path) -> None:
+def test_a_reward_with_the_wrong_sign_is_proved_on_trl_without_touching_its_script(
+    tmp_path: Path, policy: Path
+) -> None:
     pytest.importorskip("trl")
-    script = HERE / "train_trl.py"
-    command = [sys.executable, str(script), *GRPO.split(), "--output_dir", str(tmp_path / "run")]
-    subprocess.run(command, check=True, cwd=tmp_path, capture_output=True)
+    script, options = HERE / "train_trl.py", f"{GRPO} --policy {policy}"
+    run_script("train_trl.py", *options.split(), "--output_dir", "run", cwd=tmp_path)
     (tmp_path / "firstbreak.toml").write_text(
         "[experiment]\n"
-        f'command = "{{python}} {script} {GRPO} {{overrides}} --output_dir {{folder}}/run"\n'
+        f'command = "{{python}} {script} {options} {{overrides}} --output_dir {{folder}}/run"\n'
         'logs = "{folder}/run"\n'
     )
     dry = firstbreak("experiment", "run", "invariants", "run", "--dry-run", cwd=tmp_path)
@@ -73,3 +97,92 @@ def test_a_reward_with_the_wrong_sign_is_proved_on_trl_without_touching_its_scri
     cause, after = likeliest(firstbreak("experiment", "status", "run", "--format", "json", cwd=tmp_path))
     assert cause == "reward-sign-wrong"
     assert after > 0.9
+
+
+def test_a_sign_that_turns_late_is_proved_from_a_checkpoint_on_trl(tmp_path: Path, policy: Path) -> None:
+    pytest.importorskip("trl")
+    torch = pytest.importorskip("torch")
+    options = (
+        f"{GRPO} --policy {policy} --learning_rate 2e-4 --lr_scheduler_type linear --max_steps 100 --slips_at 60"
+        " --save_strategy steps --save_steps 20"
+    )
+    run_script("train_trl.py", *options.split(), "--output_dir", "run", cwd=tmp_path)
+    (tmp_path / "firstbreak.toml").write_text(
+        "[experiment]\n"
+        f'command = "{{python}} {HERE / "train_trl.py"} {options} {{overrides}} --output_dir {{folder}}/run"\n'
+        'logs = "{folder}/run"\n'
+    )
+    first = json.loads(firstbreak("diagnose", "run", "--format", "json", cwd=tmp_path))["first_break"]
+    assert (first["link"], first["step"]) == ("reward", pytest.approx(60, abs=3))
+    _, before = likeliest(firstbreak("experiment", "plan", "run", "--json", cwd=tmp_path))
+
+    said = firstbreak("experiment", "run", "invariants", "run", cwd=tmp_path)
+    assert "do right answers earn less than others' answers or nothing at all? yes" in said
+    assert answers(tmp_path)["does the reward or the score move although the weights stand still?"] is True
+    assert entries(tmp_path, "planned")[-1]["start"].startswith("from checkpoint-40 (step 40) to step 7")
+    cause, after = likeliest(firstbreak("experiment", "status", "run", "--format", "json", cwd=tmp_path))
+    assert cause == "reward-sign-wrong"
+    assert after > max(before, 0.9)
+
+    (trial,) = tmp_path.glob("firstbreak-experiments/*/invariants/treated-0")
+    state = json.loads((trial / "run" / "trainer_state.json").read_text())
+    rewards = {row["step"]: row["reward"] for row in state["log_history"] if "reward" in row}
+    original = json.loads((tmp_path / "run" / "trainer_state.json").read_text())["log_history"]
+    assert [rewards[s] for s in range(1, 41)] == [row["reward"] for row in original if row.get("step", 99) <= 40]
+    assert min(rewards[s] for s in range(41, 61)) > 0 > max(rewards[s] for s in range(61, 71))
+    rates = {row["step"]: row["learning_rate"] for row in state["log_history"] if "learning_rate" in row}
+    assert rates[41] == pytest.approx(
+        2e-8 * 0.6
+    )  # a ten-thousandth, at the original's place on its schedule of 100 steps
+    assert rates[61] == pytest.approx(2e-8 * 0.4)
+    end = state["global_step"]
+    adam = torch.load(trial / "run" / f"checkpoint-{end}" / "optimizer.pt", weights_only=True)["state"][0]
+    assert adam["step"] == end  # its moments go on from the checkpoint's
+    assert entries(tmp_path, "concluded")[-1]["share"] == pytest.approx((end - 40) / 100)
+
+
+def test_a_rate_that_is_raised_late_is_proved_from_a_checkpoint_on_stable_baselines3(tmp_path: Path) -> None:
+    pytest.importorskip("stable_baselines3")
+    script = HERE / "train_sb3.py"
+    pole = "--gamma 0.99 --limit 100 --last_factor 50 --last_part 0.4 --eval_freq 100000"
+    saved = "--total_timesteps 10000 --save_freq 1000"
+    run_script("train_sb3.py", *pole.split(), *saved.split(), "--out", "run", cwd=tmp_path)
+    scores: list[float] = []
+    first = json.loads(firstbreak("diagnose", "run", "--format", "json", cwd=tmp_path))["first_break"]
+    assert (first["link"], first["step"]) == ("policy_update", pytest.approx(6000, abs=300))
+    for counted, first_logged in (("", 4128), ("--count_afresh", 128)):  # learn(reset_num_timesteps=False), and True
+        place = tmp_path / (counted.lstrip("-") or "count_on")
+        place.mkdir()
+        (place / "firstbreak.toml").write_text(
+            "[experiment]\n"
+            f'command = "{{python}} {script} {pole} {counted} {{overrides}} --out {{folder}}/run"\n'
+            'logs = "{folder}/run"\nsyntax = "flags"\ncomplete = true\n'
+            '[experiment.options]\ntotal_steps = "total_timesteps"\nlearning_rate = "learning_rate"\n'
+            'seed = "seed"\nresume_from = "init"\n'
+        )
+        firstbreak("experiment", "run", "rate-tenth", "../run", cwd=place)
+        assert entries(place, "planned")[-1]["start"].startswith("from rl_model_4000_steps.zip (step 4000) to step 7")
+        assert list(answers(place).values()) == [False, True]  # it falls no more, and is better than the original's
+        cause, probability = likeliest(firstbreak("experiment", "status", "../run", "--format", "json", cwd=place))
+        assert cause == "step-size-too-large"
+        assert probability > 0.9
+
+        (trial,) = place.glob("firstbreak-experiments/*/rate-tenth/treated-0/run")
+        with (trial / "progress.csv").open() as lines:
+            rows = list(csv.DictReader(lines))
+        assert int(rows[0]["time/total_timesteps"]) == first_logged
+        updates = [int(row["train/n_updates"]) for row in rows if row["train/n_updates"]]
+        assert updates[0] > 10 * 4000 / 128  # epochs so far: the optimizer goes on from the checkpoint's
+        behind = 4128 - first_logged
+        rates = {
+            int(row["time/total_timesteps"]) + behind: float(row["train/learning_rate"])
+            for row in rows
+            if row["train/learning_rate"]
+        }
+        raised = {step for step, rate in rates.items() if rate == pytest.approx(5e-3)}
+        assert raised == {
+            step for step in rates if step > 6128
+        }  # a tenth of fifty times, where the original was raised
+        assert {rates[step] for step in rates.keys() - raised} == {1e-4}
+        scores.append(float(rows[0]["rollout/ep_rew_mean"]))
+    assert scores[0] == pytest.approx(scores[1], abs=3)  # means over the last hundred episodes, the original's included

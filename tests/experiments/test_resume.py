@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,15 +20,19 @@ from firstbreak.cli import app
 from firstbreak.engine.read import read
 from firstbreak.experiments import conduct
 from firstbreak.experiments.catalogue import catalogue
+from firstbreak.experiments.overrides import CannotOverride
+from firstbreak.experiments.questions import Arms, outruns, rate_is
 from firstbreak.experiments.resume import ANEW, start_of
-from firstbreak.experiments.settings import Settings
-from firstbreak.model import Checkpoint, Config, Run
+from firstbreak.experiments.runner import Result
+from firstbreak.experiments.settings import Limits, Settings
+from firstbreak.model import Config, Run, Series
 
 TRL = Settings(command=("train", "{overrides}"))
 DESIGN = catalogue()["zero-rate"]
+LENGTH = 50.0  #: steps of its arm, of 500
 
 
-def late(folder: Path) -> Run:
+def late(folder: Path, trainer: str = "trl") -> Run:
     """A reward that rises for 300 of 500 steps, then collapses with its entropy; a model was saved every 100 steps."""
     rng = np.random.default_rng(0)
     rewards = np.concatenate([np.linspace(0.2, 0.8, 300), np.full(200, 0.05)]) + rng.normal(0, 0.02, 500)
@@ -33,64 +43,264 @@ def late(folder: Path) -> Run:
         "".join(json.dumps({"step": s, "reward": r, "entropy": e, "kl": s / 5000}) + "\n" for s, r, e in rows)
     )
     for step in range(100, 600, 100):
-        (folder / f"checkpoint-{step}").mkdir()
-    run = read(folder)
-    keys = {"learning_rate": "learning_rate", "total_steps": "max_steps"}
-    return replace(run, trainer="trl", config=Config(values={"learning_rate": 1e-3, "total_steps": 500}, keys=keys))
+        save(folder, step, trainer)
+    values = {"learning_rate": 1e-3, "total_steps": 500, "warmup_steps": 20}
+    keys = {
+        "learning_rate": "learning_rate",
+        "total_steps": "max_steps",
+        "warmup_steps": "warmup_steps",
+        "seed": "seed",
+    }
+    return replace(read(folder), trainer=trainer, config=Config(values=values, keys=keys))
+
+
+def save(folder: Path, step: int, trainer: str) -> None:
+    """A checkpoint as the trainer leaves it behind, without the weights."""
+    match trainer:
+        case "sb3":
+            with zipfile.ZipFile(folder / f"rl_model_{step}_steps.zip", "w") as model:
+                model.writestr("data", "{}")
+        case "verl":
+            (folder / f"global_step_{step}" / "actor").mkdir(parents=True)
+            (folder / f"global_step_{step}" / "data.pt").touch()
+        case _:
+            place = folder / f"checkpoint-{step}"
+            (place / f"global_step{step}").mkdir(parents=True)  # DeepSpeed's own, which is no checkpoint by itself
+            (place / "scheduler.pt").touch()
+            (place / "trainer_state.json").write_text(json.dumps({"global_step": step, "log_history": []}))
 
 
 def test_a_late_break_is_looked_for_from_the_last_checkpoint_before_it(tmp_path: Path) -> None:
     run = late(tmp_path / "run")
     begins = start_of(run, TRL, length=50)
     assert begins.checkpoint is not None
-    assert begins.checkpoint.step in (100, 200)
+    assert begins.checkpoint.path == "checkpoint-200"
+    assert begins.since == pytest.approx(300, abs=5)
     assert start_of(run, TRL, length=400) == ANEW
 
 
 @pytest.mark.parametrize(
     ("trainer", "told"),
     [
-        ("trl", ["--resume_from_checkpoint {place}", "--max_steps 250"]),
-        ("verl", ["trainer.resume_mode=resume_path", "trainer.resume_from_path={place}", "max_steps=250"]),
-        ("sb3", ["-i {place}", "max_steps:50"]),  # rl-zoo counts the steps after the checkpoint
+        ("trl", ["--resume_from_checkpoint {run}/checkpoint-200", "--max_steps {on}"]),
+        (
+            "verl",
+            [
+                "trainer.resume_mode=resume_path trainer.resume_from_path={run}/global_step_200",
+                'actor_rollout_ref.actor.checkpoint.load_contents=["model"]',  # it would bring the old rate back
+                "max_steps={on}",
+            ],
+        ),
+        ("sb3", ["-i {run}/rl_model_200_steps.zip", "max_steps:{afresh}"]),  # rl-zoo counts from the checkpoint
     ],
 )
 def test_each_trainer_is_told_in_its_own_way(tmp_path: Path, trainer: str, told: list[str]) -> None:
-    run = replace(late(tmp_path / "run"), trainer=trainer, checkpoints=(Checkpoint(step=200, path="checkpoint-200"),))
+    run = late(tmp_path / "run", trainer)
     begins = conduct.start(DESIGN, run, TRL)
     (trial,) = conduct.prepare(DESIGN, run, TRL, tmp_path / "out", begins=begins)["treated"]
     command = " ".join(trial.arguments)
+    afresh = round(begins.lead + LENGTH)
+    assert 95 < begins.lead < 105  # from the checkpoint at 200 to the break; the trial's own steps come after it
     for words in told:
-        assert words.replace("{place}", str(tmp_path / "run" / "checkpoint-200")) in command
+        assert words.format(run=tmp_path / "run", on=200 + afresh, afresh=afresh) in command
+    assert "warmup" not in command  # it lies behind, and a shorter one would shift the schedule
 
 
 def test_where_nothing_was_saved_or_the_trainer_cannot_it_is_said(tmp_path: Path) -> None:
     run = late(tmp_path / "run")
-    assert "no checkpoint" in start_of(replace(run, checkpoints=()), TRL, length=50).reason
     assert "resume_from" in start_of(replace(run, trainer=None), TRL, length=50).reason
     named = replace(TRL, options={"resume_from": "init"})
-    assert "init" in (start_of(replace(run, trainer=None), named, length=50).options or {})
+    assert "init" in start_of(replace(run, trainer=None), named, length=50).options
+    tuned = replace(run, trainer="llamafactory", algorithm="ppo")
+    assert "not known" in start_of(tuned, TRL, length=50).reason
+    for step in (100, 200):
+        shutil.rmtree(tmp_path / "run" / f"checkpoint-{step}")
+    assert "no checkpoint before it is in" in start_of(run, TRL, length=50).reason
 
 
-def test_steps_that_a_trainer_counts_afresh_are_placed_behind_the_checkpoint(tmp_path: Path) -> None:
+def test_a_checkpoint_that_was_not_saved_to_its_end_is_passed_over(tmp_path: Path) -> None:
+    run = late(tmp_path / "run")
+    (tmp_path / "run" / "checkpoint-200" / "trainer_state.json").unlink()
+    assert start_of(run, TRL, length=50).step == 100
+    (tmp_path / "run" / "checkpoint-100" / "scheduler.pt").unlink()  # only the model was saved
+    assert "none of the 4 checkpoints before it is complete" in start_of(run, TRL, length=50).reason
+    poles = late(tmp_path / "poles", "sb3")
+    whole = (tmp_path / "poles" / "rl_model_200_steps.zip").read_bytes()
+    (tmp_path / "poles" / "rl_model_200_steps.zip").write_bytes(whole[: len(whole) // 2])
+    assert start_of(poles, TRL, length=50).step == 100
+
+
+def test_checkpoints_are_found_beside_a_log_file_and_where_the_user_says(tmp_path: Path) -> None:
+    run = late(tmp_path / "run")
+    file = replace(run, path=str(tmp_path / "run" / "metrics.jsonl"), checkpoints=())
+    assert start_of(file, TRL, length=50).place == str(tmp_path / "run" / "checkpoint-200")
+    save(tmp_path / "saved", 150, "trl")
+    elsewhere = replace(TRL, checkpoints=tmp_path / "saved")
+    assert start_of(file, elsewhere, length=50).place == str(tmp_path / "saved" / "checkpoint-150")
+
+
+def test_a_trainer_that_would_bring_the_old_learning_rate_back_begins_anew_or_is_hooked(tmp_path: Path) -> None:
+    run = late(tmp_path / "run", "llamafactory")
+    assert "learning rate" in conduct.start(DESIGN, run, TRL).reason
+    assert conduct.start(DESIGN, run, TRL).checkpoint is None
+    assert conduct.start(catalogue()["reward-negated"], run, TRL).step == 200
+    hooked = replace(TRL, hooks=True, syntax="flags")
+    begins = conduct.start(DESIGN, run, hooked)
+    trials = conduct.prepare(DESIGN, run, hooked, tmp_path / "out", seeds=2, begins=begins)["treated"]
+    cleaned = replace(run, trainer="cleanrl")  # whatever its script does, the hooks cannot see it
+    named = replace(hooked, options={"resume_from": "init"})
+    (unseen,) = conduct.prepare(DESIGN, cleaned, named, tmp_path / "out", begins=conduct.start(DESIGN, cleaned, named))[
+        "treated"
+    ]
+    assert "--init" in unseen.arguments
+    assert "resumed" not in unseen.environment.get("FIRSTBREAK_INTERVENE", "")
+    first, second = (json.loads(t.environment["FIRSTBREAK_INTERVENE"])["resumed"] for t in trials)
+    assert first["options"]["learning_rate"] == 0
+    assert (first["step"], first["planned"]) == (200, 500)
+    assert (first["other_seed"], second["other_seed"]) == (False, True)
+
+
+def test_a_trainer_that_resumes_unasked_is_told_not_to(tmp_path: Path) -> None:
+    run = late(tmp_path / "run", "verl")
+    begins = start_of(run, TRL, length=400)
+    assert begins.checkpoint is None
+    (trial,) = conduct.prepare(DESIGN, run, TRL, tmp_path / "out", begins=begins)["treated"]
+    assert "trainer.resume_mode=disable" in trial.arguments
+
+
+def test_steps_to_the_break_are_within_the_limits(tmp_path: Path) -> None:
+    run = late(tmp_path / "run")
+    short = replace(TRL, limits=Limits(steps=120))
+    begins = start_of(run, short, length=50)
+    assert begins.lead == 70
+    assert "limits.steps ends it at step 320" in begins.reason
+    each = replace(run, series={**run.series, "time.elapsed": curve("time.elapsed", np.r_[1.0, 500], np.r_[0, 3e4])})
+    dear = replace(TRL, limits=Limits(cost=2.0, rate=1.0))
+    conduct.prepare(DESIGN, each, dear, tmp_path / "out")  # 50 steps of a minute each
+    with pytest.raises(CannotOverride, match=r"cost about 2\.5"):
+        conduct.prepare(DESIGN, each, dear, tmp_path / "out", begins=conduct.start(DESIGN, run, TRL))
+
+
+def test_a_trial_is_what_comes_after_the_checkpoint_wherever_its_steps_are_counted_from(tmp_path: Path) -> None:
     run = late(tmp_path / "run")
     begins = start_of(run, TRL, length=50)
+    trial = begins.placed(run)  # transformers writes the history before the checkpoint once more
+    assert (trial.first_step, trial.last_step) == (201, 500)
+    assert ANEW.placed(run) is run
     afresh = replace(run, series={name: s.between(0, 50) for name, s in run.series.items()})
-    assert begins.placed(afresh).first_step == begins.step + 1
-    assert begins.placed(begins.placed(afresh)).first_step == begins.step + 1
-    assert ANEW.placed(afresh) is afresh
+    pole = start_of(late(tmp_path / "pole", "sb3"), TRL, length=50)
+    assert pole.placed(afresh).first_step == 201
+    assert pole.placed(pole.placed(afresh)).first_step == 201  # reset_num_timesteps=False
+
+
+def test_a_trial_that_makes_no_step_of_its_own_or_never_loads_the_checkpoint_tells_nothing(tmp_path: Path) -> None:
+    run = late(tmp_path / "run")
+    begins = conduct.start(DESIGN, run, TRL)
+    arms = conduct.prepare(DESIGN, run, TRL, tmp_path / "out", begins=begins)
+    (trial,) = arms["treated"]
+    trial.folder.mkdir(parents=True)
+    (trial.folder / "metrics.jsonl").write_text("".join(f'{{"step": {s}, "reward": 0.5}}\n' for s in range(1, 201)))
+    results = [Result(trial=trial.name, state="finished", exit_code=0, seconds=1)]
+
+    def reason() -> str:
+        seen = conduct.read_back(DESIGN, arms, results, run, TRL, begins)
+        return conduct.ask(DESIGN, run, TRL, seen, arms, results)[0].reason
+
+    assert "did not go on from the checkpoint" in reason()
+    (trial.folder / "interventions.jsonl").write_text('{"intervention": "resumed"}\n')
+    assert "no step after the checkpoint" in reason()
+
+
+def curve(name: str, steps: np.ndarray, values: np.ndarray) -> Series:
+    return Series(name=name, steps=steps, values=values)
+
+
+def flat(level: float, steps: np.ndarray) -> Run:
+    return Run(path="", trainer="trl", series={"reward.mean": curve("reward.mean", steps, np.full(len(steps), level))})
+
+
+def test_arms_are_compared_from_the_break_on() -> None:
+    steps = np.arange(1.0, 31)
+    apart = np.where(steps > 20, 1.5, 1.0) + 1e-3 * np.sin(steps)
+    treated = replace(flat(1, steps), series={"reward.mean": curve("reward.mean", steps, apart)})
+    arms = Arms(runs={"treated": [treated]}, folders={}, original=flat(1, steps), since=21)
+    assert outruns("reward_mean")(arms).yes is True
+    assert outruns("reward_mean")(replace(arms, since=1)).yes is False  # what lies before the break drowns it
+
+
+def test_a_rate_far_down_the_schedule_is_no_lost_optimizer(tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [{"schedule": 0.2}, {"optimizer": 0, "rate": 2e-5}]
+    (tmp_path / "watch.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    run = flat(0, np.arange(3.0))
+    arms = Arms(
+        runs={"treated": [run]},
+        folders={"treated": [tmp_path]},
+        original=run,
+        told={"treated": {"learning_rate": 1e-4}},
+    )
+    assert rate_is(lambda least, largest: largest < 0.3)(arms).yes is False
+
+
+TRANSFORMERS = """
+class Scheduler:
+    def __init__(self, steps): self.steps = steps
+class Arguments:
+    resume_from_checkpoint = "/saved/checkpoint-40"
+class Trainer:
+    args = Arguments()
+    random_state = "the seed's"
+    def create_scheduler(self, num_training_steps): self.lr_scheduler = Scheduler(num_training_steps)
+    def _load_optimizer_and_scheduler(self, checkpoint):
+        self.optimizer.param_groups = [{"params": [], "lr": 6e-5, "initial_lr": 1e-4, "weight_decay": 0.1}]
+    def _load_rng_state(self, checkpoint): self.random_state = "the checkpoint's"
+    def train(self, resume_from_checkpoint=None):
+        self.optimizer = type("Optimizer", (), {})()
+        self.optimizer.param_groups = [{"params": [], "lr": 1e-6, "initial_lr": 1e-6, "weight_decay": 0.0}]
+        self.create_scheduler(50)
+        if resume_from_checkpoint:
+            self._load_optimizer_and_scheduler(resume_from_checkpoint)
+            self._load_rng_state(resume_from_checkpoint)
+        (group,) = self.optimizer.param_groups
+        print(self.lr_scheduler.steps, group["lr"], group["weight_decay"], self.random_state)
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "other_seed", "told"),
+    [
+        ("", False, "100 6e-07 0.0 the checkpoint's"),  # the script does not hand its option on
+        ("'/saved/checkpoint-40'", True, "100 6e-07 0.0 the seed's"),
+        ("'/saved/another'", False, "50 6e-05 0.1 the checkpoint's"),  # a first stage of the script's own
+    ],
+)
+def test_a_resumed_transformers_trainer_keeps_its_trials_settings(
+    tmp_path: Path, given: str, other_seed: bool, told: str
+) -> None:
+    (tmp_path / "transformers").mkdir()
+    (tmp_path / "transformers" / "__init__.py").touch()
+    (tmp_path / "transformers" / "trainer.py").write_text(TRANSFORMERS)
+    state = {"checkpoint": "/saved/checkpoint-40", "step": 40, "planned": 100, "other_seed": other_seed, "options": {}}
+    environment = {
+        "PYTHONPATH": os.pathsep.join([str(conduct.INSIDE), str(tmp_path)]),
+        "FIRSTBREAK_INTERVENE": json.dumps({"resumed": state}),
+        "FIRSTBREAK_FOLDER": str(tmp_path),
+    }
+    code = f"from transformers.trainer import Trainer; Trainer().train({given})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
+    assert done.stdout.strip() == told
+    assert (tmp_path / "interventions.jsonl").exists() is ("another" not in given)
 
 
 def test_a_dry_run_says_where_it_starts(tmp_path: Path) -> None:
     late(tmp_path / "run")
     settings = tmp_path / "firstbreak.toml"
     settings.write_text(
-        '[experiment]\ncommand = "train {overrides}"\nsyntax = "flags"\n'
+        '[experiment]\ncommand = "train {overrides}"\nsyntax = "flags"\ncheckpoints = "run"\n'
         '[experiment.options]\ntotal_steps = "steps"\nlearning_rate = "lr"\nresume_from = "init"\n'
         "[experiment.now]\ntotal_steps = 500\nlearning_rate = 0.001\n"
     )
-    arguments = ["experiment", "run", "rate-tenth", str(tmp_path / "run"), "--settings", str(settings), "--dry-run"]
-    done = CliRunner().invoke(app, arguments)
+    file = str(tmp_path / "run" / "metrics.jsonl")
+    done = CliRunner().invoke(app, ["experiment", "run", "rate-tenth", file, "--settings", str(settings), "--dry-run"])
     assert done.exit_code == 0, done.output
     assert done.output.startswith("# start: from checkpoint-")
     assert f"--init {tmp_path / 'run' / 'checkpoint-'}" in done.output

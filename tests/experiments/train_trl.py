@@ -1,12 +1,12 @@
-"""A user's training script: TRL's GRPO on a tiny model, with TRL's own flags. One reward function turned its sign."""
+"""A user's training script: TRL's GRPO on a tiny model, with TRL's own flags. One reward function turns its sign."""
 
 from __future__ import annotations
 
 import os
 import random
-import tempfile
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +21,21 @@ from firstbreak.lab.language import tasks
 from firstbreak.lab.trl.trainer import Settings, _write_arguments, character_tokenizer, warmed_up_model
 
 
-def mistakes(completions: Sequence[str], answer: Sequence[str], **_: Any) -> list[float]:
-    """Meant as a cost; GRPO takes it for a reward."""
-    return [1.0 - tasks.accuracy(tasks.Problem("", a), c) for c, a in zip(completions, answer, strict=True)]
+@dataclass
+class Script:
+    """What is this script's own."""
+
+    policy: str  #: the folder of the tiny model, which is made where there is none
+    slips_at: int = 0  #: the step from which on the sign is wrong
 
 
-(options,) = HfArgumentParser(GRPOConfig).parse_args_into_dataclasses()
+def solved(completions: Sequence[str], answer: Sequence[str], trainer_state: Any, **_: Any) -> list[float]:
+    """1 for a right answer; once the sign has turned, a cost that GRPO takes for a reward."""
+    sign = 1 if trainer_state.global_step < script.slips_at else -1
+    return [sign * tasks.accuracy(tasks.Problem("", a), c) for c, a in zip(completions, answer, strict=True)]
+
+
+options, script = HfArgumentParser((GRPOConfig, Script)).parse_args_into_dataclasses()
 torch.set_num_threads(1)
 warnings.simplefilter("ignore")
 set_seed(options.seed)
@@ -38,18 +47,17 @@ def dataset(problems: list[tasks.Problem]) -> Dataset:
     return Dataset.from_dict({"prompt": [p.prompt for p in problems], "answer": [p.answer for p in problems]})
 
 
-with tempfile.TemporaryDirectory() as scratch:
-    policy = Path(scratch) / "policy"
-    warmed_up_model(tokenizer, settings).save_pretrained(policy)
-    trainer = GRPOTrainer(
-        model=str(policy),
-        reward_funcs=[mistakes],
-        args=options,
-        processing_class=tokenizer,
-        train_dataset=dataset(settings.task.draw(random.Random(options.seed), 512)),
-        eval_dataset=dataset(settings.task.held_out(32)),
-    )
-    trainer.train()
+if not Path(script.policy).exists():
+    warmed_up_model(tokenizer, settings).save_pretrained(script.policy)
+trainer = GRPOTrainer(
+    model=script.policy,
+    reward_funcs=[solved],
+    args=options,
+    processing_class=tokenizer,
+    train_dataset=dataset(settings.task.draw(random.Random(options.seed), 512)),
+    eval_dataset=dataset(settings.task.held_out(32)),
+)
+trainer.train()
 out = Path(options.output_dir)
 trainer.state.save_to_json(str(out / "trainer_state.json"))
 _write_arguments(options, out / "training_args.json")

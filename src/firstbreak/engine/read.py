@@ -107,7 +107,7 @@ def assemble(
         duplicates=duplicates,
         config=hyperparameters.canonical_config(config, dialect, names),
         samples=_samples(sampled, base),
-        checkpoints=_checkpoints(place) if place.is_dir() else (),
+        checkpoints=checkpoints_in(place) if place.is_dir() else (),
         files=tuple(_relative(p, base) for p, _ in recordings),
         damage=tuple(damage) + tuple(f"{_relative(p, base)}: {d}" for p, r in recordings for d in r.damage),
         notes=tuple(dict.fromkeys(notes)),
@@ -316,7 +316,7 @@ def _divided(paths: Iterable[Path]) -> Iterator[list[tuple[Path, Span | None]]]:
         yield together
 
 
-def _checkpoints(folder: Path) -> tuple[Checkpoint, ...]:
+def checkpoints_in(folder: Path) -> tuple[Checkpoint, ...]:
     """Saved models, known by name only: `checkpoint-500`, `rl_model_20000_steps.zip`, `global_step_40`."""
     found: list[Checkpoint] = []
     for parent, subfolders, files in os.walk(folder):

@@ -75,7 +75,8 @@ class Conclusion:
 
 def start(design: Design, run: Run, settings: Settings) -> Start:
     """Where the trials start. Raises `CannotOverride` where the run does not show how long it was."""
-    return start_of(run, settings, length(design, run, settings)["total_steps"])
+    changed = {name.removesuffix("?") for overrides in design.arms.values() for name in overrides}
+    return start_of(run, settings, length(design, run, settings)["total_steps"], changed)
 
 
 def prepare(
@@ -83,7 +84,7 @@ def prepare(
 ) -> dict[str, list[Trial]]:
     """Arm -> one trial for each seed. Raises `CannotOverride` where the trainer cannot be told, or a limit is too low."""
     told = plan.arms(design, run, settings)
-    _check_cost(design, run, settings, seeds)
+    _check_cost(design, run, settings, seeds, begins)
     return {
         arm: [_trial(design, arm, i, values, run, settings, folder, begins) for i in range(seeds)]
         for arm, values in told.items()
@@ -104,7 +105,9 @@ def _trial(
     place = (folder / design.id / name).resolve()
     first = in_force("seed", run.config, settings)
     seeded = {"seed": int(first or 0) + i} if i else {}  # the first seed is the original's own
-    rendered = render(begins.lengthened(values) | seeded, run, settings, begins.options)
+    wanted = begins.lengthened(values) | seeded
+    inside = begins.told(wanted, run, planned(run, settings), other_seed=bool(i))
+    rendered = render(wanted, run, settings, begins.options, inside)
     words = {"{folder}": str(place), "{config}": str(place / "config.yaml"), "{python}": sys.executable}
     if rendered.arguments and "{overrides}" not in settings.command:
         raise CannotOverride("the command has no place for options: put {overrides} into `command` of [experiment]")
@@ -136,15 +139,14 @@ def _before_pythonpath(settings: Settings) -> str:
     return os.pathsep.join([str(INSIDE), *([there] if there else [])])
 
 
-def _check_cost(design: Design, run: Run, settings: Settings, seeds: int) -> None:
+def _check_cost(design: Design, run: Run, settings: Settings, seeds: int, begins: Start) -> None:
     """Refuse what will not fit the limit; where nothing says how long the run took, the time limit bounds the cost."""
     limits, minutes = settings.limits, duration(run)
     if limits.cost is None or limits.rate is None:
         return
     trials = seeds * len(design.arms)
-    each = (
-        minutes * length(design, run, settings)["total_steps"] / planned(run, settings) if minutes else limits.minutes
-    )
+    steps = length(design, run, settings)["total_steps"] + begins.lead
+    each = minutes * steps / planned(run, settings) if minutes else limits.minutes
     if each is None:
         raise CannotOverride("nothing says how long a trial takes: set limits.minutes, or leave limits.cost out")
     cost = trials * each / 60 * limits.rate
@@ -179,7 +181,8 @@ def read_back(
             if trial.name in told:
                 folders[arm].append(trial.folder)
                 runs[arm].append(begins.placed(read(logs(trial, settings), trainer=run.trainer)))
-    return Arms(runs=runs, folders=folders, original=run, told=plan.arms(design, run, settings))
+    told_arms = plan.arms(design, run, settings)
+    return Arms(runs=runs, folders=folders, original=run, told=told_arms, since=begins.since)
 
 
 class Watch:
@@ -213,7 +216,9 @@ class Watch:
                 except Unreadable:  # not yet begun to write
                     return False
         folders = {arm: [folder for folder, _ in trials] for arm, trials in self._trials.items()}
-        so_far = Arms(runs=runs, folders=folders, original=self._run, ended=False, told=self._told)
+        so_far = Arms(
+            runs=runs, folders=folders, original=self._run, ended=False, told=self._told, since=self._begins.since
+        )
         return bool(self._questions) and all(q.answer(so_far).yes is not None for q in self._questions)
 
 
@@ -299,7 +304,7 @@ def ask(
     results: Sequence[Result],
 ) -> tuple[Answer, ...]:
     """The answer to every question of the design; open, with the reason, where the arms cannot carry one."""
-    obstacle = _obstacle(arms, results)
+    obstacle = _obstacle(arms, results) or _stood_still(seen)
     recorded = answerable(design, run, settings)
     return tuple(
         Answer(yes=None, reason=obstacle)
@@ -318,9 +323,18 @@ def _obstacle(arms: Mapping[str, Sequence[Trial]], results: Sequence[Result]) ->
         return f"trial {failed.trial} {failed.state.replace('_', ' ')} ({detail}); see its output.txt"
     for trial in (t for of_arm in arms.values() for t in of_arm):
         acts = json.loads(trial.environment.get(HOOK, "{}")).keys() - {"watch"}  # watching changes nothing
-        if acts and not (trial.folder / "interventions.jsonl").exists():
+        missed = acts - {entry["intervention"] for entry in entries(trial.folder / "interventions.jsonl")}
+        if "resumed" in missed:
+            return f"trial {trial.name} did not go on from the checkpoint: its script has to load what its option names"
+        if missed:
             return "the intervention did not reach the trainer: name an option for it in [experiment.options]"
     return ""
+
+
+def _stood_still(seen: Arms) -> str:
+    """Which arm has no step of its own: its trainer took the steps before the checkpoint for all that were wanted."""
+    arm = next((arm for arm, runs in seen.runs.items() if any(run.last_step is None for run in runs)), None)
+    return f"arm {arm} logged no step after the checkpoint; see its output.txt" if arm else ""
 
 
 def _last_line(failed: Result, arms: Mapping[str, Sequence[Trial]]) -> str:

@@ -17,7 +17,7 @@ import yaml
 
 from firstbreak.experiments.settings import INTERVENTIONS, Settings
 from firstbreak.hyperparameters import HYPERPARAMETERS
-from firstbreak.model import Config, Run
+from firstbreak.model import EMPTY, Config, Run
 
 Pairs = Sequence[tuple[str, Any]]
 CONFIG_FILE = "config.yaml"  #: in the trial's folder
@@ -70,8 +70,14 @@ def in_force(name: str, config: Config, settings: Settings) -> float | None:
     return float(said) if isinstance(said, int | float) else config.number(name)
 
 
-def render(values: Mapping[str, Any], run: Run, settings: Settings, own: Mapping[str, Any] | None = None) -> Rendered:
-    """Plain values as the trainer wants to be told, and options by its own names.
+def render(
+    values: Mapping[str, Any],
+    run: Run,
+    settings: Settings,
+    own: Mapping[str, Any] = EMPTY,
+    inside: Mapping[str, Any] = EMPTY,
+) -> Rendered:
+    """Plain values as the trainer wants to be told, options by its own names, and what else its process is told if hooked.
 
     Raises `CannotOverride` where it has no such option.
     """
@@ -80,8 +86,9 @@ def render(values: Mapping[str, Any], run: Run, settings: Settings, own: Mapping
         names = ", ".join(f"{name} = {value}" for name, value in done.items())
         raise CannotOverride(f"{names}: no option says it; name one in [experiment.options], or set hooks = true")
     told = [(option(name, run, settings), value) for name, value in values.items() if name not in done]
-    rendered = _syntax(run, settings)([*told, *(own or {}).items()], settings)
-    hook = {HOOK: json.dumps(done)} if done else {}
+    rendered = _syntax(run, settings)([*told, *own.items()], settings)
+    acts = {**done, **inside}
+    hook = {HOOK: json.dumps(acts)} if acts else {}
     return Rendered(arguments=rendered.arguments, environment={**rendered.environment, **hook}, files=rendered.files)
 
 

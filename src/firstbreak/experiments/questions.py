@@ -43,6 +43,7 @@ class Arms:
     original: Run  #: the run that is to be explained
     ended: bool = True  #: nothing more will be written
     told: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: EMPTY)  #: arm -> what its trainer was told
+    since: float = -math.inf  #: the step before which arms that go on from a checkpoint cannot differ: the break's
 
     def curve(self, name: str, arm: str = TREATED) -> Series | None:
         """A signal (`kl_ref`) or derived input (`score`) of an arm, the mean over its seeds; None where none recorded it."""
@@ -135,7 +136,7 @@ def outruns(name: str, sign: int = 1, by: float = 0.0) -> Asked:
         if treated is None or before is None:
             return _open(f"{name} was not recorded in both")
         there = before.between(treated.steps[0], treated.steps[-1])
-        both = treated.between(before.steps[0], before.steps[-1])
+        both = treated.between(max(before.steps[0], arms.since), before.steps[-1])
         level = np.interp(both.steps, before.steps, before.values)
         return _looks(
             sign * (both.values - level) - by * np.abs(level),
@@ -231,7 +232,7 @@ def beats(name: str, sign: int = 1) -> Asked:
         treated, control = arms.curve(name), arms.curve(name, CONTROL)
         if treated is None or control is None:
             return _open(f"{name} was not recorded in both arms")
-        both = treated.between(control.steps[0], control.steps[-1])
+        both = treated.between(max(control.steps[0], arms.since), control.steps[-1])
         difference = sign * (both.values - np.interp(both.steps, control.steps, control.values))
         return _answer(
             decide(difference, MATERIAL * _size(control)),
@@ -438,7 +439,8 @@ def rate_is(condition: Callable[[float, float], bool]) -> Asked:
     """Do the optimizers' learning rates, as multiples of what they were told, satisfy a condition on (least, largest)?"""
 
     def asked(arms: Arms) -> Answer:
-        told = arms.told.get(TREATED, EMPTY).get("learning_rate")
+        told = arms.told.get(TREATED, EMPTY).get("learning_rate") or 0.0
+        told *= float(max(arms.watched("schedule"), default=1.0))  # a trial that goes on may be far down its schedule
         highest = _highest_rates(arms.rows("watch.jsonl"))
         if not told or not highest:
             return _open("the hooks saw no optimizer, or no rate was told")

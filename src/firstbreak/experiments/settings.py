@@ -4,6 +4,7 @@
     command = "python train.py {overrides} --output_dir {folder}/run"
     directory = "."              # where the command is started, relative to this file
     logs = "{folder}/run"        # where the trainer writes its metrics
+    checkpoints = "saved/ppo"    # where the original run's lie, if not with its log; relative to this file
     syntax = "flags"             # flags, hydra, zoo, yaml, json, environment, or a template like "--set {option}={value}";
                                  # the trainer's own where it is left out
     config = "train.yaml"        # with syntax yaml: {config} becomes a changed copy of this file
@@ -69,6 +70,7 @@ class Settings:
     command: tuple[str, ...]
     directory: Path = field(default_factory=Path.cwd)
     logs: str = "{folder}"
+    checkpoints: Path | None = None
     syntax: str | None = None
     config: Path | None = None
     hooks: bool | None = None  #: None: as far as the trainer is known to be hooked
@@ -128,6 +130,7 @@ def parse(section: Mapping[str, Any], path: Path) -> Settings:
         command=command,
         directory=home / section.get("directory", "."),
         logs=section.get("logs", "{folder}"),
+        checkpoints=home / section["checkpoints"] if "checkpoints" in section else None,
         syntax=section.get("syntax"),
         config=home / section["config"] if "config" in section else None,
         hooks=section.get("hooks"),

@@ -295,6 +295,14 @@ def _watch_trl(trainer: type[Any]) -> None:
     trainer._generate_and_score_completions, trainer._calculate_rewards = generated, rewarded
 
 
+def _transformers(module: ModuleType, asked: Wanted) -> None:
+    """The trainer that TRL's are made from."""
+    if told := asked.get("resumed"):
+        from firstbreak_resume import resume_transformers  # type: ignore[import-not-found]  # beside this file
+
+        resume_transformers(module.Trainer, told)
+
+
 def _trl_preferences(module: ModuleType, asked: Wanted) -> None:
     """RewardTrainer and DPOTrainer: do rejected answers hold the right one where chosen ones do not?"""
     if "data" not in asked.get("watch", ""):
@@ -407,6 +415,10 @@ def _sb3(module: ModuleType, asked: Wanted) -> None:
     algorithm = module.BaseAlgorithm
     if "process" in asked.get("watch", ""):
         _watch_sb3_settings(algorithm)
+    if told := asked.get("resumed"):
+        from firstbreak_resume import resume_stable_baselines3  # beside this file, on the trainer's path
+
+        resume_stable_baselines3(algorithm, told)
     if "reward" not in asked and not watches:
         return
     original = algorithm._wrap_env
@@ -711,6 +723,7 @@ LAB_SETTINGS = {
 CHANGES: Mapping[str, Callable[[ModuleType, Wanted], None]] = {
     "trl.trainer.grpo_trainer": _trl,
     "trl.trainer.rloo_trainer": _trl,
+    "transformers.trainer": _transformers,
     "stable_baselines3.common.base_class": _sb3,
     "stable_baselines3.common.on_policy_algorithm": _sb3_on_policy,
     "trl.trainer.reward_trainer": _trl_preferences,
