@@ -72,6 +72,13 @@ def test_several_runs_are_a_list_in_json_and_progress_goes_to_stderr(tmp_path: P
         (("diagnose", str(DEMO), "--trainer", "nobody"), "no trainer is called"),
         (("diagnose",), "Missing argument"),
         (("no-such-command",), "No such command"),
+        (("diagnoze", str(DEMO)), "Did you mean 'diagnose'?"),
+        (("diagnose", ""), "the path is empty"),
+        (
+            ("diagnose", str(DEMO), "-o", "no/such/folder/report"),
+            "no/such/folder/report: No such file or directory; see",
+        ),
+        (("diagnose", str(DEMO), "--rate", "-1"), "-1.0 is not in the range"),
     ],
 )
 def test_a_wrong_call_is_one_clear_line_and_2(arguments: tuple[str, ...], says: str) -> None:
@@ -80,6 +87,15 @@ def test_a_wrong_call_is_one_clear_line_and_2(arguments: tuple[str, ...], says: 
     assert says in done.stderr
     assert done.stdout == ""
     assert "Traceback" not in done.stderr
+
+
+def test_one_run_that_cannot_be_read_does_not_hide_the_others(tmp_path: Path) -> None:
+    path, note = healthy(tmp_path), tmp_path / "note.txt"
+    note.write_text("this one is better\n")
+    done = firstbreak("diagnose", str(note), str(path), "--format", "json")
+    assert done.returncode == 2
+    assert [d["run"]["path"] for d in json.loads(done.stdout)] == [str(path)]
+    assert f"firstbreak: {note}: not a training log" in done.stderr
 
 
 def test_control_characters_of_a_path_are_made_visible(tmp_path: Path) -> None:

@@ -141,3 +141,12 @@ def test_thresholds_on_the_verdict_reach_the_exit_code(runs: Path, tmp_path: Pat
     options = ["--store", str(tmp_path / "store.jsonl"), "--processes", "1"]
     assert subprocess.run([*command, *options], capture_output=True).returncode == 1
     assert subprocess.run([*command, *options, "--fail-on", "never"], capture_output=True).returncode == 0
+
+
+def test_a_link_that_leads_nowhere_hides_no_run(tmp_path: Path) -> None:
+    run = healthy(tmp_path / "run")
+    (run / "latest").symlink_to("latest")
+    (run / "debug.log").symlink_to("moved/debug.log")
+    rows = survey([run], store=tmp_path / "store.jsonl", processes=1)
+    assert [row.action for row in rows] == ["continue"]
+    assert table.render(rows).splitlines()[-1] == "1 run: 1 continue"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import sys
 from collections.abc import Mapping, Sequence
@@ -45,6 +46,8 @@ class Lazy(click.Group):
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in self.summaries:
+            if near := difflib.get_close_matches(name, self.summaries, n=1):
+                ctx.fail(f"No such command {name!r}. Did you mean {near[0]!r}?")
             return None
         command: click.Command = importlib.import_module(f"{self.package}.{name}").command
         return command
@@ -67,18 +70,18 @@ def app() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point. Exit codes: 0 continue or watch, 1 stop or rollback, 2 bad input or call (one line on stderr)."""
+    from firstbreak.cli._output import complain
     from firstbreak.readers import Unreadable
 
     try:
         app.main(args=None if arguments is None else list(arguments), prog_name="firstbreak", standalone_mode=True)
     except Unreadable as error:
-        click.echo(f"firstbreak: {_visible(str(error))}", err=True)
+        complain(error)
         sys.exit(EXIT_BAD_INPUT)
     except BrokenPipeError:  # `firstbreak ... | head` is not an error
         sys.stderr.close()
         sys.exit(0)
-
-
-def _visible(line: str) -> str:
-    """One line, control characters made visible: a path may hold anything."""
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in line)
+    except OSError as error:  # no such folder to write to, no permission, no space
+        where = f"{error.filename}: " if error.filename else ""
+        complain(f"{where}{error.strerror or error}; see that the place exists and that you may write there")
+        sys.exit(EXIT_BAD_INPUT)

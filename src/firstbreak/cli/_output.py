@@ -7,6 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import click
+
+
+def complain(problem: object) -> None:
+    """One line on stderr, control characters made visible: a path may hold anything."""
+    line = "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(problem))
+    click.echo(f"firstbreak: {line}", err=True)
+
 
 def on_a_terminal() -> bool:
     """Whether a person reads along, so that width and colours of the terminal count."""

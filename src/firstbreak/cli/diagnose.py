@@ -8,10 +8,12 @@ from pathlib import Path
 
 import click
 
-from firstbreak.cli._output import on_a_terminal, show, write
+from firstbreak.cli import EXIT_BAD_INPUT
+from firstbreak.cli._output import complain, on_a_terminal, show, write
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.engine.read import find_runs, read
 from firstbreak.model import Action, Diagnosis
+from firstbreak.readers import Unreadable
 
 FORMATS = ("terminal", "json", "html", "markdown")
 FAILS = {
@@ -36,7 +38,10 @@ FAILS = {
 )
 @click.option("--trainer", metavar="NAME", help="The trainer, where the automatic choice is wrong.")
 @click.option(
-    "--rate", type=float, metavar="MONEY", help="What an hour of the run costs, for the cost since the break."
+    "--rate",
+    type=click.FloatRange(min=0),
+    metavar="MONEY",
+    help="What an hour of the run costs, for the cost since the break.",
 )
 @click.option("--recursive", is_flag=True, help="All runs below PATH, one line each, what needs attention first.")
 @click.option(
@@ -72,12 +77,20 @@ def command(
         return
     runs = [run for path in paths for run in find_runs(path)]
     several = len(runs) > 1
-    diagnoses = []
+    diagnoses, unread = [], False
     for i, path in enumerate(runs, 1):
         if several:
             click.echo(f"[{i}/{len(runs)}] {path}", err=True)
-        diagnoses.append(diagnose(read(path, trainer=trainer), rate_per_hour=rate))
-    report(diagnoses, format_, output)
+        try:
+            diagnoses.append(diagnose(read(path, trainer=trainer), rate_per_hour=rate))
+        except Unreadable as error:  # `runs/*` may hold a note among the runs: the others are still told
+            if i == len(runs) and not diagnoses:
+                raise
+            complain(error)
+            unread = True
+    report(diagnoses, format_, output, several=several)
+    if unread:
+        sys.exit(EXIT_BAD_INPUT)
     if any(dx.verdict.action in FAILS[fail_on] for dx in diagnoses):
         sys.exit(1)
 
@@ -128,17 +141,17 @@ def _survey(
     return {row.action for row in rows}
 
 
-def report(diagnoses: Sequence[Diagnosis], format_: str, output: Path | None = None) -> None:
-    """One report over all diagnoses, to stdout or into a file."""
+def report(diagnoses: Sequence[Diagnosis], format_: str, output: Path | None = None, *, several: bool = False) -> None:
+    """One report over all diagnoses, to stdout or into a file; of `several` runs it is a list, however many were read."""
     match format_:
         case "json":
             from firstbreak.reports import json
 
-            write(json.render(diagnoses[0]) if len(diagnoses) == 1 else json.render_all(diagnoses), output)
+            write(json.render_all(diagnoses) if several else json.render(diagnoses[0]), output)
         case "html":
             from firstbreak.reports import html
 
-            write(html.render(diagnoses[0]) if len(diagnoses) == 1 else html.render_all(diagnoses), output)
+            write(html.render_all(diagnoses) if several else html.render(diagnoses[0]), output)
         case "markdown":
             from firstbreak.reports import markdown
 

@@ -67,7 +67,7 @@ def find(place: Path) -> Iterator[Path]:
         return
     entries = sorted(os.scandir(place), key=lambda entry: entry.name)
     folders = [Path(e.path) for e in entries if e.is_dir(follow_symlinks=False) and e.name not in SKIPPED]
-    files = [e.name for e in entries if e.is_file()]
+    files = [e.name for e in entries if os.path.isfile(e)]
     if not folders:
         yield from [place] if files and any(True for _ in claimed(place)) else []
     elif _may_be_one(files, folders):
@@ -89,7 +89,10 @@ def fingerprint(run: Path) -> str:
         [run] if run.is_file() else sorted(Path(parent) / name for parent, _, names in os.walk(run) for name in names)
     )
     for path in files:
-        state = path.stat()
+        try:
+            state = path.stat()
+        except OSError:  # a link that leads nowhere: no reader sees it either
+            continue
         digest.update(f"{path}\0{state.st_size}\0{state.st_mtime_ns}\0".encode("utf-8", "surrogateescape"))
     return digest.hexdigest()[:16]
 

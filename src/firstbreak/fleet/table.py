@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from firstbreak.fleet.runs import ORDER, UNREADABLE, Row
+from firstbreak.reports.text import count
 from firstbreak.words import number, percent
 
 HEAD = ("verdict", "run", "first break", "likeliest cause", "since", "spent")
@@ -57,4 +58,6 @@ def _fitted(cell: str, wide: int) -> str:
 
 def _counts(rows: Sequence[Row]) -> str:
     counted = Counter(row.action for row in rows)
-    return f"{len(rows)} runs: " + ", ".join(f"{counted[action]} {action}" for action in ORDER if counted[action])
+    return f"{count(len(rows), 'run')}: " + ", ".join(
+        f"{counted[action]} {action}" for action in ORDER if counted[action]
+    )
