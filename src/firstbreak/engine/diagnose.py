@@ -99,11 +99,13 @@ def widened(interval: Interval | None, run: Run) -> Interval | None:
     """The interval of the onset, early enough to hold the truth in 95 % of the broken runs of the lab's training split.
 
     A detector's interval says where its curve broke; the fault may have set in before any curve showed it, and not after.
+    What the first record shows may have been so since step 1, unless the record begins in the middle of a run.
     """
     if interval is None or run.first_step is None or run.last_step is None:
         return interval
     margin = likelihood.onset_margin() * (run.last_step - run.first_step)
-    return max(float(run.first_step), interval[0] - margin), interval[1]
+    start = run.first_step if run.first_step > margin else min(run.first_step, 1.0)
+    return max(start, interval[0] - margin), interval[1]
 
 
 def healthy(ranked: Sequence[RankedCause]) -> float:
