@@ -137,3 +137,7 @@ def test_a_header_that_claims_too_much_is_not_believed():
         lie = saved(np.zeros(2)).replace(b"(2,), }".ljust(len(shape)), shape)
         with file_of(lie, "a.npy") as path, pytest.raises(Unreadable, match=problem):
             npy.read(path)
+
+
+def test_an_array_is_called_what_its_file_says():
+    assert points(read(npy, saved(np.array([-1.5, 2.5])), "reinforce_rewards.npy"), "rewards") == [(0, -1.5), (1, 2.5)]

@@ -330,3 +330,31 @@ def test_several_seeds_in_one_table_are_told():
     recording = read(csv, "\n".join(["seed,frame,episode_reward", *rows, ""]), "eval.csv")
     assert any("2 seeds" in note for note in recording.notes)
     assert not read(csv, "seed,frame,episode_reward\n1,0,0\n1,100,1\n", "eval.csv").notes
+
+
+def test_a_first_line_of_numbers_is_a_row():
+    recording = read(csv, "0,move_right,-4.07,160\n1,move_left,8.33,201\n", "output.csv")
+    assert points(recording, "column 3") == [(0, -4.07), (1, 8.33)]
+    agents = read(csv, "step,0,1,2\n5,0.1,0.2,0.3\n", "agents.csv")  # columns may be called by numbers
+    assert points(agents, "1") == [(0, 0.2)]
+
+
+def test_a_single_column_is_called_what_the_file_says():
+    assert points(read(csv, "-20\n-21\n", "rewards.csv"), "rewards") == [(0, -20), (1, -21)]
+    assert points(read(csv, "-20\n-21\n", "eval_rewards.txt"), "eval_rewards") == [(0, -20), (1, -21)]
+    assert points(read(csv, "-20\n-21\n", "numbers.csv"), "column 1") == [(0, -20), (1, -21)]
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "claimed"),
+    [
+        ("episode,total_reward,steps\n1,50,1\n", "rewards.txt", True),
+        ("episode,total_reward,steps\n1,50,1\n", "log.txt", True),
+        ("1.5\n2.5\n", "rewards.txt", True),
+        ("1.5\n2.5\n", "numbers.txt", False),
+        ("numpy==1.2,torch\n1,2\n", "requirements.txt", False),
+        ("Hello, world\nthis is, text\n", "notes.txt", False),
+    ],
+)
+def test_texts_that_begin_like_a_table(tmp_path, text, name, claimed):
+    assert csv.sniff(tmp_path / name, text.encode()) is claimed

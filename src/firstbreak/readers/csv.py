@@ -4,6 +4,9 @@ Wide tables have one column per metric and one row per log call; the row number 
 the step column. Long tables (`step,metric,value`) carry the step in every row. The exports of the wandb and
 TensorBoard web pages are wide tables whose names are cleaned up.
 
+A first line of numbers is a row: a table without names. A single column is then called what the file's name says of it
+(`rewards.csv`).
+
 An empty cell is absent; `nan` was recorded. Cells that hold a dict (old RLlib) are flattened: names joined with "/"
 where they are metrics, with "." where the column is a config.
 """
@@ -23,7 +26,7 @@ import numpy as np
 
 from firstbreak.readers import Curve, Recording, Unreadable
 from firstbreak.readers._cells import column, matrix
-from firstbreak.readers._columns import Columns
+from firstbreak.readers._columns import Columns, told_by
 from firstbreak.readers._literal import number, parse
 from firstbreak.readers._tail import MAX_LINE, Lines, open_file, still_holds
 
@@ -40,21 +43,28 @@ _STEP_NAMES = frozenset(
 )
 _METRIC_NAMES = frozenset({"metric", "name", "tag", "key", "variable", "metric_name"})
 _DECIMAL_COMMA = re.compile(rb"(?m)(?<![^;\n])(-?\d+),(\d+)(?=[;\n])")  # "0,5;1,2": what spreadsheets export
+_NAME = re.compile(r"[A-Za-z][\w /().-]*")
 _NUMBER_IN_WORD = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 
 
 def sniff(path: Path, head: bytes) -> bool:
-    """A .csv or .tsv file, or another text file whose first two lines have the same number of tab-separated cells."""
+    """A .csv or .tsv file, or a text file that begins like a table: cells between tabs, or names and numbers between commas.
+
+    Numbers alone are a table where the file's name says of what.
+    """
     if b"\0" in head or head.startswith((b"#{", b"{")):
         return False
     if path.suffix.lower() in SUFFIXES:
         return True
     lines = head.split(b"\n", 2)
-    return (
-        path.suffix.lower() in {".txt", ".dat"}
-        and len(lines) > 2
-        and 0 < lines[0].count(b"\t") == lines[1].count(b"\t")
-    )
+    if path.suffix.lower() not in {".txt", ".dat"} or len(lines) < 3:
+        return False
+    if 0 < lines[0].count(b"\t") == lines[1].count(b"\t"):
+        return True
+    names, row = (line.decode("utf-8", "replace").strip().split(",") for line in lines[:2])
+    if len(names) != len(row) or any(number(cell) is None for cell in row):
+        return False
+    return told_by(path) is not None if len(row) == 1 else all(_NAME.fullmatch(cell.strip()) for cell in names)
 
 
 def read(path: Path, resume: Any = None) -> Recording:
@@ -110,10 +120,17 @@ def _layout(path: Path, header: bytes) -> _Layout:
     if text.count(separator) >= MAX_COLUMNS:
         raise Unreadable(path, f"has more than {MAX_COLUMNS} columns", "check that it is a table of metrics", "line 1")
     cells = _rows(text, separator)[0]
-    if all(number(cell) is not None for cell in cells):
-        names = [f"column {i}" for i in range(1, len(cells) + 1)]
+    if _is_row(cells):
+        told = told_by(path) if len(cells) == 1 else None
+        names = [told] if told else [f"column {i}" for i in range(1, len(cells) + 1)]
         return _Layout(tuple(names), separator, b"", 0, line=0)
     return _Layout(tuple(_distinct(cells)), separator, header.rstrip(b"\r\n"), len(header), _long(cells))
+
+
+def _is_row(cells: list[str]) -> bool:
+    """Numbers instead of names: all of them, or most and one of them with a fraction (columns may be called 0, 1, 2)."""
+    numbers = [cell for cell in cells if number(cell) is not None]
+    return len(numbers) == len(cells) or (2 * len(numbers) >= len(cells) and any("." in cell for cell in numbers))
 
 
 def _long(names: list[str]) -> tuple[int, int, int] | None:

@@ -1,6 +1,7 @@
 """A bare NumPy array (`numpy.save`): the evaluations of TD3-style scripts, without names and without a step axis.
 
-A 1-D array is the curve `value`; the columns of a 2-D array are `column 1`, `column 2`, ...; the row is the index.
+A 1-D array is the curve `value`, or what its file's name says (`episode_rewards.npy`); the columns of a 2-D array are
+`column 1`, `column 2`, ...; the row is the index.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from firstbreak.readers import Curve, Recording, Unreadable
+from firstbreak.readers._columns import told_by
 from firstbreak.readers._npy import read_array
 from firstbreak.readers._tail import open_file
 
@@ -31,6 +33,10 @@ def read(path: Path, resume: Any = None) -> Recording:
         shape = " x ".join(map(str, array.shape)) or "a single number"
         raise Unreadable(path, f"an array of {shape} is no table of curves", "save one row per evaluation")
     index = np.arange(len(array), dtype=float)
-    columns = {"value": array} if array.ndim == 1 else {f"column {i + 1}": column for i, column in enumerate(array.T)}
+    columns = (
+        {told_by(path) or "value": array}
+        if array.ndim == 1
+        else {f"column {i + 1}": column for i, column in enumerate(array.T)}
+    )
     curves = {name: Curve(index=index, values=np.ascontiguousarray(values)) for name, values in columns.items()}
     return Recording(format="npy", curves=curves, replaces=resume is not None, resume=True)
