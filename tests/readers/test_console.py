@@ -369,3 +369,24 @@ def test_which_files_are_claimed(name: str, data: bytes, claimed: bool):
 def test_an_empty_log_is_refused():
     with file_of(b"", "run.log") as path, pytest.raises(Unreadable, match="is empty"):
         console.read(path)
+
+
+def test_a_name_and_its_number_between_commas_after_a_step():
+    text = (
+        "Iter 10: Train loss 2.101, Learning Rate 1.000e-05, It/sec 1.220, Trained Tokens 5000, Peak mem 12.1 GB\n"
+        "Iter 10: Val loss 2.201, Val took 3.1s\n"
+        "Iter 20: Train loss 1.951, Learning Rate 1.000e-05, It/sec 1.210, Trained Tokens 10000, Peak mem 12.1 GB\n"
+        "step 20: the loss 3, as I said, is not 4\n"
+    )
+    recording = read(console, text, "train.log")
+    assert [value for _, value in points(recording, "Train loss")] == [2.101, 1.951]
+    assert [value for _, value in points(recording, "Val loss")] == [2.201]
+    assert [value for _, value in points(recording, "Trained Tokens")] == [5000, 10000]
+    assert "the loss" not in recording.curves
+
+
+def test_a_loop_that_prints_its_own_names_between_bars_is_not_prime_rl():
+    text = "".join(f"Step {i} | loss:{2 / i:.3f} lr:2e-05 | reward: {i / 10}\n" for i in range(1, 4))
+    recording = read(console, text, "train.log")
+    assert [value for _, value in points(recording, "reward")] == [0.1, 0.2, 0.3]
+    assert [value for _, value in points(recording, "loss")] == [2.0, 1.0, 0.667]

@@ -6,6 +6,8 @@
     Epoch:[1/2](100/9751), Reward: -1.8, KL_ref: 0.01  MiniMind: update 100 of 9751 in the first of two epochs
     SPS: 812
     [INFO] Walker. Step: 20000. Time Elapsed: 13.5 s. Mean Reward: 2.3. Std of Reward: 0.7. Training.    ML-Agents
+    Iter 10: Train loss 2.101, Learning Rate 1.000e-05, It/sec 1.2       MLX
+    step 250: train loss 2.1013, val loss 2.2871                         nanoGPT
 
 The counters of a line (global_step, epoch, episode, ...) become columns like the rest, in lower case.
 """
@@ -24,6 +26,8 @@ _COUNTER = re.compile(
 _LAP = re.compile(r"\bepoch\W{0,3}(\d{1,6})/\d{1,6}\W{0,3}\((\d{1,9})/(\d{1,9})\)", re.IGNORECASE)
 _ASSIGNED = re.compile(rf"[:=] ?{VALUE}(?: s\b)?(?=[\s,;|)\]}}]|\.(?:\s|$)|$)")
 _NAME = re.compile(r"(?<![\w./@-])[A-Za-z_][\w/@%+-]*(?: [A-Za-z_(][\w/@%()+-]*){0,3} ?$")
+_SPOKEN = re.compile(r"\W*(?:iter|iteration|step|epoch|update|episode) \d+(?:/\d+)?: (?=[A-Za-z])", re.IGNORECASE)
+_SAID = re.compile(rf"\s*(?P<name>[A-Za-z_][\w/%-]*(?: [A-Za-z_][\w/%-]*){{0,3}}) {VALUE}(?: ?[A-Za-z/]+)?\.?\s*")
 _NAME_LENGTH = 80
 _LEVEL = re.compile(r"(?:INFO|DEBUG|WARNING|ERROR|TRACE|SUCCESS) +")
 _MAX_LINE = 10_000  # longer lines are dumps of tensors or text, not a handful of metrics
@@ -33,7 +37,7 @@ def read(line: str) -> Reading | None:
     """A whole row: with its counters, if the line has any; a weak one without."""
     if (":" not in line and "=" not in line) or len(line) > _MAX_LINE:
         return None
-    values = _pairs(line)
+    values = _pairs(line) or _said(line)
     if not values:
         return None
     counters = {_counter_name(found): float(found["count"]) for found in _COUNTER.finditer(line)}
@@ -62,6 +66,13 @@ def _pairs(line: str) -> dict[str, float]:
         if name := _NAME.search(before):
             values[_LEVEL.sub("", name[0], count=1).rstrip()] = scaled(assigned)
     return values
+
+
+def _said(line: str) -> dict[str, float]:
+    """Every `name number` between the commas after a step: as long as all of them are such, it is no sentence."""
+    head = _SPOKEN.match(line)
+    found = [_SAID.fullmatch(part) for part in line[head.end() :].split(",")] if head else []
+    return {match["name"]: scaled(match) for match in found if match} if all(found) else {}
 
 
 def _weak(line: str, values: dict[str, float]) -> Reading | None:

@@ -11,6 +11,9 @@ import re
 from firstbreak.readers.console._reading import BARE, Reading
 
 _HEAD = re.compile(r"(?:Evaluated (?P<env>\S+) \()?\bStep (?P<step>\d+)\)? \| ")
+_ANOTHER = re.compile(
+    r"[a-z_]\w* ?[:=]"
+)  #: `Step 12 | loss: 2.1 | lr: 1e-05`: another loop's, whose names are in lower case
 _FIELD = re.compile(rf"(?P<name>[A-Z][A-Za-z.\- ]*?):? (?P<value>{BARE})(?P<total>/\d+)?(?P<percent>%)?(?:[\s(].*)?")
 
 
@@ -18,9 +21,12 @@ def read(line: str) -> Reading | None:
     """A whole row per line."""
     if " | " not in line or (head := _HEAD.search(line)) is None:
         return None
+    cells = line[head.end() :].split(" | ")
+    if any(_ANOTHER.match(cell.strip()) for cell in cells):
+        return None
     prefix = f"eval/{head['env']}/" if head["env"] else ""
     values = {}
-    for cell in line[head.end() :].split(" | "):
+    for cell in cells:
         if found := _FIELD.fullmatch(cell.strip()):
             values[prefix + found["name"]] = _fraction(found)
     return Reading(values, float(head["step"]))
