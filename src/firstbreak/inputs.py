@@ -19,7 +19,9 @@ from firstbreak.model import Config, Link, Run, Series
 from firstbreak.stats.shape import Trajectory
 from firstbreak.stats.shape import trajectory as shape_of
 
+CARRIED_ROWS = 200  #: fewer evaluations than this may well be equal ones
 MIN_EVALUATIONS = 5  #: with fewer evaluations than this the training reward shows the progress better
+MIN_HELD_OUT = 8  #: and with fewer held-out losses than this the training loss: five points that bend have no shape
 
 GROUP = frozenset({"grpo", "rloo", "dapo", "gspo", "dr_grpo", "gmpo", "remax", "cispo", "online_dpo"})
 ON_POLICY = frozenset(
@@ -94,7 +96,18 @@ def eval_score(
         if s is not None and len(s.finite)
     ]
     candidates.sort(key=lambda s: "greedy" in s.raw)  # where both are logged, training samples, and so does its twin
-    return next((s for s in candidates if len(s) >= MIN_EVALUATIONS), candidates[0] if candidates else None)
+    chosen = next((s for s in candidates if len(s) >= MIN_EVALUATIONS), candidates[0] if candidates else None)
+    return None if chosen is None else _once(chosen)
+
+
+def _once(evaluation: Series) -> Series:
+    """Each evaluation once, where a table carries the last one through all its rows until the next."""
+    starts = np.flatnonzero(np.diff(evaluation.values, prepend=np.nan) != 0)
+    rows = len(evaluation)
+    longest = int(np.max(np.diff(starts, append=rows)))
+    if rows < CARRIED_ROWS or len(starts) < MIN_EVALUATIONS or not len(starts) * 10 <= rows or longest * 5 > rows:
+        return evaluation
+    return replace(evaluation, steps=evaluation.steps[starts], values=evaluation.values[starts])
 
 
 def members(run: Run) -> dict[str, Series] | None:
@@ -168,7 +181,7 @@ def likelihood(
     training = told if told is not None else plain
     if held_out is None and told is None and (plain is None or lr is None or plain.values.min() <= 0):
         return None
-    often = held_out is not None and (training is None or len(held_out) >= MIN_EVALUATIONS)
+    often = held_out is not None and (training is None or len(held_out) >= MIN_HELD_OUT)
     loss = held_out if often else training
     if loss is None:
         return None
@@ -294,7 +307,7 @@ def solved(
     Log an evaluation score, or at least the mean training reward.
     """
     late = score.tail(0.25).values
-    if "accuracy" in score.name or "success_rate" in score.name or "pass_at" in score.name:
+    if any(share in score.name for share in ("accuracy", "success_rate", "pass_at", "likelihood")):
         return bool(np.median(late) >= 0.95)
     top, spread = float(np.max(score.values)), float(np.ptp(score.values))
     if spread == 0:  # an evaluation that began at the ceiling: the training reward shows that it is one

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.inputs import OF_SAMPLING, Inputs
 from firstbreak.model import Action, Diagnosis, LinkStatus, Run
-from tests.make import noise, run
+from tests.make import noise, run, series
 
 FALLING = 1.0 + np.exp(-np.arange(300) / 60)
 
@@ -37,6 +39,14 @@ def test_the_held_out_loss_is_the_measure_where_there_is_one() -> None:
     assert said.best_checkpoint is not None
     assert said.best_checkpoint.metric == "eval.loss"
     assert said.best_checkpoint.value == pytest.approx(held_out[-1], abs=0.05)
+
+
+def test_few_held_out_losses_show_no_shape_of_their_own() -> None:
+    made = supervised()
+    few = series("eval.loss", [1.9, 1.5, 1.3, 1.25, 1.22], [60, 120, 180, 240, 300])
+    said = said_of(replace(made, series={**made.series, "eval.loss": few}))
+    assert "likelihood of its own text" in said.verdict.summary
+    assert "over-fitting" not in said.verdict.summary  # which five held-out losses do show
 
 
 def test_nothing_is_said_of_links_that_only_a_sampling_policy_has() -> None:

@@ -124,7 +124,7 @@ def _summary(
             return f"Cannot tell yet: {len(inputs.get('score'))} scores are too few to see a shape."
         how = "sits at its ceiling" if inputs.get("solved") else _SHAPES[shape.kind]
         what = _SUPERVISED.get(inputs.get("score").name, "the score")
-        if inputs.get("score").name == "sft.likelihood":
+        if inputs.get("score").name == "sft.likelihood" and inputs.get("eval_loss") is None:
             blind = ["over-fitting", *blind]
         unseen = f" Cannot tell about {_join(blind)}: not measured." if blind else ""
         doubt = sum(o.finding is not None and o.finding.severity is not Severity.NOTICE for o in outcomes)
