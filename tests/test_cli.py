@@ -113,6 +113,24 @@ def test_everything_can_be_explained(name: str) -> None:
     assert len(done.stdout.splitlines()) >= 3
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("shorter-answers", "A price on length"),
+        ("approx_kl", "kl.old"),
+        ("Truncation", "detector of the link rollout"),
+        ("rewards/accuracy/mean", "reward.component.accuracy.mean llamafactory, prime_rl, trl"),
+        ("zero-variance-groups", "A larger group_size: with success rate p"),
+    ],
+)
+def test_what_a_report_or_a_log_names_can_be_explained(name: str, said: str) -> None:
+    assert said in firstbreak("explain", name).stdout
+
+
+def test_explain_suggests_the_names_that_hold_the_word() -> None:
+    assert "did you mean zero-variance-groups" in firstbreak("explain", "Variance-Groups").stderr
+
+
 def test_explain_without_a_name_lists_all() -> None:
     text = firstbreak("explain").stdout
     assert all(word in text for word in ("Detectors", "Causes", "Trainers", "Readers", "zero-variance-groups", "verl"))

@@ -354,6 +354,7 @@ def test_how_to_log_what_is_missing() -> None:
     assert "critic/vf_loss" in dialects.how_to_log("verl", "value.loss")  # no option: the name itself
     assert dialects.how_to_log(None, "kl.old")
     assert dialects.how_to_log("verl", "action.std") == ""
+    assert dialects.how_to_log(None, "reward.std") == ""  # the mean, logged by hand, brings no spread along
     assert dialects.how_to_log("nope", "kl.ref") == ""
 
 

@@ -180,8 +180,8 @@ def test_what_to_log_stands_before_what_is_merely_missing() -> None:
     dx = fixtures.cannot_tell()
     notes = (
         "no rewards",
-        "reward is not logged: set x",
-        "reward is not logged: set x; neither is y",
+        "reward is not logged: set x.",
+        "reward is not logged: set x.; neither is y",
         "no z at all",
         "no w at all",
     )
@@ -214,6 +214,9 @@ def test_an_onset_on_another_axis_is_not_marked() -> None:
     [
         (5.0, (4.0, 7.0), "step 5 (between 4 and 7)"),
         (5.0, None, "step 5"),
+        (30720.0, (24338.4, 30720.0), "step 30720 (between 24338 and 30720)"),
+        (9.0, (6.843, 9.5), "step 9 (between 6 and 10)"),
+        (0.1406, (0.1049, 0.1406), "step 0.1406 (between 0.1049 and 0.1406)"),
         (None, (4.0, 7.0), "step between 4 and 7"),
         (5.0, (5.0, 5.0), "step 5"),
         (5.0, (4.0, float("inf")), "step 5 (not before 4)"),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import re
 from collections.abc import Callable
 
 import click
 
 from firstbreak import dialects, hyperparameters, signals
 from firstbreak.engine import registry
+from firstbreak.experiments.catalogue import catalogue
 from firstbreak.model import Link
 from firstbreak.readers import Unreadable
 
@@ -17,16 +19,21 @@ from firstbreak.readers import Unreadable
 @click.command("explain")
 @click.argument("name", required=False)
 def command(name: str | None) -> None:
-    """Explain a detector, cause, metric, link, hyperparameter, trainer or reader. Without NAME: list all names."""
+    """Explain a detector, cause, experiment, metric (its name here or as logged), link, hyperparameter, trainer or reader.
+
+    Without NAME: list all names.
+    """
     click.echo(contents() if name is None else explain(name))
 
 
 def explain(name: str) -> str:
     """The page of one name; raises `Unreadable` with the nearest names where there is none."""
-    for look in (_link, _detector, _cause, _signal, _hyperparameter, _trainer, _readers):
-        if page := look(name):
+    for look in (_link, _detector, _cause, _experiment, _signal, _hyperparameter, _trainer, _readers, _logged):
+        if page := look(name) or look(name.lower()):
             return page
-    near = difflib.get_close_matches(name, _names(), n=3, cutoff=0.5)
+    lower = name.lower()
+    begun = [known for known in _names() if lower and re.search(rf"\b{re.escape(lower)}\b", known.lower())]
+    near = list(dict.fromkeys([*begun, *difflib.get_close_matches(lower, _names(), n=3, cutoff=0.5)]))[:3]
     remedy = f"did you mean {' or '.join(near)}?" if near else "`firstbreak explain` lists all names"
     raise Unreadable(name, "nothing of that name", remedy)
 
@@ -37,6 +44,7 @@ def contents() -> str:
         "Links": [link.value for link in Link],
         "Detectors": list(registry.detectors()),
         "Causes": list(registry.causes()),
+        "Experiments": list(catalogue()),
         "Trainers": list(dialects.dialects()),
         "Readers": list(registry.readers()),
         "Metrics": list(signals.SIGNALS),
@@ -67,7 +75,7 @@ def _detector(name: str) -> str | None:
     limits = ", ".join(f"{k} = {v}" for k, v in found.thresholds.items()) or "none"
     needs = ", ".join(found.needs) or "nothing"
     uses = f"; uses if recorded: {', '.join(found.uses)}" if found.uses else ""
-    return f"{name}: detector of the link {found.link.value}\nNeeds: {needs}{uses}\nThresholds: {limits}\n\n{found.doc}"
+    return f"{name}: detector of the link {found.link.value}\nNeeds: {needs}{uses}\nThresholds: {limits}\n\n{_plain(found.doc)}"
 
 
 def _cause(name: str) -> str | None:
@@ -76,8 +84,37 @@ def _cause(name: str) -> str | None:
         return None
     findings = "\n".join(f"  {p:4.0%}  {detector}" for detector, p in found.findings.items())
     return (
-        f"{name}: cause in the link {found.link.value}\n\n{found.doc}\n\n"
+        f"{name}: cause in the link {found.link.value}\n\n{_plain(found.doc)}\n\n"
         f"What it shows, in order, with the probability that it does\n{findings}"
+    )
+
+
+def _plain(doc: str) -> str:
+    """`{group_size}` stands for the trainer's own option; here no trainer is known."""
+    return re.sub(r"\{(\w+)\}", r"\1", doc)
+
+
+def _experiment(name: str) -> str | None:
+    found = catalogue().get(name)
+    if found is None:
+        return None
+    return f"{name}: experiment\n\n{_plain(found.doc)}\n\nRun it\n  firstbreak experiment run {name} RUN"
+
+
+def _logged(name: str) -> str | None:
+    """A name as trainers log it: which metric it is, in whose logs."""
+    known = dialects.dialects()
+    anywhere = dialects.translate(name, known["generic"])
+    meanings = {trainer: meaning for trainer in known if (meaning := dialects.translate(name, known[trainer]))}
+    own: dict[str, list[str]] = {}
+    for trainer, meaning in meanings.items():
+        if anywhere is None or meaning.signal != anywhere.signal:
+            own.setdefault(meaning.signal, []).append(trainer)
+    if anywhere is not None:
+        own[anywhere.signal] = ["any other trainer" if own else "any trainer"]
+    lines = [f"  {signal:28} {', '.join(trainers)}" for signal, trainers in own.items()]
+    return (
+        f"{name}: a name that trainers log\n\nThe metric it is, and in whose logs\n" + "\n".join(lines) if own else None
     )
 
 
@@ -94,7 +131,8 @@ def _signal(name: str) -> str | None:
 
 def _hyperparameter(name: str) -> str | None:
     found = hyperparameters.HYPERPARAMETERS.get(name)
-    return None if found is None else f"{name}: hyperparameter\n\n{found.meaning}\nUnit: {found.unit}"
+    unit = f"\nUnit: {found.unit}" if found and found.unit else ""
+    return None if found is None else f"{name}: hyperparameter\n\n{found.meaning}{unit}"
 
 
 def _trainer(name: str) -> str | None:

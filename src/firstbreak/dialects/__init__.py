@@ -308,7 +308,8 @@ def how_to_log(trainer: str | None, signal: str) -> str:
     log: Mapping[str, str] = getattr(module, "LOG", {})
     found = lookup(signal)
     stem = _STATISTIC.sub("", signal.partition("@")[0])
-    candidates = (signal, found.family if found else "", f"{stem}.mean", stem)
+    of_the_same_option = (f"{stem}.mean", stem) if trainer else ()  # a loop of one's own logs each name by itself
+    candidates = (signal, found.family if found else "", *of_the_same_option)
     if how := next((log[c] for c in candidates if c in log), ""):
         return how
     names = _written(_short(module)).get(_key(signal), ()) if trainer else ()

@@ -150,12 +150,14 @@ def axis_of(run: Run, metric: str | None) -> str:
 
 
 def when(axis: str, onset: float | None, interval: Interval | None) -> str:
-    """'step 212 (between 205 and 220)', as precise as it is known and no more."""
+    """'step 212 (between 205 and 220)', as precise as it is known and no more: beside a whole step, edges are whole."""
     word = axis_word(axis)
     if interval is None or interval[0] == interval[1]:
         at = onset if onset is not None or interval is None else interval[0]
         return "" if at is None else f"{word} {number(at)}"
     start, end = interval
+    if onset is not None and onset == round(onset):
+        start, end = float(np.floor(start)), float(np.ceil(end))
     within = f"between {number(start)} and {number(end)}" if math.isfinite(end) else f"not before {number(start)}"
     return f"{word} {within}" if onset is None else f"{word} {number(onset)} ({within})"
 
@@ -411,7 +413,9 @@ def command(run: Run, plan: Experiment) -> str:
 
 def blind_links(dx: Diagnosis) -> tuple[Fact, ...]:
     """The links of which nothing is known: what is missing, and how to log it."""
-    return tuple(Fact(link_word(link), "; ".join(_lacking(dx, link))) for link in _unseen(dx))
+    return tuple(
+        Fact(link_word(link), "; ".join(n.removesuffix(".") for n in _lacking(dx, link))) for link in _unseen(dx)
+    )
 
 
 def _unseen(dx: Diagnosis) -> list[Link]:
