@@ -43,7 +43,7 @@ from firstbreak.engine.rank import rank
 from firstbreak.engine.read import read
 from firstbreak.experiments.catalogue import MEASURED, Design, catalogue
 from firstbreak.experiments.plan import propose, weigh
-from firstbreak.experiments.questions import Question, breaks_again
+from firstbreak.experiments.questions import TAKES_LONGER, Question, breaks_again
 from firstbreak.inputs import Inputs
 from firstbreak.lab import corpus
 from firstbreak.lab.gate import admissions
@@ -339,9 +339,11 @@ def _original(archive: str) -> Run:
 
 
 @cache
-def _breaks(archive: str) -> bool:
+def _breaks_soon(archive: str) -> bool:
+    """Whether its diagnosis names a break that a short arm would show as well."""
     with corpus.opened(CORPUS, archive) as (path, _):
-        return diagnose(read(path)).first_break is not None
+        found = diagnose(read(path)).first_break
+    return found is not None and found.link not in TAKES_LONGER
 
 
 def cannot(design: Design, question: Question, archive: str) -> str:
@@ -349,8 +351,8 @@ def cannot(design: Design, question: Question, archive: str) -> str:
     run, label = _original(archive), labels()[archive]
     if not design.applies(Inputs(run)):
         return f"not for {label.base}"
-    if question.answer is breaks_again and not _breaks(archive):
-        return "it shows no break that could come again"
+    if question.answer is breaks_again and not _breaks_soon(archive):
+        return "it shows no break that a short arm could repeat"
     return obstacle(design, question, run, label)
 
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import pytest
 
 from firstbreak.experiments import questions
 from firstbreak.experiments.questions import Arms
-from firstbreak.model import Config, Run, Series
+from firstbreak.model import Config, Link, Run, Series
 
 
 def run(**curves: Sequence[float]) -> Run:
@@ -254,6 +255,17 @@ def test_a_break_belongs_to_the_loop_where_most_seeds_repeat_it(breaks: Sequence
     answer = questions.breaks_again(Arms(runs={"treated": seeds}, folders={}, original=stuck))
     assert answer.yes is (sum(breaks) > 1)
     assert questions.breaks_again(Arms(runs={"treated": seeds}, folders={}, original=sound)).yes is None
+
+
+@pytest.mark.parametrize(("link", "no"), [(Link.ROLLOUT, False), (Link.EVALUATION, None), (Link.SYSTEMS, None)])
+def test_that_a_slow_break_does_not_come_again_in_a_short_arm_says_nothing(
+    link: Link, no: bool | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken, sound = run(), replace(run(), path="sound")
+    found = {"run": SimpleNamespace(first_break=SimpleNamespace(link=link)), "sound": SimpleNamespace(first_break=None)}
+    monkeypatch.setattr(questions, "diagnose", lambda seen: found[seen.path])
+    assert questions.breaks_again(arms(sound, original=broken)).yes is no
+    assert questions.breaks_again(arms(broken, original=broken)).yes is True
 
 
 def written(folder: Path, file: str, rows: Sequence[dict[str, Any]]) -> dict[str, list[Path]]:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from firstbreak import lab
+from firstbreak.engine.read import read
 from firstbreak.engine.registry import causes
 from firstbreak.lab.bases import BASES
 from firstbreak.lab.plants import Plant
@@ -93,3 +94,14 @@ def test_a_run_and_its_label(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     reward = {which: [row["ppo_actor/task_reward/avg"] for row in rows[which]] for which in "ab"}
     assert reward["a"][:2] == reward["b"][:2]  # the twins are one run until the onset
     assert reward["a"][2] == -reward["b"][2]  # the third batch is the same, and graded with the other sign
+
+
+def test_rewards_are_learned_from_at_their_own_scale_where_that_is_asked_for_and_evaluated_as_they_are(
+    tmp_path: Path,
+) -> None:
+    pytest.importorskip("stable_baselines3")
+    short = {"total_timesteps": 2048, "eval_every": 1024, "eval_episodes": 1}
+    plant, told = {"base": "classic/ppo-cartpole", "severity": 300.0}, {"normalize_reward": True}
+    run = read(lab.run("scale-too-large", out=tmp_path, options=short, overrides=told, **plant))
+    assert run.series["value.loss"].finite.values.max() < 10  # of rewards of 300 it would be a million
+    assert 5 < run.series["eval.reward"].finite.values.min() <= 500

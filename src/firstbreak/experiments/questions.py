@@ -19,7 +19,7 @@ import numpy as np
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.experiments.decide import ALPHA, Decision, Verdict, decide
 from firstbreak.inputs import Inputs
-from firstbreak.model import EMPTY, Interval, Run, Series
+from firstbreak.model import EMPTY, Interval, Link, Run, Series
 from firstbreak.stats.normal import t_to_z, two_sided
 from firstbreak.words import number
 
@@ -28,9 +28,11 @@ UNKNOWN = object()  #: a setting that nothing shows (None is one that is shown, 
 MIN_POINTS = 6  #: of a curve of which anything is asked
 FIRST_LOOK = 8  #: points at the first look at a rise; each further look comes at twice as many
 LEAST_RANKS = 5  #: signed ranks: fewer are all of one sign by chance too often
+GAIN = 0.05  #: share of the control's level: a fix of the cause gains more
 EACH_SIDE = 3  #: points that a step has before and after it
 FAR_DOWN = 3.0  #: standard deviations of single points: what no run of bad luck looks like
 FAR = 2.0  #: a ratio that every usual clip would have stopped
+TAKES_LONGER = frozenset({Link.EVALUATION, Link.SYSTEMS})  #: breaks told by the noise of many points
 MATERIAL = 0.02  #: changes below this share of the curve's own size are left alone
 
 
@@ -160,19 +162,23 @@ def _untreated(arms: Arms, name: str) -> tuple[str, Series | None]:
 
 
 def ends_above(name: str) -> Asked:
-    """Does the later half of the treated arm's curve lie above the control's? What sets in late is not outweighed by before."""
+    """Does the later half of the treated arm's curve lie above the control's, by more than a fix must gain?
+
+    What sets in late is not outweighed by the steps before it.
+    """
 
     def asked(arms: Arms) -> Answer:
         treated, control = arms.curve(name), arms.curve(name, CONTROL)
         if treated is None or control is None:
             return _open(f"{name} was not recorded in both arms")
         both = treated.between(control.steps[0], control.steps[-1])
-        late = _later(both.values - np.interp(both.steps, control.steps, control.values))
-        if not arms.ended or len(late) < LEAST_RANKS:
-            return _open(f"{len(late)} points in the later half of {name}")
-        effect, p = _shift(late)
-        reason = f"{name} ends {number(abs(effect))} {'above' if effect > 0 else 'below'} the control's (p = {p:.2g})"
-        return Answer(yes=effect > MATERIAL * _size(control) and p < ALPHA, reason=reason, n=len(late))
+        level = np.interp(both.steps, control.steps, control.values)
+        gain, least = _later(both.values - level), _later(GAIN * np.abs(level))
+        if not arms.ended or len(gain) < LEAST_RANKS:
+            return _open(f"{len(gain)} points in the later half of {name}")
+        middle, (_, p) = float(np.median(gain)), _shift(gain - least)
+        reason = f"{name} ends {number(abs(middle))} {'above' if middle > 0 else 'below'} the control's (p = {p:.2g})"
+        return Answer(yes=p < ALPHA, reason=reason, n=len(gain))
 
     return asked
 
@@ -538,7 +544,7 @@ def weights_differ(side: str) -> Asked:
 
 
 def breaks_again(arms: Arms) -> Answer:
-    """Does the treated arm break in the link in which the original broke?"""
+    """Does the treated arm break in the link in which the original broke? Open where a short arm may be too short for that."""
     if not arms.ended:
         return _open("still running")
     before = diagnose(arms.original).first_break
@@ -546,11 +552,10 @@ def breaks_again(arms: Arms) -> Answer:
     if before is None or not after:
         return _open("the original shows no first break")
     again = [b for b in after if b is not None and b.link is before.link]
-    return Answer(
-        yes=len(again) > len(after) / 2,
-        reason=f"{len(again)} of {len(after)} break at {before.link.value}",
-        n=len(after),
-    )
+    yes, reason = len(again) > len(after) / 2, f"{len(again)} of {len(after)} break at {before.link.value}"
+    if not yes and before.link in TAKES_LONGER:
+        return _open(f"{reason}, where a break needs more points to show")
+    return Answer(yes=yes, reason=reason, n=len(after))
 
 
 # --- how ---------------------------------------------------------------------------------------------------------------

@@ -8,7 +8,8 @@ A break that comes back is in the loop and can be looked for in minutes. One tha
 luck.
 
 ## When it misleads
-A break that sets in after a fixed number of steps does not fit into a tenth of them.
+A break that sets in after a fixed number of steps does not fit into a tenth of them. One of the evaluation or of the
+machine is told by the noise of many points, so that a short run without it says nothing.
 
 ## References
 https://arxiv.org/abs/1709.06560
@@ -24,7 +25,7 @@ QUESTIONS = (
     Question(
         asks="does it break in the same link again?",
         answer=breaks_again,
-        yes={"healthy": 0.02, "evaluation-too-small": 0.3, "interference": 0.2, "reward-over-optimised": 0.2},
+        yes={"healthy": 0.02, "reward-over-optimised": 0.2},
         otherwise=0.5,
     ),
 )

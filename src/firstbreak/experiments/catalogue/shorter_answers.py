@@ -16,7 +16,7 @@ https://arxiv.org/abs/2310.03716
 
 from __future__ import annotations
 
-from firstbreak.experiments.questions import Question, beats, ends_above
+from firstbreak.experiments.questions import Question, ends_above
 from firstbreak.inputs import Inputs
 
 OVERRIDES = {"reward": "shorter", "eval_interval?": 1}
@@ -29,13 +29,6 @@ QUESTIONS = (
         needs="eval_score",
         yes={"reward-pays-for-length": 0.7, "reward-pays-for-calls": 0.4},
         otherwise=0.05,
-    ),
-    Question(
-        asks="are completions shorter?",
-        answer=beats("length_mean", -1),
-        needs="length_mean",
-        yes={"reward-pays-for-length": 0.9},
-        otherwise=0.4,
     ),
 )
 
