@@ -103,7 +103,7 @@ def test_a_sign_that_turns_late_is_proved_from_a_checkpoint_on_trl(tmp_path: Pat
     pytest.importorskip("trl")
     torch = pytest.importorskip("torch")
     options = (
-        f"{GRPO} --policy {policy} --learning_rate 2e-4 --lr_scheduler_type linear --max_steps 100 --slips_at 60"
+        f"{GRPO} --policy {policy} --learning_rate 2e-4 --lr_scheduler_type linear --max_steps 100 --turns_at 60"
         " --save_strategy steps --save_steps 20"
     )
     run_script("train_trl.py", *options.split(), "--output_dir", "run", cwd=tmp_path)

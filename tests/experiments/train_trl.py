@@ -1,4 +1,4 @@
-"""A user's training script: TRL's GRPO on a tiny model, with TRL's own flags. One reward function turns its sign."""
+"""A user's training script: TRL's GRPO on a tiny model, with TRL's own flags. Its reward has the wrong sign, or turns it late."""
 
 from __future__ import annotations
 
@@ -26,13 +26,23 @@ class Script:
     """What is this script's own."""
 
     policy: str  #: the folder of the tiny model, which is made where there is none
-    slips_at: int = 0  #: the step from which on the sign is wrong
+    turns_at: int = 0  #: the step at which the sign turns; 0: it is wrong from the start
 
 
-def solved(completions: Sequence[str], answer: Sequence[str], trainer_state: Any, **_: Any) -> list[float]:
-    """1 for a right answer; once the sign has turned, a cost that GRPO takes for a reward."""
-    sign = 1 if trainer_state.global_step < script.slips_at else -1
-    return [sign * tasks.accuracy(tasks.Problem("", a), c) for c, a in zip(completions, answer, strict=True)]
+def solved(completions: Sequence[str], answer: Sequence[str]) -> list[float]:
+    """1 for each right answer, 0 else."""
+    return [tasks.accuracy(tasks.Problem("", a), c) for c, a in zip(completions, answer, strict=True)]
+
+
+def mistakes(completions: Sequence[str], answer: Sequence[str], **_: Any) -> list[float]:
+    """Meant as a cost; GRPO takes it for a reward."""
+    return [1.0 - right for right in solved(completions, answer)]
+
+
+def turning(completions: Sequence[str], answer: Sequence[str], trainer_state: Any, **_: Any) -> list[float]:
+    """A reward, which becomes a cost in the middle of the run."""
+    sign = 1 if trainer_state.global_step < script.turns_at else -1
+    return [sign * right for right in solved(completions, answer)]
 
 
 options, script = HfArgumentParser((GRPOConfig, Script)).parse_args_into_dataclasses()
@@ -51,7 +61,7 @@ if not Path(script.policy).exists():
     warmed_up_model(tokenizer, settings).save_pretrained(script.policy)
 trainer = GRPOTrainer(
     model=script.policy,
-    reward_funcs=[solved],
+    reward_funcs=[turning if script.turns_at else mistakes],
     args=options,
     processing_class=tokenizer,
     train_dataset=dataset(settings.task.draw(random.Random(options.seed), 512)),
