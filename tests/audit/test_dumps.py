@@ -127,6 +127,13 @@ def test_a_wrong_column_is_one_clear_line(tmp_path: Path, columns: dict[str, str
         table_samples(write(tmp_path / "mine.csv"), columns)
 
 
+def test_a_column_that_is_called_what_it_is_need_not_be_named(tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_text("step,prompt,text,reward,group\n" + "".join(f"{i},p,t{i},{i / 2},g\n" for i in range(4)))
+    found = list(table_samples(path, {"completion": "text", "group": "prompt"}))
+    assert [(s.step, s.reward, s.completion) for s in found[:2]] == [(0.0, 0.0, "t0"), (1.0, 0.5, "t1")]
+
+
 # What is broken ------------------------------------------------------------------------------------------------------
 
 

@@ -119,6 +119,14 @@ def test_a_damaged_ledger_is_reported_with_its_row() -> None:
     assert "broken at row 3: row 3 was changed after it was written" in result.output
 
 
+@pytest.mark.parametrize("asked", ["log", "verify"])
+def test_reading_a_ledger_that_is_not_there_makes_none(asked: str) -> None:
+    result = eval_(asked)
+    assert result.exit_code == 2
+    assert "firstbreak-ledger.db: there is no ledger here; name it with --ledger" in result.output
+    assert not Path("firstbreak-ledger.db").exists()
+
+
 def test_a_protocol_is_locked_and_names_what_is_missing() -> None:
     Path("p.yaml").write_text("task: sums\ntemperature: 0\n")
     printed = good("lock", "p.yaml", "-o", "locked.json")

@@ -22,15 +22,17 @@ ROLES = ("completion", "prompt", "reward", "step", "group", "advantage", "reward
 def samples(path: Path, mapping: Mapping[str, str]) -> Samples:
     """The samples of a table, read again on every pass. Raises Unreadable where the columns are not there.
 
-    `rewards` may name several columns, with commas between them: the components of the reward.
+    A column that already has the name of what it is need not be said. `rewards` may name several columns, with commas between them: the components of the reward.
     """
+    first = next(_rows(path), None)
+    if first is None:
+        raise Unreadable(path, "holds no row", "give a table with one completion in each row")
+    used = {name for role, names in mapping.items() for name in _names(role, names)}
+    mapping = {**{role: role for role in ROLES[:-1] if role in first and role not in used}, **mapping}
     wrong = [role for role in mapping if role not in ROLES]
     if wrong or "completion" not in mapping:
         problem = f"{wrong[0]!r} is nothing that a column can be" if wrong else "no column is said to be the completion"
         raise Unreadable(path, problem, f"use --column completion=NAME, and any of {', '.join(ROLES[1:])}")
-    first = next(_rows(path), None)
-    if first is None:
-        raise Unreadable(path, "holds no row", "give a table with one completion in each row")
     wanted = [name for role, names in mapping.items() for name in _names(role, names)]
     if absent := [name for name in wanted if name not in first]:
         found = ", ".join(map(str, list(first)[:12]))

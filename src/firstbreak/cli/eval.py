@@ -215,7 +215,7 @@ def log(split: str | None, place: str) -> None:
     """Every look at every split, and what is wrong with it.
 
     Says as well how much of a score re-use of the split can explain."""
-    with _ledger(place) as ledger:
+    with _ledger(place, made=False) as ledger:
         rows = list(ledger)
     write("\n".join(_log(history(rows), split)))
     if rows:
@@ -229,7 +229,7 @@ def verify(holds: str | None, place: str) -> None:
     """Check that no row was changed or taken out.
 
     Exit code 1, and the row, if one was."""
-    with _ledger(place) as ledger:
+    with _ledger(place, made=False) as ledger:
         broken = ledger.verify(holds)
         rows = list(ledger)
     if broken:
@@ -315,7 +315,12 @@ def recited(outputs: Path) -> None:
 
 
 @contextmanager
-def _ledger(place: str) -> Iterator[Ledger]:
+def _ledger(place: str, made: bool = True) -> Iterator[Ledger]:
+    """The ledger; one that is only read is not `made` where there is none."""
+    if not made and "://" not in place and not Path(place).exists():
+        raise BadCall(
+            f"{place}: there is no ledger here; name it with --ledger, or write its first row with `eval record`"
+        )
     try:
         with Ledger(place) as ledger:
             yield ledger
