@@ -22,7 +22,8 @@ ROLES = ("completion", "prompt", "reward", "step", "group", "advantage", "reward
 def samples(path: Path, mapping: Mapping[str, str]) -> Samples:
     """The samples of a table, read again on every pass. Raises Unreadable where the columns are not there.
 
-    A column that already has the name of what it is need not be said. `rewards` may name several columns, with commas between them: the components of the reward.
+    A column that already has the name of what it is need not be said. `rewards` may name several columns, with commas
+    between them: the components of the reward.
     """
     first = next(_rows(path), None)
     if first is None:
