@@ -63,3 +63,11 @@ def test_a_small_part_of_the_gain_says_little() -> None:
     finding = found(ID, run({"reward.mean": score}))
     assert finding.severity is Severity.WARNING
     assert finding.confidence is Confidence.LOW
+
+
+def test_right_answers_are_looked_at_where_the_reward_is_lost_in_its_noise() -> None:
+    answers = np.concatenate([np.full(3, 0.95), np.full(17, 0.6)]) + noise(20, 0.01)
+    finding = found(ID, run({"reward.mean": noise(20), "reward.accuracy": answers}))
+    assert finding.metric == "reward.accuracy"
+    assert silent(ID, run({"reward.mean": noise(20), "reward.accuracy": 0.6 + noise(20, 0.01)}))
+    assert silent(ID, run({"reward.mean": learning(20), "reward.accuracy": answers}))

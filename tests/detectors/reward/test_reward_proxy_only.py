@@ -46,3 +46,9 @@ def test_without_an_answer_part_it_cannot_be_told() -> None:
 def test_what_the_environment_pays_is_the_part_that_counts() -> None:
     curves = {"reward.component.tag.mean": RISING, "reward.component.env_reward.mean": [0.0] * 100}
     assert "env_reward" in found(ID, run({"reward.mean": RISING, **curves})).message
+
+
+def test_an_answer_part_that_creeps_off_zero_is_hardly_ever_right() -> None:
+    creeping = np.linspace(0.0, 0.008, 100) + noise(100, 0.0005)
+    assert "hardly rises" in found(ID, parts(creeping)).message
+    assert silent(ID, parts(10 * creeping))

@@ -2,7 +2,8 @@
 
 ## What it looks for
 A score that rose (or began high), and then fell beyond its noise and stayed down: how much of the gain is lost, where
-the best level was, and since when it falls.
+the best level was, and since when it falls. Where a reward goes nowhere in its noise, the share of right answers is
+looked at in its place, if it is logged.
 
 ## Why it matters
 If the model was better earlier, going on is actively harmful: the best version is already on disk, and every step
@@ -37,6 +38,7 @@ from firstbreak.detectors._start import continued
 from firstbreak.model import Confidence, Evidence, Finding, Series, Severity
 from firstbreak.stats.direction import fall_from_best
 from firstbreak.stats.shape import Trajectory
+from firstbreak.stats.shape import trajectory as shape_of
 from firstbreak.words import number, percent
 
 
@@ -44,12 +46,15 @@ def detect(
     score: Series,
     trajectory: Trajectory,
     supervised: bool = False,
+    reward_accuracy: Series | None = None,
     *,
     grave: float = 0.4,
     few: int = 10,
     material: float = 0.02,
     perplexity: float = 0.05,
 ) -> Finding | None:
+    if trajectory.kind == "flat" and (answers := _right_answers(reward_accuracy, few)) is not None:
+        score, trajectory = answers
     little = perplexity if supervised else material
     if not trajectory.lost or trajectory.drop < little * max(abs(trajectory.best), abs(trajectory.end)):
         return None
@@ -72,3 +77,11 @@ def detect(
         evidence=(Evidence(text="score", series=score, since=since, level=trajectory.best),),
         facts={"lost": lost, "kind": trajectory.kind},
     )
+
+
+def _right_answers(accuracy: Series | None, few: int) -> tuple[Series, Trajectory] | None:
+    """The share of right answers and its course, where it was lost: in the noise of a reward it may not be seen."""
+    if accuracy is None or len(accuracy.finite) < few:
+        return None
+    course = shape_of(accuracy.finite)
+    return (accuracy.finite, course) if course.lost else None

@@ -3,7 +3,7 @@
 ## What it looks for
 Among logged reward components, those that check the answer (by name: correct, answer, accuracy, success, ...) against
 the rest (format, length, language, tags, ...): the total rises, the rest rises, and every answer part is constant or
-falls.
+falls, or has come no further than to `hardly` by the end of the run.
 
 ## Why it matters
 The policy takes the easiest way to reward. Format can be learned without getting one answer right, and the total
@@ -42,27 +42,28 @@ def detect(
     reward_mean: Series,
     *,
     min_points: int = 30,
+    hardly: float = 0.02,
 ) -> Finding | NotMeasured | None:
     parts = {name: s.finite for name, s in reward_component_mean.items() if len(s.finite) >= min_points}
     answers = {name: s for name, s in parts.items() if name in answer_parts}
     others = {k: s for k, s in parts.items() if k not in answers}
     if not answers or not others:
         return NotMeasured("no component is known to check the answer" if parts else "the components are too short")
-    if not rises(reward_mean) or any(rises(s) for s in answers.values()):
-        return None
-    if any(_at_its_best(s) for s in answers.values()):
+    if not rises(reward_mean) or any(_at_its_best(s) for s in answers.values()):
         return None
     payer = max(others, key=lambda k: trend(others[k]).change)
     if not rises(others[payer]):
         return None
+    if any(rises(s) and _late(s) >= hardly for s in answers.values()):
+        return None
     frozen = any(np.ptp(s.values) == 0 for s in answers.values())
     fell = any(falls(s) for s in answers.values())
     start = departure(others[payer])
-    stuck = ", ".join(f"{k} {number(float(np.median(s.tail(0.25).values)))}" for k, s in answers.items())
+    stuck = ", ".join(f"{k} {number(_late(s))}" for k, s in answers.items())
     return Finding(
         message=(
             f"the reward rises by {number(trend(reward_mean).change)} through {payer} alone, while what checks the "
-            f"answer {'never moves' if frozen else 'falls' if fell else 'does not rise'} ({stuck}): read the "
+            f"answer {'never moves' if frozen else 'falls' if fell else 'hardly rises'} ({stuck}): read the "
             "best-rewarded completions before going on"
         ),
         severity=Severity.CRITICAL if frozen or fell else Severity.WARNING,
@@ -82,4 +83,8 @@ def detect(
 def _at_its_best(series: Series) -> bool:
     """Already right most of the time: late values at the top of what was ever seen, and that top is positive."""
     top = float(series.values.max())
-    return top > 0 and float(np.median(series.tail(0.25).values)) >= 0.9 * top
+    return top > 0 and _late(series) >= 0.9 * top
+
+
+def _late(series: Series) -> float:
+    return float(np.median(series.tail(0.25).values))
