@@ -27,6 +27,7 @@ QUESTIONS = (
         needs="score",
         yes={
             "step-size-too-large": 0.05,
+            "over-fitted": 0.05,
             "clip-missing": 0.1,
             "gradients-explode": 0.05,
             "off-policy-critic-unstable": 0.2,
