@@ -152,7 +152,7 @@ def _weighed_by(checked: Sequence[Checked]) -> AbstractContextManager[None]:
     return likelihood.instead(cells)
 
 
-COVERED = 0.95  #: share of broken runs whose onset the interval has to hold; milder faults, which are not here, show later
+COVERED = 0.95  #: share of broken runs whose onset the interval has to hold: milder faults than these show later
 
 
 def onset_margin(checked: Sequence[Checked]) -> float:
