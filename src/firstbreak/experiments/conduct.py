@@ -333,7 +333,8 @@ def _obstacle(arms: Mapping[str, Sequence[Trial]], results: Sequence[Result]) ->
 
 def _stood_still(seen: Arms) -> str:
     """Which arm has no step of its own: its trainer took the steps before the checkpoint for all that were wanted."""
-    arm = next((arm for arm, runs in seen.runs.items() if any(run.last_step is None for run in runs)), None)
+    went_on = seen.since > -np.inf
+    arm = next((arm for arm, runs in seen.runs.items() if went_on and any(r.last_step is None for r in runs)), None)
     return f"arm {arm} logged no step after the checkpoint; see its output.txt" if arm else ""
 
 
