@@ -48,6 +48,13 @@ def test_a_healthy_console_ends_with_0() -> None:
     assert "continue" in done.stdout
 
 
+@pytest.mark.parametrize("text", ["hello\n" * 9, "", "step 1 loss 2\nstep 2 loss 1\n"])
+def test_what_never_was_a_log_does_not_end_as_if_all_were_well(text: str) -> None:
+    done = subprocess.run([*WATCH, "-", "--every", "0.1"], input=text, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].startswith("firstbreak: console: not")
+
+
 def test_a_stop_runs_the_command_once_and_sends_one_message(tmp_path: Path) -> None:
     log, out, hook = tmp_path / "$(touch exploded)" / "log.jsonl", tmp_path / "acted", Hook()
     log.parent.mkdir()

@@ -100,7 +100,7 @@ def plan(path: str, file: Path, folder: Path | None, trainer: str | None, as_jso
     if as_json:
         write(json.dumps({"causes": _causes(dx.causes), "proposals": [_proposal(p) for p in proposals]}, indent=2))
         return
-    write("\n".join(_plan_lines(dx.causes, proposals, sorted(done))))
+    write("\n".join(_plan_lines(path, dx.causes, proposals, sorted(done))))
 
 
 def _causes(causes: Sequence[Any]) -> list[dict[str, Any]]:
@@ -117,7 +117,7 @@ def _proposal(proposal: Any) -> dict[str, Any]:
     }
 
 
-def _plan_lines(causes: Sequence[Any], proposals: Sequence[Any], done: Sequence[str]) -> list[str]:
+def _plan_lines(path: str, causes: Sequence[Any], proposals: Sequence[Any], done: Sequence[str]) -> list[str]:
     lines = ["Likeliest causes", *(f"  {c.probability:4.0%}  {c.id}" for c in causes), ""]
     possible = [p for p in proposals if not p.cannot and p.bits >= 0.01]
     if done:
@@ -128,7 +128,8 @@ def _plan_lines(causes: Sequence[Any], proposals: Sequence[Any], done: Sequence[
             minutes = "?" if p.minutes is None else f"{p.minutes:.1f}"
             line = f"{p.design.id:18} {p.bits:4.2f} bits {percent(p.share):>6} {minutes:>8}  {p.design.title}"
             lines.append(shorten(line, 80))
-        lines += ["", f"Next: firstbreak experiment run {possible[0].design.id} RUN"]
+        command = shlex.join(["firstbreak", "experiment", "run", possible[0].design.id, path])
+        lines += ["", f"Next: {command}"]
     else:
         lines.append("No experiment that can be made here would tell more.")
     impossible = [p for p in proposals if p.cannot and p.bits >= 0.1]

@@ -24,6 +24,7 @@ from firstbreak.readers import Unreadable
 from firstbreak.words import number
 
 STDIN = "-"
+NOTHING = ("nothing was written that firstbreak knows", "give what the trainer writes its metrics to")
 
 
 @click.command("watch")
@@ -63,7 +64,9 @@ def command(
     try:
         with _source(path) as (place, name, open_):
             follower = Follower(place, trainer=trainer)
-            watched = _looks(follower, every, lambda: open_() and (end is None or time.monotonic() + every <= end))
+            watched = _looks(
+                follower, name, every, lambda: open_() and (end is None or time.monotonic() + every <= end)
+            )
             for dx in show(_told(watched, name, on_stop, notifier), name):
                 last = dx
     except KeyboardInterrupt:
@@ -96,15 +99,24 @@ def _copy_stdin(log: Path) -> None:
             file.flush()
 
 
-def _looks(follower: Follower, every: float, more: Callable[[], bool]) -> Iterator[Diagnosis]:
-    """A diagnosis after each look that found something new, the last one when nothing more can come."""
+def _looks(follower: Follower, name: str, every: float, more: Callable[[], bool]) -> Iterator[Diagnosis]:
+    """A diagnosis after each look that found something new, the last one when nothing more can come.
+
+    Raises `Unreadable` where nothing more can come and nothing was ever read.
+    """
+    unread: Unreadable | None = Unreadable(name, *NOTHING)
     while True:
         coming = more()
         if follower.update():
             try:
                 yield diagnose(follower.run())
+                unread = None
             except Unreadable as error:  # nothing readable yet: the trainer has only begun to write
-                click.echo(f"waiting: {error}", err=True)
+                if unread is not None:
+                    unread = Unreadable(name, error.problem, error.remedy)
+                    click.echo(f"waiting: {unread}", err=True)
+        if not coming and unread is not None:
+            raise unread
         if not coming:
             return
         _pause(every, more)
