@@ -98,6 +98,11 @@ def test_one_run_that_cannot_be_read_does_not_hide_the_others(tmp_path: Path) ->
     assert f"firstbreak: {note}: not a training log" in done.stderr
 
 
+def test_one_line_of_a_log_is_too_few_and_said_to_be_one(tmp_path: Path) -> None:
+    (tmp_path / "metrics.jsonl").write_text('{"step": 1, "reward": 0.5, "kl": 0.01}\n')
+    assert "1 score is too few to see a shape" in firstbreak("diagnose", str(tmp_path)).stdout
+
+
 def test_control_characters_of_a_path_are_made_visible(tmp_path: Path) -> None:
     done = firstbreak("diagnose", str(tmp_path / "a\x1b[2Jb"))
     assert "\x1b" not in done.stderr

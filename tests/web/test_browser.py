@@ -323,6 +323,7 @@ def test_the_page_is_accessible_and_does_not_scroll_sideways(
     tab.goto(site.address + PAGES[name])
     tab.wait_for_timeout(300)
     assert tab.evaluate("document.documentElement.scrollWidth") <= width
+    assert tab.evaluate("document.querySelector('.masthead').offsetHeight") <= 64  # one line, however long a name is
     if name == "compare":  # every run keeps its column on a narrow screen
         assert tab.locator("#differences tbody td").first.is_visible()
     tab.evaluate(AXE)

@@ -121,7 +121,8 @@ def _summary(
             return "Cannot tell: no score was recorded, so nothing in this log shows whether the policy improves."
         blind = _blind_links(outcomes)
         if shape.kind == "too_short":
-            return f"Cannot tell yet: {len(inputs.get('score'))} scores are too few to see a shape."
+            n = len(inputs.get("score"))
+            return f"Cannot tell yet: {n} {'score is' if n == 1 else 'scores are'} too few to see a shape."
         how = "sits at its ceiling" if inputs.get("solved") else _SHAPES[shape.kind]
         what = _SUPERVISED.get(inputs.get("score").name, "the score")
         if inputs.get("score").name == "sft.likelihood" and inputs.get("eval_loss") is None:
