@@ -24,10 +24,11 @@ from firstbreak.model import (
     Verdict,
 )
 from firstbreak.stats.ceiling import outlook
-from firstbreak.stats.shape import Trajectory
+from firstbreak.stats.trend import trend
 from firstbreak.words import number, percent
 
 WORTH_NAMING = 0.1  #: a cause less probable than this is not named in a summary
+ENOUGH = 30  #: scores in which a rise would have shown through the swings
 CLOSE = 2.0  #: two causes whose odds differ by less than this factor cannot be told apart
 
 
@@ -79,7 +80,7 @@ def judge(
         summary=_summary(inputs, outcomes, ranked, first_break, sure=action in (Action.STOP, Action.ROLLBACK)),
         upside=upside(inputs),
         risk=risk(inputs, outcomes),
-        do_first=_do_first(action, inputs.get("trajectory"), ranked, first_break, best),
+        do_first=_do_first(action, inputs, outcomes, ranked, first_break, best),
     )
 
 
@@ -100,7 +101,17 @@ def _action(
     doubtful = any(f.severity is not Severity.NOTICE and f.confidence is not Confidence.LOW for f in found)
     if first_break is not None or shape is None or doubtful or any(f.severity is Severity.CRITICAL for f in found):
         return Action.WATCH
-    return Action.CONTINUE
+    return Action.WATCH if _unmoved(inputs, outcomes) else Action.CONTINUE
+
+
+def _unmoved(inputs: Inputs, outcomes: Sequence[Outcome]) -> bool:
+    """The score may have gone nowhere: of public logs of such shapes, 54 were of runs that learned nothing, 11 of healthy ones."""
+    shape, score = inputs.get("trajectory"), inputs.get("score")
+    if shape is None or shape.n < ENOUGH or inputs.get("solved"):
+        return False
+    flat = any(o.detector == "reward-flat" and o.finding is not None for o in outcomes)
+    swings = shape.kind == "oscillating" and trend(score).direction <= 0
+    return bool(flat or swings or np.ptp(score.values) == 0)
 
 
 def _last(series: Series | None) -> float:
@@ -124,6 +135,8 @@ def _summary(
             n = len(inputs.get("score"))
             return f"Cannot tell yet: {n} {'score is' if n == 1 else 'scores are'} too few to see a shape."
         how = "sits at its ceiling" if inputs.get("solved") else _SHAPES[shape.kind]
+        if shape.kind == "oscillating" and _unmoved(inputs, outcomes):
+            how = "swings, and has not risen"
         what = _SUPERVISED.get(inputs.get("score").name, "the score")
         if inputs.get("score").name == "sft.likelihood" and inputs.get("eval_loss") is None:
             blind = ["over-fitting", *blind]
@@ -163,7 +176,7 @@ _SUPERVISED = {
 _SHAPES = {
     "rising": "still rises",
     "plateau": "rose and holds its plateau",
-    "flat": "has not moved yet",
+    "flat": "has not moved beyond its noise",
     "declining": "falls",
     "peaked": "peaked and fell",
     "collapsed": "collapsed",
@@ -224,7 +237,8 @@ def risk(inputs: Inputs, outcomes: Sequence[Outcome]) -> str:
 
 def _do_first(
     action: Action,
-    shape: Trajectory | None,
+    inputs: Inputs,
+    outcomes: Sequence[Outcome],
     ranked: Sequence[RankedCause],
     first_break: FirstBreak | None,
     best: BestCheckpoint | None,
@@ -243,8 +257,11 @@ def _do_first(
         steps.append(f"Tell the two causes apart first: {top.experiment.text}")
     elif top is not None and top.fix:
         steps.append(top.fix[0])
-    elif shape is None:
+    elif inputs.get("trajectory") is None:
         steps.append("Log a score: a held-out evaluation, or at least the mean training reward.")
+    elif first_break is None and _unmoved(inputs, outcomes):
+        who = "the untrained model" if inputs.get("writes_text") else "random actions"
+        steps.append(f"Ask whether anything was learned: score {who} in the same way, and compare.")
     return " ".join(steps) or "Look at the warnings, in order; nothing calls for a stop."
 
 
