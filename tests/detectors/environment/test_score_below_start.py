@@ -54,3 +54,8 @@ def test_a_first_evaluation_that_comes_late_is_not_the_start() -> None:
 
 def test_the_last_digits_of_a_score_that_stands_still_are_no_fall() -> None:
     assert silent(ID, run({"eval.reward": -5.6166 - 1e-5 * np.arange(N)}))
+
+
+def test_a_score_that_held_its_first_level_for_most_of_the_run_and_was_lost_then_is_another_finding() -> None:
+    assert silent(ID, run({"reward.accuracy": np.where(np.arange(N) < 100, 0.92, 0.05) + noise(N, 0.02)}))
+    assert found(ID, run({"reward.accuracy": np.where(np.arange(N) < 20, 0.92, 0.05) + noise(N, 0.02)}))

@@ -1,7 +1,8 @@
 """The policy only ever gets worse than it was at the start.
 
 ## What it looks for
-A score that falls from its first level, beyond noise and for good, and was never above it. The first evaluation may
+A score that falls from its first level, beyond noise and for good, and was never above it, in the middle of the run
+neither. The first evaluation may
 come when much has been learned already, so a training reward that rose at first speaks against it.
 
 ## Why it matters
@@ -30,6 +31,8 @@ https://arxiv.org/abs/1709.06560
 
 from __future__ import annotations
 
+import numpy as np
+
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
 from firstbreak.stats.onset import onset
 from firstbreak.stats.shape import Trajectory
@@ -52,6 +55,8 @@ def detect(
         return None
     if trajectory.drop < material * max(abs(trajectory.start), abs(trajectory.end)):
         return None  # the last digits of a score that stands still
+    if np.median(score.values[len(score) // 4 : -(len(score) // 4)]) >= trajectory.start:
+        return None  # it held its first level for most of the run: what came then is a loss of it
     began = onset(score, direction=-1, kinds=("level", "ramp"))
     first, last = float(score.steps[0]), trajectory.end_step
     certain = trajectory.drop_sigma >= sure
