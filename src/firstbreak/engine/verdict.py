@@ -105,7 +105,7 @@ def _action(
 
 
 def _unmoved(inputs: Inputs, outcomes: Sequence[Outcome]) -> bool:
-    """The score may have gone nowhere: of public logs of such shapes, 54 were of runs that learned nothing, 11 of healthy ones."""
+    """The score may have gone nowhere: of public logs of such shapes, 54 learned nothing and 11 were healthy."""
     shape, score = inputs.get("trajectory"), inputs.get("score")
     if shape is None or shape.n < ENOUGH or inputs.get("solved"):
         return False
