@@ -71,3 +71,14 @@ def test_right_answers_are_looked_at_where_the_reward_is_lost_in_its_noise() -> 
     assert finding.metric == "reward.accuracy"
     assert silent(ID, run({"reward.mean": noise(20), "reward.accuracy": 0.6 + noise(20, 0.01)}))
     assert silent(ID, run({"reward.mean": learning(20), "reward.accuracy": answers}))
+
+
+def test_what_training_lost_is_seen_where_evaluations_show_no_course() -> None:
+    few = series("eval.reward", 5 + noise(12, 6), np.linspace(1, 300, 12))
+    earned = np.concatenate([np.linspace(-4, 12, 200), np.full(100, -4.0)]) + noise(300, 0.5)
+    made = run({"reward.mean": earned})
+    finding = found(ID, Run(path="a-run", series={**made.series, "eval.reward": few}))
+    assert finding.severity is Severity.WARNING
+    assert finding.metric == "reward.mean"
+    dip = np.concatenate([np.linspace(-4, 12, 200), np.full(100, 9.0)]) + noise(300, 0.5)
+    assert silent(ID, Run(path="a-run", series={**run({"reward.mean": dip}).series, "eval.reward": few}))

@@ -3,7 +3,8 @@
 ## What it looks for
 A score that rose (or began high), and then fell beyond its noise and stayed down: how much of the gain is lost, where
 the best level was, and since when it falls. Where a reward goes nowhere in its noise, the share of right answers is
-looked at in its place, if it is logged.
+looked at in its place, if it is logged; where a few evaluations show no course, what training earns is, and a loss of
+`grave` of it is a warning.
 
 ## Why it matters
 If the model was better earlier, going on is actively harmful: the best version is already on disk, and every step
@@ -41,20 +42,30 @@ from firstbreak.stats.shape import Trajectory
 from firstbreak.stats.shape import trajectory as shape_of
 from firstbreak.words import number, percent
 
+SAYS_NOTHING = frozenset({"flat", "oscillating", "too_short"})  #: shapes of a few noisy evaluations
+
 
 def detect(
     score: Series,
     trajectory: Trajectory,
     supervised: bool = False,
     reward_accuracy: Series | None = None,
+    reward_mean: Series | None = None,
     *,
     grave: float = 0.4,
     few: int = 10,
     material: float = 0.02,
     perplexity: float = 0.05,
 ) -> Finding | None:
-    if trajectory.kind == "flat" and (answers := _right_answers(reward_accuracy, few)) is not None:
+    only_training = False
+    if trajectory.kind == "flat" and (answers := _lost(reward_accuracy, few)) is not None:
         score, trajectory = answers
+    elif (
+        trajectory.kind in SAYS_NOTHING
+        and score.name.startswith("eval.")
+        and (earned := _lost(reward_mean, few, grave))
+    ):
+        (score, trajectory), only_training = earned, True
     little = perplexity if supervised else material
     if not trajectory.lost or trajectory.drop < little * max(abs(trajectory.best), abs(trajectory.end)):
         return None
@@ -64,13 +75,14 @@ def detect(
     what = "level" if whole else "gain"
     how_much = f"{percent(lost)} of its {what}" if np.isfinite(lost) and lost <= 1 else f"all of its {what} and more"
     large = lost >= grave
+    sure = large and trajectory.n >= few and not only_training
     return Finding(
         message=(
             f"{score.name} was {number(trajectory.best)} at step {number(trajectory.best_step)} and is "
             f"{number(trajectory.end)} now: {how_much} is lost; go back to that checkpoint before changing anything"
         ),
-        severity=Severity.CRITICAL if large and trajectory.n >= few else Severity.WARNING,
-        confidence=Confidence.LOW if not large else Confidence.MEDIUM if trajectory.n < few else Confidence.HIGH,
+        severity=Severity.CRITICAL if sure else Severity.WARNING,
+        confidence=Confidence.HIGH if sure else Confidence.MEDIUM if large else Confidence.LOW,
         metric=score.name,
         onset=since,
         interval=interval,
@@ -79,9 +91,16 @@ def detect(
     )
 
 
-def _right_answers(accuracy: Series | None, few: int) -> tuple[Series, Trajectory] | None:
-    """The share of right answers and its course, where it was lost: in the noise of a reward it may not be seen."""
-    if accuracy is None or len(accuracy.finite) < few:
+def _lost(beside: Series | None, few: int, part: float = 0.0) -> tuple[Series, Trajectory] | None:
+    """Another measure of success and its course, where at least this part of its gain was lost.
+
+    The share of right answers is hidden in the noise of a reward, and what training earns in that of a few evaluations.
+    """
+    if beside is None or len(beside.finite) < few:
         return None
-    course = shape_of(accuracy.finite)
-    return (accuracy.finite, course) if course.lost else None
+    course = shape_of(beside.finite)
+    return (
+        (beside.finite, course)
+        if course.lost and np.isfinite(course.drop_fraction) and course.drop_fraction >= part
+        else None
+    )
