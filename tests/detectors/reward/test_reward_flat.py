@@ -92,3 +92,9 @@ def test_swings_about_the_level_of_random_actions_are_no_learning() -> None:
 def test_while_actions_are_mostly_random_nothing_is_said_of_the_policy() -> None:
     finding = found(ID, run({"reward.mean": -6 + noise(200), "epsilon": np.linspace(1, 0.15, 200)}, algorithm="dqn"))
     assert "random" not in finding.message
+
+
+def test_an_evaluation_never_acts_at_random() -> None:
+    curves = {"eval.reward": -6 + noise(200), "epsilon": EXPLORING}
+    assert "random" not in found(ID, run(curves, algorithm="dqn")).message
+    assert "random" in found(ID, run({**curves, "reward.mean": -7 + noise(200)}, algorithm="dqn")).message
