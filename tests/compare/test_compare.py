@@ -60,6 +60,13 @@ def test_what_differs_is_named_with_both_values(tmp_path: Path) -> None:
     assert not any(name == "seed" for _, name in found)
 
 
+def test_what_both_say_and_what_shapes_training_comes_first(tmp_path: Path) -> None:
+    one = write(tmp_path / "one", seed=0, a_note="x", alone=1)
+    other = write(tmp_path / "other", seed=0, a_note="y", actor={"optimizer": {"lr": 1e-3}, "kl_ctl": 0.5})
+    found = [d.name for d in differences(compared(one, other)) if d.part == "config"]
+    assert found == ["kl_coef", "a_note", "alone"]
+
+
 def test_the_link_that_the_setting_bends_parts_first(tmp_path: Path) -> None:
     plain = [write(tmp_path / f"p{i}", seed=i) for i in range(3)]
     bent = [write(tmp_path / f"b{i}", seed=i, kl_from=40, total=9) for i in range(3)]

@@ -13,6 +13,7 @@ import numpy as np
 
 from firstbreak import context
 from firstbreak.evals.canonical import canonical
+from firstbreak.hyperparameters import HYPERPARAMETERS
 from firstbreak.inputs import Inputs
 from firstbreak.model import Run, Series
 
@@ -139,9 +140,11 @@ def _from_contexts(contexts: Sequence[context.Context | None], reference: contex
 
 
 def _unequal(part: str, sides: Sequence[Mapping[str, Any]]) -> list[Difference]:
+    """What all sides say comes before what one leaves open, and what is known to shape training before the rest."""
     names = dict.fromkeys(name for side in sides for name in side)
     rows = [Difference(part, name, tuple(side.get(name) for side in sides)) for name in names]
-    return [row for row in rows if any(value != row.values[0] for value in row.values)]
+    unequal = [row for row in rows if any(value != row.values[0] for value in row.values)]
+    return sorted(unequal, key=lambda row: (None in row.values, row.name not in HYPERPARAMETERS))
 
 
 def _flat(tree: Mapping[str, Any], before: str = "") -> list[tuple[str, Any]]:
