@@ -113,16 +113,18 @@ def test_a_sign_that_turns_late_is_proved_from_a_checkpoint_on_trl(tmp_path: Pat
         'logs = "{folder}/run"\n'
     )
     first = json.loads(firstbreak("diagnose", "run", "--format", "json", cwd=tmp_path))["first_break"]
-    assert (first["link"], first["step"]) == ("reward", pytest.approx(60, abs=3))
-    _, before = likeliest(firstbreak("experiment", "plan", "run", "--json", cwd=tmp_path))
+    assert first["step"] == pytest.approx(60, abs=3)  # which link it is, the experiment has to tell
 
     said = firstbreak("experiment", "run", "invariants", "run", cwd=tmp_path)
     assert "do right answers earn less than others' answers or nothing at all? yes" in said
     assert answers(tmp_path)["does the reward or the score move although the weights stand still?"] is True
     assert entries(tmp_path, "planned")[-1]["start"].startswith("from checkpoint-40 (step 40) to step 7")
-    cause, after = likeliest(firstbreak("experiment", "status", "run", "--format", "json", cwd=tmp_path))
+    status = firstbreak("experiment", "status", "run", "--format", "json", cwd=tmp_path)
+    cause, after = likeliest(status)
     assert cause == "reward-sign-wrong"
-    assert after > max(before, 0.9)
+    assert after > max(entries(tmp_path, "concluded")[-1]["before"].get(cause, 0.0), 0.9)
+    last = json.loads(status)["first_break"]
+    assert (last["link"], last["step"]) == ("reward", pytest.approx(60, abs=3))
 
     (trial,) = tmp_path.glob("firstbreak-experiments/*/invariants/treated-0")
     state = json.loads((trial / "run" / "trainer_state.json").read_text())
