@@ -71,6 +71,8 @@ def test_right_answers_are_looked_at_where_the_reward_is_lost_in_its_noise() -> 
     assert finding.metric == "reward.accuracy"
     assert silent(ID, run({"reward.mean": noise(20), "reward.accuracy": 0.6 + noise(20, 0.01)}))
     assert silent(ID, run({"reward.mean": learning(20), "reward.accuracy": answers}))
+    warm = np.where(np.arange(20) < 1, 0.99, 0.6)  # collapsed to one answer at once: no gain was ever made
+    assert found(ID, run({"reward.mean": noise(20), "reward.accuracy": warm})).severity is Severity.CRITICAL
 
 
 def test_what_training_lost_is_seen_where_evaluations_show_no_course() -> None:

@@ -99,8 +99,5 @@ def _lost(beside: Series | None, few: int, part: float = 0.0) -> tuple[Series, T
     if beside is None or len(beside.finite) < few:
         return None
     course = shape_of(beside.finite)
-    return (
-        (beside.finite, course)
-        if course.lost and np.isfinite(course.drop_fraction) and course.drop_fraction >= part
-        else None
-    )
+    enough = not part or (np.isfinite(course.drop_fraction) and course.drop_fraction >= part)  # no gain: a warm start
+    return (beside.finite, course) if course.lost and enough else None
