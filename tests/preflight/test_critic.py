@@ -248,3 +248,11 @@ def test_a_file_that_would_have_to_be_unpickled_is_refused(tmp_path: Path) -> No
     path = saved(tmp_path, {"observations": np.array([{"a": 1}], dtype=object)})
     with pytest.raises(Unreadable, match="plain arrays"):
         critic.check(path)
+
+
+def test_a_file_that_is_not_there_is_said_without_the_systems_numbers(tmp_path: Path) -> None:
+    with pytest.raises(Unreadable) as refused:
+        critic.check(str(tmp_path / "rollouts.npz"))
+    assert str(refused.value) == (
+        f"{tmp_path}/rollouts.npz: is no .npz file of plain arrays (No such file or directory); write it with numpy.savez"
+    )

@@ -13,7 +13,7 @@ from typing import Any
 from firstbreak import __version__
 from firstbreak.closeout import deliverables as make
 from firstbreak.closeout.deliverables import Delivered, Material, Missing, NotNeeded, Outcome
-from firstbreak.readers import Unreadable
+from firstbreak.readers import Unreadable, why
 
 SCHEMA = "firstbreak.closeout/1"
 MANIFEST, SUMMARY = "manifest.json", "summary.md"
@@ -70,7 +70,7 @@ def _manifest_of(folder: Path) -> tuple[dict[str, str], dict[str, dict[str, Any]
         if manifest["schema"] != SCHEMA:
             raise ValueError(f"schema {manifest['schema']}")
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise Unreadable(folder / MANIFEST, f"is no manifest ({error})", "close the run out again") from None
+        raise Unreadable(folder / MANIFEST, f"is no manifest ({why(error)})", "close the run out again") from None
     return files, deliverables
 
 

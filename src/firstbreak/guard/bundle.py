@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from firstbreak.readers import Unreadable
+from firstbreak.readers import Unreadable, why
 
 SCHEMA = "firstbreak.incident/1"
 MANIFEST = "bundle.json"
@@ -86,7 +86,7 @@ def read(bundle: Path) -> dict[str, Any]:
     try:
         manifest: dict[str, Any] = json.loads(path.read_text())
     except (OSError, ValueError) as error:
-        raise Unreadable(path, f"cannot be read ({error})", "give the folder that the guard has named") from None
+        raise Unreadable(path, f"cannot be read ({why(error)})", "give the folder that the guard has named") from None
     if manifest.get("schema") != SCHEMA:
         raise Unreadable(path, f"is not a bundle of schema {SCHEMA}", "give the folder that the guard has named")
     for name, expected in manifest["files"].items():

@@ -36,6 +36,11 @@ class Unreadable(Exception):
         super().__init__(f"{where}: {problem}; {remedy}")
 
 
+def why(error: Exception) -> str:
+    """What went wrong, in words: without the number of the system's error, and without the path, which is said already."""
+    return (isinstance(error, OSError) and error.strerror) or str(error)
+
+
 @dataclass(kw_only=True, eq=False)
 class Curve:
     """One raw name's numbers in file order, in arrays of equal length.

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from firstbreak.readers import Unreadable
+from firstbreak.readers import Unreadable, why
 
 #: array -> the other names that it is known by
 NAMES = {
@@ -77,7 +77,7 @@ def from_npz(path: str) -> Rollouts:
         with np.load(path, allow_pickle=False) as file:
             found = {_canonical(name): np.asarray(file[name]) for name in file.files}
     except (OSError, ValueError) as error:
-        raise Unreadable(path, f"is no .npz file of plain arrays ({error})", "write it with numpy.savez") from None
+        raise Unreadable(path, f"is no .npz file of plain arrays ({why(error)})", "write it with numpy.savez") from None
     for name in ("observations", "rewards"):
         if name not in found:
             raise Unreadable(

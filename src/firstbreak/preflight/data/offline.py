@@ -13,7 +13,7 @@ import numpy as np
 
 from firstbreak.model import NotApplicable, NotMeasured
 from firstbreak.preflight import Answer, critical, warning
-from firstbreak.readers import Unreadable
+from firstbreak.readers import Unreadable, why
 from firstbreak.words import number, percent
 
 NAMES = {
@@ -64,7 +64,7 @@ def _npz(path: str) -> Mapping[str, np.ndarray]:
         with np.load(path, allow_pickle=False) as file:
             return {name: file[name] for name in file.files}
     except (OSError, ValueError, KeyError) as error:
-        raise Unreadable(path, f"cannot be read ({error})", "save plain arrays with numpy.savez") from None
+        raise Unreadable(path, f"cannot be read ({why(error)})", "save plain arrays with numpy.savez") from None
 
 
 def _hdf5(path: str) -> Mapping[str, np.ndarray]:
