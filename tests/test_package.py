@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import firstbreak
+from firstbreak.demo import RUN
 
 SOURCE = Path(firstbreak.__file__).parent
 
@@ -106,3 +107,11 @@ def test_the_public_names_are_the_words_of_the_documentation() -> None:
     assert callable(firstbreak.diagnose)
     importlib.import_module("firstbreak.engine.read")  # a submodule must not replace the function of the same name
     assert callable(firstbreak.read)
+
+
+def test_a_run_and_its_diagnosis_are_one_line_each_at_the_prompt() -> None:
+    run = firstbreak.read(RUN)
+    assert repr(run).endswith("/run': trl grpo, 53 metrics, steps 0 to 160>")
+    said = repr(firstbreak.diagnose(run))
+    assert said.startswith("<Diagnosis of ")
+    assert ": rollback. The loop broke first at reward at step 61." in said

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from firstbreak.words import number
+
 Interval = tuple[float, float]
 EMPTY: Mapping[str, Any] = MappingProxyType({})
 
@@ -243,6 +245,12 @@ class Run:
         ends = [s.steps[-1] for s in self.series.values() if len(s)]
         return float(max(ends)) if ends else None
 
+    def __repr__(self) -> str:
+        """One line, since a curve has thousands of points."""
+        who = " ".join(filter(None, (self.trainer, self.algorithm))) or "no known trainer"
+        steps = f"steps {number(self.first_step)} to {number(self.last_step)}"
+        return f"<Run {self.path!r}: {who}, {len(self.series)} metrics, {steps}>"
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Evidence:
@@ -418,6 +426,10 @@ class Diagnosis:
         """The outcomes that found something, worst first, then by onset."""
         found = [o for o in self.outcomes if o.finding is not None]
         return tuple(sorted(found, key=_finding_order))
+
+    def __repr__(self) -> str:
+        """One line; `rich.print` and a notebook show the report."""
+        return f"<Diagnosis of {self.run.path!r}: {self.verdict.action.value}. {self.verdict.summary}>"
 
     def _repr_html_(self) -> str:
         from firstbreak.reports import html

@@ -200,7 +200,7 @@ def test_nothing_that_a_loop_passes_takes_it_down(tmp_path: Path, metrics: Any) 
 def test_a_wrong_call_is_refused_at_once() -> None:
     with pytest.raises(ValueError, match="no trainer is called 'tlr'"):
         Guard(trainer="tlr")
-    with pytest.raises(ValueError, match="halt"):
+    with pytest.raises(ValueError, match="no policy is called 'halt'; these are: observe, skip-update, stop"):
         Guard("halt")
 
 

@@ -55,6 +55,15 @@ def test_what_never_was_a_log_does_not_end_as_if_all_were_well(text: str) -> Non
     assert done.stderr.splitlines()[-1].startswith("firstbreak: console: not")
 
 
+def test_several_runs_are_not_watched_as_one(tmp_path: Path) -> None:
+    for name in "ab":
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "metrics.jsonl").write_text("".join(rows(20, at=100)))
+    done = subprocess.run([*WATCH, str(tmp_path), "--for", "1"], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert f"holds 2 runs; watch one of {tmp_path}/a, {tmp_path}/b; `firstbreak serve` follows all" in done.stderr
+
+
 def test_a_stop_runs_the_command_once_and_sends_one_message(tmp_path: Path) -> None:
     log, out, hook = tmp_path / "$(touch exploded)" / "log.jsonl", tmp_path / "acted", Hook()
     log.parent.mkdir()

@@ -17,6 +17,7 @@ import click
 from firstbreak.cli._output import on_a_terminal, write
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.engine.follow import Follower
+from firstbreak.engine.read import find_runs
 from firstbreak.guard.looks import ENDS, Suspicion
 from firstbreak.guard.notify import Message, Notifier
 from firstbreak.model import Action, Diagnosis
@@ -24,6 +25,7 @@ from firstbreak.readers import Unreadable
 from firstbreak.words import number
 
 STDIN = "-"
+NAMED = 3  #: of several runs
 NOTHING = ("nothing was written that firstbreak knows", "give what the trainer writes its metrics to")
 
 
@@ -82,6 +84,10 @@ def command(
 def _source(path: str) -> Iterator[tuple[Path, str, Callable[[], bool]]]:
     """What to follow, what it is called, and whether more can come. The console is copied into a file, which is followed."""
     if path != STDIN:
+        runs = find_runs(path)
+        if len(runs) > 1:  # as one they would be a run that nobody has trained
+            names = ", ".join(map(str, runs[:NAMED])) + (", ..." if len(runs) > NAMED else "")
+            raise Unreadable(path, f"holds {len(runs)} runs", f"watch one of {names}; `firstbreak serve` follows all")
         yield Path(path), path, lambda: True
         return
     with tempfile.TemporaryDirectory() as folder:

@@ -32,6 +32,10 @@ class Policy(enum.StrEnum):
     SKIP_UPDATE = "skip-update"  #: leave out single updates, and lower the learning rate
     STOP = "stop"  #: and end the run
 
+    @classmethod
+    def _missing_(cls, value: object) -> None:
+        raise ValueError(f"no policy is called {value!r}; these are: {', '.join(cls)}")
+
     def permits(self, act: Act) -> bool:
         """Whether a guard with this policy may do it."""
         return act in _PERMITTED[self]
