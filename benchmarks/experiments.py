@@ -39,7 +39,7 @@ from benchmarks.machine import environment
 from benchmarks.trials import ROOT, Row, Rows, obstacle, settings_of
 from firstbreak.engine.check import check
 from firstbreak.engine.diagnose import diagnose
-from firstbreak.engine.rank import rank
+from firstbreak.engine.rank import doubted, rank
 from firstbreak.engine.read import read
 from firstbreak.experiments.catalogue import MEASURED, Design, catalogue
 from firstbreak.experiments.plan import propose, weigh
@@ -60,7 +60,7 @@ DESIGN, JUDGED = frozenset({0, 2, 4}), frozenset({1, 3})  #: seeds
 TRIES = 3  #: faults on which a question is tried
 NO_CAUSE = frozenset({"healthy", "none-of-these"})
 HEALTHY = "untouched"
-PARTS = ("ambiguous", "catalogue", "kills", "fleet")
+PARTS = ("catalogue", "ambiguous", "kills", "fleet")
 KEYS = ("cause_top1_before", "cause_top1_after", "median_cost_fraction", "kills", "orphans", "lost", "fleet_runs_per_s")
 
 
@@ -87,6 +87,7 @@ class Case:
 
     archive: str
     beliefs: dict[str, float]  #: candidate -> probability, the likeliest first
+    doubted: dict[str, float]  #: the same as it counts beside an experiment
     experiment: str
 
     @property
@@ -111,7 +112,7 @@ class Case:
 
     def after(self, row: Row) -> str:
         """The likeliest cause once the answers count as well."""
-        odds = {name: math.log(p) for name, p in self.beliefs.items() if p > 0}
+        odds = {name: math.log(p) for name, p in self.doubted.items()}
         for question in self.design.questions:
             for name, weight in weigh(self.experiment, question, row.answer(question.asks), odds).items():
                 odds[name] += weight.weight
@@ -124,7 +125,8 @@ def case_of(archive: str) -> Case:
         run = read(path)
         ranked = rank(Inputs(run), check(run))
         proposed = propose(run, ranked, settings_of(label))[0].design.id
-        return Case(archive, {c.id: c.probability for c in ranked}, proposed)
+        beliefs = {c.id: c.probability for c in ranked}
+        return Case(archive, beliefs, doubted({c.id: c.evidence for c in ranked}), proposed)
 
 
 def in_doubt(seeds: Container[int], processes: int) -> list[Case]:
@@ -371,8 +373,6 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=RESULT)
     told = parser.parse_args()
     rows = Rows(told.rows, CORPUS)
-    if "learn" in told.parts:
-        learn(rows, told.processes, told.most)
     measure = {
         "ambiguous": lambda: ambiguous(rows, told.processes, told.most),
         "catalogue": lambda: proofs(rows, told.processes, told.most),
@@ -382,6 +382,8 @@ def main() -> None:
     result = json.loads(told.output.read_text()) if told.output.exists() else {}
     result.pop("note", None)  # it spoke of figures that are replaced now
     for part in PARTS:
+        if part == "ambiguous" and "learn" in told.parts:  # from all that has been run by then
+            learn(rows, told.processes, told.most)
         if part in told.parts:
             result |= measure[part]()
             result |= environment(shlex.join(["python", "-m", "benchmarks.experiments"]))

@@ -34,7 +34,7 @@ from firstbreak.lab.running import Label, read_label
 from firstbreak.model import Run
 
 ROOT = Path(__file__).resolve().parent.parent
-SOURCES = ("src/firstbreak/experiments", "src/firstbreak/lab")
+SOURCES = ("src/firstbreak/experiments", "src/firstbreak/inside", "src/firstbreak/lab")
 
 #: canonical option -> what the lab's trainers call it
 LANGUAGE = {
@@ -109,7 +109,7 @@ class Rows:
 
 @cache
 def code() -> str:
-    """Eight digits that change with any line of the experiments and of the lab."""
+    """Eight digits that change with any line of the experiments, of their hooks and of the lab."""
     sources = sorted(path for folder in SOURCES for path in (ROOT / folder).rglob("*.py"))
     return f"{zlib.crc32(b''.join(path.read_bytes() for path in sources)):08x}"
 
@@ -226,7 +226,7 @@ def _hook() -> None:
     sys.path.insert(0, str(conduct.INSIDE))
     import firstbreak_inside as inside
 
-    if asked := inside.wanted():
+    if inside.wanted():
         inside.install()
         for name in inside.CHANGES.keys() & sys.modules.keys():
-            inside.CHANGES[name](sys.modules[name], asked)
+            inside.change(sys.modules[name])

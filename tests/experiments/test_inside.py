@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from firstbreak.experiments.conduct import INSIDE
-from firstbreak.inside.firstbreak_inside import (
+from firstbreak.inside.firstbreak_texts import (
     Rewards,
     agreement,
     by_errors,

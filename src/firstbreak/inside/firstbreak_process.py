@@ -9,23 +9,24 @@ import itertools
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from types import ModuleType
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from firstbreak_inside import Wanted, note, unharmed
+
 EVERY = 0.1  #: seconds between two looks at the process, at first
 SELDOMER = 0.01  #: of the time since then: a long run is looked at some hundred times as well
-Note = Callable[..., None]
 
 
-def watch_machine(note: Note) -> None:
+def watch_machine() -> None:
     """From now on, note how long the main thread waits for a processor that others hold, and the resident memory (Linux)."""
-    threading.Thread(target=_look, args=(note,), daemon=True).start()
+    threading.Thread(target=_look, daemon=True).start()
 
 
-def _look(note: Note) -> None:
+def _look() -> None:
     with suppress(OSError, ValueError):  # another system than Linux: nothing is measured
         for queued, resident in _looks():
             note("watch.jsonl", queued=queued, resident=resident)
@@ -50,18 +51,19 @@ def _waited() -> float:
         return int(times.read().split()[1]) / 1e9
 
 
-def watch_optimizers(module: ModuleType, note: Note) -> None:
-    """Note each optimizer's learning rate whenever it is larger than it was since the last optimizer joined.
+def optimizers(module: ModuleType, asked: Wanted) -> None:
+    """torch.optim.optimizer: note each optimizer's rate whenever it is larger than it was since the last optimizer joined.
 
     An optimizer that makes no step any more once another has begun, a warm-up's, is therefore told from one that goes on.
-    `module` is torch.optim.optimizer.
     """
+    if "process" not in asked.get("watch", ""):
+        return
     highest: dict[int, float] = {}  # by the optimizers' order of appearance
     numbers: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
     new = itertools.count()
 
     def before_step(optimizer: Any, args: Any, kwargs: Any) -> None:
-        with suppress(Exception):  # watching must not end a training
+        with unharmed():
             if optimizer not in numbers:
                 numbers[optimizer] = next(new)
                 highest.clear()
@@ -77,11 +79,11 @@ def watch_optimizers(module: ModuleType, note: Note) -> None:
 class Settings:
     """Notes the settings that are in force, under their canonical names, whenever one has changed."""
 
-    def __init__(self, note: Note) -> None:
-        self._note, self._last = note, dict[str, Any]()
+    def __init__(self) -> None:
+        self._last: dict[str, Any] = {}
 
     def __call__(self, **held: Any) -> None:
         """What a trainer holds now: numbers, and None for a bound that is not there."""
         if held != self._last:
             self._last = held
-            self._note("settings.jsonl", **held)
+            note("settings.jsonl", **held)

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
-from firstbreak_inside import note, took_hold  # type: ignore[import-not-found]  # beside this file, on the trainer's path
+from firstbreak_inside import note, took_hold
 
 Told = Mapping[
     str, Any

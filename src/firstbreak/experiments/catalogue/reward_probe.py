@@ -90,7 +90,7 @@ QUESTIONS = (
         asks="are completions of a prompt copies of each other?",
         answer=watched(lambda mean: mean["distinct"] < 0.4, "distinct"),
         needs="hooks",
-        yes={"samples-without-variety": 0.9, "sampling-too-cold": 0.7, "groups-carry-no-signal": 0.1},
+        yes={"samples-without-variety": 0.9, "sampling-too-cold": 0.7},
         otherwise=0.06,
     ),
     Question(
