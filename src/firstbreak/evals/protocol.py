@@ -180,7 +180,9 @@ def read(path: Path) -> Protocol:
     try:
         data = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        raise Unreadable(path, f"cannot be read ({why(error)})", "give a YAML or JSON file of protocol fields") from None
+        raise Unreadable(
+            path, f"cannot be read ({why(error)})", "give a YAML or JSON file of protocol fields"
+        ) from None
     except yaml.YAMLError as error:
         line = str(getattr(getattr(error, "problem_mark", None), "line", 0) + 1)
         raise Unreadable(path, "is neither YAML nor JSON", "write one `field: value` a line", line) from None
