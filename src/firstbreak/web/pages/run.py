@@ -17,7 +17,7 @@ from firstbreak.web.shelf import Line, Placed
 from firstbreak.words import number, percent
 
 MOST_EXPERIMENTS = 6
-LEAST_BITS = 0.01  #: an experiment that is expected to tell less is not proposed
+LEAST_BITS = 0.05  #: an experiment that is expected to tell less is not proposed
 _LISTED = frozenset(
     {story.Section.FINDINGS, story.Section.CAUSES, story.Section.REMEDY, story.Section.BLIND, story.Section.READ}
 )
