@@ -126,7 +126,7 @@ def case_of(archive: str) -> Case:
         ranked = rank(Inputs(run), check(run))
         proposed = propose(run, ranked, settings_of(label))[0].design.id
         beliefs = {c.id: c.probability for c in ranked}
-        return Case(archive, beliefs, doubted({c.id: c.evidence for c in ranked}), proposed)
+        return Case(archive, beliefs, doubted(ranked), proposed)
 
 
 def in_doubt(seeds: Container[int], processes: int) -> list[Case]:

@@ -100,7 +100,7 @@ def test_what_an_experiment_shows_can_name_a_cause_that_the_curves_had_all_but_e
     assert after(0.1) < 0.01, "curves mislead in few runs"
     assert after(10.0) > 0.5, "and a million to one is not needed"
     known = {excluded.id: [Weight(finding="experiment:x", weight=10.0, text="")]}
-    again = engine.doubted({c.id: c.evidence for c in engine.rank(inputs, outcomes, known)})
+    again = engine.doubted(engine.rank(inputs, outcomes, known))
     assert again[excluded.id] == pytest.approx(after(10.0)), "nothing is doubted twice"
 
 

@@ -65,26 +65,28 @@ def rank(
     return tuple(sorted(ranked, key=lambda c: -c.probability))
 
 
-def doubted(evidence: Mapping[str, tuple[Weight, ...]]) -> dict[str, float]:
+def doubted(ranked: Sequence[RankedCause]) -> dict[str, float]:
     """Candidate -> probability, if in one run of `1 / MISLED` nothing but the prior is to be believed.
 
     A product of many small probabilities is surer than its model is. Where an experiment speaks as well, a cause that the
     curves gave one chance in a million must not need a million to one.
     """
-    believed = _probabilities(evidence)
+    believed = {c.id: c.probability for c in ranked}
+    evidence = {c.id: c.evidence for c in ranked}
     if any(w.finding == DOUBT for weights in evidence.values() for w in weights):
         return believed
-    before = _probabilities({name: _prior_of(weights) for name, weights in evidence.items()})
+    return _mixed(believed, evidence)
+
+
+def _mixed(believed: Mapping[str, float], evidence: Mapping[str, tuple[Weight, ...]]) -> dict[str, float]:
+    priors = {name: tuple(w for w in weights if w.finding == PRIOR) for name, weights in evidence.items()}
+    before = _probabilities(priors)
     return {name: (1 - MISLED) * believed[name] + MISLED * before[name] for name in evidence}
-
-
-def _prior_of(weights: tuple[Weight, ...]) -> tuple[Weight, ...]:
-    return tuple(w for w in weights if w.finding == PRIOR)
 
 
 def _with_doubt(evidence: Mapping[str, tuple[Weight, ...]]) -> dict[str, tuple[Weight, ...]]:
     """The evidence with one weight more, which makes it say what `doubted` believes."""
-    mixed = doubted(evidence)
+    mixed = _mixed(_probabilities(evidence), evidence)
     text = f"curves mislead in {MISLED:.0%} of the runs"
     more = {name: math.log(mixed[name] / mixed[HEALTHY]) - _sum(weights) for name, weights in evidence.items()}
     return {

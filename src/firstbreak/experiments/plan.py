@@ -57,7 +57,7 @@ def propose(run: Run, ranked: Sequence[RankedCause], settings: Settings, done: I
 
     What counts is which cause it is, given that there is one: whether a run is healthy is seen by going on with it.
     """
-    believed = doubted({c.id: c.evidence for c in ranked})
+    believed = doubted(ranked)
     causes = {c.id: believed[c.id] for c in ranked if c.link is not None}
     beliefs = {name: p / sum(causes.values()) for name, p in causes.items()}
     minutes, inputs = duration(run), Inputs(run)
