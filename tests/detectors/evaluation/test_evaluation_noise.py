@@ -31,6 +31,11 @@ def test_an_accuracy_is_judged_on_its_own_scale() -> None:
     assert found(ID, made).facts["gain"] == pytest.approx(0.1)
 
 
+def test_one_that_shows_a_collapse_is_fine_enough() -> None:
+    fell = np.concatenate([np.full(20, 0.6), np.zeros(20)]) + noise(40, 0.08, seed=1)
+    assert silent(ID, run({"eval.accuracy": fell, "reward.mean": learning(300, -3, 3)}))
+
+
 def test_with_few_evaluations_it_is_a_notice() -> None:
     made = run({"eval.reward": 50 + noise(8, 60, seed=1), "reward.mean": learning(300, 0, 40, sd=0.02)})
     assert found(ID, made).severity is Severity.NOTICE

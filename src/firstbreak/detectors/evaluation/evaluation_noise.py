@@ -80,9 +80,14 @@ def detect(
 
 
 def _gain(eval_score: Series, reward_mean: Series | None) -> float | None:
-    """What the evaluation has to show: the gain of training where both have one unit, else its own, at least `STEP`."""
+    """What the evaluation has to show: the gain of training where both have one unit, else its own, at least `STEP`.
+
+    One that has shown a loss can show one, whatever training says.
+    """
     own, trained = shape_of(eval_score), shape_of(reward_mean) if reward_mean is not None else None
-    own_gain = own.gain if own.learned and not own.lost else None
+    if own.lost and own.drop_interval[0] > 0:
+        return max(own.drop, own.gain)
+    own_gain = own.gain if own.learned else None
     if trained is None or not trained.learned or trained.lost:
         return own_gain
     return trained.gain if eval_score.name == "eval.reward" else max(own_gain or 0.0, STEP)
