@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from firstbreak.engine.diagnose import best_checkpoint
+from firstbreak.engine.diagnose import best_checkpoint, diagnose
 from firstbreak.inputs import Inputs
 from firstbreak.model import Checkpoint
 from tests.make import run
@@ -24,3 +24,14 @@ def test_of_the_saved_models_the_best_is_taken_not_the_nearest(saved: tuple[int,
     assert best is not None
     assert best.step == pytest.approx(50, abs=2)
     assert best.path == chosen
+
+
+def test_nothing_is_gone_back_to_that_was_saved_when_weights_were_no_numbers() -> None:
+    steps = np.arange(1, 101)
+    saved = [Checkpoint(step=step, path=str(step)) for step in (20, 40, 80)]
+    grad = np.where(steps < 50, 1.0, np.nan)
+    made = run({"reward.mean": steps / 100, "grad.norm": grad, "policy.loss": grad}, checkpoints=saved)
+    best = diagnose(made).best_checkpoint
+    assert best is not None
+    assert best.step < 50
+    assert best.path == "40"

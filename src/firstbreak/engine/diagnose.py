@@ -56,7 +56,7 @@ def diagnose(
     first_break = find_first_break(outcomes, ranked)
     if first_break is not None:
         first_break = replace(first_break, interval=widened(first_break.interval, run))
-    best = best_checkpoint(run, inputs)
+    best = best_checkpoint(run, inputs, _dead_since(outcomes))
     links = link_verdicts(run, outcomes, first_break)
     return Diagnosis(
         run=run,
@@ -129,22 +129,37 @@ def _is_blind(link: Link, outcomes: Sequence[Outcome]) -> bool:
     return not statuses & {Status.OK, Status.FOUND} and bool(statuses & {Status.NOT_MEASURED, Status.CRASHED})
 
 
-def best_checkpoint(run: Run, inputs: Inputs) -> BestCheckpoint | None:
+def _dead_since(outcomes: Sequence[Outcome]) -> float | None:
+    """The step from which on weights are no numbers: what is saved later is of no use, whatever was scored with it."""
+    found = (o.finding for o in outcomes if o.detector == "non-finite-values" and o.finding is not None)
+    return next((f.onset for f in found if f.severity is Severity.CRITICAL), None)
+
+
+def best_checkpoint(run: Run, inputs: Inputs, dead: float | None = None) -> BestCheckpoint | None:
     """Where the score was best (smoothed, so that one lucky evaluation does not win), and the saved model to go back to.
 
-    That is the nearest of those that are as good as the best saved one, within the noise of the score.
+    That is the nearest of those that are as good as the best saved one, within the noise of the score. From the step `dead`
+    on nothing counts.
     """
     score, shape = inputs.get("score"), inputs.get("trajectory")
     if score is None or shape is None or not np.isfinite(shape.best_step) or score.name == "sft.likelihood":
         return None  # a training loss is lowest where most is learned by heart
-    levels = {c: float(np.interp(c.step, *smooth(score))) for c in run.checkpoints}
+    steps, level = smooth(score)
+    end = math.inf if dead is None else dead
+    step, value = float(shape.best_step), float(shape.best)
+    if step >= end:
+        if not np.any(alive := steps < end):
+            return None
+        k = int(np.argmax(level[alive]))
+        step, value = float(steps[k]), float(level[k])
+    levels = {c: float(np.interp(c.step, steps, level)) for c in run.checkpoints if c.step < end}
     enough = max(levels.values(), default=0.0) - noise_scale(score.finite.values)
-    good = (c for c, level in levels.items() if level >= enough)
-    saved = min(good, key=lambda c: abs(c.step - shape.best_step), default=None)
-    metric, value = score.name, float(shape.best)
+    good = (c for c, reached in levels.items() if reached >= enough)
+    saved = min(good, key=lambda c: abs(c.step - step), default=None)
+    metric = score.name
     if metric == "eval.likelihood" and value > 0:  # in the unit that was logged
         metric, value = "eval.loss", -math.log(value)
-    return BestCheckpoint(step=float(shape.best_step), metric=metric, value=value, path=saved.path if saved else None)
+    return BestCheckpoint(step=step, metric=metric, value=value, path=saved.path if saved else None)
 
 
 def cost_since(run: Run, first_break: FirstBreak | None, rate_per_hour: float | None) -> Cost | None:
