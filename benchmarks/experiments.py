@@ -162,7 +162,7 @@ def learn(rows: Rows, processes: int, most: int) -> None:
     wanted = [(invariants, archive) for archive in one_of_each.values()]
     wanted += [(case.design, case.archive) for case in proposed.values() if case.experiment != invariants.id]
     rows.run(wanted[: most or None], processes)
-    MEASURED.write_text(json.dumps(counted(rows.rows.values(), design), indent=1, sort_keys=True) + "\n")
+    MEASURED.write_text(written(counted(rows.rows.values(), design)))
     catalogue.cache_clear()  # from here on with these counts
     print(f"{MEASURED}: {len(rows.rows)} runs")
 
@@ -180,6 +180,17 @@ def counted(rows: Iterable[Row], design: Mapping[str, Label]) -> dict[str, dict[
                     cell[0] += yes
                     cell[1] += 1
     return counts
+
+
+def written(counts: Mapping[str, Mapping[str, Mapping[str, list[int]]]]) -> str:
+    """As JSON, a line for each question."""
+    blocks = (
+        f' "{name}": {{\n'
+        + ",\n".join(f"  {json.dumps(asks)}: {json.dumps(cells, sort_keys=True)}" for asks, cells in sorted(of.items()))
+        + "\n }"
+        for name, of in sorted(counts.items())
+    )
+    return "{\n" + ",\n".join(blocks) + "\n}\n"
 
 
 # --- diagnoses in doubt ----------------------------------------------------------------------------------------------------
