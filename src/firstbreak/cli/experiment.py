@@ -67,10 +67,10 @@ def _table(question: Any) -> str:
     counted = {name: f" ({yes} of {runs} in the lab)" for name, (yes, runs) in question.counted.items()}
     named = {name: probability(question, name) for name in question.yes.keys() | counted.keys()}
     rows = [
-        f"    {p:4.0%}  {name}{counted.get(name, '')}"
+        f"    {percent(p):>6}  {name}{counted.get(name, '')}"
         for name, p in sorted(named.items(), key=lambda row: (-row[1], row[0]))
     ]
-    return "\n".join([*rows, f"    {question.otherwise:4.0%}  any other"])
+    return "\n".join([*rows, f"    {percent(question.otherwise):>6}  any other"])
 
 
 @command.command()
@@ -118,7 +118,7 @@ def _proposal(proposal: Any) -> dict[str, Any]:
 
 
 def _plan_lines(path: str, causes: Sequence[Any], proposals: Sequence[Any], done: Sequence[str]) -> list[str]:
-    lines = ["Likeliest causes", *(f"  {c.probability:4.0%}  {c.id}" for c in causes), ""]
+    lines = ["Likeliest causes", *(f"  {percent(c.probability):>6}  {c.id}" for c in causes), ""]
     possible = [p for p in proposals if not p.cannot and p.bits >= 0.01]
     if done:
         lines += [f"Done and counted: {', '.join(done)}", ""]
@@ -242,9 +242,9 @@ def _conclusion_lines(conclusion: Any) -> list[str]:
     lines += ["", f"{conclusion.decision.verdict.value}, for {percent(conclusion.share)} of the original run's steps"]
     if conclusion.claim is not None:
         lines += wrap(f"A better than B? {conclusion.claim.verdict.value}: {conclusion.claim.reason}", 80)
-    lines += ["", "Cause" + " " * 27 + "before    after"]
+    lines += ["", "Cause" + " " * 28 + "before    after"]
     for cause in conclusion.after.causes:
-        lines.append(f"{cause.id:30} {before.get(cause.id, 0):7.0%} {cause.probability:8.0%}")
+        lines.append(f"{cause.id:30} {percent(before.get(cause.id, 0)):>8} {percent(cause.probability):>8}")
     following = design.then.get(word[conclusion.answers[0].yes], ())
     if following:
         lines += ["", f"Next on this branch: {' or '.join(following)}"]

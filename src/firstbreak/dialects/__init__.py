@@ -214,9 +214,8 @@ def understand(names: Collection[str], dialect: ModuleType) -> dict[str, Name]:
     return {name: replace(n, signal=for_all.get(n.signal, n.signal)) for name, n in found.items()}
 
 
-MOMENT = re.compile(
-    r"@(first_minibatch|minibatch\d+)$"
-)  #: `policy.ratio.absdev@first_minibatch`: before anything was learned
+#: `policy.ratio.absdev@first_minibatch`: before anything was learned
+MOMENT = re.compile(r"@(first_minibatch|minibatch\d+)$")
 
 
 def _for_all(whole: str, signals: Set[str]) -> str:
@@ -345,9 +344,8 @@ def _short(dialect: ModuleType) -> str:
     return dialect.__name__.rpartition(".")[2]
 
 
-_LABELS = re.compile(
-    r"(.+)\[([^\[\]]+=[^\[\]]+)\]"
-)  #: `reward[agent=dqn,seed=1]`: a table's labels, as readers write them
+#: `reward[agent=dqn,seed=1]`: a table's labels, as readers write them
+_LABELS = re.compile(r"(.+)\[([^\[\]]+=[^\[\]]+)\]")
 _BESIDE_SLASH = re.compile(r"\s*/\s*")
 _REDUCTION = re.compile(r"@(?:mean|max|min|p50|p99|std|sum)$")
 

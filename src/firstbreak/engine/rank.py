@@ -36,9 +36,8 @@ SILENCE = 0.8  #: and what was looked for and not seen: the lab plants each faul
 TEMPER = 0.9  #: each further symptom counts by this factor less
 #: nats for onsets that come in the order in which the cause produces them, and against it
 IN_ORDER, OUT_OF_ORDER = 0.15, -0.35
-NOT_FIRST = (
-    -1.0
-)  #: nats where something grave came before all that the cause produces, and the cause does not produce it
+#: nats where something grave came before all that the cause produces, and the cause does not produce it
+NOT_FIRST = -1.0
 MISLED = 0.04  #: share of runs whose curves mislead: likeliest there, as above, is 0.02 to 0.05
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 

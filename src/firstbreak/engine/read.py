@@ -394,9 +394,8 @@ def _on_axis(recording: Recording, dialect: ModuleType, notes: list[str]) -> Ite
         return
     rows, steps = recording.curves[axis].index, recording.curves[axis].values
     for name, curve in recording.curves.items():
-        at = (
-            np.searchsorted(rows, curve.index, side="right") - 1
-        )  # a row without its own step belongs to the one before
+        # a row without its own step belongs to the one before
+        at = np.searchsorted(rows, curve.index, side="right") - 1
         known = at >= 0
         yield Series(
             name=name,

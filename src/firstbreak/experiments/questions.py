@@ -110,9 +110,8 @@ class Question:
     needs: str = ""  #: signal or derived input, "hooks" or "weights": without it there is no answer
     yes: Mapping[str, float] = field(default_factory=lambda: EMPTY)  #: cause, or "healthy" -> P(yes)
     otherwise: float = 0.5  #: P(yes) for every other candidate
-    counted: Mapping[str, tuple[int, int]] = field(
-        default_factory=lambda: EMPTY
-    )  #: candidate -> (yes, of so many) in the lab
+    #: candidate -> (yes, of so many) in the lab
+    counted: Mapping[str, tuple[int, int]] = field(default_factory=lambda: EMPTY)
 
 
 def rises(name: str) -> Asked:

@@ -29,9 +29,7 @@ class Way:
     """How a trainer is told to go on from a checkpoint, and what it makes of it."""
 
     options: Mapping[str, Any]  #: its own option -> value, with {checkpoint} where the path belongs
-    counts_on: bool | None = (
-        True  #: whether the steps that it is told include those before the checkpoint; None: not known
-    )
+    counts_on: bool | None = True  #: whether the steps it is told include those before the checkpoint; None: unknown
     whole: tuple[str, ...] = ()  #: what the folder of a checkpoint holds once it is complete
     hooked: bool = False  #: the hooks know what it is made from, and keep its trial's settings
     keeps_rate: bool = False  #: the checkpoint's learning rate wins over the one that is told, ...

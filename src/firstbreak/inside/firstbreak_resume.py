@@ -15,18 +15,15 @@ from weakref import WeakKeyDictionary, WeakSet
 
 from firstbreak_inside import note, took_hold
 
-Told = Mapping[
-    str, Any
-]  #: checkpoint, step and planned steps of the original, other_seed, options by the trainer's names
+#: checkpoint, step and planned steps of the original, other_seed, options by the trainer's names
+Told = Mapping[str, Any]
 
 
 def resume_transformers(trainer: Any, told: Told) -> None:
     """transformers.Trainer, and what is made from it (transformers/trainer.py)."""
     train, schedule = trainer.train, trainer.create_scheduler
     restore, restore_random = trainer._load_optimizer_and_scheduler, trainer._load_rng_state
-    resumed: WeakKeyDictionary[Any, list[dict[str, Any]]] = (
-        WeakKeyDictionary()
-    )  #: trainer -> its optimizer's own settings
+    resumed: WeakKeyDictionary[Any, list[dict[str, Any]]] = WeakKeyDictionary()  # trainer -> its optimizer's settings
 
     @functools.wraps(train)
     def trained(self: Any, resume_from_checkpoint: Any = None, *args: Any, **kwargs: Any) -> Any:
@@ -74,11 +71,8 @@ def _take_settings(group: dict[str, Any], own: Mapping[str, Any]) -> float:
 
 def resume_stable_baselines3(algorithm: Any, told: Told) -> None:
     """stable_baselines3.common.base_class.BaseAlgorithm."""
-    load, setup, progress = (
-        algorithm.load.__func__,
-        algorithm._setup_learn,
-        algorithm._update_current_progress_remaining,
-    )
+    load, setup = algorithm.load.__func__, algorithm._setup_learn
+    progress = algorithm._update_current_progress_remaining
     resumed: WeakSet[Any] = WeakSet()
 
     @functools.wraps(load)

@@ -70,9 +70,8 @@ class Report:
     summary: str = ""  #: one sentence that answers the question; made from the findings where it is empty
     facts: tuple[tuple[str, str], ...] = ()  #: label and text: what was looked at, how much of it
     exhibits: tuple[Table | Bars, ...] = ()
-    numbers: Mapping[str, Any] = field(
-        default_factory=lambda: EMPTY
-    )  #: for programs: everything measured, under stable names
+    #: for programs: everything measured, under stable names
+    numbers: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
 
     @property
     def action(self) -> Action:

@@ -63,9 +63,7 @@ def detect(
         return NotMeasured(f"{len(score)} scores are too few to call a curve flat (needs {min_points})")
     size = float(np.max(np.abs(score.values)))
     constant = float(np.ptp(score.values)) <= ROUNDING * size
-    acting = (
-        [score] if not score.name.startswith("eval.") else [reward_mean, reward_episode]
-    )  # evaluations do not explore
+    acting = [reward_mean, reward_episode] if score.name.startswith("eval.") else [score]  # evaluations do not explore
     explored = next((s.finite for s in acting if s is not None and len(s.finite)), None)
     random = epsilon is not None and explored is not None and _no_better_than_random(explored, epsilon.finite)
     flat = trajectory.kind == "flat" or constant or (random and trajectory.kind == "oscillating")

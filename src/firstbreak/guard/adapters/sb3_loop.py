@@ -30,24 +30,18 @@ def recorder() -> BaseCallback:
 
         def _on_training_start(self) -> None:
             self.transitions = Transitions()
-            self.flat = (
-                len(self.model.observation_space.shape or ()) == 1
-            )  # of images and parts it would say nothing true
+            # of images and parts it would say nothing true
+            self.flat = len(self.model.observation_space.shape or ()) == 1
 
         def _on_rollout_start(self) -> None:
             self.dones: list[np.ndarray] = []
 
         def _on_step(self) -> bool:
-            seen, told = (
-                self.model._last_obs,
-                self.locals,
-            )  # the library moves on to the next observation after its callbacks
+            seen, told = self.model._last_obs, self.locals  # the next observation takes its place after the callbacks
             self.dones.append(told["dones"].copy())
-            self._record(
-                self.transitions.add(seen, told["actions"], told["dones"], told["infos"], told["rewards"])
-                if self.flat
-                else {}
-            )
+            if self.flat:
+                step = told["actions"], told["dones"], told["infos"], told["rewards"]
+                self._record(self.transitions.add(seen, *step))
             return True
 
         def _on_rollout_end(self) -> None:

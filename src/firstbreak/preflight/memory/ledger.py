@@ -455,9 +455,8 @@ def _update(plan: Plan, cast: list[_Role], role: _Role) -> Iterator[list[Entry]]
 
     loss = role.logits(backward=True)
     yield moment("loss", between | {"gradients": held, "activations": role.kept, "logits": loss})
-    waiting = (
-        role.head_gradient if role.model.tied else 0.0
-    )  # the output's share of a tied matrix, until the input's comes
+    # the output's share of a tied matrix, until the input's comes
+    waiting = role.head_gradient if role.model.tied else 0.0
     top = held + waiting if plan.accumulation else role.head_gradient
     yield moment("backward", between | {"gradients": top, "activations": role.kept + one_layer + role.working})
     first = between | {"gradients": role.gradients, "activations": one_layer}

@@ -11,9 +11,8 @@ import re
 from firstbreak.readers.console._reading import BARE, Reading
 
 _HEAD = re.compile(r"(?:Evaluated (?P<env>\S+) \()?\bStep (?P<step>\d+)\)? \| ")
-_ANOTHER = re.compile(
-    r"[a-z_]\w* ?[:=]"
-)  #: `Step 12 | loss: 2.1 | lr: 1e-05`: another loop's, whose names are in lower case
+#: `Step 12 | loss: 2.1 | lr: 1e-05`: another loop's, whose names are in lower case
+_ANOTHER = re.compile(r"[a-z_]\w* ?[:=]")
 _FIELD = re.compile(rf"(?P<name>[A-Z][A-Za-z.\- ]*?):? (?P<value>{BARE})(?P<total>/\d+)?(?P<percent>%)?(?:[\s(].*)?")
 
 
