@@ -27,6 +27,7 @@ HALF = 0.5  #: of what was gained
 
 FINDINGS = {
     "return-mirrored": 0.6,
+    "reward-turns-round": 0.6,
     "reward-against-references": 0.3,
     "reward-range-changed": 0.6,
     "right-answers-unpaid": 0.3,
