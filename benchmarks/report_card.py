@@ -134,7 +134,8 @@ def page(table: list[Row]) -> str:
         "",
         "Real runs that others published, read by an experienced practitioner and by firstbreak. Made by `make report-card`.",
         "",
-        f"- {figures['runs']} runs and {figures['cases']} excerpts from issue threads; {figures['unreadable']} could not be read.",
+        f"- {figures['runs']} runs and {figures['cases']} excerpts from issue threads; "
+        f"{figures['unreadable']} could not be read.",
         f"- Healthy runs that the reader is sure of: {figures['healthy_high']}; of these firstbreak would stop "
         f"{figures['healthy_high_stopped']}.",
         f"- Broken runs that the reader is sure of: {figures['wrong_high']}; firstbreak names the same link, or that link "
@@ -168,7 +169,8 @@ def main() -> None:
     for r in table:
         mark = "  " if r.agrees else "x "
         print(
-            f"{mark}{r.id:34} {r.reader:8} {r.confidence:4} {r.reader_link:14} | {r.action:9} {r.link:14} {r.cause} {r.probability}"
+            f"{mark}{r.id:34} {r.reader:8} {r.confidence:4} {r.reader_link:14} | "
+            f"{r.action:9} {r.link:14} {r.cause} {r.probability}"
         )
     print(json.dumps(summary(table), indent=1))
 
