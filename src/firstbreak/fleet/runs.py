@@ -195,16 +195,19 @@ def _on_cores(paths: Sequence[str], processes: int, trainer: str | None) -> Iter
     waiting, suspects = deque(paths), set[str]()
     while waiting:
         running: dict[Future[Row], str] = {}
+        before = set(multiprocessing.active_children())
         with ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("forkserver")) as pool:
             try:
                 while waiting or running:
                     while waiting and len(running) < (1 if waiting[0] in suspects else AHEAD * processes):
-                        path = waiting.popleft()
-                        running[pool.submit(examine, path, trainer)] = path
+                        running[pool.submit(examine, waiting[0], trainer)] = waiting[0]
+                        waiting.popleft()  # only now: a pool that breaks meanwhile takes no further run
                     for future in wait(running, return_when=FIRST_COMPLETED).done:
                         yield future.result()
                         del running[future]
             except BrokenProcessPool:
+                for child in set(multiprocessing.active_children()) - before:
+                    child.kill()  # one that was started while the pool broke is not told to end, and would be waited for
                 if len(running) == 1:
                     (path,) = running.values()
                     yield Row(path=path, fingerprint="", action=UNREADABLE, summary="its process was killed")
