@@ -19,6 +19,7 @@ from pathlib import Path
 from firstbreak.experiments import supervisor
 
 POLL = 0.1  #: seconds between two looks at a trial
+SWEEPS = 50  #: looks for what was left running
 #: states in which a trial has told what it can: it is not run again
 FINAL = frozenset({"finished", "stopped", "over_time"})
 
@@ -129,10 +130,18 @@ def _clear(trial: Trial) -> None:
 
 
 def _sweep(trial: Trial) -> None:
-    """End what an attempt has left running: only where its supervisor was killed is there anything."""
-    for process in supervisor.marked(trial.mark):
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.kill(process, 9)
+    """End what an attempt has left running: only where its supervisor was killed is there anything.
+
+    Looked for until there is nothing more: a process may start another while it is looked for, and writes until it is gone.
+    """
+    for _ in range(SWEEPS):
+        left = list(supervisor.marked(trial.mark))
+        if not left:
+            return
+        for process in left:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(process, 9)
+        time.sleep(POLL)
 
 
 def run_all(
