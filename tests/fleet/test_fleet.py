@@ -8,12 +8,16 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from firstbreak.fleet import find, survey, table
-from firstbreak.fleet.runs import load
+from firstbreak.fleet.runs import Row, load
 from tests.make import learning
 
 BROKEN = Path(__file__).parents[2] / "src" / "firstbreak" / "demo" / "run"
@@ -129,6 +133,23 @@ def test_a_run_that_kills_its_process_costs_one_row(
     assert len(rows) >= 7
 
 
+def test_a_run_that_is_handed_to_a_pool_as_it_breaks_is_not_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a", "b", "c"):
+        healthy(tmp_path / "runs" / name)
+    honest, calls = ProcessPoolExecutor.submit, iter(range(100))
+
+    def submit(pool: ProcessPoolExecutor, *args: Any) -> Any:
+        if next(calls) == 1:
+            raise BrokenProcessPool
+        return honest(pool, *args)
+
+    monkeypatch.setattr(ProcessPoolExecutor, "submit", submit)
+    rows = survey([tmp_path / "runs"], store=tmp_path / "store.jsonl")
+    assert {Path(row.path).name for row in rows} == {"a", "b", "c"}
+
+
 def test_a_path_cannot_act_on_the_terminal(tmp_path: Path) -> None:
     healthy(tmp_path / "runs" / "a\x1b[2Jb")
     rows = survey([tmp_path / "runs"], store=tmp_path / "store.jsonl")
@@ -150,3 +171,15 @@ def test_a_link_that_leads_nowhere_hides_no_run(tmp_path: Path) -> None:
     rows = survey([run], store=tmp_path / "store.jsonl", processes=1)
     assert [row.action for row in rows] == ["continue"]
     assert table.render(rows).splitlines()[-1] == "1 run: 1 continue"
+
+
+def test_names_that_fit_are_not_cut_for_a_long_cause() -> None:
+    cause = Row(
+        path="/runs/ppo-CartPole-v1", fingerprint="", action="rollback", summary="", link="advantage",
+        cause="off-policy-critic-unstable", probability=0.63, onset=1250.0, wasted=0.96,
+    )  # fmt: skip
+    text = table.render([cause, replace(cause, path="/runs/a2c-CartPole-v1")])
+    assert "ppo-CartPole-v1" in text
+    assert "a2c-CartPole-v1" in text
+    assert "(63 %)" in text
+    assert max(map(len, text.splitlines())) <= 80

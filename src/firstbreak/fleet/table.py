@@ -11,17 +11,20 @@ from firstbreak.reports.text import count
 from firstbreak.words import number, percent
 
 HEAD = ("verdict", "run", "first break", "likeliest cause", "since", "spent")
+RUN, CAUSE = HEAD.index("run"), HEAD.index("likeliest cause")
+NARROW = 12  #: columns that each of these two keeps
 REASONS = 5  #: runs that could not be read, with the reason
 
 
 def render(rows: Sequence[Row], width: int = 80) -> str:
-    """Plain text of at most so many columns; a path that is too long loses its beginning."""
+    """Plain text of at most so many columns; of a path and a cause the longer loses its beginning."""
     if not rows:
         return "No runs were found."
     base = _base(rows)
     cells = [HEAD, *(_cells(row, base) for row in rows)]
     wide = [max(len(line[i]) for line in cells) for i in range(len(HEAD))]
-    wide[1] = min(wide[1], max(12, width - sum(wide) + wide[1] - 2 * (len(HEAD) - 1)))
+    while sum(wide) + 2 * (len(HEAD) - 1) > width and max(wide[RUN], wide[CAUSE]) > NARROW:
+        wide[RUN if wide[RUN] > wide[CAUSE] else CAUSE] -= 1
     lines = ["  ".join(_fitted(cell, n) for cell, n in zip(line, wide, strict=True)).rstrip() for line in cells]
     unreadable = [f"{_visible(row.path[base:])}: {_visible(row.summary)}" for row in rows if row.action == UNREADABLE]
     more = [f"... and {len(unreadable) - REASONS} more"] if len(unreadable) > REASONS else []
