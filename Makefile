@@ -1,4 +1,5 @@
 # Two commands on a fresh machine: `make demo` and `make test`. Each sets up what it needs in .venv.
+# Three lanes for those who change the code: `make quick` (seconds), `make lint`, `make test` (everything).
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -8,7 +9,7 @@ TORCH ?= torch==2.13.0
 # Trainers that need GPUs. Their modules that write metrics do not, and are all that is imported of them.
 TRACKERS ?= verl==0.9.1 openrlhf==0.11.2 areal==1.0.4
 
-.PHONY: help setup setup-test demo test lint golden report-card bench-statistics docs coverage bench bench-readers bench-experiments bench-guard bench-preflight bench-web site fuzz
+.PHONY: help setup setup-test demo quick test lint golden report-card bench-statistics docs coverage bench bench-readers bench-experiments bench-guard bench-preflight bench-web site fuzz
 
 help:            ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -18,9 +19,13 @@ $(VENV)/.core: pyproject.toml
 	$(PIP) -e .
 	touch $@
 
-$(VENV)/.test: $(VENV)/.core
+$(VENV)/.quick: $(VENV)/.core lab/pyproject.toml
+	$(PIP) -e ".[test]" -e lab
+	touch $@
+
+$(VENV)/.test: $(VENV)/.quick
 	$(PIP) "$(TORCH)"
-	$(PIP) -e ".[test,trainers,loggers,cluster,check,eval,guard,web,mcp,docs,dev]"
+	$(PIP) -e ".[test,full,trainers,loggers,cluster,check,eval,guard,web,mcp,docs,dev]" -e lab
 	-$(PIP) --no-deps --upgrade --target $(VENV)/trackers $(TRACKERS)
 	touch $@
 
@@ -30,12 +35,19 @@ setup-test: $(VENV)/.test
 demo: $(VENV)/.core          ## a real broken run, diagnosed
 	$(BIN)/firstbreak demo
 
+# What needs no extra but the core's own: the line from a file to a report.
+QUICK ?= tests/diagnosis tests/stats tests/readers tests/dialects tests/detectors tests/reports tests/test_signals.py \
+	tests/test_hyperparameters.py tests/test_words.py tests/test_package.py tests/test_names.py tests/test_shipped_diagnoses.py
+
+quick: $(VENV)/.quick        ## the core's tests, under half a minute
+	HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest -n auto -m "not slow and not trainer and not browser" $(QUICK) $(ARGS)
+
 test: $(VENV)/.test          ## every test
 	$(BIN)/python -m pytest -n auto --dist loadfile $(ARGS)
 
 lint: $(VENV)/.test          ## ruff and mypy
-	$(BIN)/ruff check src tests
-	$(BIN)/ruff format --check src tests
+	$(BIN)/ruff check src lab tests benchmarks
+	$(BIN)/ruff format --check src lab tests benchmarks
 	$(BIN)/mypy
 
 golden: $(VENV)/.test        ## write the golden reports again
@@ -52,7 +64,7 @@ bench-statistics: $(VENV)/.test ## false alarms, power and coverage of the stati
 	$(BIN)/python -m benchmarks.statistics
 
 docs: $(VENV)/.test          ## the pages that are made from code and figures
-	$(BIN)/python -m benchmarks.pages
+	$(BIN)/python -m benchmarks.docs
 	$(BIN)/python -m benchmarks.tutorials
 
 coverage: $(VENV)/.bench     ## share of each trainer's logged names that are understood
@@ -87,3 +99,16 @@ fuzz: $(VENV)/.test          ## 1.2 million mutated files against the readers
 
 bench-guard: $(VENV)/.bench  ## what the guard costs, how soon it stops, and kill -9
 	$(BIN)/python -m benchmarks.guard
+
+# Every target that shows, makes or measures something. With SMALLEST=1 each of them is small and writes no committed file.
+SCHEDULED := demo docs site coverage report-card fuzz bench bench-audit bench-evaluation bench-experiments bench-guard \
+	bench-preflight bench-readers bench-statistics bench-web
+
+.PHONY: scheduled bench-audit bench-evaluation
+
+scheduled:       ## demo, pages and every benchmark once, at the smallest size
+	@failed=""; for target in $(SCHEDULED); do \
+		echo "== make $$target SMALLEST=1"; \
+		SMALLEST=1 $(MAKE) --no-print-directory $$target || failed="$$failed $$target"; \
+	done; \
+	if [ -n "$$failed" ]; then echo "These targets failed:$$failed"; exit 1; fi

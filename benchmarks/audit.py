@@ -1,11 +1,12 @@
-"""What the audit finds in the lab's hacking runs, whom it accuses wrongly, how far off its onsets are, and how fast it is.
+"""What the audit finds in the lab's hacking runs, its false alarms, the error of its onsets, and its speed.
 
     python -m benchmarks.audit [--corpus FOLDER] [--seeds odd|even|all] [--samples N] [--dump FILE]
         [--trusting] [--only found|speed]
 
-Development looked at even seeds; figures are of odd ones. A hacking run counts where the gate has admitted its setting
-(it does harm over five seeds); with --trusting also where there are too few seeds to tell. What a departed setting (no
-harm) gets is listed apart, and so are runs with other faults, whose reward is honest: accusing them is wrong as well.
+The audit was developed on even seeds; the figures are of odd seeds. A hacking run counts if the harm test has admitted its
+setting (it does harm over five seeds). With --trusting, a setting with too few seeds for the harm test also counts. Harmless
+settings are listed separately. Runs with other faults are also listed separately: their reward is right, so calling them
+hacking is a false alarm.
 """
 
 from __future__ import annotations
@@ -30,15 +31,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from firstbreak_lab.bench import kind_of
+from firstbreak_lab.corpus import labels, opened
+from firstbreak_lab.running import Label
 
 from benchmarks.machine import environment
+from benchmarks.size import corpus, place, sized
 from firstbreak.audit.audit import HACKING, audit
-from firstbreak.engine.read import read
-from firstbreak.inputs import Inputs
-from firstbreak.lab.bench import kind_of
-from firstbreak.lab.corpus import labels, opened
-from firstbreak.lab.running import Label
+from firstbreak.diagnosis.inputs import Inputs
 from firstbreak.model import Run
+from firstbreak.readers.read import read
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULT = ROOT / "benchmarks" / "results" / "audit.json"
@@ -48,7 +50,7 @@ HACKS = frozenset(
         *("claims-are-believed", "calls-are-paid", "errors-count-as-success"),
     }
 )
-#: other faults of the reward itself: to say of them that reward and truth part is right, so they are counted nowhere
+#: other faults of the reward itself: reward and true quality really differ there, so they are in no figure
 OTHER_REWARDS = frozenset({"reward-sign-flipped", "preference-labels-swapped", "answers-misaligned", "verdicts-noisy"})
 SCALARS = ("reward_mean", "length_mean", "policy_entropy", "kl_ref")  #: what a dashboard shows without an evaluation
 SEEDS = {"odd": lambda seed: seed % 2 == 1, "even": lambda seed: seed % 2 == 0, "all": lambda seed: True}
@@ -75,22 +77,23 @@ def main() -> None:
     command = " ".join(["python -m benchmarks.audit", *shown]) if shown else "make bench-audit"
     figures: dict[str, Any] = {}
     if arguments.only != "speed":
-        rows = list(examine(arguments.corpus, SEEDS[arguments.seeds], arguments.processes))
-        kinds = kind_of(labels(arguments.corpus).values(), trusting=arguments.trusting)
+        folder = arguments.corpus or corpus()
+        rows = list(examine(folder, SEEDS[arguments.seeds], arguments.processes))
+        kinds = kind_of(labels(folder).values(), trusting=arguments.trusting)
         figures |= {**environment(command), "seeds": arguments.seeds, **found(rows, kinds)}
     if arguments.only != "found":
         figures |= speed(arguments.samples, arguments.dump)
         figures["dump"]["command"] = command
     known = json.loads(RESULT.read_text()) if arguments.only else {}
-    RESULT.write_text(json.dumps({**known, **figures}, indent=2) + "\n")
+    place(RESULT).write_text(json.dumps({**known, **figures}, indent=2) + "\n")
     print(json.dumps({k: v for k, v in figures.items() if not isinstance(v, dict)}, indent=2))
 
 
 def _arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--corpus", type=Path, default=ROOT / "corpus")
+    parser.add_argument("--corpus", type=Path)
     parser.add_argument("--seeds", choices=list(SEEDS), default="odd")
-    parser.add_argument("--samples", type=int, default=1_000_000)
+    parser.add_argument("--samples", type=int, default=sized(1_000_000, 500))
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--trusting", action="store_true")
     parser.add_argument("--only", choices=("found", "speed"), help="measure this, and keep the other figures")
@@ -131,7 +134,7 @@ def _row(corpus: Path, archive: str) -> Row:
 
 def _scalars(run: Run) -> dict[str, float]:
     inputs = Inputs(run)
-    curves = {name: inputs.get(name) for name in SCALARS}
+    curves = {name: inputs.ask(name) for name in SCALARS}
     return {name: _rise(s.finite.values) for name, s in curves.items() if s is not None and len(s.finite) >= 8}
 
 
@@ -144,11 +147,11 @@ def _rise(values: np.ndarray) -> float:
 
 def found(rows: Sequence[Row], kind: Any) -> dict[str, Any]:
     """The shares, each with its interval and its parts."""
-    hacks = [r for r in rows if r.label.plant in HACKS and kind(r.label) == "faulty"]
-    harmless = [r for r in rows if r.label.plant in HACKS and kind(r.label) == "departed"]
-    unjudged = [r for r in rows if r.label.plant in HACKS and kind(r.label) == "unjudged"]
+    hacks = [r for r in rows if r.label.variant in HACKS and kind(r.label) == "faulty"]
+    harmless = [r for r in rows if r.label.variant in HACKS and kind(r.label) == "harmless"]
+    unjudged = [r for r in rows if r.label.variant in HACKS and kind(r.label) == "unjudged"]
     twins = [r for r in rows if r.label.link is None]
-    others = [r for r in rows if r.label.link is not None and r.label.plant not in HACKS | OTHER_REWARDS]
+    others = [r for r in rows if r.label.link is not None and r.label.variant not in HACKS | OTHER_REWARDS]
     caught = [r for r in hacks if r.accused]
     distances = [r.distance for r in caught if math.isfinite(r.distance)]
     return {
@@ -167,9 +170,9 @@ def found(rows: Sequence[Row], kind: Any) -> dict[str, Any]:
             "median_width": float(np.median([r.width for r in caught])) if caught else None,
         },
         "harmless_hacks": {"n": len(harmless), "accused": _share(harmless)},
-        "other_faults": {"n": len(others), "accused": _share(others), "by_plant": _by_plant(others)},
-        "by_plant": _by_plant([*hacks, *unjudged, *harmless]),
-        "twins_by_plant": _by_plant(twins),
+        "other_faults": {"n": len(others), "accused": _share(others), "by_variant": _by_variant(others)},
+        "by_variant": _by_variant([*hacks, *unjudged, *harmless]),
+        "twins_by_variant": _by_variant(twins),
         "scalars_alone": _scalars_alone(hacks, twins),
         "seconds_per_run": float(np.median([r.seconds for r in rows])) if rows else None,
     }
@@ -189,11 +192,11 @@ def _wilson(rows: Sequence[Row]) -> list[float] | None:
     return [max(0.0, (middle - reach) / (1 + z * z / n)), min(1.0, (middle + reach) / (1 + z * z / n))]
 
 
-def _by_plant(rows: Iterable[Row]) -> dict[str, dict[str, int]]:
+def _by_variant(rows: Iterable[Row]) -> dict[str, dict[str, int]]:
     counts: dict[str, Counter[bool]] = defaultdict(Counter)
     for row in rows:
-        counts[f"{row.label.plant} {row.label.severity:g}"][row.accused] += 1
-    return {plant: {"accused": c[True], "of": c.total()} for plant, c in sorted(counts.items())}
+        counts[f"{row.label.variant} {row.label.severity:g}"][row.accused] += 1
+    return {variant: {"accused": c[True], "of": c.total()} for variant, c in sorted(counts.items())}
 
 
 def _scalars_alone(hacks: Sequence[Row], twins: Sequence[Row]) -> dict[str, float | None]:
@@ -240,9 +243,9 @@ def write(path: Path, samples: int, group: int = 8, batch: int = 512) -> None:
     Groups of `group` samples, `batch` samples a step; lengths of completions are exponential beyond 700 characters.
     """
     rng = random.Random(0)
-    words = _language(rng, 20_000)
+    words = _language(rng, sized(20_000, 500))
     usual = list(accumulate(1 / (rank + 3) for rank in range(len(words))))
-    paragraphs = [_paragraph(rng, partial(rng.choices, words, cum_weights=usual)) for _ in range(20_000)]
+    paragraphs = [_paragraph(rng, partial(rng.choices, words, cum_weights=usual)) for _ in range(sized(20_000, 500))]
     with path.open("w") as file:
         for i in range(samples):
             question, right = i // group, rng.random() < 0.5

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from benchmarks.logged_names import Row, rows
 from benchmarks.machine import PACKAGES, environment
+from benchmarks.size import place
 from firstbreak import dialects
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -54,11 +55,14 @@ def rldoctor(name: str) -> object:
 
 
 def main() -> None:
+    if not (SHARED / "reference").exists():
+        print(f"skipped: the tables of logged names are not beside the project ({SHARED / 'reference'})")
+        return
     table = list(rows(SHARED))
     ours, theirs = measure(table), measure_peer(table, rldoctor)
     where = environment("make coverage", (*PACKAGES, "rldoctor"))
     RESULT.parent.mkdir(exist_ok=True)
-    RESULT.write_text(json.dumps({**where, "trainers": ours, "peers": {"rldoctor": theirs}}, indent=1) + "\n")
+    place(RESULT).write_text(json.dumps({**where, "trainers": ours, "peers": {"rldoctor": theirs}}, indent=1) + "\n")
     print(f"{'trainer':16} {'logged':>6} {'firstbreak':>11} {'refused':>8} {'rl-doctor':>10}")
     for trainer, counts in ours.items():
         peer = theirs[trainer]["understood"]

@@ -1,4 +1,4 @@
-"""Simulated training curves: healthy shapes, realistic noise, planted changes. The ground truth of the statistics."""
+"""Simulated training curves: healthy shapes, realistic noise, injected changes. The ground truth of the statistics."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 Rng = np.random.Generator
-#: shapes that `firstbreak.stats.smooth.healthy_shapes` knows, by the family they belong to
+#: shapes that `firstbreak.diagnosis.stats.smooth.healthy_shapes` knows, by the family they belong to
 SEEN: Mapping[str, str] = {
     "flat": "constant",
     "linear": "linear",
@@ -50,7 +50,7 @@ def healthy(rng: Rng, n: int, shape: str, amplitude: float) -> np.ndarray:
     return float(rng.choice([-1, 1])) * amplitude * draw[shape]()
 
 
-def plant(rng: Rng, noise: np.ndarray, kind: str, at: int, size: float) -> np.ndarray:
+def variant(rng: Rng, noise: np.ndarray, kind: str, at: int, size: float) -> np.ndarray:
     """`noise` (n,), sd 1, with a change from index `at` on, up or down.
 
     "level": a shift by `size` sd; "ramp": one that reaches `size` sd at the end; "variance": the sd times `size`.

@@ -16,14 +16,15 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.size import sized
+from firstbreak.compare.survey import survey
+from firstbreak.compare.survey.runs import examine, find
 from firstbreak.experiments import runner, supervisor
 from firstbreak.experiments.runner import Trial, stored
-from firstbreak.fleet import survey
-from firstbreak.fleet.runs import examine, find
 
 ROOT = Path(__file__).resolve().parent.parent
 TREE = ROOT / "tests" / "experiments" / "tree.py"
-FLEET = (1_000, 3_000, 10_000)  #: sizes at which the survey is timed
+FLEET = sized((1_000, 3_000, 10_000), (20,))  #: sizes at which the survey is timed
 SAMPLED = 200  #: runs whose processor time is measured: it is spent in processes that are no children of this one
 RUN_ONE = (
     "import sys; from pathlib import Path; from benchmarks.endurance import trial; from firstbreak.experiments import "

@@ -25,14 +25,17 @@ from typing import Any
 import numpy as np
 
 from benchmarks.machine import environment
+from benchmarks.size import place, sized
 from firstbreak.compare import statistics
 from firstbreak.compare.statistics import Scores, difference, estimate, iqm, mean, median, optimality_gap
 from firstbreak.evals.contamination import Index
 from firstbreak.evals.ledger import Ledger
 
 RESULT = Path(__file__).parent / "results" / "evaluation.json"
-RECORDS, WRITERS = 5_000, 64
-SPLIT, PLANTED = 4_000, 2_000  #: problems, and how many of them have a reworded copy in the training data
+RECORDS, WRITERS = sized((5_000, 64), (64, 4))
+SPLIT, REWORDED = sized(
+    (4_000, 2_000), (100, 50)
+)  #: problems, and how many of them have a reworded copy in the training data
 RATES = (0.02, 0.05, 0.1, 0.15)  #: share of a problem's words that a rewording changes
 HEADLINE_RATE = 0.05
 
@@ -48,10 +51,10 @@ PUBLISHED = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--documents", type=int, default=1_000_000)
-    parser.add_argument("--draws", type=int, default=400, help="of each simulated experiment")
+    parser.add_argument("--documents", type=int, default=sized(1_000_000, 500))
+    parser.add_argument("--draws", type=int, default=sized(400, 2), help="of each simulated experiment")
     parser.add_argument("--published", type=Path)
-    parser.add_argument("--output", type=Path, default=RESULT)
+    parser.add_argument("--output", type=Path, default=place(RESULT))
     arguments = parser.parse_args()
     figures = ledger_speed() | coverage(arguments.draws) | contamination(arguments.documents)
     if arguments.published:
@@ -191,7 +194,7 @@ def _atari(folder: Path, name: str) -> Scores:
 
 
 def contamination(size: int) -> dict[str, Any]:
-    """Reworded copies of problems in a haystack: how many are found, how many clean problems are accused, how fast."""
+    """Reworded copies of problems in a haystack: how many are found, how many clean problems are reported, how fast."""
     rng = np.random.default_rng(0)
     words = np.array([f"{a}{b}{c}{d}" for a in "bdfgklmnprst" for b in "aeiou" for c in "bdgklmnrst" for d in "aeiou"])
     frequency = 1 / np.arange(2, len(words) + 2)
@@ -199,23 +202,23 @@ def contamination(size: int) -> dict[str, Any]:
     split = list(_texts(SPLIT, words, frequency, rng))
     found = {}
     for rate in RATES:
-        train = [_reworded(text, rate, words, rng) for text in split[:PLANTED]]
-        train += list(_texts(PLANTED, words, frequency, rng))
-        hits = Index(split).look_in(train).contaminated
-        found[str(rate)] = round(len(hits & set(range(PLANTED))) / PLANTED, 4)
+        train = [_reworded(text, rate, words, rng) for text in split[:REWORDED]]
+        train += list(_texts(REWORDED, words, frequency, rng))
+        hits = Index(split).search(train).contaminated
+        found[str(rate)] = round(len(hits & set(range(REWORDED))) / REWORDED, 4)
     index = Index(split)
-    planted = [_reworded(text, HEADLINE_RATE, words, rng) for text in split[:PLANTED]]
+    reworded = [_reworded(text, HEADLINE_RATE, words, rng) for text in split[:REWORDED]]
     start, cpu = time.perf_counter(), time.process_time()
-    hay = _Timed(_hidden(planted, _texts(size - PLANTED, words, frequency, rng)))
-    looked = index.look_in(hay)
+    hay = _Timed(_hidden(reworded, _texts(size - REWORDED, words, frequency, rng)))
+    searched = index.search(hay)
     seconds = time.perf_counter() - start - hay.seconds
-    hits = looked.contaminated
+    hits = searched.contaminated
     return {
-        "documents": looked.trained,
-        "documents_per_s": round(looked.trained / seconds),
-        "documents_per_cpu_s": round(looked.trained / (time.process_time() - cpu - hay.cpu)),
-        "contamination_recall": round(len(hits & set(range(PLANTED))) / PLANTED, 4),
-        "contamination_false": round(len(hits - set(range(PLANTED))) / (SPLIT - PLANTED), 4),
+        "documents": searched.trained,
+        "documents_per_s": round(searched.trained / seconds),
+        "documents_per_cpu_s": round(searched.trained / (time.process_time() - cpu - hay.cpu)),
+        "contamination_recall": round(len(hits & set(range(REWORDED))) / REWORDED, 4),
+        "contamination_false": round(len(hits - set(range(REWORDED))) / (SPLIT - REWORDED), 4),
         "recall_by_share_of_words_changed": found,
         "contamination_peak_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
     }

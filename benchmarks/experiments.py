@@ -1,20 +1,20 @@
-"""What an experiment is worth, what it costs, and that it leaves nothing behind: benchmarks/results/experiments.json.
+"""What an experiment tells and costs, and whether it leaves anything behind: benchmarks/results/experiments.json.
 
     python -m benchmarks.experiments [learn] [ambiguous] [catalogue] [kills] [fleet]
 
-learn      count in the corpus' runs with even seeds how the experiments' questions are answered under each cause
+learn      count the answers to the experiments' questions under each cause, in runs of the corpus with even seeds
 ambiguous  what the single proposed experiment does for diagnoses of runs with odd seeds that are in doubt
-catalogue  each experiment on a fault whose cause it speaks of, and where that cause is not at work
-kills      runner, supervisor or trainer killed at random moments: processes left over, results lost
+catalogue  each experiment on a fault with a cause that the experiment is about, and on a run without this cause
+kills      runner, supervisor or trainer killed at random moments: processes left, results lost
 fleet      time of a survey over thousands of short runs (both: benchmarks/endurance.py)
 
-Without a word all but `learn` are measured; each replaces its own part of the file. Experiments that were run once are kept
-in --rows, so that a benchmark that was stopped goes on where it was.
+Without arguments, everything except `learn` is measured. Each part replaces its own figures in the file. Finished experiments
+are stored in --rows, so that an interrupted benchmark can be continued.
 
-A diagnosis is *in doubt* where the first cause of the ranking ("healthy" and "none of these" aside) holds less than 80 %, or
-is not the planted one. Asked about are the runs whose fault does measurable harm (firstbreak.lab.gate). Runs with even seeds
-are there to design experiments and to count their answers; those with odd seeds, all of them in the test split of the ranking's
-weights as well, are only ever judged.
+A diagnosis is *in doubt* if the first cause of the ranking (without "healthy" and "none of these") has less than 80 %, or is
+not the true cause. Only runs whose fault does measurable harm are used (firstbreak_lab.harm_test). Runs with even seeds are
+used to design experiments and to count their answers. Runs with odd seeds, which are all in the test split of the ranking's
+weights, are only used for the figures.
 """
 
 from __future__ import annotations
@@ -34,30 +34,33 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
+from firstbreak_lab import corpus
+from firstbreak_lab.harm_test import admissions
+from firstbreak_lab.running import Label, label_from
+
 from benchmarks import endurance
 from benchmarks.machine import environment
+from benchmarks.size import corpus as corpus_folder
+from benchmarks.size import place, sized
 from benchmarks.trials import ROOT, Row, Rows, obstacle, settings_of
-from firstbreak.engine.check import check
-from firstbreak.engine.diagnose import diagnose
-from firstbreak.engine.rank import doubted, rank
-from firstbreak.engine.read import read
-from firstbreak.experiments.catalogue import MEASURED, Design, catalogue
+from firstbreak.diagnosis.catalogue import MEASURED, Design, catalogue
+from firstbreak.diagnosis.check import check
+from firstbreak.diagnosis.diagnose import diagnose
+from firstbreak.diagnosis.inputs import Inputs
+from firstbreak.diagnosis.questions import TAKES_LONGER, Question, breaks_again
+from firstbreak.diagnosis.rank import cautious_probabilities, rank
+from firstbreak.diagnosis.stats.proportion import wilson
 from firstbreak.experiments.plan import propose, weigh
-from firstbreak.experiments.questions import TAKES_LONGER, Question, breaks_again
-from firstbreak.inputs import Inputs
-from firstbreak.lab import corpus
-from firstbreak.lab.gate import admissions
-from firstbreak.lab.running import Label
 from firstbreak.model import Run
-from firstbreak.stats.proportion import wilson
+from firstbreak.readers.read import read
 
 RESULT = Path(__file__).parent / "results" / "experiments.json"
 ROWS = ROOT / ".cache" / "experiments.jsonl"
-CORPUS = ROOT / "corpus"
-SURE = 0.8  #: of the first cause: a ranking with less is in doubt
+CORPUS = corpus_folder()
+SURE = sized(0.8, math.inf)  #: of the first cause: a ranking with less is in doubt
 CLEAR = 0.25  #: P(yes) under two causes: with less between them a question is not about telling these apart
 DESIGN, JUDGED = frozenset({0, 2, 4}), frozenset({1, 3})  #: seeds
-TRIES = 3  #: faults on which a question is tried
+TRIES = sized(3, 1)  #: faults on which a question is tried
 NO_CAUSE = frozenset({"healthy", "none-of-these"})
 HEALTHY = "untouched"
 PARTS = ("catalogue", "ambiguous", "kills", "fleet")
@@ -71,14 +74,14 @@ KEYS = ("cause_top1_before", "cause_top1_after", "median_cost_fraction", "kills"
 def labels() -> Mapping[str, Label]:
     """Every run that the corpus' manifest lists and that lies there."""
     runs = json.loads((CORPUS / "manifest.json").read_text())["runs"]
-    return {archive: Label(**run["label"]) for archive, run in runs.items() if (CORPUS / archive).exists()}
+    return {archive: label_from(run["label"]) for archive, run in runs.items() if (CORPUS / archive).exists()}
 
 
 @cache
 def faults() -> Mapping[str, Label]:
     """Those with a fault that does harm."""
     harmful = {a.setting for a in admissions(labels().values()) if a.admitted}
-    return {a: label for a, label in labels().items() if (label.plant, label.base, label.severity) in harmful}
+    return {a: label for a, label in labels().items() if (label.variant, label.base, label.severity) in harmful}
 
 
 @dataclass(frozen=True)
@@ -87,12 +90,12 @@ class Case:
 
     archive: str
     beliefs: dict[str, float]  #: candidate -> probability, the likeliest first
-    doubted: dict[str, float]  #: the same as it counts beside an experiment
+    doubted: dict[str, float]  #: the same probabilities, as used together with answers
     experiment: str
 
     @property
     def label(self) -> Label:
-        """The truth."""
+        """The label of the run."""
         return labels()[self.archive]
 
     @property
@@ -120,13 +123,13 @@ class Case:
 
 
 def case_of(archive: str) -> Case:
-    """Look at one run of the corpus."""
+    """The case of one run of the corpus."""
     with corpus.opened(CORPUS, archive) as (path, label):
         run = read(path)
         ranked = rank(Inputs(run), check(run))
         proposed = propose(run, ranked, settings_of(label))[0].design.id
         beliefs = {c.id: c.probability for c in ranked}
-        return Case(archive, beliefs, doubted(ranked), proposed)
+        return Case(archive, beliefs, cautious_probabilities(ranked), proposed)
 
 
 def in_doubt(seeds: Container[int], processes: int) -> list[Case]:
@@ -136,7 +139,7 @@ def in_doubt(seeds: Container[int], processes: int) -> list[Case]:
     with multiprocessing.get_context("fork").Pool(processes) as pool:
         for i, case in enumerate(pool.imap(case_of, wanted), 1):
             if case.in_doubt:
-                doubtful[case.label.plant].append(case)
+                doubtful[case.label.variant].append(case)
             if i % 50 == 0:
                 print(f"{i}/{len(wanted)} diagnosed", file=sys.stderr, flush=True)
     return [case for layer in zip_longest(*doubtful.values()) for case in layer if case is not None]
@@ -152,12 +155,12 @@ def learn(rows: Rows, processes: int, most: int) -> None:
     design = {archive: label for archive, label in labels().items() if label.seed in DESIGN}
     invariants = catalogue()["invariants"]
     one_of_each = {
-        (of.plant, of.base, of.severity): archive
+        (of.variant, of.base, of.severity): archive
         for archive, of in sorted(design.items(), reverse=True)  # the first seed stays
-        if archive in faults() or of.plant == HEALTHY
+        if archive in faults() or of.variant == HEALTHY
     }
     proposed = {
-        (case.label.plant, case.label.base, case.experiment): case for case in reversed(in_doubt(DESIGN, processes))
+        (case.label.variant, case.label.base, case.experiment): case for case in reversed(in_doubt(DESIGN, processes))
     }
     wanted = [(invariants, archive) for archive in one_of_each.values()]
     wanted += [(case.design, case.archive) for case in proposed.values() if case.experiment != invariants.id]
@@ -268,7 +271,7 @@ class Pair:
 def proofs(rows: Rows, processes: int, most: int) -> dict[str, Any]:
     """Every question of every experiment on a pair of runs, and the experiments of which the lab has no pair.
 
-    Where the first pair is not told apart, another fault with a cause that the question speaks of is tried, up to TRIES.
+    If the first pair is not separated, other faults with a cause of the question are tried, up to TRIES.
     """
     found = {
         design.id: [pairs_of(design, question) for question in design.questions] for design in catalogue().values()
@@ -278,12 +281,12 @@ def proofs(rows: Rows, processes: int, most: int) -> dict[str, Any]:
     for turn in range(TRIES):
         waiting = [of.pairs[turn] for of in asked if len(of.pairs) > turn and not of.apart(rows)]
         rows.run([(p.design, a) for p in waiting[: most or None] for a in (p.here, p.there)], processes)
-    shown = [told for of in asked for pair in of.pairs if (told := pair.found(rows)) is not None]
-    proven = {told["experiment"] for told in shown if told["separates"]}
+    shown = [proof for of in asked for pair in of.pairs if (proof := pair.found(rows)) is not None]
+    proven = {proof["experiment"] for proof in shown if proof["separates"]}
     return {
         "experiments": len(catalogue()),
         "proven": len(proven),
-        "not_proven": sorted({told["experiment"] for told in shown} - proven),
+        "not_proven": sorted({proof["experiment"] for proof in shown} - proven),
         "not_in_the_lab": missing,
         "proofs": shown,
     }
@@ -297,26 +300,26 @@ class Pairs:
     why: str
 
     def apart(self, rows: Rows) -> bool:
-        """Whether one of them has been told apart."""
-        return any(told["separates"] for pair in self.pairs if (told := pair.found(rows)) is not None)
+        """Whether one of the pairs has been separated."""
+        return any(proof["separates"] for pair in self.pairs if (proof := pair.found(rows)) is not None)
 
 
 def pairs_of(design: Design, question: Question) -> Pairs:
-    """Runs with the causes that the question speaks of most clearly and that the lab plants, one of each fault, short ones
-    first, beside a healthy run or a rival.
+    """Runs with the causes that the question is mainly about, one of each fault of the lab, short ones first, each with a
+    healthy run or a run with another cause.
     """
     why = "no fault of the lab should be answered otherwise than a healthy run"
-    told = {a: _apart(question, label, "healthy") for a, label in faults().items() if label.seed == 0}
+    distances = {a: _apart(question, label, "healthy") for a, label in faults().items() if label.seed == 0}
     pairs: dict[str, Pair] = {}
-    for here in sorted(told, key=lambda archive: (-told[archive], labels()[archive].cpu_seconds)):
-        if told[here] < CLEAR or len(pairs) == TRIES:
+    for here in sorted(distances, key=lambda archive: (-distances[archive], labels()[archive].cpu_seconds)):
+        if distances[here] < CLEAR or len(pairs) == TRIES:
             break
-        if labels()[here].plant in pairs:
+        if labels()[here].variant in pairs:
             continue
         if why := cannot(design, question, here):
             continue
         if (rival := rival_of(design, question, labels()[here])) is not None:
-            pairs[labels()[here].plant] = Pair(design, question, here, rival)
+            pairs[labels()[here].variant] = Pair(design, question, here, rival)
         else:
             why = f"no other run of {labels()[here].base} should be answered otherwise"
     return Pairs(tuple(pairs.values()), why)
@@ -329,7 +332,7 @@ def rival_of(design: Design, question: Question, label: Label) -> str | None:
     """
     others = {a: o for a, o in labels().items() if o.base == label.base and o.seed in DESIGN}
     far = {a: o for a, o in others.items() if _apart(question, label, o.cause or "healthy") >= CLEAR}
-    healthy = sorted((a for a in far if far[a].cause is None), key=lambda a: (far[a].plant != HEALTHY, far[a].seed))
+    healthy = sorted((a for a in far if far[a].cause is None), key=lambda a: (far[a].variant != HEALTHY, far[a].seed))
     faulty = (a for a in far if a in faults() and far[a].seed == 0)
     return next((archive for archive in (*healthy, *faulty) if not cannot(design, question, archive)), None)
 
@@ -362,7 +365,7 @@ def _breaks_soon(archive: str) -> bool:
 def cannot(design: Design, question: Question, archive: str) -> str:
     """Why this run cannot show what the question is about, or nothing."""
     run, label = _original(archive), labels()[archive]
-    if not design.applies(Inputs(run)):
+    if not design.families.include(Inputs(run).family):
         return f"not for {label.base}"
     if question.answer is breaks_again and not _breaks_soon(archive):
         return "it shows no break that a short arm could repeat"
@@ -375,31 +378,36 @@ def _mean(hits: Iterable[bool]) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", choices=("learn", *PARTS), default=PARTS)
-    parser.add_argument("--most", type=int, default=0, help="cases or pairs; 0 for all")
+    parser.add_argument(
+        "parts", nargs="*", metavar="PART", help=f"learn, {', '.join(PARTS)}; all but learn if left out"
+    )
+    parser.add_argument("--most", type=int, default=sized(0, 1), help="cases or pairs; 0 for all")
     parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--kills", type=int, default=100)
-    parser.add_argument("--fleet", type=int, default=10_000, help="largest survey")
-    parser.add_argument("--rows", type=Path, default=ROWS)
-    parser.add_argument("--output", type=Path, default=RESULT)
-    told = parser.parse_args()
-    rows = Rows(told.rows, CORPUS)
+    parser.add_argument("--kills", type=int, default=sized(100, 1))
+    parser.add_argument("--fleet", type=int, default=max(endurance.FLEET), help="largest survey")
+    parser.add_argument("--rows", type=Path, default=place(ROWS))
+    parser.add_argument("--output", type=Path, default=place(RESULT))
+    arguments = parser.parse_args()
+    parts = arguments.parts or PARTS  # argparse's `choices` would refuse that none is given
+    if unknown := set(parts) - {"learn", *PARTS}:
+        parser.error(f"no such part: {', '.join(sorted(unknown))}")
+    rows = Rows(arguments.rows, CORPUS)
     measure = {
-        "ambiguous": lambda: ambiguous(rows, told.processes, told.most),
-        "catalogue": lambda: proofs(rows, told.processes, told.most),
-        "kills": lambda: endurance.kills(told.kills),
-        "fleet": lambda: endurance.fleet(told.fleet),
+        "ambiguous": lambda: ambiguous(rows, arguments.processes, arguments.most),
+        "catalogue": lambda: proofs(rows, arguments.processes, arguments.most),
+        "kills": lambda: endurance.kills(arguments.kills),
+        "fleet": lambda: endurance.fleet(arguments.fleet),
     }
-    result = json.loads(told.output.read_text()) if told.output.exists() else {}
+    result = json.loads(arguments.output.read_text()) if arguments.output.exists() else {}
     result.pop("note", None)  # it spoke of figures that are replaced now
     for part in PARTS:
-        if part == "ambiguous" and "learn" in told.parts:  # from all that has been run by then
-            learn(rows, told.processes, told.most)
-        if part in told.parts:
+        if part == "ambiguous" and "learn" in parts:  # from all that has been run by then
+            learn(rows, arguments.processes, arguments.most)
+        if part in parts:
             result |= measure[part]()
             result |= environment(shlex.join(["python", "-m", "benchmarks.experiments"]))
-            told.output.write_text(json.dumps(result, indent=1) + "\n")
-    print(f"{told.output}: {', '.join(f'{key} {result.get(key)}' for key in KEYS)}")
+            arguments.output.write_text(json.dumps(result, indent=1) + "\n")
+    print(f"{arguments.output}: {', '.join(f'{key} {result.get(key)}' for key in KEYS)}")
 
 
 if __name__ == "__main__":

@@ -19,6 +19,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.size import sized
+
 
 @dataclass(frozen=True)
 class Timing:
@@ -31,7 +33,7 @@ class Timing:
 def compare(functions: Iterable[str], path: Path, repeats: int = 5) -> dict[str, Timing]:
     """MODULE:FUNCTION -> timing. The functions take turns, so that a busy machine slows all of them alike."""
     functions = list(functions)
-    runs = [{function: _run(function, path) for function in functions} for _ in range(repeats)]
+    runs = [{function: _run(function, path) for function in functions} for _ in range(sized(repeats, 1))]
     return {
         function: Timing(
             statistics.median(run[function].seconds for run in runs),

@@ -1,8 +1,8 @@
-"""What the guard costs, how soon it stops a broken run, and whether its evidence survives kill -9: `make bench-guard`.
+"""What the guard costs, how soon the guard stops a broken run, and whether bundles survive kill -9: `make bench-guard`.
 
-Replays every run of the corpus's test split, and every healthy run, step by step as a training loop would have fed it. Nothing is
-trained but the toy of the kill -9 trials. With `--replays FILE`, replays are kept there as they are made, so that one that
-was interrupted goes on where it was; the file holds for one state of the code.
+Replays every run of the corpus's test split, and every healthy run, step by step as in a training loop. Only the small model
+of the kill -9 trials is trained. With `--replays FILE`, finished replays are stored in this file, and an interrupted
+benchmark can be continued. The file is valid for one version of the code.
 """
 
 from __future__ import annotations
@@ -28,28 +28,30 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from firstbreak_lab.bench import kind_of
+from firstbreak_lab.corpus import labels, opened, split
+from firstbreak_lab.running import Label
 
 from benchmarks.lab import rounded
 from benchmarks.machine import environment
-from firstbreak.engine.read import read
-from firstbreak.guard.decision import Act, Decision
+from benchmarks.size import corpus, place, sized
+from firstbreak.guard.decision import Act, GuardDecision
 from firstbreak.guard.guard import Guard
-from firstbreak.lab.bench import kind_of
-from firstbreak.lab.corpus import labels, opened, split
-from firstbreak.lab.running import Label
 from firstbreak.model import Run
+from firstbreak.readers.read import read
 
 ROOT = Path(__file__).resolve().parent.parent
-CORPUS = ROOT / "corpus"
+CORPUS = corpus()
 RESULT = ROOT / "benchmarks" / "results" / "guard.json"
 NAMES = ("loss", "grad_norm", "reward", "reward_std", "kl", "entropy", "clip_ratio/region_mean", "learning_rate")
 METRICS = (*NAMES, *(f"custom/{i}" for i in range(40 - len(NAMES))))
 STEP_SECONDS = 0.1  #: of the loop whose share is measured
-FROM_THE_START = 0.05  #: of a run; a fault that sets in before has no healthy past to stand out from
-REPLAY_SECONDS = 10.0  #: of a step of a replayed run: what a small step of a language model takes
-PATIENT = 600.0  #: seconds; a minute of training passes here in a moment, so a look has to be waited for
+FROM_THE_START = 0.05  #: of a run; a fault with an earlier onset has no healthy steps before it
+REPLAY_SECONDS = 10.0  #: of one step of a replayed run: a short step of a language model
+PATIENT = 600.0  #: seconds; the replay is much faster than training, so that it must wait for a scheduled check
 AMORTISED_STEPS = 20_000
-TRIALS = 100
+STEPS = sized(1_000_000, 1_000)
+TRIALS = sized(100, 1)
 
 
 # What it costs ----------------------------------------------------------------------------------------------------------
@@ -106,21 +108,21 @@ def amortised(n: int) -> dict[str, float]:
     counted, so that other programs on the machine are not.
     """
     trained = 0.0
-    guard = Guard(trainer="trl", tell=_nobody, patience=PATIENT, clock=lambda: time.process_time() + trained)
-    inside, looked = 0.0, 0
+    guard = Guard(trainer="trl", on_decision=_nobody, patience=PATIENT, clock=lambda: time.process_time() + trained)
+    inside, checks = 0.0, 0
     for step, row in enumerate(rows(n)):
         trained += STEP_SECONDS
         before = guard.diagnosis
         began = time.process_time()
         guard.observe(step, row)
         inside += time.process_time() - began
-        looked += guard.diagnosis is not before
-    return {"steps": n, "looks": looked, "fraction": inside / (n * STEP_SECONDS + inside)}
+        checks += guard.diagnosis is not before
+    return {"steps": n, "checks": checks, "fraction": inside / (n * STEP_SECONDS + inside)}
 
 
 def memory(n: int) -> dict[str, float]:
-    """Resident memory after a hundredth and at the end of a long run without looks, in MB."""
-    guard = Guard(trainer="trl", tell=_nobody, share=0.0)
+    """Resident memory after one hundredth and at the end of a long run without scheduled checks, in MB."""
+    guard = Guard(trainer="trl", on_decision=_nobody, share=0.0)
     base = list(rows(1000))
     early = 0.0
     for step in range(n):
@@ -143,7 +145,7 @@ def resident_mb() -> float:
 class Replay:
     """What the guard did on one run. Steps are the trainer's own."""
 
-    alarms: tuple[float, ...]  #: steps at which a look would have stopped the run
+    alarms: tuple[float, ...]  #: steps at which a scheduled check advised to stop
     stopped: float | None
     by: str
     skipped: int  #: steps at which an update would have been left out
@@ -152,14 +154,14 @@ class Replay:
 
 @dataclass(frozen=True)
 class Judged:
-    """A replay beside the truth."""
+    """A replay with the label of its run."""
 
     label: Label
     replay: Replay
 
     @property
     def onset(self) -> float:
-        """Step at which the fault sets in."""
+        """The first step that the fault affects."""
         return self.label.onset or 0.0
 
     @property
@@ -200,7 +202,7 @@ def replay(folder: Path, archive: str) -> Replay:
             folder=kept,
             trainer=run.trainer,
             config=run.config.raw,
-            tell=_nobody,
+            on_decision=_nobody,
             patience=PATIENT,
             clock=lambda: time.process_time() + trained,
         )
@@ -209,7 +211,7 @@ def replay(folder: Path, archive: str) -> Replay:
             samples[sample.step].append(sample)
         acts: dict[Act, int] = defaultdict(int)
         alarms: list[float] = []
-        decision = Decision()
+        decision = GuardDecision()
         for step, row in as_logged(run):
             trained += REPLAY_SECONDS
             decision = guard.observe(step, row, samples=samples.get(step))
@@ -242,7 +244,7 @@ def replays(folder: Path, chosen: Sequence[str], processes: int, kept: Path | No
 def live(folder: Path, processes: int, most: int | None, kept: Path | None, *, trusting: bool) -> dict[str, Any]:
     """All figures of the replays: faulty runs of the test split, and every healthy run.
 
-    `trusting` counts the faults that cannot be judged yet as faulty: a look at a corpus that is half built.
+    With `trusting`, faults with too few seeds for the harm test count as faulty, for a corpus that is not complete yet.
     """
     found = labels(folder)
     kinds = kind_of(found.values(), trusting=trusting)
@@ -261,16 +263,16 @@ def live(folder: Path, processes: int, most: int | None, kept: Path | None, *, t
         "healthy_runs": len(healthy),
         "false_stops": sum(one.stop is not None for one in healthy),
         "false_stops_by": sorted(
-            f"{one.label.plant}, {one.label.base}: {one.replay.by}" for one in healthy if one.stop is not None
+            f"{one.label.variant}, {one.label.base}: {one.replay.by}" for one in healthy if one.stop is not None
         ),
         "healthy_alarmed": sum(bool(one.replay.alarms) for one in healthy),
         "healthy_skipped": sum(one.replay.skipped > 0 for one in healthy),
         "healthy_reduced": sum(one.replay.reduced > 0 for one in healthy),
-        "departed_stops": sum(one.stop is not None for one in by_kind["departed"]),
+        "harmless_stops": sum(one.stop is not None for one in by_kind["harmless"]),
         "stopped_too_early": sum(one.stop is not None and one.stop < 0 for one in faulty),
         **summary(faulty),
-        "planted_later": summary(later),
-        "faults": {plant: summary(part) for plant, part in grouped(faulty)},
+        "late_onset": summary(later),
+        "faults": {variant: summary(part) for variant, part in grouped(faulty)},
     }
 
 
@@ -292,7 +294,7 @@ def grouped(faulty: Sequence[Judged]) -> list[tuple[str, list[Judged]]]:
     """The runs of each fault."""
     groups: dict[str, list[Judged]] = defaultdict(list)
     for one in faulty:
-        groups[one.label.plant].append(one)
+        groups[one.label.variant].append(one)
     return sorted(groups.items())
 
 
@@ -321,14 +323,14 @@ def kill_trials(n: int) -> dict[str, int]:
             time.sleep(moments.uniform(0.0, 0.1))
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
-            said = 1 + len(os.read(mine, 1 << 16))
+            finished = 1 + len(os.read(mine, 1 << 16))
             os.close(mine)
-            kept = bundle.whole(folder)
+            kept = bundle.complete(folder)
             for path in kept:
                 bundle.read(path)
             compared = again.replay(kept[-1], _toy())
             counts["kill9_trials"] += 1
-            counts["kill9_ok"] += len(kept) >= said and bool(compared) and all(one.equal for one in compared)
+            counts["kill9_ok"] += len(kept) >= finished and bool(compared) and all(one.equal for one in compared)
             counts["kill9_while_writing"] += any(folder.glob(".*"))
             counts["kill9_bundles"] += len(kept)
     return counts
@@ -343,8 +345,8 @@ def _toy() -> Any:
     return model, optimizer, lambda batch: model(batch).square().mean()
 
 
-def _train_and_keep(folder: Path, told: int) -> None:
-    """Train, and keep every update, until somebody kills this process."""
+def _train_and_keep(folder: Path, pipe: int) -> None:
+    """Train, and write a bundle for every update, until this process is killed."""
     import torch
 
     from firstbreak.guard.adapters.torch import attach
@@ -352,7 +354,7 @@ def _train_and_keep(folder: Path, told: int) -> None:
     model, optimizer, loss_of = _toy()
     step = 0
     while True:
-        guard = Guard("stop", folder=folder, tell=_nobody)
+        guard = Guard("stop", folder=folder, on_decision=_nobody)
         loop = attach(guard, model, optimizer)
         guard.stop("kept")
         while True:
@@ -365,12 +367,12 @@ def _train_and_keep(folder: Path, told: int) -> None:
             optimizer.step()
             if loop.observe(step, {"loss": loss.item()}).stop:
                 break
-        os.write(told, b".")
+        os.write(pipe, b".")
         optimizer._optimizer_step_pre_hooks.clear()
 
 
-def _nobody(decision: Decision) -> None:
-    """Nobody is told."""
+def _nobody(decision: GuardDecision) -> None:
+    """Report no decision."""
 
 
 def measure(
@@ -384,7 +386,7 @@ def measure(
     trusting: bool,
 ) -> dict[str, Any]:
     """All figures of guard.json."""
-    guard = Guard(trainer="trl", tell=_nobody, share=0.0)
+    guard = Guard(trainer="trl", on_decision=_nobody, share=0.0)
     costs = amortised(min(steps, AMORTISED_STEPS))
     return {
         **environment("make bench-guard", ("firstbreak", "numpy", "torch", "rldoctor", "rlwatch")),
@@ -406,12 +408,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--corpus", type=Path, default=CORPUS)
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--most", type=int, help="replay no more runs than this")
-    parser.add_argument("--replays", type=Path, help="where replays are kept")
-    parser.add_argument("--steps", type=int, default=1_000_000, help="of the run whose memory is measured")
+    parser.add_argument("--most", type=int, default=sized(None, 2), help="largest number of runs to replay")
+    parser.add_argument("--replays", type=Path, help="file that stores finished replays")
+    parser.add_argument("--steps", type=int, default=STEPS, help="of the run whose memory is measured")
     parser.add_argument("--trials", type=int, default=TRIALS)
-    parser.add_argument("--trusting", action="store_true", help="count the faults that cannot be judged yet as faulty")
-    parser.add_argument("--output", type=Path, default=RESULT)
+    parser.add_argument(
+        "--trusting", action="store_true", help="count faults with too few seeds for the harm test as faulty"
+    )
+    parser.add_argument("--output", type=Path, default=place(RESULT))
     given = parser.parse_args()
     options = {name: value for name, value in vars(given).items() if name not in ("corpus", "output")}
     figures = measure(given.corpus, **options)

@@ -1,4 +1,4 @@
-"""How well firstbreak, two peers and plain thresholds diagnose the lab's runs, whose answers are known: `make bench`.
+"""How well firstbreak, two other tools and plain thresholds diagnose the lab's runs with known causes: `make bench`.
 
 Reads the committed corpus; writes benchmarks/results/lab.json and the tables of docs/lab.md. Nothing is trained.
 """
@@ -15,18 +15,20 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from firstbreak_lab.bench import BenchRow, ask, headline, leave_one_out, report
+from firstbreak_lab.catalogue import catalogue
+from firstbreak_lab.cli import ROWS, cell
+from firstbreak_lab.corpus import Job, held_out, labels, split
+from firstbreak_lab.diagnosers import Diagnoser, DiagnoserAnswer, diagnosers
+from firstbreak_lab.harm_test import admissions, control
+from firstbreak_lab.running import Label
+
 from benchmarks.machine import environment
-from firstbreak.cli.lab import ROWS, cell
-from firstbreak.lab.bench import Row, ask, headline, leave_one_out, report
-from firstbreak.lab.corpus import Job, held_out, labels, split
-from firstbreak.lab.diagnosers import Answer, Diagnoser, diagnosers
-from firstbreak.lab.gate import admissions, control
-from firstbreak.lab.plants import catalogue
-from firstbreak.lab.running import Label
+from benchmarks.size import corpus, place
 from firstbreak.model import Run
 
 ROOT = Path(__file__).resolve().parent.parent
-CORPUS = ROOT / "corpus"
+CORPUS = corpus()
 RESULT = ROOT / "benchmarks" / "results" / "lab.json"
 PAGE = ROOT / "docs" / "lab.md"
 OURS = "firstbreak"
@@ -59,15 +61,15 @@ def measure(corpus: Path = CORPUS, processes: int | None = None) -> dict[str, An
         "answers": {archive(row.label): said(row) for row in (*tested[OURS], *trained)},
         "leave_one_task_out": leave_one_out(corpus, lambda label: label.base, processes=processes),
         "leave_one_trainer_out": leave_one_out(corpus, trainer, processes=processes),
-        "gate": {"control": control(found), "settings": [asdict(verdict) for verdict in admissions(found)]},
+        "harm_test": {"control": control(found), "settings": [asdict(verdict) for verdict in admissions(found)]},
     }
 
 
 def collect(
     corpus: Path, everyone: Sequence[Diagnoser], wanted: Callable[[Label], bool], *, live: bool, processes: int
-) -> dict[str, list[Row]]:
+) -> dict[str, list[BenchRow]]:
     """The answers of each diagnoser."""
-    rows: dict[str, list[Row]] = {diagnoser.name: [] for diagnoser in everyone}
+    rows: dict[str, list[BenchRow]] = {diagnoser.name: [] for diagnoser in everyone}
     for said in ask(corpus, everyone, wanted=wanted, live=live, processes=processes):
         for name, row in said.items():
             rows[name].append(row)
@@ -81,7 +83,7 @@ def without_recorder(run: Run) -> Run:
 
 
 def without_samples(run: Run) -> Run:
-    """A run of which nobody kept a completion."""
+    """A run without samples of its completions."""
     return replace(run, samples=None)
 
 
@@ -92,7 +94,7 @@ SOURCES: Mapping[str, tuple[frozenset[str], Callable[[Run], Run]]] = {
 }
 
 
-def blind(corpus: Path, trainers: frozenset[str], strip: Callable[[Run], Run], processes: int) -> list[Row]:
+def blind(corpus: Path, trainers: frozenset[str], strip: Callable[[Run], Run], processes: int) -> list[BenchRow]:
     """firstbreak's answers on the test split of these trainers, without one source of evidence."""
     ours = diagnosers()[OURS]
     stripped = replace(ours, answer=partial(_answered, ours.answer, strip))
@@ -103,17 +105,17 @@ def blind(corpus: Path, trainers: frozenset[str], strip: Callable[[Run], Run], p
     return collect(corpus, [stripped], wanted, live=False, processes=processes)[OURS]
 
 
-def _answered(answer: Callable[[Run], Answer], strip: Callable[[Run], Run], run: Run) -> Answer:
+def _answered(answer: Callable[[Run], DiagnoserAnswer], strip: Callable[[Run], Run], run: Run) -> DiagnoserAnswer:
     return answer(strip(run))
 
 
 def archive(label: Label) -> str:
-    """Where a run lies in the corpus."""
-    return Job(label.plant, label.base, label.severity, label.seed).archive
+    """The path of a run in the corpus."""
+    return Job(label.variant, label.base, label.severity, label.seed).archive
 
 
-def said(row: Row) -> str:
-    """An answer in one line: what tests compare with what the code says today."""
+def said(row: BenchRow) -> str:
+    """An answer in one line. A test compares the committed line with the answer of the current code."""
     answer = row.answer
     action = "stop" if answer.stop else "broken" if answer.found else "healthy"
     return " ".join([action, *([answer.link or "-", answer.causes[0]] if answer.found and answer.causes else [])])
@@ -143,7 +145,7 @@ def tables(figures: dict[str, Any]) -> dict[str, str]:
         "live": _table(["replayed live", *names], live),
         "chance": _chance(figures[OURS]),
         "reliability": _table(
-            ["said", "runs", "mean said", "right"],
+            ["stated probability", "runs", "mean", "right"],
             [
                 [f"{b['from']:.0%} to {b['to']:.0%}", b["n"], f"{b['said']:.0%}", f"{b['right']:.0%}"]
                 for b in figures[OURS]["reliability"]
@@ -159,7 +161,7 @@ def tables(figures: dict[str, Any]) -> dict[str, str]:
         "confusion": _confusion(figures[OURS]["confusion"]),
         "faults": _faults(figures),
         "healthy": _healthy(figures, names),
-        "gate": _gate(figures["gate"]),
+        "harm-test": _harm_test(figures["harm_test"]),
     }
 
 
@@ -168,9 +170,9 @@ def _corpus(figures: dict[str, Any]) -> str:
     return (
         f"{figures['n_runs_corpus']} runs, {figures[OURS]['n_healthy_corpus']} of them healthy. "
         f"{figures['n_faults']} faults, {figures['n_faults_admitted']} of them admitted with at least one severity. "
-        f"{settings['admitted']} settings (a fault in a base with a severity) are admitted, {settings['rejected']} have "
-        f"departed without harm, {settings['unjudged']} have too few seeds to tell. "
-        f"With the labels of each pair shuffled, the gate admits {_percent(figures['gate']['control'])}.\n\n"
+        f"{settings['admitted']} settings (a fault in a base with a severity) are admitted, {settings['rejected']} are "
+        f"harmless, {settings['unjudged']} have too few seeds for the harm test. "
+        f"With the labels of each pair shuffled, the harm test admits {_percent(figures['harm_test']['control'])}.\n\n"
         f"Measured by `{figures['command']}` on {figures['date']}: {figures['machine']}, Python {figures['python']}, "
         + ", ".join(f"{name} {version}" for name, version in figures["versions"].items())
         + "."
@@ -182,8 +184,8 @@ def _chance(ours: dict[str, Any]) -> str:
     return _table(
         ["firstbreak", *(ROWS[key] for key in keys)],
         [
-            ["as planted", *(_percent(ours[key]) for key in keys)],
-            ["truths dealt out at random", *(_percent(ours["by_chance"][key]) for key in keys)],
+            ["true labels", *(_percent(ours[key]) for key in keys)],
+            ["shuffled labels", *(_percent(ours["by_chance"][key]) for key in keys)],
         ],
     )
 
@@ -206,21 +208,25 @@ def _headlines(parts: dict[str, Any], heading: str) -> str:
 def _confusion(confusion: dict[str, dict[str, int]]) -> str:
     links = [link for link in _LINKS if link in confusion]
     named = [link for link in (*_LINKS, "nothing") if any(link in row for row in confusion.values())]
-    return _table(["planted", *named], [[link, *(confusion[link].get(said, "") for said in named)] for link in links])
+    return _table(
+        ["injected in", *named], [[link, *(confusion[link].get(said, "") for said in named)] for link in links]
+    )
 
 
-_LINKS = list(dict.fromkeys(plant.link.value for plant in catalogue().values() if plant.link))
+_LINKS = list(dict.fromkeys(variant.link.value for variant in catalogue().values() if variant.link))
 
 
 def _faults(figures: dict[str, Any]) -> str:
     rows = []
-    for plant in catalogue().values():
-        part = figures[OURS]["faults"].get(plant.id)
+    for variant in catalogue().values():
+        part = figures[OURS]["faults"].get(variant.id)
         if part:
             weakest = ", ".join(f"{base}: {_severity(value)}" for base, value in part["weakest_found"].items())
             shares = [_percent(part[key]) for key in ("detection", "link_top1", "cause_top1", "cause_top3")]
-            peers = [_percent(figures[name]["faults"][plant.id]["detection"]) for name in diagnosers() if name != OURS]
-            rows.append([plant.link.value if plant.link else "", plant.id, part["n"], *shares, weakest, *peers])
+            peers = [
+                _percent(figures[name]["faults"][variant.id]["detection"]) for name in diagnosers() if name != OURS
+            ]
+            rows.append([variant.link.value if variant.link else "", variant.id, part["n"], *shares, weakest, *peers])
     peers = [f"found by {name}" for name in diagnosers() if name != OURS]
     return _table(["link", "fault", "runs", "found", "link", "cause", "of 3", "weakest found", *peers], rows)
 
@@ -242,14 +248,14 @@ def _healthy(figures: dict[str, Any], names: Sequence[str]) -> str:
     return _table(["variant", "runs", *(f"{name}: broken / critical" for name in names)], rows)
 
 
-def _gate(gate: dict[str, Any]) -> str:
+def _harm_test(results: dict[str, Any]) -> str:
     rows = []
-    for verdict in gate["settings"]:
-        where = [verdict["plant"], verdict["base"], f"{verdict['severity']:g}", verdict["seeds"]]
+    for verdict in results["settings"]:
+        where = [verdict["variant"], verdict["base"], f"{verdict['severity']:g}", verdict["seeds"]]
         if verdict["seeds"] and verdict["p"] is not None and math.isfinite(verdict["p"]):
             low, high = verdict["interval"]
             size = [verdict["outcome"], f"{verdict['harm']:.3g} [{low:.3g}, {high:.3g}]", _size(verdict["effect"])]
-            rows.append([*where, *size, "admitted" if verdict["admitted"] else "departed, not harmful"])
+            rows.append([*where, *size, "admitted" if verdict["admitted"] else "harmless"])
         else:
             rows.append([*where, verdict["outcome"], "", "", "not judged"])
     return _table(["fault", "base", "severity", "seeds", "outcome", "worse by", "effect", ""], rows)
@@ -268,7 +274,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
 
 
 def page(text: str, made: dict[str, str]) -> str:
-    """The page with everything between its markers made anew; raises KeyError where a marker has no such part."""
+    """The page with new text between its markers. Raises KeyError if there is no text for a marker."""
 
     def put(match: re.Match[str]) -> str:
         return f"{match[1]}\n\n{made[match[2]]}\n\n{match[3]}"
@@ -277,7 +283,7 @@ def page(text: str, made: dict[str, str]) -> str:
 
 
 def rounded(value: Any) -> Any:
-    """Numbers with DIGITS significant digits; what is not finite is null."""
+    """Numbers with DIGITS significant digits. NaN and infinity become null."""
     match value:
         case dict():
             return {key: rounded(item) for key, item in value.items()}
@@ -291,8 +297,8 @@ def rounded(value: Any) -> Any:
 
 def main() -> None:
     figures = rounded(measure())
-    RESULT.write_text(json.dumps(figures, indent=1) + "\n")
-    PAGE.write_text(page(PAGE.read_text(), tables(figures)))
+    place(RESULT).write_text(json.dumps(figures, indent=1) + "\n")
+    place(PAGE).write_text(page(PAGE.read_text(), tables(figures)))
     print(tables(figures)["compared"])
 
 

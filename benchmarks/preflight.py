@@ -22,6 +22,7 @@ from tests.preflight import broken, rewards
 
 from benchmarks import memory
 from benchmarks.machine import PACKAGES, environment
+from benchmarks.size import place, sized
 from firstbreak.preflight import env, reward
 from firstbreak.preflight.deadline import Overdue, deadline
 from firstbreak.preflight.env import worlds
@@ -29,6 +30,8 @@ from firstbreak.preflight.env import worlds
 ROOT = Path(__file__).resolve().parent.parent
 RESULT = ROOT / "benchmarks" / "results" / "preflight.json"
 HERE, EXPERT = "tests.preflight.broken", "tests.preflight.broken:to_the_middle"
+EPISODES, STEPS = sized((40, 4000), (4, 100))
+FAULTY = sized(broken.BROKEN, dict(list(broken.BROKEN.items())[:2]))
 NEEDS_EXPERT = frozenset({"RewardReversed", "RewardIsNoise"})
 SECONDS = 120.0  # for a check_env: one of the defects is a step that never returns
 HEALTHY = (
@@ -54,7 +57,7 @@ Checker = Callable[[str], Said]
 
 def firstbreak(name: str, expert: str | None = None) -> Said:
     """The probes that found something above a notice."""
-    report = env.check(name, expert=expert, episodes=40, steps=4000)
+    report = env.check(name, expert=expert, episodes=EPISODES, steps=STEPS)
     return {o.detector for o in report.findings if o.finding is not None and o.finding.severity.rank}
 
 
@@ -112,9 +115,9 @@ def _twin(name: str) -> str:
 def faulty() -> dict[str, Any]:
     """Who catches which defect."""
     worlds.SECONDS = 10.0
-    twins = {twin: {who: check(twin) for who, check in PEERS.items()} for twin in map(_twin, broken.BROKEN)}
+    twins = {twin: {who: check(twin) for who, check in PEERS.items()} for twin in map(_twin, FAULTY)}
     faults = {}
-    for name, probe in broken.BROKEN.items():
+    for name, probe in FAULTY.items():
         ours = firstbreak(f"{HERE}:{name}", EXPERT if name in NEEDS_EXPERT else None)
         theirs = {who: bool(check(f"{HERE}:{name}") - twins[_twin(name)][who]) for who, check in PEERS.items()}
         faults[name] = {"probe": probe, "firstbreak": probe in ours, **theirs}
@@ -131,7 +134,7 @@ def faulty() -> dict[str, Any]:
 def healthy() -> dict[str, Any]:
     """Who accuses which healthy environment."""
     said: dict[str, dict[str, bool]] = {}
-    for name in HEALTHY:
+    for name in sized(HEALTHY, HEALTHY[:2]):
         single = name not in {f"{HERE}:{n}" for n in ("vector_healthy", "vector_same_step", "Pair", "Catch")}
         said[name.removeprefix(f"{HERE}:")] = {
             "firstbreak": bool(firstbreak(name)),
@@ -197,7 +200,7 @@ SECTIONS: dict[str, Callable[[], dict[str, Any]]] = {
     "faulty": faulty,
     "healthy": healthy,
     "verifier": lambda: {"verifier": verifier()},
-    "memory": lambda: memory.figures(memory.CASES, memory.held_out(memory.DRAWN, memory.SEED)),
+    "memory": lambda: memory.figures(memory.MEASURED, memory.held_out(memory.DRAWN, memory.SEED)),
 }
 
 
@@ -206,7 +209,7 @@ def main(only: list[str] | None = None) -> None:
     parts = [measure() for name, measure in SECTIONS.items() if not only or name in only]
     before = json.loads(RESULT.read_text()) if only and RESULT.exists() else {}  # after measuring: that takes a while
     figures = {**before, **where, **{key: value for part in parts for key, value in part.items()}}
-    RESULT.write_text(json.dumps(figures, indent=2) + "\n")
+    place(RESULT).write_text(json.dumps(figures, indent=2) + "\n")
 
 
 if __name__ == "__main__":

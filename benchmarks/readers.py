@@ -14,6 +14,7 @@ from pathlib import Path
 from benchmarks.machine import PACKAGES, environment
 from benchmarks.readers_binary import bench_binary
 from benchmarks.readers_text import bench_text
+from benchmarks.size import place
 
 RESULT = Path(__file__).resolve().parent / "results" / "readers.json"
 KINDS = {"text": bench_text, "binary": bench_binary}
@@ -29,7 +30,9 @@ def main() -> None:
             print(name, json.dumps(figure))
     where = environment("make bench-readers", (*PACKAGES, *LIBRARIES))
     RESULT.parent.mkdir(exist_ok=True)
-    RESULT.write_text(json.dumps({**where, **{k: v for k, v in measured.items() if k not in where}}, indent=2) + "\n")
+    place(RESULT).write_text(
+        json.dumps({**where, **{k: v for k, v in measured.items() if k not in where}}, indent=2) + "\n"
+    )
 
 
 if __name__ == "__main__":

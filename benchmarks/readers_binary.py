@@ -21,11 +21,12 @@ from typing import Any
 import numpy as np
 
 from benchmarks.fresh_process import Timing, compare
+from benchmarks.size import sized
 from firstbreak.readers._crc32c import crc32c, masked
 
 TAGS = [f"train/metric_{i:02d}/mean" for i in range(40)]
-SCALARS, MANY_SCALARS = 200_000, 5_000_000
-ROWS, COLUMNS = 20_000, 20
+SCALARS, MANY_SCALARS = sized((200_000, 5_000_000), (2_000, 4_000))
+ROWS, COLUMNS = sized(20_000, 50), 20
 SLOW = frozenset({"eventaccumulator", "tbparse"})  #: minutes per run at five million scalars, so run there once
 
 Arrays = dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]

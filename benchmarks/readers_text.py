@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks.fresh_process import compare
+from benchmarks.size import sized
 
-ROWS, COLUMNS, ABSENT = 200_000, 20, 0.02
-LOG_LINES = 50_000
+ROWS, COLUMNS, ABSENT = sized(200_000, 500), 20, 0.02
+LOG_LINES = sized(50_000, 500)
 LOG_NAMES = ("loss", "grad_norm", "learning_rate", "reward", "reward_std", "kl", "completions/mean_length", "epoch")
 
 Reader = Callable[[Path], Any]

@@ -14,16 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.curves import SCORES, SEEN, UNSEEN, Rng, ar1_noise, healthy, plant, score
+from benchmarks.curves import SCORES, SEEN, UNSEEN, Rng, ar1_noise, healthy, score, variant
 from benchmarks.machine import environment
-from firstbreak.stats.breaks import find_breaks
-from firstbreak.stats.ceiling import outlook
-from firstbreak.stats.noise import autocorrelation, quasi_difference
-from firstbreak.stats.onset import KINDS, onset
-from firstbreak.stats.points import rescale
-from firstbreak.stats.shape import trajectory
-from firstbreak.stats.smooth import baseline
-from firstbreak.stats.trend import trend
+from benchmarks.size import place, sized
+from firstbreak.diagnosis.stats.breaks import find_breaks
+from firstbreak.diagnosis.stats.ceiling import outlook
+from firstbreak.diagnosis.stats.noise import autocorrelation, quasi_difference
+from firstbreak.diagnosis.stats.onset import KINDS, onset
+from firstbreak.diagnosis.stats.points import rescale
+from firstbreak.diagnosis.stats.shape import trajectory
+from firstbreak.diagnosis.stats.smooth import baseline
+from firstbreak.diagnosis.stats.trend import trend
 
 RESULT = Path(__file__).parent / "results" / "statistics.json"
 SHAPES = (*SEEN, *UNSEEN)
@@ -59,9 +60,9 @@ def false_alarms(rng: Rng, runs: int) -> dict[str, Any]:
 
 
 def detection(rng: Rng, nulls: int, runs: int, known: bool) -> dict[str, Any]:
-    """Share of planted changes found by each method with its threshold at 5 % false alarms on healthy curves of its own.
+    """Share of injected changes found by each method with its threshold at 5 % false alarms on healthy curves of its own.
 
-    300 points, AR(1) 0 to 0.7, t4 noise, a change at 120 to 220. `known`: the methods are told the family of the curve.
+    300 points, AR(1) 0 to 0.7, t4 noise, a change at 120 to 220. `known`: the methods know the family of the curve.
     """
     methods: dict[str, Callable[[np.ndarray, Sequence[str] | None], Alarm]] = {
         "firstbreak": _firstbreak,
@@ -138,7 +139,7 @@ def stories(rng: Rng, runs: int) -> dict[str, Any]:
     """Share of score curves that `trajectory` calls what a reader would call them, by points; and falsely called lost."""
     table: dict[str, Any] = {}
     for story, accepted in SCORES.items():
-        for n in (8, 20, 50, 200, 2000):
+        for n in sized((8, 20, 50, 200, 2000), (8, 20)):
             kinds = [trajectory(score(rng, n, story, 10.0, rng.choice([0, 0.3, 0.6]))).kind for _ in range(runs)]
             entry = {"right": _share([k in accepted for k in kinds])}
             if not {"declining", "peaked", "collapsed"} & set(accepted):
@@ -172,11 +173,11 @@ def seconds(rng: Rng) -> dict[str, float]:
     functions: dict[str, Callable[[np.ndarray], Any]] = {"trend": trend, "trajectory": trajectory, "onset": onset}
     took = {}
     for name, function in functions.items():
-        for n in (300, 100_000):
+        for n in sized((300, 100_000), (300,)):
             y = rng.normal(size=n)
             function(y)
             times = []
-            for _ in range(9):
+            for _ in range(sized(9, 1)):
                 start = time.perf_counter()
                 function(y)
                 times.append(time.perf_counter() - start)
@@ -205,7 +206,7 @@ def calibrate(rng: Rng, runs: int) -> None:
 
 def _curve(rng: Rng, kind: str, size: float, at: int, shape: str, known: bool) -> tuple[np.ndarray, tuple[str] | None]:
     noise = ar1_noise(rng, 300, rng.uniform(0, 0.7))
-    y = noise if kind == "none" else plant(rng, noise, kind, at, size)
+    y = noise if kind == "none" else variant(rng, noise, kind, at, size)
     return y + healthy(rng, 300, shape, 10.0), (SEEN[shape],) if known else None
 
 
@@ -247,23 +248,26 @@ def _share(hits: Sequence[bool] | np.ndarray) -> float:
 
 def main(runs: int = 1) -> None:
     """Measure everything; `runs` scales the number of simulations."""
+    curves, nulls, faulty, lines, scores, laws = sized(
+        tuple(n * runs for n in (6000, 400, 140, 400, 100, 300)), (50, 10, 10, 1, 1, 2)
+    )
     rng = np.random.default_rng(2026)
     report = {
         **environment("python -m benchmarks.statistics"),
         "onset": {
-            "false_alarms": false_alarms(rng, 6000 * runs),
+            "false_alarms": false_alarms(rng, curves),
             "matched_false_alarms": {
-                "known shapes": detection(rng, 400 * runs, 140 * runs, known=True),
-                "mixed shapes": detection(rng, 400 * runs, 140 * runs, known=False),
+                "known shapes": detection(rng, nulls, faulty, known=True),
+                "mixed shapes": detection(rng, nulls, faulty, known=False),
             },
-            "default": default_detection(rng, 140 * runs),
+            "default": default_detection(rng, faulty),
         },
-        "trend_coverage": line(rng, 400 * runs),
-        "trajectory": stories(rng, 100 * runs),
-        "outlook_coverage": forecast(rng, 300 * runs),
+        "trend_coverage": line(rng, lines),
+        "trajectory": stories(rng, scores),
+        "outlook_coverage": forecast(rng, laws),
         "seconds": seconds(rng),
     }
-    RESULT.write_text(json.dumps(report, indent=1) + "\n")
+    place(RESULT).write_text(json.dumps(report, indent=1) + "\n")
     print(json.dumps(report, indent=1))
 
 

@@ -1,8 +1,8 @@
 """Experiments of the catalogue on faults of the lab, each run once and kept as one line of a file.
 
-What is run is the lab's own trainer with the same fault planted, told by the same overrides and hooks, and read back by the
-same code as a user's. Only the interpreter is not started anew: each trial is forked from a process that has torch and
-Stable-Baselines3 loaded, which is most of what a trial of two seconds would otherwise cost.
+Each experiment runs the lab's trainer with the same injected fault. Overrides, hooks and the code that reads the results
+are the same as for a user. Only the interpreter is not started again: each trial is forked from a process that has
+imported torch and Stable-Baselines3, because the imports would take most of the time of a trial of two seconds.
 """
 
 from __future__ import annotations
@@ -21,22 +21,23 @@ from functools import cache
 from pathlib import Path
 from typing import NoReturn
 
+from firstbreak_lab import corpus
+from firstbreak_lab.running import Label, read_label
+
 from firstbreak.cli import app
-from firstbreak.engine.read import read
+from firstbreak.diagnosis.catalogue import Design, catalogue
+from firstbreak.diagnosis.questions import Answer, Question
 from firstbreak.experiments import conduct, plan
-from firstbreak.experiments.catalogue import Design, catalogue
 from firstbreak.experiments.overrides import CannotOverride, render
-from firstbreak.experiments.questions import Answer, Question
 from firstbreak.experiments.runner import Result, Trial
-from firstbreak.experiments.settings import Limits, Settings
-from firstbreak.lab import corpus
-from firstbreak.lab.running import Label, read_label
+from firstbreak.experiments.settings import ExperimentSettings, TrialLimits
 from firstbreak.model import Run
+from firstbreak.readers.read import read
 
 ROOT = Path(__file__).resolve().parent.parent
-SOURCES = ("src/firstbreak/experiments", "src/firstbreak/inside", "src/firstbreak/lab")
+SOURCES = ("src/firstbreak/experiments", "src/firstbreak/guard/hooks", "lab/src/firstbreak_lab")
 
-#: canonical option -> what the lab's trainers call it
+#: canonical option -> its name in the lab's trainers
 LANGUAGE = {
     "total_steps": "total_train_steps", "eval_interval": "eval_every", "learning_rate": "lr", "kl_coef": "kl_ctl",
     "value_learning_rate": "critic_lr", "warmup_steps": "lr_warmup_steps", "minibatches": "ppo_n_minibatches",
@@ -79,7 +80,7 @@ class Row:
 
 
 class Rows:
-    """What has been run, one line each in a file that only grows: a benchmark that was stopped goes on where it was."""
+    """Finished experiments, one line each in a file. An interrupted benchmark can be continued."""
 
     def __init__(self, path: Path, folder: Path) -> None:
         self.path, self.folder = path, folder
@@ -89,11 +90,11 @@ class Rows:
         self.rows = {(row.experiment, row.archive): row for row in current}
 
     def get(self, design: Design, archive: str) -> Row | None:
-        """What is known of this very code and run."""
+        """The stored row of this experiment and run, for the current version of the code."""
         return self.rows.get((design.id, archive))
 
     def run(self, wanted: Iterable[tuple[Design, str]], processes: int) -> None:
-        """Run what is missing of these, so many at a time."""
+        """Run the missing ones of these experiments, in `processes` processes."""
         missing = [(d.id, archive, str(self.folder)) for d, archive in wanted if self.get(d, archive) is None]
         if not missing:
             return
@@ -109,26 +110,26 @@ class Rows:
 
 @cache
 def code() -> str:
-    """Eight digits that change with any line of the experiments, of their hooks and of the lab."""
+    """Eight digits that change with any line of the experiments, the hooks and the lab."""
     sources = sorted(path for folder in SOURCES for path in (ROOT / folder).rglob("*.py"))
     return f"{zlib.crc32(b''.join(path.read_bytes() for path in sources)):08x}"
 
 
 def version(folder: Path, archive: str) -> str:
-    """Changes with the code and with the run; empty where the run is gone."""
+    """Changes with the code and with the run. Empty if the run does not exist any more."""
     path = folder / archive
     return f"{code()}-{zlib.crc32(path.read_bytes()):08x}" if path.exists() else ""
 
 
-def settings_of(label: Label) -> Settings:
+def settings_of(label: Label) -> ExperimentSettings:
     """How a user of the lab would start this run again."""
     program = str(Path(sys.executable).with_name("firstbreak"))
     shorter = corpus.SHORTER.get(label.base, {})
-    said = [word for key, value in shorter.items() for word in ("--set", f"{key}={value}")]
+    options = [word for key, value in shorter.items() for word in ("--set", f"{key}={value}")]
     fault = ["--base", label.base, "--severity", str(label.severity), "--seed", str(label.seed)]
     kind = label.base.partition("/")[0]
-    return Settings(
-        command=(program, "lab", "run", label.plant, *fault, *said, "{overrides}", "-o", "{folder}"),
+    return ExperimentSettings(
+        command=(program, "lab", "run", label.variant, *fault, *options, "{overrides}", "-o", "{folder}"),
         directory=ROOT,
         logs="{folder}/run",
         syntax="--set {option}={value}",
@@ -138,12 +139,12 @@ def settings_of(label: Label) -> Settings:
         now={"total_steps": label.steps} | ({"eval_interval": 5_000} if kind == "classic" else {}),
         values={"sft_model": 0.8},  # demonstrations until four of five samples are right
         environment={"OMP_NUM_THREADS": "1"},
-        limits=Limits(minutes=15),
+        limits=TrialLimits(minutes=15),
     )
 
 
 def obstacle(design: Design, question: Question, run: Run, label: Label) -> str:
-    """Why this experiment cannot answer the question on this run of the lab, or nothing."""
+    """Why this experiment cannot answer the question on this run of the lab. Empty if the experiment can."""
     settings = settings_of(label)
     try:
         for values in plan.arms(design, run, settings).values():
@@ -179,12 +180,12 @@ def _row(job: tuple[str, str, str]) -> Row:
 
 
 def _load() -> None:
-    """What every trial needs, before the first fork. No thread runs in this process."""
+    """Import what every trial needs, before the first fork. This process has no threads."""
     for name in (
         "torch._dynamo",
         "stable_baselines3",
-        "firstbreak.lab.classic.trainer",
-        "firstbreak.lab.language.trainer",
+        "firstbreak_lab.classic.trainer",
+        "firstbreak_lab.language.trainer",
     ):
         importlib.import_module(name)
 
@@ -206,7 +207,7 @@ def _forked(trial: Trial) -> Result:
 
 
 def _become(trial: Trial) -> NoReturn:
-    """In the child: what the command of the trial would do, and the end."""
+    """In the child process: do what the command of the trial would do, then exit."""
     code = 1
     try:
         output = os.open(trial.folder / "output.txt", os.O_WRONLY | os.O_CREAT)
@@ -222,11 +223,11 @@ def _become(trial: Trial) -> NoReturn:
 
 
 def _hook() -> None:
-    """The hooks of inside/, on modules that are loaded already."""
-    sys.path.insert(0, str(conduct.INSIDE))
-    import firstbreak_inside as inside
+    """Apply the hooks to modules that are already imported."""
+    sys.path.insert(0, str(conduct.HOOKS))
+    import firstbreak_hooks
 
-    if inside.wanted():
-        inside.install()
-        for name in inside.CHANGES.keys() & sys.modules.keys():
-            inside.change(sys.modules[name])
+    if firstbreak_hooks.wanted():
+        firstbreak_hooks.install()
+        for name in firstbreak_hooks.CHANGES.keys() & sys.modules.keys():
+            firstbreak_hooks.change(sys.modules[name])

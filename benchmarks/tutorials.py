@@ -13,6 +13,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from benchmarks.size import place, sized
+
 TUTORIALS = Path(__file__).resolve().parent.parent / "docs" / "tutorials"
 BLOCK = re.compile(r'^```(?P<kind>\w+)(?: title="(?P<file>[\w.-]+)")?\n(?P<body>.*?)^```$', re.MULTILINE | re.DOTALL)
 LIMIT = 600  # seconds for one command, on a machine that has more to do
@@ -59,8 +61,8 @@ def _printed(command: str, folder: Path) -> str:
 
 
 def main() -> None:
-    for page in pages():
-        page.write_text(retold(page.read_text()))
+    for page in sized(pages(), pages()[:1]):
+        place(page).write_text(retold(page.read_text()))
         print(page)
 
 

@@ -32,8 +32,8 @@ def main() -> None:
         folder = Path(name)
         if arguments.runs:
             shutil.copytree(arguments.runs, folder, dirs_exist_ok=True)
-        told = BLOCK.sub(lambda block: _block(block[0], folder, bool(arguments.runs)), text)
-    arguments.page.write_text(told)
+        filled = BLOCK.sub(lambda block: _block(block[0], folder, bool(arguments.runs)), text)
+    arguments.page.write_text(filled)
 
 
 def _block(block: str, folder: Path, trained: bool) -> str:

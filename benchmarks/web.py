@@ -24,13 +24,14 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from tests.web.serving import HOSTILE_NAME, write_hostile, write_jsonl
 
 from benchmarks.machine import environment
-from firstbreak.demo import RUN
+from benchmarks.size import place, sized
+from firstbreak.cli.demo import RUN
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULT = ROOT / "benchmarks" / "results" / "web.json"
-METRICS, POINTS = 100, 10_000
-MILLION = 1_000_000
-REPEATS = 5
+METRICS, POINTS = sized((100, 10_000), (10, 500))
+MILLION, ZOOMS = sized((1_000_000, 13), (5_000, 2))
+REPEATS = sized(5, 1)
 CHART_LIBRARY = "uPlot"
 PATIENCE = 180_000  # milliseconds for one page, on a busy machine
 IN_VIEW_DRAWN = """(() => {
@@ -52,13 +53,14 @@ def main() -> None:
                 **_axe(browser, runs),
             }
         figures |= _package(folder)
-    RESULT.write_text(
+    result = place(RESULT)
+    result.write_text(
         json.dumps(
             {**environment("make bench-web", ("firstbreak", "numpy", "starlette", "uvicorn")), **figures}, indent=2
         )
         + "\n"
     )
-    print(RESULT.read_text())
+    print(result.read_text())
 
 
 def _write_runs(runs: Path) -> None:
@@ -167,7 +169,7 @@ def _million(browser: Browser, runs: Path) -> dict[str, Any]:
         page.goto(f"{address}run/long#curves", timeout=PATIENCE)
         _until(page, "document.querySelectorAll('.plot canvas').length >= 1")
         seconds = []
-        for _ in range(13):  # each press halves the view, down to some hundred points
+        for _ in range(ZOOMS):  # each press halves the view, down to some hundred points
             before = page.locator("#range").inner_text()
             start = time.perf_counter()
             page.keyboard.press("+")
@@ -195,7 +197,7 @@ def _axe(browser: Browser, runs: Path) -> dict[str, Any]:
     found: list[str] = []
     looked = 0
     with _server(runs) as address:
-        for path in paths:
+        for path in sized(paths, paths[:1]):
             for width in (390, 1280):
                 for scheme in ("light", "dark"):
                     page = browser.new_page(
@@ -263,7 +265,7 @@ def _package(folder: Path) -> dict[str, Any]:
         "core_install_mb": round(sum(weights.values()) / 1e6, 1),
         "core_install_parts_mb": {name: round(size / 1e6, 2) for name, size in weights.most_common()},
         **{
-            key: round(statistics.median(float(_run(python, timed.format(clock=clock))) for _ in range(10)), 4)
+            key: round(statistics.median(float(_run(python, timed.format(clock=clock))) for _ in range(2 * REPEATS)), 4)
             for key, clock in (("import_s", "perf_counter"), ("import_cpu_s", "process_time"))
         },
         "demo_runs_from_wheel": json.loads(demo.stdout)["verdict"]["action"] == "rollback",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import traceback
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -11,11 +13,11 @@ from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).resolve().parent.parent
 IN_CI = bool(os.environ.get("CI"))
-settings.register_profile(  # a landing must not depend on luck, nor on how busy the machine is
-    "ci", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
-if IN_CI:
-    settings.load_profile("ci")
+#: no answer depends on how busy the machine is, and in CI none depends on luck
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("ci", settings.get_profile("patient"), derandomize=True)
+settings.register_profile("quick", settings.get_profile("ci"), max_examples=20)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if IN_CI else "patient"))
 EXTRAS = ("torch", "trl", "stable_baselines3", "tensorboard", "tensorboardX", "wandb", "trackio", "mlflow", "swanlab", "neptune",
           "clearml", "dvclive", "aim", "sqlalchemy", "pyarrow", "ray", "psycopg", "rensa", "starlette", "uvicorn", "mcp",
           "playwright", "build", "zensical", "gymnasium", "pettingzoo", "dm_env", "math_verify", "transformers", "peft",
@@ -34,9 +36,41 @@ def shared() -> Path:
     return folder
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Bytes are no name of a case: gzip writes the time into them, and every process of xdist must find the same cases."""
+    return argname if isinstance(val, bytes) else None
+
+
+def everything_is_there(config: pytest.Config) -> bool:
+    """Whether nothing may be skipped for want of a package: in CI, but for `make quick`, which installs the core alone."""
+    return IN_CI and "not slow" not in config.option.markexpr
+
+
+class ModuleOfTests(pytest.Module):
+    """A file of tests, skipped with the reason where it imports a package that an extra would bring."""
+
+    def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
+        try:
+            return super().collect()
+        except self.CollectError as error:
+            missing = error.__cause__
+            if not isinstance(missing, ModuleNotFoundError) or everything_is_there(self.config):
+                raise
+            package = str(missing.name).partition(".")[0]
+            asked_by = traceback.extract_tb(missing.__traceback__)[-1].filename
+            ours = Path(asked_by).is_relative_to(ROOT / "tests")  # the core itself may need no extra
+            if not ours or importlib.util.find_spec(package) is not None:
+                raise
+            pytest.skip(f"{package} is not installed", allow_module_level=True)
+
+
+def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Module:
+    return ModuleOfTests.from_parent(parent, path=module_path)
+
+
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """In CI nothing may be skipped for want of a package: every extra that a test asks for must be there."""
-    if not IN_CI or hasattr(session.config, "workerinput"):
+    """In CI every extra that a test asks for must be there."""
+    if not everything_is_there(session.config) or hasattr(session.config, "workerinput"):
         return
     missing = [name for name in EXTRAS if importlib.util.find_spec(name) is None]
     if missing:

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.make import learning
+from tests.waiting import PATIENCE
 
-DEMO = Path(__file__).parent.parent / "src" / "firstbreak" / "demo" / "run"
+DEMO = Path(__file__).parent.parent / "src" / "firstbreak" / "cli" / "demo" / "run"
 
 
 def firstbreak(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -31,7 +32,7 @@ def healthy(folder: Path) -> Path:
     return path
 
 
-def test_the_demo_names_the_planted_fault_and_its_step() -> None:
+def test_the_demo_names_the_injected_fault_and_its_step() -> None:
     done = firstbreak("demo", "--format", "json")
     assert done.returncode == 0
     diagnosis = json.loads(done.stdout)
@@ -76,7 +77,7 @@ def test_several_runs_are_a_list_in_json_and_progress_goes_to_stderr(tmp_path: P
         (("diagnose", ""), "the path is empty"),
         (
             ("diagnose", str(DEMO), "-o", "no/such/folder/report"),
-            "no/such/folder/report: No such file or directory; see",
+            "no/such/folder/report: No such file or directory; check",
         ),
         (("diagnose", str(DEMO), "--rate", "-1"), "-1.0 is not in the range"),
     ],
@@ -121,11 +122,11 @@ def test_everything_can_be_explained(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("shorter-answers", "A price on length"),
+        ("shorter-answers", "Penalise length"),
         ("approx_kl", "kl.old"),
         ("Truncation", "detector of the link rollout"),
         ("rewards/accuracy/mean", "reward.component.accuracy.mean llamafactory, prime_rl, trl"),
-        ("zero-variance-groups", "A larger group_size: with success rate p"),
+        ("zero-variance-groups", "Raise group_size: with success rate p"),
     ],
 )
 def test_what_a_report_or_a_log_names_can_be_explained(name: str, said: str) -> None:
@@ -171,7 +172,7 @@ def test_watch_follows_a_run_that_grows(tmp_path: Path) -> None:
         "--every",
         "0.2",
     ]
-    process = subprocess.Popen([*command, "--for", "20"], stdout=subprocess.PIPE, text=True, encoding="utf-8")
+    process = subprocess.Popen([*command, "--for", str(PATIENCE)], stdout=subprocess.PIPE, text=True, encoding="utf-8")
     assert process.stdout is not None
     try:
         assert process.stdout.readline().startswith("step 29")

@@ -8,20 +8,23 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-from benchmarks import pages
+from benchmarks import docs as pages
+from benchmarks.docs import navigation
 
-from firstbreak.demo import RUN
-from firstbreak.engine.diagnose import diagnose
-from firstbreak.engine.read import read
+from firstbreak.cli.demo import RUN
+from firstbreak.diagnosis.diagnose import diagnose
+from firstbreak.readers.read import read
 from firstbreak.reports import terminal
+from tests.every import every
 
 ROOT = Path(__file__).parent.parent
 
 
-@pytest.mark.parametrize("name", pages.PAGES)
-def test_a_made_page_is_up_to_date(name: str) -> None:
-    assert (ROOT / "docs" / name).read_text() == pages.PAGES[name]().rstrip() + "\n", "run `make docs`"
+def test_a_made_page_is_up_to_date() -> None:
+    def up_to_date(name: str) -> None:
+        assert (ROOT / "docs" / name).read_text() == pages.PAGES[name]().rstrip() + "\n", "run `make docs`"
+
+    every(pages.PAGES, up_to_date)
 
 
 def test_the_sample_in_the_readme_is_real() -> None:
@@ -32,17 +35,30 @@ def test_the_sample_in_the_readme_is_real() -> None:
     assert [line for line in shown if line and line not in printed] == []
 
 
-@pytest.mark.parametrize(
-    "page", [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")], ids=lambda p: str(p.relative_to(ROOT))
-)
-def test_links_between_pages_lead_somewhere(page: Path) -> None:
-    for target in re.findall(r"\]\((?!https?:|#|mailto:)([^)#]+)", page.read_text()):
-        assert (page.parent / target).exists(), target
+def test_links_between_pages_lead_somewhere() -> None:
+    def linked(page: Path) -> None:
+        targets = re.findall(r"\]\((?!https?:|#|mailto:)([^)#]+)", page.read_text())
+        assert [target for target in targets if not (page.parent / target).exists()] == []
+
+    every([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")], linked, name=lambda p: p.relative_to(ROOT))
 
 
-def test_every_page_is_in_the_table_of_contents() -> None:
-    listed = set(re.findall(r"^ +- ([\w/.-]+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE))
-    assert listed == {str(page.relative_to(ROOT / "docs")) for page in ROOT.glob("docs/**/*.md")}
+def test_the_navigation_is_made_of_the_pages() -> None:
+    present = (ROOT / "mkdocs.yml").read_text()
+    there = {str(page.relative_to(ROOT / "docs")) for page in ROOT.glob("docs/**/*.md")}
+    assert present == navigation.configuration(present, there), "run `make docs`"
+    listed = re.findall(r"^ +- ([\w/.-]+\.md)$", present, re.MULTILINE)
+    assert sorted(listed) == sorted(there)  # each page once
+
+
+def test_a_new_page_gets_into_the_navigation_by_itself() -> None:
+    present = (ROOT / "mkdocs.yml").read_text()
+    there = {str(page.relative_to(ROOT / "docs")) for page in ROOT.glob("docs/**/*.md")}
+    made = navigation.configuration(present, there | {"trainers/my_trainer.md", "my-page.md"})
+    assert set(made.splitlines()) - set(present.splitlines()) == {
+        "      - trainers/my_trainer.md",
+        "      - my-page.md",
+    }
 
 
 def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:

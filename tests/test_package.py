@@ -7,23 +7,21 @@ import importlib
 import json
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
-import pytest
-
 import firstbreak
-from firstbreak.demo import RUN
+from firstbreak.cli.demo import RUN
+from tests.every import every
 
 SOURCE = Path(firstbreak.__file__).parent
 
 #: a module may import from its own layer and from those above it in this list
 LAYERS = [
-    {"model", "words", "inside"},
-    {"signals", "stats", "readers", "context"},
-    {"dialects", "hyperparameters"},
-    {"inputs"},
-    {"detectors", "causes"},
-    {"engine"},
+    {"model", "words", "plugins"},
+    {"dialects"},
+    {"readers", "context"},
+    {"diagnosis"},
     {"evals"},
     {"preflight"},
     {"reports"},
@@ -31,9 +29,8 @@ LAYERS = [
     {"guard"},
     {"compare"},
     {"closeout"},
-    {"experiments", "fleet"},
-    {"demo", "lab"},
-    {"web", "mcp", "cli"},
+    {"experiments"},
+    {"cli", "serve"},
 ]
 #: installed by extras only: whatever needs one imports it inside the function that uses it
 HEAVY = {"torch", "tensorboard", "wandb", "mlflow", "trackio", "swanlab", "pandas", "pyarrow", "ray", "gymnasium", "trl",
@@ -48,8 +45,13 @@ def place(path: Path) -> str:
     return path.relative_to(SOURCE).parts[0].removesuffix(".py")
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
 def imports(path: Path, *, top_level_only: bool = False) -> set[str]:
-    tree = ast.parse(path.read_text())
+    tree = parsed(path)
     nodes = tree.body if top_level_only else ast.walk(tree)
     found: set[str] = set()
     for node in nodes:
@@ -60,25 +62,25 @@ def imports(path: Path, *, top_level_only: bool = False) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(SOURCE)))
-def test_imports_point_from_later_to_earlier_layers(path: Path) -> None:
+def test_imports_point_from_later_to_earlier_layers() -> None:
     layer = {name: i for i, names in enumerate(LAYERS) for name in names}
-    here = place(path)
-    if here == "__init__" or path.name == "model.py":
-        return  # the package's face, and the lazily imported reprs of the model, look at everything
-    assert here in layer, f"{path} lies in no layer: add its folder to LAYERS"
-    for name in imports(path):
-        parts = name.split(".")
-        if parts[0] == "firstbreak" and len(parts) > 1 and parts[1] in layer:
-            assert layer[parts[1]] <= layer[here], f"{here} imports {name}"
+
+    def downwards(path: Path) -> None:
+        here = place(path)
+        if here == "__init__" or path.name == "model.py":
+            return  # the package's face, and the lazily imported reprs of the model, look at everything
+        assert here in layer, f"{path} lies in no layer: add its folder to LAYERS"
+        ours = [name for name in imports(path) if name.startswith("firstbreak.") and name.split(".")[1] in layer]
+        assert [name for name in ours if layer[name.split(".")[1]] > layer[here]] == []
+
+    every(modules(), downwards, name=lambda p: p.relative_to(SOURCE))
 
 
-LIGHT = [p for p in modules() if place(p) not in ("lab", "demo")]
+def test_nothing_heavy_is_imported_at_the_top_of_a_module() -> None:
+    def light(path: Path) -> None:
+        assert {name.partition(".")[0] for name in imports(path, top_level_only=True)} & HEAVY == set()
 
-
-@pytest.mark.parametrize("path", LIGHT, ids=lambda p: str(p.relative_to(SOURCE)))
-def test_nothing_heavy_is_imported_at_the_top_of_a_module(path: Path) -> None:
-    assert not {name.partition(".")[0] for name in imports(path, top_level_only=True)} & HEAVY
+    every((p for p in modules() if place(p) not in ("lab", "demo")), light, name=lambda p: p.relative_to(SOURCE))
 
 
 def loaded_by(code: str) -> set[str]:
@@ -105,7 +107,7 @@ def test_the_public_names_are_the_words_of_the_documentation() -> None:
     assert callable(firstbreak.read)
     assert callable(firstbreak.check)
     assert callable(firstbreak.diagnose)
-    importlib.import_module("firstbreak.engine.read")  # a submodule must not replace the function of the same name
+    importlib.import_module("firstbreak.readers.read")  # a submodule must not replace the function of the same name
     assert callable(firstbreak.read)
 
 
@@ -115,3 +117,17 @@ def test_a_run_and_its_diagnosis_are_one_line_each_at_the_prompt() -> None:
     said = repr(firstbreak.diagnose(run))
     assert said.startswith("<Diagnosis of ")
     assert ": rollback. The loop broke first at reward at step 61." in said
+
+
+def test_a_diagnosis_shows_its_report_in_notebooks_and_with_rich() -> None:
+    code = """
+import firstbreak, rich
+from firstbreak.cli.demo import RUN
+diagnosis = firstbreak.diagnose(firstbreak.read(RUN))
+print(diagnosis._repr_html_().partition(">")[0])
+rich.print(diagnosis)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("<")
+    assert "firstbreak" in done.stdout.splitlines()[0]
+    assert "The training loop" in done.stdout

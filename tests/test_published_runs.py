@@ -10,8 +10,8 @@ import jsonschema
 import pytest
 from benchmarks import report_card
 
-from firstbreak.engine.diagnose import diagnose
-from firstbreak.engine.read import find_runs, read
+from firstbreak.diagnosis.diagnose import diagnose
+from firstbreak.readers.read import find_runs, read
 from firstbreak.reports import html, markdown, terminal
 from firstbreak.reports import json as json_report
 

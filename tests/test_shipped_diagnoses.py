@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from firstbreak.demo import RUN
-from firstbreak.engine.diagnose import diagnose
-from firstbreak.engine.read import read
+from firstbreak.cli.demo import RUN
+from firstbreak.diagnosis.diagnose import diagnose
 from firstbreak.model import Action, Diagnosis, Link, LinkStatus
+from firstbreak.readers.read import read
 
 DATA = Path(__file__).parent / "data"
 SB3_ONSET = 31_744  #: env steps: where the learning rate of the shipped run jumps

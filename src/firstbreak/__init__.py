@@ -8,26 +8,31 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOME = {
-    "read": "firstbreak.engine.read",
-    "check": "firstbreak.engine.check",
-    "diagnose": "firstbreak.engine.diagnose",
+    "read": "firstbreak.readers.read",
+    "check": "firstbreak.diagnosis.check",
+    "diagnose": "firstbreak.diagnosis.diagnose",
     "Run": "firstbreak.model",
     "Diagnosis": "firstbreak.model",
     "Link": "firstbreak.model",
     "Guard": "firstbreak.guard.guard",
 }
+_MODULES = frozenset({"context"})
+_REPORTS = "firstbreak.reports"  #: when imported, makes a Diagnosis show itself in notebooks and with rich
 __all__ = ["Diagnosis", "Guard", "Link", "Run", "check", "diagnose", "read"]
 
 if TYPE_CHECKING:
-    from firstbreak.engine.check import check
-    from firstbreak.engine.diagnose import diagnose
-    from firstbreak.engine.read import read
+    from firstbreak.diagnosis.check import check
+    from firstbreak.diagnosis.diagnose import diagnose
     from firstbreak.guard.guard import Guard
     from firstbreak.model import Diagnosis, Link, Run
+    from firstbreak.readers.read import read
 
 
 def __getattr__(name: str) -> Any:
     """Import on first use: `firstbreak --help` must not wait for numpy."""
     if name in _HOME:
+        importlib.import_module(_REPORTS)
         return getattr(importlib.import_module(_HOME[name]), name)
+    if name in _MODULES:
+        return importlib.import_module(f"firstbreak.{name}")
     raise AttributeError(f"module 'firstbreak' has no attribute {name!r}")

@@ -6,6 +6,7 @@ read(path) -> Run -> check(run) -> [Outcome] -> diagnose(run, outcomes) -> Diagn
 from __future__ import annotations
 
 import enum
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -59,7 +60,7 @@ _QUESTIONS = {
 
 
 class Status(enum.StrEnum):
-    """How one detector ended. Only OK means "looked, and saw nothing wrong"."""
+    """How one check ended. Only OK means "looked, and saw nothing wrong"."""
 
     OK = "ok"
     FOUND = "found"
@@ -106,6 +107,27 @@ class Action(enum.StrEnum):
     WATCH = "watch"
     STOP = "stop"
     ROLLBACK = "rollback"
+
+
+class Role(enum.StrEnum):
+    """What the engine asks a check for, beside its finding."""
+
+    SCORE_UNMOVED = "score_unmoved"  #: found: the score went nowhere
+    WEIGHTS_LOST = "weights_lost"  #: found, and critical: no checkpoint after the onset is good
+    DRIFT_UNREWARDED = "drift_unrewarded"  #: found: the policy moves away from its reference and gains nothing
+
+
+class WeightKind(enum.StrEnum):
+    """Where a piece of evidence comes from."""
+
+    FOUND = "found"  #: a finding that the cause declares
+    UNEXPLAINED = "unexplained"  #: a finding that it does not declare
+    QUIET = "quiet"  #: what was looked for and not seen
+    ORDER = "order"  #: the order of the onsets
+    PRIOR = "prior"  #: before anything was looked at
+    CONFIGURATION = "configuration"  #: facts of the configuration and of the kind of run
+    ANSWER = "answer"  #: the answer of an experiment
+    DOUBT = "doubt"  #: that curves mislead now and then
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -245,6 +267,17 @@ class Run:
         ends = [s.steps[-1] for s in self.series.values() if len(s)]
         return float(max(ends)) if ends else None
 
+    @property
+    def axis(self) -> str:
+        """The axis that most curves are logged on."""
+        axes = Counter(series.axis for series in self.series.values())
+        return axes.most_common(1)[0][0] if axes else "step"
+
+    def axis_of(self, metric: str | None) -> str:
+        """The axis that a metric's steps are counted on."""
+        series = self.series.get(metric) if metric else None
+        return series.axis if series is not None else self.axis
+
     def __repr__(self) -> str:
         """One line, since a curve has thousands of points."""
         who = " ".join(filter(None, (self.trainer, self.algorithm))) or "no known trainer"
@@ -279,28 +312,28 @@ class Finding:
 
 @dataclass(frozen=True)
 class NotApplicable:
-    """What a detector returns where its question makes no sense for this run."""
+    """What a check returns where its question makes no sense for this run."""
 
     why: str
 
 
 @dataclass(frozen=True)
 class NotMeasured:
-    """What a detector returns where its inputs were recorded but cannot carry an answer (too short, too coarse)."""
+    """What a check returns where its inputs were recorded but cannot carry an answer (too short, too coarse)."""
 
     why: str
 
 
 @dataclass(frozen=True)
 class Expected:
-    """What a detector returns where the curve looks odd and is right, with the reason a reader can check."""
+    """What a check returns where the curve looks odd and is right, with the reason a reader can check."""
 
     why: str
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Outcome:
-    """How one detector ended on one run."""
+    """How one check ended."""
 
     detector: str
     link: Link
@@ -308,14 +341,16 @@ class Outcome:
     finding: Finding | None = None
     note: str = ""  #: why it was not measured, does not apply, or crashed; why what looks odd is expected
     expected: bool = False  #: status is OK, and `note` explains something that looks odd
+    roles: frozenset[Role] = frozenset()  #: what its finding means to the engine
 
 
 @dataclass(frozen=True, kw_only=True)
 class Weight:
     """One piece of evidence for (positive) or against (negative) a cause, in nats; the weights of a cause add up."""
 
-    finding: str  #: detector id, config fact, or "prior"
+    finding: str  #: what a reader knows it by: the id of a check, "config", "prior", ...
     weight: float
+    kind: WeightKind
     text: str = ""
 
 
@@ -387,11 +422,11 @@ class Verdict:
 
 @dataclass(frozen=True, kw_only=True)
 class Forecast:
-    """A curve that is expected to meet a wall."""
+    """A curve that is expected to reach a level: a limit, a floor or a target."""
 
     metric: str  #: the canonical signal
-    wall: float  #: in the signal's unit
-    name: str  #: what the wall is
+    level: float  #: in the signal's unit
+    name: str  #: what the level is
     within: Interval  #: steps from the last one: earliest, latest; infinite where it may never arrive
 
 
@@ -403,6 +438,16 @@ class Cost:
     fraction: float | None = None
     hours: float | None = None
     money: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangedThreshold:
+    """A threshold of a detector that the user has set."""
+
+    detector: str
+    name: str
+    value: float
+    default: float
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -417,9 +462,10 @@ class Diagnosis:
     links: Mapping[Link, LinkVerdict]
     best_checkpoint: BestCheckpoint | None = None
     cost: Cost | None = None
-    forecasts: tuple[Forecast, ...] = ()  #: walls ahead, the nearest first
+    forecasts: tuple[Forecast, ...] = ()  #: levels that a curve is expected to reach, the nearest first
     expected: tuple[str, ...] = ()  #: what looks odd and is right, each with the reason ("GRPO loss is 0 because ...")
     suppressed: int = 0  #: findings below the asked tolerance, counted and not shown
+    thresholds: tuple[ChangedThreshold, ...] = ()  #: those that the user has set
 
     @property
     def findings(self) -> tuple[Outcome, ...]:
@@ -431,15 +477,24 @@ class Diagnosis:
         """One line; `rich.print` and a notebook show the report."""
         return f"<Diagnosis of {self.run.path!r}: {self.verdict.action.value}. {self.verdict.summary}>"
 
-    def _repr_html_(self) -> str:
-        from firstbreak.reports import html
-
-        return html.fragment(self)
+    def _repr_html_(self) -> str | None:
+        draw = _renderers.get("html")
+        return draw(self) if draw else None
 
     def __rich__(self) -> Any:
-        from firstbreak.reports import terminal
+        draw = _renderers.get("rich")
+        return draw(self) if draw else repr(self)
 
-        return terminal.renderable(self)
+
+_renderers: dict[str, Callable[[Diagnosis], Any]] = {}
+
+
+def render_with(*, html: Callable[[Diagnosis], str], rich: Callable[[Diagnosis], Any]) -> None:
+    """Register what draws a diagnosis in a notebook (`html`) and on a terminal (`rich`).
+
+    `firstbreak.reports` calls this function when it is imported. Before that, a diagnosis is shown as one line of text.
+    """
+    _renderers.update(html=html, rich=rich)
 
 
 def _finding_order(outcome: Outcome) -> tuple[int, float, int]:

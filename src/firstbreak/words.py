@@ -1,4 +1,4 @@
-"""How numbers are said: one way everywhere, so that two reports can be compared by eye."""
+"""How numbers and their units are written: one way everywhere, so that two reports can be compared by eye."""
 
 from __future__ import annotations
 
@@ -11,6 +11,14 @@ def number(value: float | None) -> str:
         return "?"
     whole = value == round(value) or abs(value) >= 1000
     return f"{value:.0f}" if whole and abs(value) < 1e15 else f"{value:.4g}"
+
+
+_AXIS = {"env_steps": "environment step"}
+
+
+def axis_word(axis: str) -> str:
+    """What one unit of an axis is called: "step", "environment step", "iteration", ..."""
+    return _AXIS.get(axis, axis)
 
 
 def percent(share: float) -> str:

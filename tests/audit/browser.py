@@ -9,11 +9,12 @@ import os
 import select
 import shutil
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from tests.waiting import PATIENCE, until
 
 FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
          "--disable-component-update", "--disable-sync", "--remote-debugging-pipe")  # fmt: skip
@@ -51,8 +52,8 @@ class Page:
 
     def _next(self) -> dict[str, Any]:
         while b"\0" not in self._rest:
-            ready, _, _ = select.select([self._receiving], [], [], 60)
-            assert ready, "Chromium has not answered for a minute: does a dialog stand open?"
+            ready, _, _ = select.select([self._receiving], [], [], PATIENCE)
+            assert ready, "Chromium does not answer: does a dialog stand open?"
             data = os.read(self._receiving, 1 << 16)
             assert data, "Chromium is gone"
             self._rest += data
@@ -69,12 +70,9 @@ class Page:
     def ask(self, expression: str) -> Any:
         return self.call("Runtime.evaluate", expression=expression, returnByValue=True)["result"].get("value")
 
-    def until(self, expression: str, seconds: float = 20.0) -> None:
+    def until(self, expression: str) -> None:
         """Waits for a condition; a page that never meets it fails the test."""
-        end = time.monotonic() + seconds
-        while not self.ask(expression):
-            assert time.monotonic() < end, f"never true: {expression}"
-            time.sleep(0.02)
+        assert until(lambda: self.ask(expression)), f"never true: {expression}"
 
     def press(self, key: str) -> None:
         text = key if len(key) == 1 else ""
@@ -127,6 +125,6 @@ def page(folder: Path) -> Iterator[Page]:
         yield Page(sending, receiving, folder)
     finally:
         process.terminate()
-        process.wait(20)
+        process.wait(PATIENCE)
         os.close(sending)
         os.close(receiving)

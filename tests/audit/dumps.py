@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
-from firstbreak.model import Sample
+from firstbreak.audit.audit import Audit
+from firstbreak.model import Outcome, Sample
 
 WORDS = (
     "the sum",
@@ -52,6 +54,20 @@ def dump(
                     group=f"{step}-{prompt}",
                     meta={"answer": str(a + b)} if reference else {},
                 )
+
+
+def series(make: Callable[[random.Random, float], Sample], steps: int = 30, each: int = 16) -> Iterator[Sample]:
+    """Samples of four tasks at each step; `make(rng, t)` writes one, t from 0 to 1."""
+    rng = random.Random(0)
+    for step in range(steps):
+        for i in range(each):
+            sample = make(rng, step / (steps - 1))
+            yield replace(sample, step=float(step), prompt=f"task {i // 4}")
+
+
+def row(found: Audit, name: str) -> Outcome:
+    """What one row says."""
+    return next(o for o in found.outcomes if o.detector == name)
 
 
 def plain(rng: random.Random, t: float, answer: int) -> str:

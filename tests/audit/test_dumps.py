@@ -11,17 +11,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
+from firstbreak_lab.corpus import labels, opened
 
 from firstbreak.audit.audit import audit
 from firstbreak.audit.columns import samples as table_samples
 from firstbreak.audit.report import render, render_json
 from firstbreak.cli.audit import command
-from firstbreak.demo import RUN
-from firstbreak.engine import read as engine_read
-from firstbreak.engine.read import read
-from firstbreak.lab.corpus import labels, opened
+from firstbreak.cli.demo import RUN
 from firstbreak.model import Sample, Status
 from firstbreak.readers import Unreadable, parquet, sample_dump
+from firstbreak.readers import read as engine_read
+from firstbreak.readers.read import read
 from tests.audit.dumps import by_length, dump, longer_and_longer
 
 ROOT = Path(__file__).parent.parent.parent
@@ -58,13 +58,13 @@ def test_runs_of_the_labs_corpus() -> None:
     """One hack of each kind of trainer that is there, and its healthy twins."""
     corpus = ROOT / "corpus"
     every = labels(corpus)
-    for plant in ("pays-for-length", "reward-model-over-optimised", "length-grows-with-skill", "format-first"):
-        grave = [a for a, label in every.items() if label.plant == plant and label.seed == 0]
+    for variant in ("pays-for-length", "reward-model-over-optimised", "length-grows-with-skill", "format-first"):
+        grave = [a for a, label in every.items() if label.variant == variant and label.seed == 0]
         if not grave:
             continue
         archive = max(
             grave,
-            key=lambda a: every[a].score if plant in ("length-grows-with-skill", "format-first") else -every[a].score,
+            key=lambda a: every[a].score if variant in ("length-grows-with-skill", "format-first") else -every[a].score,
         )
         with opened(corpus, archive) as (path, label):
             run_ = read(path)
@@ -117,9 +117,9 @@ def test_a_table_with_columns_of_its_own(tmp_path: Path, kind: str) -> None:
 @pytest.mark.parametrize(
     ("columns", "said"),
     [
-        ({"completion": "txt"}, "no column 'txt'; its columns are: text, question"),
-        ({"prompt": "question"}, "no column is said to be the completion"),
-        ({"completion": "text", "colour": "x"}, "'colour' is nothing that a column can be"),
+        ({"completion": "txt"}, "no column 'txt'; the columns are: text, question"),
+        ({"prompt": "question"}, "no column has the role"),
+        ({"completion": "text", "colour": "x"}, "'colour' is not a role of a column"),
     ],
 )
 def test_a_wrong_column_is_one_clear_line(tmp_path: Path, columns: dict[str, str], said: str) -> None:

@@ -17,7 +17,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from firstbreak.audit.audit import audit
 from firstbreak.audit.embeddings import clusters, load
 from firstbreak.cli.audit import command
-from firstbreak.demo import RUN
+from firstbreak.cli.demo import RUN
 from firstbreak.model import Sample
 from firstbreak.readers import Unreadable
 
@@ -60,19 +60,19 @@ def test_what_means_the_same_is_one_strategy(model: Path) -> None:
 def test_the_command_takes_a_folder(model: Path) -> None:
     result = CliRunner().invoke(command, [str(RUN), "--embeddings", str(model), "--fail-on", "never"])
     assert result.exit_code == 0
-    assert "strategies in effect" in result.output
+    assert "effective number of strategies" in result.output
 
 
 def test_what_is_no_model_is_refused_in_a_line(tmp_path: Path, model: Path) -> None:
-    with pytest.raises(Unreadable, match="is no folder"):
+    with pytest.raises(Unreadable, match="is not a folder"):
         load(Path("minishlab/potion-base-8M"))
-    with pytest.raises(Unreadable, match="is no model of sentence embeddings"):
+    with pytest.raises(Unreadable, match="is not a sentence-embedding model"):
         load(tmp_path)
     for file in model.iterdir():
         if file.is_file():
             (tmp_path / file.name).write_bytes(file.read_bytes())
     (tmp_path / "model.safetensors").write_bytes(b"\0" * 40)
-    with pytest.raises(Unreadable, match="is no model of sentence embeddings"):
+    with pytest.raises(Unreadable, match="is not a sentence-embedding model"):
         load(tmp_path)
 
 

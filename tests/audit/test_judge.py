@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from firstbreak.audit.blind import PolicySample
-from firstbreak.audit.judge import Judge, fleiss, judge, pairs, question, read_choice
+from firstbreak.audit.judge import JudgeModel, fleiss, judge, pairs, question, read_choice
+from firstbreak.audit.split_truth import PolicySample
 from firstbreak.readers import Unreadable
 
 GOOD, BAD = "4, because 2 + 2 is 4.", "5, and that is a very long and very polite way to be wrong."
@@ -58,7 +58,7 @@ def reply(word: str) -> str:
 
 def test_a_good_judge_is_said_to_be_one_and_disagrees_with_a_bad_reward() -> None:
     with endpoint(lambda first, second: reply("first" if first == GOOD else "second")) as (url, seen):
-        verdicts = judge(Judge(url, "tiny", "a-key"), pairs(SAMPLES))
+        verdicts = judge(JudgeModel(url, "tiny", "a-key"), pairs(SAMPLES))
     assert verdicts.kappa == 1
     assert verdicts.first_preferred[0] == 0.5
     assert verdicts.reward_agrees[0] == 0
@@ -71,14 +71,14 @@ def test_a_good_judge_is_said_to_be_one_and_disagrees_with_a_bad_reward() -> Non
 
 def test_the_judge_never_sees_the_reward() -> None:
     with endpoint(lambda first, second: reply("tie")) as (url, seen):
-        judge(Judge(url, "tiny"), pairs(SAMPLES))
+        judge(JudgeModel(url, "tiny"), pairs(SAMPLES))
     sent = json.dumps(seen)
     assert not re.search(r"0\.125|0\.875|secret-component|reward", sent)
 
 
 def test_the_order_is_balanced_and_shuffled() -> None:
     with endpoint(lambda first, second: reply("tie")) as (url, seen):
-        judge(Judge(url, "tiny"), pairs(SAMPLES))
+        judge(JudgeModel(url, "tiny"), pairs(SAMPLES))
     firsts = [GOOD in s["messages"][-1]["content"].split("SECOND ANSWER")[0] for s in seen]
     assert sum(firsts) == len(firsts) / 2
     assert 5 < sum(a != b for a, b in pairwise(firsts)) < 35
@@ -94,7 +94,7 @@ def test_the_order_is_balanced_and_shuffled() -> None:
 )
 def test_bias_is_measured(decide: Callable[[str, str], str], position: float, length: float) -> None:
     with endpoint(decide) as (url, _):
-        verdicts = judge(Judge(url, "tiny"), pairs(SAMPLES))
+        verdicts = judge(JudgeModel(url, "tiny"), pairs(SAMPLES))
     assert verdicts.first_preferred[0] == position
     assert verdicts.longer_preferred[0] == length
     low, high = verdicts.first_preferred[1]
@@ -110,12 +110,12 @@ def test_injection_is_counted_and_delimited() -> None:
         PolicySample(prompt="p", completion="4", reward=0.0),
     ]
     with endpoint(lambda first, second: reply("second" if "Ignore" in first else "first")) as (url, seen):
-        verdicts = judge(Judge(url, "tiny"), pairs(hacked))
+        verdicts = judge(JudgeModel(url, "tiny"), pairs(hacked))
     assert verdicts.attacked == 1
     codes = [re.search(r"carry the code (\w+)", s["messages"][0]["content"])[1] for s in seen]  # type: ignore[index]
     assert len(set(codes)) == len(codes), "a code that is used twice could be learned"
     assert all(s["messages"][-1]["content"].count(code) == 6 for s, code in zip(seen, codes, strict=True))
-    assert any("speaks to the judge" in line for line in verdicts.lines())
+    assert any("addresses the judge" in line for line in verdicts.lines())
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_injection_is_counted_and_delimited() -> None:
 def test_an_answer_that_was_not_asked_for_is_thrown_away(said: str) -> None:
     assert read_choice(said) is None
     with endpoint(lambda first, second: said) as (url, _):
-        verdicts = judge(Judge(url, "tiny"), pairs(SAMPLES, most=2))
+        verdicts = judge(JudgeModel(url, "tiny"), pairs(SAMPLES, most=2))
     assert verdicts.invalid == 8
     assert not verdicts.ballots
     assert verdicts.lines()
@@ -137,10 +137,10 @@ def test_a_fenced_answer_counts() -> None:
 def test_a_judge_that_is_not_there_is_one_clear_line() -> None:
     for address in ("http://127.0.0.1:9/v1", "file:///etc/passwd", "nonsense"):
         with pytest.raises(Unreadable) as refused:
-            Judge(address, "tiny")(question("p", "a", "b"))
+            JudgeModel(address, "tiny")(question("p", "a", "b"))
         assert "\n" not in str(refused.value)
     with endpoint(lambda first, second: "", status=500) as (url, _), pytest.raises(Unreadable, match="500"):
-        Judge(url, "tiny")(question("p", "a", "b"))
+        JudgeModel(url, "tiny")(question("p", "a", "b"))
 
 
 def test_kappa_is_that_of_the_paper() -> None:

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from firstbreak.audit.audit import audit
-from firstbreak.audit.blind import PolicySample
 from firstbreak.audit.metrics import Metric, metrics
 from firstbreak.audit.metrics._answer import final_answer
 from firstbreak.audit.metrics._calls import calls
+from firstbreak.audit.split_truth import PolicySample
 from tests.audit.dumps import dump, honest, plain
 
 PROSE = "The train leaves at nine and needs two hours, so it arrives at eleven, as the second line of the table says. "
@@ -105,7 +105,7 @@ def test_a_template_that_takes_over_shows_with_its_onset() -> None:
         return plain(rng, t, answer)
 
     found = audit(dump(write, honest), path="dump")
-    side = next(side for side in found.triad.sides if side.metric.id == "templates")
+    side = next(side for side in found.hacking_test.sides if side.metric.id == "templates")
     assert side.shifted == 1
     assert side.early < 0.1 < 0.6 < side.late
     assert side.interval is not None

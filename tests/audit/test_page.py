@@ -19,6 +19,7 @@ from firstbreak.audit.serve import Server
 from firstbreak.model import Sample
 from tests.audit import browser
 from tests.audit.dumps import by_length, dump, longer_and_longer
+from tests.waiting import PATIENCE
 
 BREAK = "document.documentElement.id='broken'"
 HOSTILE = (
@@ -65,10 +66,10 @@ def test_the_page_asks_for_nothing_and_allows_nothing(found: Audit) -> None:
 
 def test_the_reward_is_folded_away_and_the_kinds_are_shuffled(found: Audit) -> None:
     page = render(found)
-    assert page.count('<details class="earned">') == len(found.picks)
+    assert page.count('<details class="earned">') == len(found.selected)
     kinds = re.findall(r"\. (Highest|Lowest|Suspicious|Surprising|Random|Beginning): ", page)
-    assert len(kinds) == len(found.picks)
-    assert kinds != [pick.kind.capitalize() for pick in found.picks]
+    assert len(kinds) == len(found.selected)
+    assert kinds != [chosen.kind.capitalize() for chosen in found.selected]
 
 
 def test_a_long_completion_is_cut_and_the_page_says_so() -> None:
@@ -90,7 +91,7 @@ def server(found: Audit, tmp_path: Path) -> Iterator[Server]:
 
 
 def ask(server: Server, method: str, path: str, body: object = None, **headers: str) -> tuple[int, str, dict[str, str]]:
-    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=PATIENCE)
     connection.request(method, path, None if body is None else json.dumps(body), headers)
     answer = connection.getresponse()
     return answer.status, answer.read().decode(), dict(answer.getheaders())
@@ -143,7 +144,7 @@ def test_a_file_that_cannot_be_written_is_said(server: Server) -> None:
     server.file.write_text("not marks")
     status, said, _ = ask(server, "POST", f"/{server.token}/marks", {"key": next(iter(server.samples)), "mark": "keep"})
     assert status == 500
-    assert "no set of marks" in said
+    assert "not a marks file" in said
 
 
 # In a browser -------------------------------------------------------------------------------------------------------
@@ -163,7 +164,7 @@ def tab(tmp_path: Path) -> Iterator[browser.Page]:
 @pytest.mark.browser
 def test_a_person_marks_with_the_keyboard(tab: browser.Page, server: Server) -> None:
     tab.open(server.address)
-    total = len(server.audit.picks)
+    total = len(server.audit.selected)
     assert tab.ask("document.querySelectorAll('article.sample').length") == total
     assert tab.ask("[...document.querySelectorAll('article.sample')].filter(a => a.offsetParent).length") == 1
     tab.press("k")
@@ -225,7 +226,7 @@ def test_nothing_of_a_hostile_sample_runs(tab: browser.Page, hostile: Audit, tmp
     path.write_text(page, encoding="utf-8")
     tab.open(path.as_uri())
     assert tab.ask("document.documentElement.id") == ""
-    assert tab.ask("document.querySelectorAll('article.sample').length") == len(hostile.picks)
+    assert tab.ask("document.querySelectorAll('article.sample').length") == len(hostile.selected)
     assert tab.complaints() == []
     path.write_text(re.sub(r"<meta http-equiv[^>]*>", "", page), encoding="utf-8")
     tab.open(path.as_uri())

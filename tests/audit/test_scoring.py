@@ -14,7 +14,7 @@ from scipy import stats
 
 from firstbreak.audit.audit import audit
 from firstbreak.audit.marks import HACK, KEEP, key_of, load, save
-from firstbreak.audit.scoring import OWN, Ledger, same_answer
+from firstbreak.audit.scoring import OWN, TruthStore, same_answer
 from firstbreak.model import Sample
 from firstbreak.readers import Unreadable
 from tests.audit.dumps import by_length, dump, honest, longer_and_longer, plain
@@ -39,9 +39,9 @@ def test_answers_are_compared_as_text_and_as_numbers(completion: str, reference:
 @given(st.lists(st.tuples(st.floats(-5, 5), st.floats(-5, 5)), min_size=12, max_size=60))
 def test_the_correlation_is_spearmans(pairs: list[tuple[float, float]]) -> None:
     x, y = zip(*pairs, strict=True)
-    ledger = Ledger()
-    list(ledger.watch(Sample(completion="x", reward=a, meta={"gold": b}) for a, b in pairs))
-    found = ledger.agreements()[0].correlation
+    truth_store = TruthStore()
+    list(truth_store.watch(Sample(completion="x", reward=a, meta={"gold": b}) for a, b in pairs))
+    found = truth_store.agreements()[0].correlation
     if len(set(x)) > 1 and len(set(y)) > 1:
         assert found == pytest.approx(float(stats.spearmanr(x, y).statistic), abs=1e-9)
 
@@ -53,20 +53,20 @@ def test_proxy_against_gold_turns_over() -> None:
         for proxy in np.linspace(0, 2, 200):
             yield Sample(completion=str(proxy), reward=float(proxy), meta={"gold_score": float(proxy - proxy**2 / 1.5)})
 
-    ledger = Ledger()
-    list(ledger.watch(samples()))
-    curve = ledger.agreements()[0].curve
+    truth_store = TruthStore()
+    list(truth_store.watch(samples()))
+    curve = truth_store.agreements()[0].curve
     proxies, golds, _ = zip(*curve, strict=True)
     assert list(proxies) == sorted(proxies)
     assert 0 < int(np.argmax(golds)) < len(golds) - 1
-    assert ledger.agreements()[0].mismatches[0].reward == pytest.approx(2.0)
+    assert truth_store.agreements()[0].mismatches[0].reward == pytest.approx(2.0)
 
 
 def test_human_marks_feed_the_correlation(tmp_path: Path) -> None:
     samples = list(dump(longer_and_longer, by_length, reference=False))
-    ledger = Ledger()
+    truth_store = TruthStore()
     marks = {}
-    for seen in ledger.watch(samples):
+    for seen in truth_store.watch(samples):
         marks[key_of(seen)] = {"mark": HACK if len(seen.completion) > 500 else KEEP}
     file = tmp_path / "marks.json"
     save(file, marks)
@@ -74,7 +74,7 @@ def test_human_marks_feed_the_correlation(tmp_path: Path) -> None:
     said = next(o.finding for o in result.outcomes if o.detector == "reward-truth-mismatch")
     assert said is not None
     assert "human marks" in said.message
-    found = result.triad.agreements[0]
+    found = result.hacking_test.agreements[0]
     assert found.source == "human marks"
     assert found.correlation < -0.5
     assert found.mismatches
@@ -84,19 +84,19 @@ def test_human_marks_feed_the_correlation(tmp_path: Path) -> None:
     assert kept[-1] == 0.0, "and what earns much as a hack: the proxy against the marks turns over"
 
 
-def known(samples: Iterable[Sample]) -> Ledger:
-    ledger = Ledger()
-    list(ledger.watch(samples))
-    return ledger
+def known(samples: Iterable[Sample]) -> TruthStore:
+    truth_store = TruthStore()
+    list(truth_store.watch(samples))
+    return truth_store
 
 
 def test_honesty_is_told_from_a_step_on() -> None:
-    ledger = known(dump(plain, honest))
-    found = ledger.honesty(0)
+    truth_store = known(dump(plain, honest))
+    found = truth_store.truth_correlation(0)
     assert found is not None
     assert found.correlation == pytest.approx(1.0)
     assert found.source == "right answer"
-    assert ledger.honesty(1e9) is None
+    assert truth_store.truth_correlation(1e9) is None
 
 
 def test_what_reward_and_truth_both_gain_over_the_run_is_no_honesty() -> None:
@@ -106,20 +106,20 @@ def test_what_reward_and_truth_both_gain_over_the_run_is_no_honesty() -> None:
         Sample(step=float(i), completion=str(rng.random()), reward=i + rng.random(), meta={"gold": i + rng.random()})
         for i in range(40)
         for _ in range(16)
-    ).honesty()
+    ).truth_correlation()
     assert found is not None
     assert abs(found.correlation) < 0.2
     assert found.interval[0] < 0 < found.interval[1]
 
 
 def test_a_reward_that_pays_right_and_wrong_alike_goes_by_no_truth() -> None:
-    found = known(dump(plain, lambda text, right: {"format": 1.0}, skill=lambda t: 0.5)).lately(0)
+    found = known(dump(plain, lambda text, right: {"format": 1.0}, skill=lambda t: 0.5)).late_correlation(0)
     assert found is not None
     assert found.interval == (0.0, 0.0)
 
 
 def test_where_all_are_right_and_earn_alike_there_is_nothing_to_get_wrong() -> None:
-    found = known(dump(plain, honest, skill=lambda t: 1.0)).honesty()
+    found = known(dump(plain, honest, skill=lambda t: 1.0)).truth_correlation()
     assert found is not None
     assert found.correlation == 1.0
 
@@ -136,7 +136,7 @@ def test_samples_of_one_prompt_are_no_independent_witnesses() -> None:
                     step=0.0, prompt=str(prompt), completion="x", reward=reward, group=str(prompt), meta={"gold": truth}
                 )
 
-    alone, alike = known(copies(1)).honesty(), known(copies(4)).honesty()
+    alone, alike = known(copies(1)).truth_correlation(), known(copies(4)).truth_correlation()
     assert alone is not None
     assert alike is not None
     assert np.ptp(alike.interval) > 1.5 * np.ptp(alone.interval)
@@ -145,13 +145,13 @@ def test_samples_of_one_prompt_are_no_independent_witnesses() -> None:
 def test_a_verdict_is_a_truth_only_beside_the_reward() -> None:
     """A verifier that is the whole reward cannot be its own witness; one whose word is paid by the way can."""
     alone = known(dump(plain, honest, reference=False))
-    assert alone.honesty() is None
-    beside = known(dump(longer_and_longer, by_length, reference=False)).honesty()
+    assert alone.truth_correlation() is None
+    beside = known(dump(longer_and_longer, by_length, reference=False)).truth_correlation()
     assert beside is not None
     assert beside.source == OWN
     recorded = known(
         Sample(step=0.0, prompt=str(i), completion="x", reward=float(i % 3), meta={"acc": i % 2}) for i in range(48)
-    ).honesty()
+    ).truth_correlation()
     assert recorded is not None
     assert recorded.source == OWN
     assert recorded.interval[1] < 0.5
@@ -159,12 +159,14 @@ def test_a_verdict_is_a_truth_only_beside_the_reward() -> None:
 
 def test_answers_that_are_written_otherwise_are_no_truth() -> None:
     """An agent's state is graded, not its text: that no text equals the reference must not count as all wrong."""
-    ledger = Ledger()
+    truth_store = TruthStore()
     list(
-        ledger.watch(Sample(step=float(i), completion="?d7!a4.ok", reward=1.0, meta={"answer": "7"}) for i in range(50))
+        truth_store.watch(
+            Sample(step=float(i), completion="?d7!a4.ok", reward=1.0, meta={"answer": "7"}) for i in range(50)
+        )
     )
-    assert not ledger.curves()
-    assert ledger.honesty() is None
+    assert not truth_store.curves()
+    assert truth_store.truth_correlation() is None
 
 
 def test_marks_are_joined_taken_back_and_never_lost(tmp_path: Path) -> None:
@@ -182,7 +184,7 @@ def test_marks_are_joined_taken_back_and_never_lost(tmp_path: Path) -> None:
 def test_what_is_no_set_of_marks_is_refused_and_not_overwritten(tmp_path: Path, content: str) -> None:
     file = tmp_path / "notes.json"
     file.write_text(content)
-    with pytest.raises(Unreadable, match="no set of marks"):
+    with pytest.raises(Unreadable, match="not a marks file"):
         load(file)
     with pytest.raises(Unreadable):
         save(file, {"a": {"mark": KEEP}})

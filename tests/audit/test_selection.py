@@ -18,35 +18,37 @@ def found() -> Audit:
 
 
 def test_every_kind_is_there_each_sample_once_and_the_newest_step_first(found: Audit) -> None:
-    kinds = Counter(pick.kind for pick in found.picks)
+    kinds = Counter(chosen.kind for chosen in found.selected)
     assert list(kinds) == list(KINDS)
     assert set(kinds.values()) == {EACH}
-    texts = [(pick.sample.prompt, pick.sample.completion) for pick in found.picks]
+    texts = [(chosen.sample.prompt, chosen.sample.completion) for chosen in found.selected]
     assert len(set(texts)) == len(texts)
-    assert {pick.sample.step for pick in found.picks if pick.kind != "beginning"} == {39.0}
+    assert {chosen.sample.step for chosen in found.selected if chosen.kind != "beginning"} == {39.0}
     assert all(
-        pick.sample.step is not None and pick.sample.step < 10 for pick in found.picks if pick.kind == "beginning"
+        chosen.sample.step is not None and chosen.sample.step < 10
+        for chosen in found.selected
+        if chosen.kind == "beginning"
     )
 
 
 def test_each_kind_is_what_its_name_says(found: Audit) -> None:
-    rewards = {kind: [p.sample.reward or 0.0 for p in found.picks if p.kind == kind] for kind in KINDS}
+    rewards = {kind: [p.sample.reward or 0.0 for p in found.selected if p.kind == kind] for kind in KINDS}
     everyone = sorted(sample.reward or 0.0 for sample in found.table.latest)
     assert everyone[-1] in rewards["highest"]
     assert everyone[0] in rewards["lowest"]
     assert min(rewards["highest"]) > max(rewards["lowest"])
-    lengths = [len(pick.sample.completion) for pick in found.picks if pick.kind == "suspicious"]
+    lengths = [len(chosen.sample.completion) for chosen in found.selected if chosen.kind == "suspicious"]
     usual = sorted(len(sample.completion) for sample in found.table.latest)[len(found.table.latest) // 2]
     assert sum(lengths) / len(lengths) > usual, "it is length that has shifted and is paid for"
 
 
 def test_prompts_take_turns(found: Audit) -> None:
     for kind in ("highest", "lowest", "random"):
-        prompts = [pick.sample.prompt for pick in found.picks if pick.kind == kind]
+        prompts = [chosen.sample.prompt for chosen in found.selected if chosen.kind == kind]
         assert len(set(prompts)) == len(prompts)
 
 
 def test_the_same_text_is_picked_once() -> None:
     alike = [Sample(step=1.0, prompt="p", completion=f"yes{' ' * (i % 3)}", reward=float(i)) for i in range(20)]
-    assert len(audit(alike).picks) == 1
+    assert len(audit(alike).selected) == 1
     assert select([], [], []) == []

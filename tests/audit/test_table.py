@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firstbreak.audit.blind import PolicySample
-from firstbreak.audit.table import KEPT, LATEST, LONGEST, MOST_PARTS, MOST_STEPS, Table
+from firstbreak.audit.split_truth import PolicySample
+from firstbreak.audit.table import KEPT, LATEST, LONGEST, MOST_PARTS, MOST_STEPS, SampleTable
 
 
 def samples(n: int, steps: int, length: int = 20, group: int = 4) -> Iterator[PolicySample]:
@@ -33,7 +33,7 @@ def samples(n: int, steps: int, length: int = 20, group: int = 4) -> Iterator[Po
 
 def test_means_and_intervals_are_those_of_the_samples() -> None:
     all_samples = list(samples(4000, 10))
-    table = Table()
+    table = SampleTable()
     table.add(all_samples)
     curve = table.curve("length")
     by_step = [[len(s.completion) for s in all_samples if s.step == step] for step in range(10)]
@@ -45,7 +45,7 @@ def test_means_and_intervals_are_those_of_the_samples() -> None:
 
 def test_correlations_are_those_within_groups() -> None:
     all_samples = list(samples(400, 2))
-    table = Table()
+    table = SampleTable()
     table.add(all_samples)
     j = table.columns.index("length")
     own, with_reward = sum(row.within for _, row in table.rows)
@@ -64,10 +64,10 @@ def test_tables_of_parts_are_the_table_of_the_whole() -> None:
         return replace(sample, rewards={name: float(i % (3 + j)) for j, name in enumerate(names)})
 
     everything = [with_parts(sample, i) for i, sample in enumerate(samples(400, 6))]
-    whole, merged = Table(), Table()
+    whole, merged = SampleTable(), SampleTable()
     whole.add(everything)
     for seed, (start, end) in enumerate(((0, 120), (120, 280), (280, 400))):
-        part = Table(seed)
+        part = SampleTable(seed)
         part.add(everything[start:end])
         merged.merge(part)
     assert merged.columns == whole.columns
@@ -79,7 +79,7 @@ def test_tables_of_parts_are_the_table_of_the_whole() -> None:
     for column in whole.columns:
         assert merged.series(column).values == pytest.approx(whole.series(column).values)
     assert {s.step for s in merged.latest} == {5.0}
-    crowd = Table()
+    crowd = SampleTable()
     crowd.add([PolicySample(completion="x", rewards={str(j): 1.0 for j in range(2 * MOST_PARTS)})])
     crowd.merge(whole)
     assert len(crowd.parts) == MOST_PARTS
@@ -88,7 +88,7 @@ def test_tables_of_parts_are_the_table_of_the_whole() -> None:
 
 def test_memory_does_not_grow_with_the_dump() -> None:
     def peak(n: int) -> int:
-        table = Table()
+        table = SampleTable()
         tracemalloc.start()
         table.add(samples(n, 4, length=200, group=32))
         _, most = tracemalloc.get_traced_memory()
@@ -101,7 +101,7 @@ def test_memory_does_not_grow_with_the_dump() -> None:
 
 @pytest.mark.parametrize("steps", [MOST_STEPS, 5 * MOST_STEPS + 3])
 def test_more_steps_than_rows_are_joined_and_none_is_lost(steps: int) -> None:
-    table = Table()
+    table = SampleTable()
     table.add(PolicySample(step=float(step), completion="x" * (1 + step % 3), reward=1.0) for step in range(steps))
     assert len(table.rows) <= MOST_STEPS
     assert sum(row.samples for _, row in table.rows) == steps
@@ -110,7 +110,7 @@ def test_more_steps_than_rows_are_joined_and_none_is_lost(steps: int) -> None:
 
 
 def test_what_is_kept_is_a_fair_choice_and_short() -> None:
-    table = Table()
+    table = SampleTable()
     table.add(
         PolicySample(step=1.0, completion=f"{i} " + "y" * 100_000 * (i % 50 == 0), reward=0.0) for i in range(2000)
     )
@@ -122,7 +122,7 @@ def test_what_is_kept_is_a_fair_choice_and_short() -> None:
 
 
 def test_the_latest_samples_are_those_of_the_newest_step_in_whatever_order() -> None:
-    table = Table()
+    table = SampleTable()
     table.add(PolicySample(step=step, completion=str(step)) for step in (3.0, 9.0, 9.0, 1.0, 2.0))
     assert [s.completion for s in table.latest] == ["9.0", "9.0"]
 
@@ -141,7 +141,7 @@ def test_the_latest_samples_are_those_of_the_newest_step_in_whatever_order() -> 
     )
 )
 def test_any_samples_can_be_counted(given_samples: list[PolicySample]) -> None:
-    table = Table()
+    table = SampleTable()
     table.add(given_samples)
     assert table.samples == len(given_samples)
     for column in table.columns:

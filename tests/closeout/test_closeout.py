@@ -12,8 +12,8 @@ from click.testing import CliRunner, Result
 
 from firstbreak import context
 from firstbreak.cli.closeout import command
+from firstbreak.cli.demo import RUN
 from firstbreak.closeout.folder import check
-from firstbreak.demo import RUN
 from firstbreak.evals.ledger import Ledger
 from firstbreak.evals.protocol import protocol
 from firstbreak.evals.splits import Split, Use, declare, record
@@ -49,7 +49,7 @@ def broken(tmp_path: Path) -> Path:
 @pytest.fixture
 def ledger(tmp_path: Path, broken: Path) -> Path:
     with Ledger(tmp_path / "ledger.db") as ledger:
-        declare(ledger, Split(name="final", kind="private_test", looks=1, size=100))
+        declare(ledger, Split(name="final", kind="private_test", allowed=1, size=100))
         protocol_ = protocol({"task": "t", "temperature": 0})
         record(ledger, split="final", use=Use.RELEASE, scores={"accuracy": 0.7}, protocol=protocol_, run=f"{broken}/")
     return tmp_path / "ledger.db"
@@ -129,7 +129,7 @@ def test_a_private_set_opened_twice_is_said_in_the_report(tmp_path: Path, broken
         record(opened, split="final", use=Use.RELEASE, scores={"accuracy": 0.8}, run=str(broken))
     closeout(broken, "-o", tmp_path / "out", "--ledger", ledger)
     report = json.loads((tmp_path / "out" / "private" / "report.json").read_text())
-    assert any("opened twice" in warning for warning in report["warnings"])
+    assert any("evaluated twice" in warning for warning in report["warnings"])
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_a_check_finds_what_is_not_what_it_was(
 ) -> None:
     out = tmp_path / "out"
     closeout(broken, "-o", out, "--ledger", tmp_path / "none.db")
-    assert "every file is what it was" in closeout(out, "--check").output
+    assert "all files are unchanged" in closeout(out, "--check").output
     change(out)
     result = closeout(out, "--check")
     assert result.exit_code == 1
@@ -165,7 +165,7 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path: Path, broken: Path) 
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "notes.txt").write_text("keep")
     result = closeout(broken, "-o", tmp_path / "mine", "--ledger", tmp_path / "none.db")
-    assert "is not empty and holds no close-out" in str(result.exception)
+    assert "is not empty and is not a close-out" in str(result.exception)
     assert (tmp_path / "mine" / "notes.txt").read_text() == "keep"
 
 

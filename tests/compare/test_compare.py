@@ -13,11 +13,11 @@ from click.testing import CliRunner
 from firstbreak import context
 from firstbreak.cli.compare import command
 from firstbreak.compare.arms import Arm, arms, differences
+from firstbreak.compare.first_difference import first_differences
 from firstbreak.compare.judge import judge
-from firstbreak.compare.partings import partings
 from firstbreak.compare.plots import scores
-from firstbreak.engine.read import read
 from firstbreak.model import Link
+from firstbreak.readers.read import read
 from tests.compare.runs import write
 
 
@@ -71,7 +71,7 @@ def test_the_link_that_the_setting_bends_parts_first(tmp_path: Path) -> None:
     plain = [write(tmp_path / f"p{i}", seed=i) for i in range(3)]
     bent = [write(tmp_path / f"b{i}", seed=i, kl_from=40, total=9) for i in range(3)]
     left, right = compared(*plain, *bent)
-    (found,) = partings(left, right)
+    (found,) = first_differences(left, right)
     assert (found.link, found.metric) == (Link.POLICY_UPDATE, "kl.ref.k1")
     assert 40 <= found.step <= 60
     assert found.right > found.left
@@ -82,7 +82,7 @@ def test_seeds_of_one_setting_do_not_part(tmp_path: Path) -> None:
         *(write(tmp_path / f"a{i}", seed=i) for i in range(4)),
         *(write(tmp_path / f"b{i}", seed=10 + i, total=9) for i in range(4)),
     )
-    assert partings(left, right) == []
+    assert first_differences(left, right) == []
     found = judge(left, right)
     assert found is not None
     assert found.real is False
@@ -113,8 +113,8 @@ def test_three_seeds_that_cannot_tell_say_how_many_could(tmp_path: Path) -> None
         write(tmp_path / "other" / f"s{i}", seed=i, level=other, total=9)
     printed = run(tmp_path / "one", tmp_path / "other")
     words = " ".join(printed.split())
-    assert "3 seeds cannot tell." in printed
-    needed = re.search(r"about (\d+) runs a side would show it \(normal theory, 80 % power\)", words)
+    assert "3 seeds are not enough to decide." in printed
+    needed = re.search(r"about (\d+) runs on each side would show it \(normal theory, 80 % power\)", words)
     assert needed is not None
     assert int(needed[1]) > 3
     assert max(map(len, printed.splitlines())) <= 80
@@ -122,7 +122,7 @@ def test_three_seeds_that_cannot_tell_say_how_many_could(tmp_path: Path) -> None
 
 def test_one_run_a_side_tells_nothing_of_the_setting(tmp_path: Path) -> None:
     printed = run(write(tmp_path / "a", seed=0), write(tmp_path / "b", seed=1, level=0.2, total=9))
-    assert "cannot tell whether this is the setting or the seed" in printed
+    assert "cannot show whether the setting or the seed causes the" in printed
 
 
 def test_a_log_cannot_forge_the_report(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from firstbreak.engine.check import check
-from firstbreak.engine.registry import Detector, detectors, sections
-from firstbreak.hyperparameters import HYPERPARAMETERS
+from firstbreak.diagnosis.check import check
+from firstbreak.diagnosis.checks import Check
+from firstbreak.diagnosis.registry import detectors, sections
+from firstbreak.dialects.hyperparameters import HYPERPARAMETERS
+from firstbreak.dialects.signals import BY_PARAMETER
 from firstbreak.model import Config, Outcome, Run, Series, Status
-from firstbreak.signals import BY_PARAMETER
 from tests.detectors.look import look
+from tests.every import every
 
 HEADINGS = [
     "What it looks for",
@@ -38,7 +41,6 @@ ASKED = sorted(
         if name in BY_PARAMETER and name != "config"
     }
 )
-EVERY = pytest.mark.parametrize("detector", list(detectors().values()), ids=lambda d: d.id)
 
 
 def made_of(values: Any, algorithm: str | None = None, **config: Any) -> Run:
@@ -52,67 +54,91 @@ def made_of(values: Any, algorithm: str | None = None, **config: Any) -> Run:
 # --- the page ---------------------------------------------------------------------------------------------------------
 
 
-@EVERY
-def test_the_page_has_every_heading_in_order_and_none_is_empty(detector: Detector) -> None:
-    page = sections(detector.doc)
-    assert list(page) == ["", *HEADINGS]
-    assert all(page[heading] for heading in HEADINGS)
+def of_every_detector(check: Callable[[Check], object]) -> None:
+    every(detectors().values(), check, name=lambda d: d.id)
 
 
-@EVERY
-def test_the_title_is_one_short_sentence(detector: Detector) -> None:
-    assert len(detector.title) < 80
-    assert detector.title.endswith(".")
-    assert sections(detector.doc)[""] == detector.title
+def test_the_page_has_every_heading_in_order_and_none_is_empty() -> None:
+    def complete(detector: Check) -> None:
+        page = sections(detector.doc)
+        assert list(page) == ["", *HEADINGS]
+        assert [heading for heading in HEADINGS if not page[heading]] == []
+
+    of_every_detector(complete)
 
 
-@EVERY
-def test_the_fix_is_a_list(detector: Detector) -> None:
-    lines = sections(detector.doc)["Fix"].splitlines()
-    assert lines[0].startswith("- ")
-    assert all(line.startswith(("- ", "  ")) for line in lines)
+def test_the_title_is_one_short_sentence() -> None:
+    def short(detector: Check) -> None:
+        assert len(detector.title) < 80
+        assert detector.title.endswith(".")
+        assert sections(detector.doc)[""] == detector.title
+
+    of_every_detector(short)
 
 
-@EVERY
-def test_references_are_links_and_nothing_else(detector: Detector) -> None:
-    lines = sections(detector.doc)["References"].splitlines()
-    assert all(re.fullmatch(r"https?://\S+", line) for line in lines)
+def test_the_fix_is_a_list() -> None:
+    def listed(detector: Check) -> None:
+        lines = sections(detector.doc)["Fix"].splitlines()
+        assert lines[0].startswith("- ")
+        assert [line for line in lines if not line.startswith(("- ", "  "))] == []
+
+    of_every_detector(listed)
 
 
-@EVERY
-def test_options_in_the_page_are_canonical_hyperparameters(detector: Detector) -> None:
-    assert set(re.findall(r"\{(\w+)\}", detector.doc)) <= HYPERPARAMETERS.keys()
+def test_references_are_links_and_nothing_else() -> None:
+    def linked(detector: Check) -> None:
+        lines = sections(detector.doc)["References"].splitlines()
+        assert [line for line in lines if not re.fullmatch(r"https?://\S+", line)] == []
+
+    of_every_detector(linked)
+
+
+def test_options_in_the_page_are_canonical_hyperparameters() -> None:
+    def canonical(detector: Check) -> None:
+        assert set(re.findall(r"\{(\w+)\}", detector.doc)) - HYPERPARAMETERS.keys() == set()
+
+    of_every_detector(canonical)
 
 
 # --- the signature ----------------------------------------------------------------------------------------------------
 
 
-@EVERY
-def test_the_id_is_the_file_name(detector: Detector) -> None:
-    assert re.fullmatch(r"[a-z]+(-[a-z]+)*", detector.id)
-    assert detector.detect.__module__.endswith(f"detectors.{detector.link.value}.{detector.id.replace('-', '_')}")
+def test_the_id_is_the_file_name() -> None:
+    def named(detector: Check) -> None:
+        assert re.fullmatch(r"[a-z]+(-[a-z]+)*", detector.id)
+        assert detector.ask.__module__.endswith(f"detectors.{detector.link.value}.{detector.id.replace('-', '_')}")
+
+    of_every_detector(named)
 
 
-@EVERY
-def test_every_threshold_has_a_default(detector: Detector) -> None:
-    assert all(isinstance(value, int | float | tuple) for value in detector.thresholds.values())
+def test_every_threshold_has_a_default_a_unit_a_reason_and_a_source() -> None:
+    def explained(detector: Check) -> None:
+        said = detector.thresholds
+        assert [name for name, t in said.items() if not isinstance(t.default, int | float | tuple)] == []
+        assert [name for name, t in said.items() if not (t.unit and t.reason and t.source)] == []
+
+    of_every_detector(explained)
 
 
-@EVERY
-def test_it_has_a_test(detector: Detector) -> None:
-    file = Path(__file__).parent / detector.link.value / f"test_{detector.id.replace('-', '_')}.py"
-    assert file.exists()
+def test_each_has_a_test() -> None:
+    def tested(detector: Check) -> None:
+        file = Path(__file__).parent / detector.link.value / f"test_{detector.id.replace('-', '_')}.py"
+        assert file.exists()
+
+    of_every_detector(tested)
 
 
 # --- the answers ------------------------------------------------------------------------------------------------------
 
 
-@EVERY
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_an_empty_run_is_not_accused(detector: Detector, algorithm: str | None) -> None:
-    outcome = look(detector.id, Run(path="empty", algorithm=algorithm))
-    assert outcome.status in (Status.NOT_MEASURED, Status.NOT_APPLICABLE, Status.OK), outcome
-    assert outcome.note or outcome.status is Status.OK
+def test_an_empty_run_is_not_accused(algorithm: str | None) -> None:
+    def quiet(detector: Check) -> None:
+        outcome = look(detector.id, Run(path="empty", algorithm=algorithm))
+        assert outcome.status in (Status.NOT_MEASURED, Status.NOT_APPLICABLE, Status.OK)
+        assert outcome.note or outcome.status is Status.OK
+
+    of_every_detector(quiet)
 
 
 ODD = {
@@ -137,9 +163,11 @@ ODD = {
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")  # no warning of NumPy may reach a user's terminal
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-@pytest.mark.parametrize("values", ODD.values(), ids=ODD)
-def test_odd_curves_crash_nothing(values: list[float], algorithm: str | None) -> None:
-    assert_well_formed(check(made_of(values, algorithm, updates_per_batch=1, max_staleness=2)))
+def test_odd_curves_crash_nothing(algorithm: str | None) -> None:
+    every(
+        ODD,
+        lambda odd: assert_well_formed(check(made_of(ODD[odd], algorithm, updates_per_batch=1, max_staleness=2))),
+    )
 
 
 def assert_well_formed(outcomes: list[Outcome]) -> None:

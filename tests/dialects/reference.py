@@ -6,7 +6,7 @@ import re
 
 from benchmarks.logged_names import Row
 
-from firstbreak.signals import STATISTICS, lookup
+from firstbreak.dialects.signals import STATISTICS, lookup
 
 # What the reference names otherwise. Left: its spelling without statistic. Right: the vocabulary's.
 RENAMED = {

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from firstbreak import dialects
-from firstbreak.engine.read import read
-from firstbreak.hyperparameters import canonical_config
+from firstbreak.dialects.hyperparameters import canonical_config
 from firstbreak.model import Run
+from firstbreak.readers.read import read
 
 ZOO = {"reward.episode", "episode.length", "eval.reward", "eval.reward.std", "eval.episode_length"}
 RLLIB = {"reward.mean", "reward.min", "reward.max", "episode.length", "progress.env_steps"}

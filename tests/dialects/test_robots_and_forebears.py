@@ -9,9 +9,9 @@ import pytest
 
 from firstbreak import dialects
 from firstbreak.dialects import Name
-from firstbreak.engine.read import read
-from firstbreak.hyperparameters import canonical_config
+from firstbreak.dialects.hyperparameters import canonical_config
 from firstbreak.readers import console
+from firstbreak.readers.read import read
 
 
 @pytest.mark.parametrize(

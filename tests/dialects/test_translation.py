@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firstbreak import dialects, signals
-from firstbreak.dialects import Name
+from firstbreak import dialects
+from firstbreak.dialects import Name, signals
 
 
 def dialect(name: str) -> ModuleType:

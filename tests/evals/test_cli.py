@@ -1,4 +1,4 @@
-"""`firstbreak eval` as a user types it: from the baseline to a private test that was opened twice."""
+"""`firstbreak eval` as a user types it: from the baseline to a private test that was evaluated twice."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_a_baseline_after_a_score_is_refused() -> None:
     good("record", "dev", "--use", "tune", "--score", "a=0.5", "--run", run)
     result = eval_("baseline", run, "--split", "dev")
     assert result.exit_code == 2
-    assert "a baseline comes first" in result.output
+    assert "record the baseline before other scores" in result.output
 
 
 def test_a_run_that_was_not_evaluated_before_training_has_no_baseline() -> None:
@@ -62,7 +62,7 @@ def test_a_run_that_was_not_evaluated_before_training_has_no_baseline() -> None:
     (run / "metrics.jsonl").write_text("\n".join(lines))
     good("split", "dev", "--kind", "dev")
     result = eval_("baseline", run, "--split", "dev")
-    assert "was first evaluated at step 11, when training had begun" in str(result.exception)
+    assert "was first evaluated at step 11, after training had begun" in str(result.exception)
 
 
 def test_a_result_of_a_harness_is_recorded_once_with_its_protocol() -> None:
@@ -93,10 +93,10 @@ def test_misuse_is_said_when_it_happens_and_in_the_log() -> None:
     good("split", "final", "--kind", "private_test", "--size", 100)
     assert "opened" not in good("record", "final", "--use", "release", "--score", "0.7")
     said = " ".join(good("record", "final", "--use", "tune", "--score", "0.8", "--fed", "chose beta").split())
-    assert "final was opened twice, once is allowed" in said
+    assert "final was evaluated twice, and once is allowed" in said
     assert "chose beta" in said
     log = " ".join(good("log").split())
-    assert "opened twice" in log
+    assert "evaluated twice" in log
     assert "1 choice by score" in log
 
 
@@ -111,7 +111,7 @@ def test_a_damaged_ledger_is_reported_with_its_row() -> None:
     good("split", "dev", "--kind", "dev")
     for i in range(3):
         good("record", "dev", "--use", "tune", "--score", f"a={i}")
-    assert "4 rows, unbroken" in good("verify")
+    assert "4 rows, all intact" in good("verify")
     with Ledger("firstbreak-ledger.db") as ledger:
         ledger._connection.execute("UPDATE firstbreak_ledger SET body = replace(body, '2', '9') WHERE number = 3")
     result = eval_("verify")
@@ -123,7 +123,7 @@ def test_a_damaged_ledger_is_reported_with_its_row() -> None:
 def test_reading_a_ledger_that_is_not_there_makes_none(asked: str) -> None:
     result = eval_(asked)
     assert result.exit_code == 2
-    assert "firstbreak-ledger.db: there is no ledger here; name it with --ledger" in result.output
+    assert "firstbreak-ledger.db: this ledger does not exist; name one with --ledger" in result.output
     assert not Path("firstbreak-ledger.db").exists()
 
 

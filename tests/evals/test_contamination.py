@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from firstbreak.evals.contamination import Found, Index, documents, prefixes, recited
+from firstbreak.evals.contamination import Found, Index, documents, memorised, prefixes
 from firstbreak.readers import Unreadable
 
 WORDS = [f"{a}{b}{c}" for a in "bdfgklmnprst" for b in "aeiou" for c in "bdgklmnrst"]
@@ -33,7 +33,7 @@ def reworded(rng: random.Random, words: str, rate: float) -> str:
 
 
 def look(split: list[str], train: list[str]) -> Found:
-    return Index(split).look_in(train)
+    return Index(split).search(train)
 
 
 def test_planted_rewordings_are_found_and_nothing_else() -> None:
@@ -133,7 +133,9 @@ def test_messages_are_read_as_their_contents(tmp_path: Path) -> None:
 
 def test_a_row_without_text_is_refused_with_its_line(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"text": "x"}\n{"label": 3}\n')
-    with pytest.raises(Unreadable, match=r"a\.jsonl:2: no text in a row of label; name the field with --field"):
+    with pytest.raises(
+        Unreadable, match=r"a\.jsonl:2: no text in a row with the fields label; name the field with --field"
+    ):
         list(documents(tmp_path / "a.jsonl"))
 
 
@@ -142,12 +144,12 @@ def test_a_model_that_knows_the_problems_goes_on_with_them() -> None:
     cut = list(prefixes(text(rng) for _ in range(50)))
     assert all(f"{start}{rest}".split() for start, rest in cut)
     knows = [(rest, rest if i < 20 else text(rng)) for i, (_, rest) in enumerate(cut)]
-    found = recited(knows)
-    assert (found.documents, found.recited, found.by_chance) == (50, tuple(range(20)), 0.0)
+    found = memorised(knows)
+    assert (found.documents, found.memorised, found.by_chance) == (50, tuple(range(20)), 0.0)
 
 
 def test_answers_that_all_sound_alike_are_chance() -> None:
     common = "the answer to this is that there are exactly as many as before"
-    found = recited([(common, common)] * 10)
-    assert len(found.recited) == 10
+    found = memorised([(common, common)] * 10)
+    assert len(found.memorised) == 10
     assert found.by_chance == 1.0

@@ -21,7 +21,7 @@ def ledger(tmp_path: Path) -> Iterator[Ledger]:
     """With one split of each kind, called by its kind, of 500 problems."""
     with Ledger(tmp_path / "ledger.db") as ledger:
         for kind, what in KINDS.items():
-            declare(ledger, Split(name=kind, kind=kind, looks=what.looks, size=500))
+            declare(ledger, Split(name=kind, kind=kind, allowed=what.allowed, size=500))
         yield ledger
 
 
@@ -61,19 +61,19 @@ def test_a_private_test_opened_twice(ledger: Ledger) -> None:
     look(ledger, "private_test", "release")
     assert rules(ledger) == []
     look(ledger, "private_test", "release")
-    assert rules(ledger) == [("looked_too_often", Severity.CRITICAL)]
+    assert rules(ledger) == [("evaluated_too_often", Severity.CRITICAL)]
 
 
 def test_loosening_the_rule_after_a_look_is_seen(ledger: Ledger) -> None:
     look(ledger, "private_test", "release")
-    declare(ledger, Split(name="private_test", kind="private_test", looks=5))
+    declare(ledger, Split(name="private_test", kind="private_test", allowed=5))
     look(ledger, "private_test", "release")
     assert rules(ledger) == [("rules_changed", Severity.WARNING)]
 
 
 def test_tightening_the_rule_is_fine(ledger: Ledger) -> None:
     look(ledger, "public_test", "observe")
-    declare(ledger, Split(name="public_test", kind="public_test", looks=5))
+    declare(ledger, Split(name="public_test", kind="public_test", allowed=5))
     assert rules(ledger) == []
 
 

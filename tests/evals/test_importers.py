@@ -122,7 +122,7 @@ def test_inspects_zip_is_read_and_a_damaged_one_refused(tmp_path: Path) -> None:
         e.protocol.hash for e in read(DATA / "inspect_ai.json")
     ]
     (tmp_path / "cut.eval").write_bytes((tmp_path / "log.eval").read_bytes()[:500])
-    with pytest.raises(Unreadable, match="is no whole log"):
+    with pytest.raises(Unreadable, match="is not a complete log"):
         read(tmp_path / "cut.eval")
 
 

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from firstbreak.evals.ledger import GENESIS, Conflict, Ledger
 from firstbreak.readers import Unreadable
+from tests.waiting import PATIENCE
 
 #: argv: place, number of writers, records of each. All write at once; each key is printed once it is known to be kept.
 WRITERS = """
@@ -142,7 +143,7 @@ def test_no_recomputed_row_can_replace_another(scores: list[float], data: st.Dat
 
 def test_64_writers_lose_and_duplicate_nothing(place: str) -> None:
     process = writers(place, 64, 3)
-    out, _ = process.communicate(timeout=300)
+    out, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0
     assert len(out.split()) == 64 * 3
     assert sorted(keys(place)) == sorted(out.split())
@@ -157,7 +158,7 @@ def test_killed_writers_lose_nothing_that_they_were_told_is_kept(place: str) -> 
         first = process.stdout.readline()  # they are writing
         time.sleep(0.1 * rng.random())
         os.killpg(process.pid, signal.SIGKILL)
-        rest, _ = process.communicate(timeout=60)
+        rest, _ = process.communicate(timeout=PATIENCE)
         confirmed += (first + rest).splitlines()
     kept = keys(place)
     assert len(kept) == len(set(kept))
@@ -169,7 +170,7 @@ def test_killed_writers_lose_nothing_that_they_were_told_is_kept(place: str) -> 
 
 def test_a_file_that_is_no_ledger_is_refused_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("not a database, and long enough not to be taken for an empty one" * 50)
-    with pytest.raises(Unreadable, match="is no ledger"):
+    with pytest.raises(Unreadable, match="is not a ledger"):
         Ledger(tmp_path / "notes.txt")
 
 

@@ -10,7 +10,7 @@ from benchmarks.walkthrough import BLOCK, _block
 PAGE = (Path(__file__).parents[2] / "docs" / "evaluation.md").read_text()
 
 
-@pytest.mark.parametrize("heading", ["## Unlike protocols are not compared", "## Test problems in training data"])
+@pytest.mark.parametrize("heading", ["## Different protocols are not compared", "## Test problems in training data"])
 def test_the_commands_print_what_the_page_shows(heading: str, tmp_path: Path) -> None:
     section = PAGE.partition(heading)[2].partition("\n## ")[0]
     blocks = [match[0] for match in BLOCK.finditer(section)]

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from firstbreak.evals.canonical import canonical
 from firstbreak.evals.protocol import FIELDS, NEEDED, NEEDED_WITH, compare, protocol, read
 from firstbreak.readers import Unreadable
+from tests.every import every
 
 GSM8K = {"task": "gsm8k", "split": "test", "temperature": 0.0, "max_new_tokens": 512, "stop": ["\n\n", "Question:"]}
 
@@ -63,9 +64,9 @@ def test_a_misspelt_field_is_refused_with_the_right_one() -> None:
 @pytest.mark.parametrize(
     ("field", "value", "message"),
     [
-        ("temperature", "hot", "`temperature` is a number, not 'hot'"),
-        ("deterministic", 1, "`deterministic` is true or false"),
-        ("stop", "\n", "`stop` is a list"),
+        ("temperature", "hot", "`temperature` must be a number, not 'hot'"),
+        ("deterministic", 1, "`deterministic` must be true or false"),
+        ("stop", "\n", "`stop` must be a list"),
         ("top_p", float("nan"), "nan"),
     ],
 )
@@ -99,12 +100,14 @@ def test_what_is_missing_depends_on_what_is_measured() -> None:
 FAKE: dict[str, Any] = {"text": "x", "number": 1, "flag": True, "list": [], "set": ["x"], "any": "x"}
 
 
-@pytest.mark.parametrize("name", FIELDS)
-def test_every_field_is_read_back_from_a_file(name: str, tmp_path: Path) -> None:
-    written = protocol({name: FAKE[FIELDS[name].type], "other.thing": 1})
-    (tmp_path / "plain.yaml").write_text(yaml.safe_dump({name: FAKE[FIELDS[name].type], "other": {"thing": 1}}))
-    (tmp_path / "locked.json").write_text(json.dumps(written.record()))
-    assert read(tmp_path / "plain.yaml").hash == read(tmp_path / "locked.json").hash == written.hash
+def test_every_field_is_read_back_from_a_file(tmp_path: Path) -> None:
+    def read_back(name: str) -> None:
+        written = protocol({name: FAKE[FIELDS[name].type], "other.thing": 1})
+        (tmp_path / "plain.yaml").write_text(yaml.safe_dump({name: FAKE[FIELDS[name].type], "other": {"thing": 1}}))
+        (tmp_path / "locked.json").write_text(json.dumps(written.record()))
+        assert read(tmp_path / "plain.yaml").hash == read(tmp_path / "locked.json").hash == written.hash
+
+    every(FIELDS, read_back)
 
 
 def test_a_locked_protocol_that_was_edited_is_refused(tmp_path: Path) -> None:
@@ -120,7 +123,7 @@ def test_a_locked_protocol_that_was_edited_is_refused(tmp_path: Path) -> None:
     [
         ("temperature: [", "line|:1:|:2:"),
         ("just words", "holds no fields"),
-        ("other: 3", "`other` is a mapping"),
+        ("other: 3", "`other` must be a mapping"),
         ("!!python/object/apply:os.system ['true']", "neither YAML nor JSON"),
     ],
 )

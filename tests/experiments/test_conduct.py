@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from firstbreak.engine.diagnose import diagnose
-from firstbreak.engine.read import read
+from firstbreak.diagnosis.catalogue import catalogue
+from firstbreak.diagnosis.diagnose import diagnose
 from firstbreak.experiments import conduct
-from firstbreak.experiments.catalogue import catalogue
 from firstbreak.experiments.overrides import CannotOverride
-from firstbreak.experiments.settings import Limits, Settings
+from firstbreak.experiments.settings import ExperimentSettings, TrialLimits
 from firstbreak.model import Run
+from firstbreak.readers.read import read
 
 TRAINER = str(Path(__file__).with_name("trainer.py"))
 
@@ -27,10 +27,12 @@ def original(tmp_path: Path) -> Run:
     return read(tmp_path / "original")
 
 
-def settings(*more: str, **changes: object) -> Settings:
+def settings(*more: str, **changes: object) -> ExperimentSettings:
     command = (sys.executable, TRAINER, *more, "{overrides}", "--out", "{folder}/run")
     options = {"total_steps": "steps", "gamma": "gamma", "learning_rate": "learning_rate", "seed": "seed"}
-    given = Settings(command=command, logs="{folder}/run", syntax="flags", options=options, now={"gamma": 0.3})
+    given = ExperimentSettings(
+        command=command, logs="{folder}/run", syntax="flags", options=options, now={"gamma": 0.3}
+    )
     return replace(given, **changes)  # type: ignore[arg-type]
 
 
@@ -45,7 +47,7 @@ def test_an_experiment_changes_the_ranking_and_is_on_record(original: Run, tmp_p
     before = probability(original, folder, "horizon-too-short")
     done = conduct.conduct(catalogue()["long-horizon"], original, settings(), folder, execute=conduct.local(2))
     assert done.answers[0].yes is True
-    assert done.decision.verdict.value == "go"
+    assert done.decision.decided.value == "go"
     assert done.share == pytest.approx(0.15, abs=0.01)
     after = probability(original, folder, "horizon-too-short")
     assert after / (1 - after) > 4 * before / (1 - before)
@@ -85,12 +87,12 @@ def test_an_experiment_that_changes_nothing_speaks_against_its_cause(original: R
 def test_an_arm_ends_as_soon_as_the_answer_is_clear(
     original: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(conduct, "LOOK", 0.05)
-    slow = settings("--pause", "0.05", now={"gamma": 0.3, "total_steps": 4000})
+    monkeypatch.setattr(conduct, "CHECK_SECONDS", 0.05)
+    slow = settings("--wait-at", "100", now={"gamma": 0.3, "total_steps": 4000})  # of 600: it never ends by itself
     done = conduct.conduct(catalogue()["long-horizon"], original, slow, tmp_path, execute=conduct.local(1))
     assert done.trials[0].state == "stopped"
     assert done.answers[0].yes is True
-    assert done.share < 0.1
+    assert done.share == 100 / 4000
 
 
 def test_a_failed_trial_leaves_the_question_open_and_the_ranking_alone(original: Run, tmp_path: Path) -> None:
@@ -108,13 +110,15 @@ def test_an_intervention_that_does_not_reach_the_trainer_proves_nothing(original
         catalogue()["toy-reward"], original, settings(hooks=True), tmp_path, execute=conduct.local(1)
     )
     assert done.answers[0].yes is None
-    assert "did not reach" in done.answers[0].reason
+    assert "did not change the trainer" in done.answers[0].reason
 
 
-def test_watching_that_does_not_reach_the_trainer_spoils_no_other_question(original: Run, tmp_path: Path) -> None:
+def test_a_measurement_that_does_not_reach_the_trainer_leaves_other_questions_answered(
+    original: Run, tmp_path: Path
+) -> None:
     design, given = catalogue()["invariants"], settings(hooks=True)
     done = conduct.conduct(design, original, given, tmp_path, execute=conduct.local(1))
-    assert not any("did not reach" in answer.reason for answer in done.answers)
+    assert not any("did not change the trainer" in answer.reason for answer in done.answers)
 
 
 def test_seeds_differ_and_the_first_is_the_originals_own(original: Run, tmp_path: Path) -> None:
@@ -127,13 +131,13 @@ def test_seeds_differ_and_the_first_is_the_originals_own(original: Run, tmp_path
 @pytest.mark.parametrize(
     ("limits", "says"),
     [
-        (Limits(cost=0.1, rate=10.0), "more than limits.cost"),
-        (Limits(cost=100.0, rate=10.0), None),
-        (Limits(steps=5), None),
+        (TrialLimits(cost=0.1, rate=10.0), "more than limits.cost"),
+        (TrialLimits(cost=100.0, rate=10.0), None),
+        (TrialLimits(steps=5), None),
     ],
 )
 def test_limits_of_cost_and_steps_hold_before_anything_runs(
-    original: Run, tmp_path: Path, limits: Limits, says: str | None
+    original: Run, tmp_path: Path, limits: TrialLimits, says: str | None
 ) -> None:
     given, design = settings(limits=limits), catalogue()["long-horizon"]
     if says:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firstbreak.experiments.decide import ALPHA, MIN_SEEDS, Verdict, claim, confidence_sequence, decide
+from firstbreak.diagnosis.stats.sequential import ALPHA, MIN_SEEDS, Decided, claim, confidence_sequence, decide
 
 
 def ever_wrong(draw: np.ndarray, truth: float) -> float:
@@ -37,15 +37,15 @@ def test_a_fixed_sample_interval_would_be_wrong_far_more_often_when_looked_at_af
 def test_a_clear_effect_is_decided_long_before_the_end() -> None:
     values = np.random.default_rng(3).normal(1.5, 1.0, 100)
     found = decide(values)
-    assert found.verdict is Verdict.GO
+    assert found.decided is Decided.GO
     assert found.n < 30
-    assert decide(-values).verdict is Verdict.NO_GO
+    assert decide(-values).decided is Decided.NO_GO
 
 
 def test_nothing_is_decided_where_nothing_is_known() -> None:
-    assert decide(np.array([])).verdict is Verdict.CANNOT_TELL
-    assert decide(np.array([np.nan, np.inf, 1.0])).verdict is Verdict.CANNOT_TELL
-    assert decide(np.array([1.0, -1.0, 1.0])).verdict is Verdict.CANNOT_TELL
+    assert decide(np.array([])).decided is Decided.CANNOT_TELL
+    assert decide(np.array([np.nan, np.inf, 1.0])).decided is Decided.CANNOT_TELL
+    assert decide(np.array([1.0, -1.0, 1.0])).decided is Decided.CANNOT_TELL
 
 
 @given(st.lists(st.floats(-1e3, 1e3), min_size=3, max_size=40), st.floats(0.1, 100), st.floats(-1e3, 1e3))
@@ -62,19 +62,19 @@ def test_units_do_not_matter(values: list[float], scale: float, shift: float) ->
 @given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=40), st.integers(2, 40))
 def test_a_first_decision_is_final(values: list[float], n: int) -> None:
     early, late = decide(np.array(values[:n])), decide(np.array(values))
-    if early.verdict is not Verdict.CANNOT_TELL:
-        assert late.verdict is early.verdict
+    if early.decided is not Decided.CANNOT_TELL:
+        assert late.decided is early.decided
 
 
 def test_no_claim_is_made_from_fewer_than_three_seeds() -> None:
     assert "3 seeds" in claim(np.array([5.0, 5.1])).reason
-    assert claim(np.array([5.0, 5.1])).verdict is Verdict.CANNOT_TELL
-    assert claim(np.array([5.0, 5.1, 4.9])).verdict is Verdict.GO
+    assert claim(np.array([5.0, 5.1])).decided is Decided.CANNOT_TELL
+    assert claim(np.array([5.0, 5.1, 4.9])).decided is Decided.GO
     assert MIN_SEEDS == 3
 
 
 @pytest.mark.parametrize("spread", [0.5, 2.0])
 def test_claims_over_seeds_are_seldom_wrong(spread: float) -> None:
     rng = np.random.default_rng(4)
-    wrong = [claim(rng.normal(0.0, spread, 8)).verdict is not Verdict.CANNOT_TELL for _ in range(1000)]
+    wrong = [claim(rng.normal(0.0, spread, 8)).decided is not Decided.CANNOT_TELL for _ in range(1000)]
     assert np.mean(wrong) <= ALPHA

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firstbreak.experiments.conduct import INSIDE
-from firstbreak.inside.firstbreak_texts import (
+from firstbreak.experiments.conduct import HOOKS
+from firstbreak.guard.hooks.firstbreak_texts import (
     Rewards,
     agreement,
     by_errors,
@@ -25,6 +25,7 @@ from firstbreak.inside.firstbreak_texts import (
     toy,
     worse_chosen,
 )
+from tests.waiting import PATIENCE
 
 
 @given(st.lists(st.tuples(st.floats(-5, 5), st.integers(0, 3)), max_size=20), st.integers())
@@ -68,7 +69,7 @@ def test_the_price_on_length_is_more_than_length_earns_whenever_that_begins() ->
     ],
     ids=["honest", "negated", "pays for length", "pays for form", "pays for silence"],
 )
-def test_a_probe_shows_what_a_reward_pays_for(score: object, shows: object) -> None:
+def test_a_probe_shows_what_a_reward_function_rewards(score: object, shows: object) -> None:
     seen = probe(lambda texts: [score(t) for t in texts], ["4", "42 or so"], ["42", "7"])  # type: ignore[operator]
     if score("7") == 0 and score("42") == 1:  # type: ignore[operator]
         seen["right"] = 1.0  # of two right answers this toy knows one
@@ -84,7 +85,7 @@ def test_a_probe_shows_what_earns_whatever_the_prompt_and_which_texts_are_copies
     assert "swapped" not in probe(lambda said: [0.0] * len(said), texts, [])
 
 
-def test_what_episodes_with_errors_earn_is_told_of_enough_of_them() -> None:
+def test_the_reward_of_episodes_with_errors_is_measured_if_there_are_enough() -> None:
     assert by_errors([1, 1, 1, 1, 0, 0, 0, 1], [True] * 4 + [False] * 4) == {"erring_earns": 0.75}
     assert by_errors([1, 0, 0, 0, 0, 0], [True] + [False] * 5) == {}
 
@@ -101,10 +102,10 @@ def test_pairs_whose_chosen_answer_is_worse_are_counted_among_those_that_differ(
     assert worse_chosen([1], [1]) == {}
 
 
-def test_the_process_tells_its_optimizers_rates_its_memory_and_how_long_it_waits(tmp_path: Path) -> None:
+def test_the_process_logs_its_learning_rates_its_memory_and_its_waiting_time(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     code = (
-        "import torch, time\n"
+        "import torch, time, pathlib\n"
         "weight = torch.nn.Parameter(torch.zeros(1))\n"
         "optimizer = torch.optim.SGD([weight], lr=0.1)\n"
         "weight.sum().backward()\n"
@@ -112,14 +113,15 @@ def test_the_process_tells_its_optimizers_rates_its_memory_and_how_long_it_waits
         "for rate in (0.1, 0.3, 0.2):\n"
         "    optimizer.param_groups[0]['lr'] = rate\n"
         "    optimizer.step()\n"
-        "time.sleep(0.5)\n"
+        "while pathlib.Path('/proc/self/schedstat').exists() and 'resident' not in pathlib.Path('watch.jsonl').read_text():\n"
+        "    time.sleep(0.02)\n"
     )
     environment = os.environ | {
-        "PYTHONPATH": str(INSIDE),
+        "PYTHONPATH": str(HOOKS),
         "FIRSTBREAK_INTERVENE": '{"watch": "process"}',
         "FIRSTBREAK_FOLDER": str(tmp_path),
     }
-    subprocess.run([sys.executable, "-c", code], env=environment, check=True)
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True, cwd=tmp_path, timeout=PATIENCE)
     rows = list(map(json.loads, (tmp_path / "watch.jsonl").read_text().splitlines()))
     assert [(row["optimizer"], row["rate"]) for row in rows if "rate" in row] == [(0, 9.0), (1, 0.1), (1, 0.3)]
     if Path("/proc/self/schedstat").exists():
@@ -127,7 +129,7 @@ def test_the_process_tells_its_optimizers_rates_its_memory_and_how_long_it_waits
         assert any("resident" in row for row in rows)
 
 
-def test_prompts_of_training_and_evaluation_are_told_apart() -> None:
+def test_prompts_of_training_and_evaluation_are_compared() -> None:
     def prompts(start: int, form: str = "add: {} =") -> list[str]:
         return [form.format(n) for n in range(start, start + 100)]
 
@@ -146,9 +148,9 @@ def test_prompts_of_training_and_evaluation_are_told_apart() -> None:
 
 def test_the_hooks_need_no_firstbreak_and_make_room_for_the_users_own_sitecustomize(tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text("print('mine')\n")
-    code = "import firstbreak_inside, sys; print('firstbreak' in sys.modules, firstbreak_inside.wanted())"
+    code = "import firstbreak_hooks, sys; print('firstbreak' in sys.modules, firstbreak_hooks.wanted())"
     environment = {
-        "PYTHONPATH": os.pathsep.join([str(INSIDE), str(tmp_path)]),
+        "PYTHONPATH": os.pathsep.join([str(HOOKS), str(tmp_path)]),
         "FIRSTBREAK_INTERVENE": '{"data": "one"}',
     }
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
@@ -175,7 +177,7 @@ def test_a_module_is_changed_as_it_is_imported_and_says_so(tmp_path: Path) -> No
         "a = A(); a._setup_model(); print({n: p.trains for n, p in a.policy.named_parameters()})"
     )
     environment = {
-        "PYTHONPATH": os.pathsep.join([str(INSIDE), str(tmp_path)]),
+        "PYTHONPATH": os.pathsep.join([str(HOOKS), str(tmp_path)]),
         "FIRSTBREAK_INTERVENE": '{"policy": "frozen"}',
         "FIRSTBREAK_FOLDER": str(tmp_path),
     }

@@ -1,4 +1,4 @@
-"""What the hooks tell of an environment and of advantages, on worlds whose truth is known."""
+"""What the hooks measure of an environment and of advantages, in environments with known properties."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from firstbreak.inside.firstbreak_loop import WINDOW, Transitions, advantages, compared
+from firstbreak.guard.hooks.firstbreak_loop import WINDOW, Transitions, advantages, compared
 
 Seen = Callable[[np.ndarray, int], np.ndarray]
 
@@ -20,7 +20,7 @@ def described(
 ) -> list[dict[str, float]]:
     """A cart that an action pushes left or right, in four copies; episodes last 20 steps, or 7 to 20 with early limits."""
     rng, found = np.random.default_rng(0), Transitions()
-    state, ages, told = rng.uniform(-0.05, 0.05, (4, 2)), np.zeros(4, int), []
+    state, ages, measured = rng.uniform(-0.05, 0.05, (4, 2)), np.zeros(4, int), []
     for t in range(windows * (WINDOW + 1)):
         actions = rng.integers(2, size=4)
         before, done_with = seen(state, t), np.where(rng.random(4) < executed, actions, 0)
@@ -29,9 +29,9 @@ def described(
         dones = (ages >= 20) | (limited & (ages >= 7) & (rng.random(4) < 0.1))
         infos = [{"TimeLimit.truncated": True} for _ in range(4)]
         if row := found.add(before, actions, dones, infos):
-            told.append(row)
+            measured.append(row)
         state[dones], ages[dones] = rng.uniform(-0.05, 0.05, (int(dones.sum()), 2)), 0
-    return told
+    return measured
 
 
 def test_a_sound_environment_answers_at_once_and_with_the_same_effect() -> None:
@@ -74,14 +74,14 @@ def test_of_a_policy_that_always_does_the_same_nothing_can_be_said() -> None:
     assert not {"action_shown", "action_effect"} & rows[-1].keys()
 
 
-def test_the_size_of_a_steps_reward_and_its_mean_are_told() -> None:
+def test_the_size_of_a_steps_reward_and_its_mean_are_measured() -> None:
     rng, seen = np.random.default_rng(0), Transitions()
-    told: dict[str, float] = {}
+    measured: dict[str, float] = {}
     for _ in range(WINDOW + 1):
         one = rng.normal(size=(2, 3)), rng.normal(size=(2, 1)), np.zeros(2, dtype=bool)
-        told = seen.add(*one, [{}, {}], np.array([3.0, -1.0])) or told
-    assert told["step_reward"] == 1.0
-    assert told["reward_size"] == pytest.approx(5**0.5)
+        measured = seen.add(*one, [{}, {}], np.array([3.0, -1.0])) or measured
+    assert measured["step_reward"] == 1.0
+    assert measured["reward_size"] == pytest.approx(5**0.5)
 
 
 def test_time_limits_at_different_lengths_are_counted() -> None:
@@ -101,7 +101,7 @@ def test_advantages_without_decay_are_returns_to_the_end_minus_values(
     assert compared(found, found)["advantage_error"] == 0
 
 
-def test_advantages_that_are_turned_round_are_told_from_those_that_are_off() -> None:
+def test_advantages_with_the_opposite_sign_are_distinguished_from_wrong_ones() -> None:
     own = np.random.default_rng(0).normal(size=(50, 2))
     turned = np.where(np.arange(50)[:, None] < 20, -own, own)
     assert compared(turned, own)["advantage_turned"] == 0.4

@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 import yaml
+from firstbreak_lab.bases import BASES
+from firstbreak_lab.running import _override
 
-from firstbreak import dialects, hyperparameters
+from firstbreak import dialects
+from firstbreak.dialects import hyperparameters
 from firstbreak.experiments.overrides import HOOK, SYNTAX_OF, CannotOverride, render, resolve
-from firstbreak.experiments.settings import Settings, load
-from firstbreak.lab.bases import BASES
-from firstbreak.lab.running import _override
+from firstbreak.experiments.settings import ExperimentSettings, load
 from firstbreak.model import Run
 from firstbreak.readers import Unreadable
 
@@ -23,8 +24,10 @@ def run(trainer: str, **recorded: Any) -> Run:
     return Run(path="run", trainer=trainer, config=config)
 
 
-def told(trainer: str, overrides: dict[str, Any], settings: Settings | None = None, **recorded: Any) -> Any:
-    settings = settings or Settings(command=("train",))
+def rendered_for(
+    trainer: str, overrides: dict[str, Any], settings: ExperimentSettings | None = None, **recorded: Any
+) -> Any:
+    settings = settings or ExperimentSettings(command=("train",))
     of = run(trainer, **recorded)
     return render(resolve(overrides, of.config, settings), of, settings)
 
@@ -34,7 +37,7 @@ def test_trl_gets_flags_that_its_own_parser_reads() -> None:
     from transformers import HfArgumentParser
     from trl import GRPOConfig
 
-    words = told(
+    words = rendered_for(
         "trl", {"learning_rate": "/10", "kl_coef": 0.0, "group_size": "x2"}, learning_rate=1e-5, num_generations=4
     )
     assert words.arguments == ("--learning_rate", "1e-06", "--beta", "0.0", "--num_generations", "8")
@@ -45,7 +48,7 @@ def test_trl_gets_flags_that_its_own_parser_reads() -> None:
 
 
 def test_verl_gets_hydra_overrides_in_full() -> None:
-    words = told("verl", {"learning_rate": 1e-7, "group_size": 16, "kl_in_reward": False})
+    words = rendered_for("verl", {"learning_rate": 1e-7, "group_size": 16, "kl_in_reward": False})
     assert words.arguments == (
         "actor_rollout_ref.actor.optim.lr=1e-07",
         "actor_rollout_ref.rollout.n=16",
@@ -59,11 +62,13 @@ def test_verl_gets_hydra_overrides_in_full() -> None:
 
 def test_the_runs_own_names_are_used_where_it_recorded_them() -> None:
     recorded = {"actor_rollout_ref": {"actor": {"optim": {"lr": 1e-6}}}}
-    assert told("verl", {"learning_rate": "/10"}, **recorded).arguments == ("actor_rollout_ref.actor.optim.lr=1e-07",)
+    assert rendered_for("verl", {"learning_rate": "/10"}, **recorded).arguments == (
+        "actor_rollout_ref.actor.optim.lr=1e-07",
+    )
 
 
 def test_areal_is_switched_to_synchronous_training_as_its_guide_says() -> None:
-    words = told("areal", {"max_staleness": 0, "recompute_logprob": False, "use_decoupled_loss": False})
+    words = rendered_for("areal", {"max_staleness": 0, "recompute_logprob": False, "use_decoupled_loss": False})
     assert words.arguments == (
         "rollout.max_head_offpolicyness=0",
         "actor.recompute_logprob=false",
@@ -72,9 +77,12 @@ def test_areal_is_switched_to_synchronous_training_as_its_guide_says() -> None:
 
 
 def test_openrlhf_rllib_and_the_zoo_each_get_their_own() -> None:
-    assert told("openrlhf", {"kl_coef": 0.01}).arguments[1] == "0.01"
-    assert json.loads(told("rllib", {"learning_rate": 5e-5, "gamma": 0.9}).arguments[0]) == {"lr": 5e-5, "gamma": 0.9}
-    zoo = told("sb3", {"total_steps": 1000, "seed": 3, "learning_rate": 1e-4, "normalize_advantage": True})
+    assert rendered_for("openrlhf", {"kl_coef": 0.01}).arguments[1] == "0.01"
+    assert json.loads(rendered_for("rllib", {"learning_rate": 5e-5, "gamma": 0.9}).arguments[0]) == {
+        "lr": 5e-5,
+        "gamma": 0.9,
+    }
+    zoo = rendered_for("sb3", {"total_steps": 1000, "seed": 3, "learning_rate": 1e-4, "normalize_advantage": True})
     assert zoo.arguments == (
         *("--n-timesteps", "1000", "--seed", "3", "--hyperparams", "learning_rate:0.0001", "normalize_advantage:True"),
     )
@@ -83,56 +91,59 @@ def test_openrlhf_rllib_and_the_zoo_each_get_their_own() -> None:
 def test_a_yaml_file_is_changed_in_a_copy(tmp_path: Path) -> None:
     file = tmp_path / "train.yaml"
     file.write_text("learning_rate: 1.0e-5\nnested:\n  beta: 0.1\n")
-    settings = Settings(command=("train",), syntax="yaml", config=file, options={"kl_coef": "nested.beta"})
-    rendered = told("trl", {"learning_rate": "/10", "kl_coef": 0.0}, settings, learning_rate=1e-5)
+    settings = ExperimentSettings(command=("train",), syntax="yaml", config=file, options={"kl_coef": "nested.beta"})
+    rendered = rendered_for("trl", {"learning_rate": "/10", "kl_coef": 0.0}, settings, learning_rate=1e-5)
     assert yaml.safe_load(rendered.files["config.yaml"]) == {"learning_rate": 1e-6, "nested": {"beta": 0.0}}
     assert yaml.safe_load(file.read_text())["nested"]["beta"] == 0.1
 
 
 def test_variables_and_templates_serve_everything_else() -> None:
-    variables = Settings(command=("train",), syntax="environment")
-    assert told("trl", {"learning_rate": 0.1}, variables).environment == {"LEARNING_RATE": "0.1"}
-    template = Settings(command=("train",), syntax="-o {option}:{value}", options={"learning_rate": "lr"})
-    assert told("trl", {"learning_rate": 0.1}, template).arguments == ("-o", "lr:0.1")
+    variables = ExperimentSettings(command=("train",), syntax="environment")
+    assert rendered_for("trl", {"learning_rate": 0.1}, variables).environment == {"LEARNING_RATE": "0.1"}
+    template = ExperimentSettings(command=("train",), syntax="-o {option}:{value}", options={"learning_rate": "lr"})
+    assert rendered_for("trl", {"learning_rate": 0.1}, template).arguments == ("-o", "lr:0.1")
 
 
 def test_a_value_cannot_become_a_second_word_or_a_shell_command() -> None:
-    template = Settings(command=("train",), syntax="--set {option}={value}", options={"dataset": "data"})
-    assert told("trl", {"dataset": "a b; rm -rf {value}"}, template).arguments == ("--set", "data=a b; rm -rf {value}")
+    template = ExperimentSettings(command=("train",), syntax="--set {option}={value}", options={"dataset": "data"})
+    assert rendered_for("trl", {"dataset": "a b; rm -rf {value}"}, template).arguments == (
+        "--set",
+        "data=a b; rm -rf {value}",
+    )
 
 
 @pytest.mark.parametrize(
     ("trainer", "overrides", "says"),
     [
-        ("sb3", {"learning_rate": "/10"}, "does not say its learning_rate"),
+        ("sb3", {"learning_rate": "/10"}, "does not log learning_rate"),
         ("sb3", {"max_new_tokens": 9}, "no known option for max_new_tokens"),
         ("trl", {"model": "@small_model"}, "small_model"),
-        ("verl", {"reward": "negated"}, "no option says it"),
+        ("verl", {"reward": "negated"}, "no option for it"),
         ("acme", {"learning_rate": 0.1}, "no known option"),
     ],
 )
 def test_what_cannot_be_said_is_refused_with_a_remedy(trainer: str, overrides: dict[str, Any], says: str) -> None:
     with pytest.raises(CannotOverride, match=says):
-        told(trainer, overrides)
+        rendered_for(trainer, overrides)
 
 
-def test_a_script_that_knows_few_options_is_told_no_others() -> None:
-    settings = Settings(command=("train",), options={"learning_rate": "lr"}, complete=True)
-    assert told("trl", {"learning_rate": 0.1}, settings).arguments == ("--lr", "0.1")
+def test_a_script_with_few_options_gets_no_others() -> None:
+    settings = ExperimentSettings(command=("train",), options={"learning_rate": "lr"}, complete=True)
+    assert rendered_for("trl", {"learning_rate": 0.1}, settings).arguments == ("--lr", "0.1")
     with pytest.raises(CannotOverride, match="no option for kl_coef"):
-        told("trl", {"kl_coef": 0.1}, settings)
+        rendered_for("trl", {"kl_coef": 0.1}, settings)
 
 
 def test_what_is_in_force_may_be_said_by_the_user() -> None:
-    settings = Settings(command=("train",), now={"learning_rate": 0.3}, values={"small_model": "tiny"})
-    words = told("trl", {"learning_rate": "/10", "model": "@small_model"}, settings)
+    settings = ExperimentSettings(command=("train",), now={"learning_rate": 0.3}, values={"small_model": "tiny"})
+    words = rendered_for("trl", {"learning_rate": "/10", "model": "@small_model"}, settings)
     assert words.arguments == ("--learning_rate", "0.03", words.arguments[2], "tiny")
 
 
 def test_interventions_reach_known_trainers_through_a_variable() -> None:
-    assert json.loads(told("trl", {"reward": "negated"}).environment[HOOK]) == {"reward": "negated"}
-    settings = Settings(command=("train",), options={"reward": "custom.sign"})
-    assert told("verl", {"reward": "negated"}, settings).arguments == ("custom.sign=negated",)
+    assert json.loads(rendered_for("trl", {"reward": "negated"}).environment[HOOK]) == {"reward": "negated"}
+    settings = ExperimentSettings(command=("train",), options={"reward": "custom.sign"})
+    assert rendered_for("verl", {"reward": "negated"}, settings).arguments == ("custom.sign=negated",)
 
 
 def test_every_syntax_belongs_to_a_trainer_that_exists() -> None:
@@ -144,9 +155,9 @@ def test_every_syntax_belongs_to_a_trainer_that_exists() -> None:
     [
         ("", "no section"),
         ("[experiment]", "command"),
-        ('[experiment]\ncommand = "a"\nfoo = 1', "'foo' is no setting"),
+        ('[experiment]\ncommand = "a"\nfoo = 1', "'foo' is not a setting"),
         ('[experiment]\ncommand = "a"\n[experiment.limits]\nminutes = -1', "limits.minutes"),
-        ('[experiment]\ncommand = "a"\n[experiment.options]\nlr = "x"', "'lr' is no hyperparameter"),
+        ('[experiment]\ncommand = "a"\n[experiment.options]\nlr = "x"', "'lr' is not a hyperparameter"),
         ('[experiment]\ncommand = "a \'b"', "quotation"),
         ("[experiment", "TOML"),
     ],

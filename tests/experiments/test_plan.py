@@ -1,4 +1,4 @@
-"""What an experiment is expected to tell, and in which order experiments are proposed."""
+"""The expected information of an experiment, and in which order experiments are proposed."""
 
 from __future__ import annotations
 
@@ -6,19 +6,22 @@ import math
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from firstbreak.engine.check import check
-from firstbreak.engine.rank import rank
-from firstbreak.engine.read import read
-from firstbreak.experiments.plan import information, probability, propose, weigh
-from firstbreak.experiments.questions import Answer, Question, rises
-from firstbreak.experiments.settings import Settings
-from firstbreak.inputs import Inputs
+from firstbreak.diagnosis.catalogue import catalogue
+from firstbreak.diagnosis.check import check
+from firstbreak.diagnosis.inputs import Inputs
+from firstbreak.diagnosis.questions import Answer, Question, rises
+from firstbreak.diagnosis.rank import rank
+from firstbreak.experiments.plan import answerable, applicable, information, probability, propose, weigh
+from firstbreak.experiments.settings import ExperimentSettings
+from firstbreak.model import Config, Run, Series
+from firstbreak.readers.read import read
 
-DEMO = Path(__file__).parents[2] / "src" / "firstbreak" / "demo" / "run"
+DEMO = Path(__file__).parents[2] / "src" / "firstbreak" / "cli" / "demo" / "run"
 
 
 def question(otherwise: float = 0.5, **yes: float) -> Question:
@@ -43,9 +46,9 @@ def test_information_is_never_negative_nor_more_than_there_is_to_know_and_more_q
     names = "abcdef"[: len(weights)]
     beliefs = {name: w / sum(weights) for name, w in zip(names, weights, strict=True)}
     questions = [question(**dict(zip("abcdef", table, strict=True))) for table in tables]
-    told = information(beliefs, questions)
-    assert -1e-9 <= told <= math.log2(len(beliefs)) + 1e-9
-    assert information(beliefs, questions[:-1]) <= told + 1e-9
+    bits = information(beliefs, questions)
+    assert -1e-9 <= bits <= math.log2(len(beliefs)) + 1e-9
+    assert information(beliefs, questions[:-1]) <= bits + 1e-9
 
 
 def test_many_questions_are_worth_what_few_equal_ones_are() -> None:
@@ -84,10 +87,10 @@ def test_the_weights_of_an_answer_are_bayes_rule() -> None:
 
 def test_the_plan_of_a_real_run_puts_first_what_tells_most_for_its_cost_and_says_what_is_missing() -> None:
     run = read(DEMO)
-    proposals = propose(run, rank(Inputs(run), check(run)), Settings(command=("train", "{overrides}")))
+    proposals = propose(run, rank(Inputs(run), check(run)), ExperimentSettings(command=("train", "{overrides}")))
     possible = [p for p in proposals if not p.cannot]
     assert [p.worth for p in possible] == sorted((p.worth for p in possible), reverse=True)
-    assert possible[0].bits > 0.002  # a diagnosis that is nearly sure leaves little to tell
+    assert possible[0].bits > 0.002  # a diagnosis that is nearly certain leaves little information
     assert any("sft_model" in p.cannot for p in proposals)
     assert all(p.share <= 0.5 for p in possible)
     assert not {"critic-only", "long-horizon"} & {p.design.id for p in proposals}, "a text policy has neither"
@@ -95,6 +98,29 @@ def test_the_plan_of_a_real_run_puts_first_what_tells_most_for_its_cost_and_says
 
 def test_what_is_done_is_not_proposed_again() -> None:
     run = read(DEMO)
-    ranked, settings = rank(Inputs(run), check(run)), Settings(command=("train", "{overrides}"))
+    ranked, settings = rank(Inputs(run), check(run)), ExperimentSettings(command=("train", "{overrides}"))
     first = propose(run, ranked, settings)[0].design.id
     assert first not in {p.design.id for p in propose(run, ranked, settings, [first])}
+
+
+def test_a_question_about_groups_is_asked_of_runs_with_groups_only() -> None:
+    def asked(algorithm: str) -> set[str]:
+        names = ("advantage.of_prompt_absmax", "length.mean")
+        curves = {name: Series(name=name, steps=np.arange(8.0), values=np.ones(8)) for name in names}
+        run = Run(path="x", algorithm=algorithm, series=curves)
+        return {q.needs for q in answerable(catalogue()["invariants"], run, ExperimentSettings(command=("train",)))}
+
+    assert "advantage_of_prompt_absmax" in asked("grpo")
+    assert "advantage_of_prompt_absmax" not in asked("ppo")
+
+
+def test_the_usual_settings_leave_the_entropy_temperature_of_soft_actor_critic_alone() -> None:
+    keys = {"entropy_coef": "ent_coef", "gamma": "gamma", "clip_range": "clip_range"}
+    settings = ExperimentSettings(command=("train", "{overrides}"))
+
+    def changed(algorithm: str) -> set[str]:
+        run = Run(path="x", trainer="sb3", algorithm=algorithm, config=Config(keys=keys))
+        return set(applicable(catalogue()["usual-settings"].overrides, run, settings))
+
+    assert changed("sac") == {"gamma"}
+    assert changed("ppo") == {"gamma", "entropy_coef", "clip_range"}

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from firstbreak.experiments import questions
-from firstbreak.experiments.questions import Arms
-from firstbreak.model import Config, Link, Run, Series
+from firstbreak.diagnosis import questions
+from firstbreak.diagnosis.diagnose import diagnose
+from firstbreak.diagnosis.questions import Arms
+from firstbreak.model import Config, FirstBreak, Link, Run, Series
 
 
 def run(**curves: Sequence[float]) -> Run:
@@ -31,7 +32,7 @@ def run(**curves: Sequence[float]) -> Run:
 
 def arms(treated: Run, control: Run | None = None, original: Run | None = None, **more: Any) -> Arms:
     runs = {"treated": [treated]} | ({"control": [control]} if control else {})
-    return Arms(runs=runs, folders=more.pop("folders", {}), original=original or run(), **more)
+    return Arms(runs=runs, folders=more.pop("folders", {}), original=original or run(), first_break=first_break, **more)
 
 
 def noise(seed: int, n: int = 12) -> np.ndarray:
@@ -103,13 +104,6 @@ def test_one_point_off_its_level_decides_and_the_level_itself_only_at_the_end() 
     assert asked(arms(run(policy__ratio__mean=[1, 1, 1]))).yes is False
     assert asked(arms(run(policy__ratio__mean=[1, 1], rollout_train__kl=[0.5, 0.4]))).yes is True
     assert asked(arms(run())).yes is None
-
-
-def test_a_question_about_groups_is_open_elsewhere() -> None:
-    asked = questions.only_for("family", "group", questions.is_off({"advantage_of_prompt_absmax": 0.0}, tolerance=0.1))
-    off = run(advantage__of_prompt_absmax=[0.5] * 8)
-    assert asked(arms(off, original=replace(run(), algorithm="grpo"))).yes is True
-    assert asked(arms(off, original=replace(run(), algorithm="ppo"))).yes is None
 
 
 def test_levels_and_gaps_are_means() -> None:
@@ -211,9 +205,9 @@ def test_an_arm_is_compared_with_its_control_where_it_has_one() -> None:
     worse, better = run(reward__mean=noise(1)), run(reward__mean=noise(2) + np.linspace(0.02, 0.2, 12))
     told = {"treated": {}, "control": {}}
     original = run(reward__mean=np.full(12, 0.9))
-    assert questions.outruns("reward_mean")(arms(better, worse, original, told=told)).yes is True
+    assert questions.outruns("reward_mean")(arms(better, worse, original, overrides=told)).yes is True
     assert questions.outruns("reward_mean")(arms(better, original=original)).yes is False
-    assert questions.outruns("reward_mean")(arms(better, original=original, told=told)).yes is None
+    assert questions.outruns("reward_mean")(arms(better, original=original, overrides=told)).yes is None
 
 
 def test_a_small_lead_is_none_where_a_large_one_is_asked_for() -> None:
@@ -228,7 +222,7 @@ def test_a_small_lead_is_none_where_a_large_one_is_asked_for() -> None:
 def test_what_sets_in_late_is_not_outweighed_by_the_steps_before_it() -> None:
     held, lost = run(eval__reward=noise(5, 11)), run(eval__reward=[*noise(6, 6) + 0.03, 0.2, 0.15, 0.1, 0.05, 0.0])
     asked = questions.ends_above("eval_score")
-    assert questions.outruns("eval_score")(arms(held, lost, told={"control": {}})).yes is False
+    assert questions.outruns("eval_score")(arms(held, lost, overrides={"control": {}})).yes is False
     assert asked(arms(held, lost)).yes is True
     assert asked(arms(lost, held)).yes is False
     assert asked(arms(held, lost, ended=False)).yes is None
@@ -247,25 +241,30 @@ def test_a_collapse_is_more_than_a_dip() -> None:
     assert asked(arms(run(reward__mean=[-1600.0] * 9), original=losses)).yes is True, "also where rewards are negative"
 
 
+def first_break(run: Run) -> FirstBreak | None:
+    return diagnose(run).first_break
+
+
 @pytest.mark.parametrize("breaks", [(True, True, False), (False, True, False), (False, False, False)])
 def test_a_break_belongs_to_the_loop_where_most_seeds_repeat_it(breaks: Sequence[bool]) -> None:
     stuck = replace(run(length__clipped_ratio=[0.9] * 40, reward__mean=noise(1, 40)), algorithm="grpo")
     sound = replace(run(length__clipped_ratio=[0.0] * 40, reward__mean=noise(1, 40)), algorithm="grpo")
     seeds = [stuck if broken else sound for broken in breaks]
-    answer = questions.breaks_again(Arms(runs={"treated": seeds}, folders={}, original=stuck))
+    answer = questions.breaks_again(Arms(runs={"treated": seeds}, folders={}, original=stuck, first_break=first_break))
     assert answer.yes is (sum(breaks) > 1)
-    assert questions.breaks_again(Arms(runs={"treated": seeds}, folders={}, original=sound)).yes is None
+    assert (
+        questions.breaks_again(Arms(runs={"treated": seeds}, folders={}, original=sound, first_break=first_break)).yes
+        is None
+    )
 
 
 @pytest.mark.parametrize(("link", "no"), [(Link.ROLLOUT, False), (Link.EVALUATION, None), (Link.SYSTEMS, None)])
-def test_that_a_slow_break_does_not_come_again_in_a_short_arm_says_nothing(
-    link: Link, no: bool | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_that_a_slow_break_does_not_come_again_in_a_short_arm_says_nothing(link: Link, no: bool | None) -> None:
     broken, sound = run(), replace(run(), path="sound")
     found = {"run": SimpleNamespace(first_break=SimpleNamespace(link=link)), "sound": SimpleNamespace(first_break=None)}
-    monkeypatch.setattr(questions, "diagnose", lambda seen: found[seen.path])
-    assert questions.breaks_again(arms(sound, original=broken)).yes is no
-    assert questions.breaks_again(arms(broken, original=broken)).yes is True
+    diagnosed = {"first_break": lambda seen: found[seen.path].first_break}
+    assert questions.breaks_again(replace(arms(sound, original=broken), **diagnosed)).yes is no
+    assert questions.breaks_again(replace(arms(broken, original=broken), **diagnosed)).yes is True
 
 
 def written(folder: Path, file: str, rows: Sequence[dict[str, Any]]) -> dict[str, list[Path]]:
@@ -301,10 +300,10 @@ def test_the_rate_of_an_optimizer_is_compared_with_the_one_that_was_told(tmp_pat
         {"optimizer": 2, "rate": 1e-9},
         {"optimizer": 1, "rate": 3e-5},
     ]
-    seen = arms(run(), folders=written(tmp_path, "watch.jsonl", rows), told={"treated": {"learning_rate": 1e-6}})
+    seen = arms(run(), folders=written(tmp_path, "watch.jsonl", rows), overrides={"treated": {"learning_rate": 1e-6}})
     assert questions.rate_is(lambda least, largest: 20 < largest < 40)(seen).yes is True
     assert questions.rate_is(lambda least, largest: least < 0.01)(seen).yes is True
-    assert questions.rate_is(lambda least, largest: True)(replace(seen, told={})).yes is None
+    assert questions.rate_is(lambda least, largest: True)(replace(seen, overrides={})).yes is None
 
 
 def test_a_setting_is_the_one_in_force_then_the_one_told_then_the_one_recorded(tmp_path: Path) -> None:
@@ -314,7 +313,7 @@ def test_a_setting_is_the_one_in_force_then_the_one_told_then_the_one_recorded(t
     recorded = replace(run(), config=Config(values={"clip_range": 0.2}))
     assert wide(arms(run())) is None
     assert wide(arms(run(), original=recorded)) is False
-    assert wide(arms(run(), original=recorded, told={"treated": {"clip_range": 9}})) is True
+    assert wide(arms(run(), original=recorded, overrides={"treated": {"clip_range": 9}})) is True
     rows = [{"clip_range": 0.2}, {"clip_range": None}]
     assert wide(arms(run(), original=recorded, folders=written(tmp_path, "settings.jsonl", rows))) is True
 

@@ -12,11 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from firstbreak.compare.survey import survey
 from firstbreak.experiments import ray as on_cluster
 from firstbreak.experiments import supervisor
 from firstbreak.experiments.runner import Result, never, stored
-from firstbreak.fleet import survey
-from tests.experiments.test_runner import trial, until
+from tests.cluster import cluster
+from tests.experiments.test_runner import gone, parent, pid_of, trial
+from tests.waiting import until
 
 pytest.importorskip("ray", reason="the cluster extra is not installed")
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
@@ -24,19 +26,8 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc"
 
 @pytest.fixture(scope="module")
 def execute() -> Iterator[Callable[..., list[Result]]]:
-    import ray
-
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
-    yield on_cluster.on_ray("auto")
-    ray.shutdown()
-
-
-def worker_of(trainer: int) -> int:
-    """The Ray worker above a trainer: trainer -> supervisor -> worker."""
-    parent = trainer
-    for _ in range(2):
-        parent = int(Path(f"/proc/{parent}/stat").read_text().rpartition(")")[2].split()[1])
-    return parent
+    with cluster(cpus=2):
+        yield on_cluster.on_ray("auto")
 
 
 def test_trials_come_back_in_order_and_are_not_run_again(execute: Callable[..., list[Result]], tmp_path: Path) -> None:
@@ -49,22 +40,21 @@ def test_trials_come_back_in_order_and_are_not_run_again(execute: Callable[..., 
 def test_a_killed_worker_loses_only_its_trial_which_is_run_again(
     execute: Callable[..., list[Result]], tmp_path: Path
 ) -> None:
-    short, long = trial(tmp_path, 0.0, "control-0"), trial(tmp_path, 3.0, "treated-0")
+    short, long = trial(tmp_path, 0.0, "control-0"), trial(tmp_path, tmp_path / "begun", "treated-0")
     killed: list[int] = []
 
     def kill() -> None:
-        assert until(lambda: len(supervisor.marked(long.mark)) == 3, 60)
+        assert until(lambda: len(supervisor.marked(long.mark)) == 4 and (tmp_path / "begun").exists())
         killed.extend(supervisor.marked(long.mark))
-        trainer = int((long.folder / "group.json").read_text())
-        os.kill(worker_of(trainer), signal.SIGKILL)
+        os.kill(parent(pid_of("supervisor", 0, long)), signal.SIGKILL)  # the worker
 
     killer = threading.Thread(target=kill)
     killer.start()
     results = execute([short, long], retries=0, stop=never, report=lambda result: None)
     killer.join()
     assert [r.state for r in results] == ["finished", "finished"]
-    assert len(killed) == 3
-    assert not any(Path(f"/proc/{process}").exists() for process in killed), "an orphan is left"
+    assert len(killed) == 4
+    assert until(lambda: all(map(gone, killed))), "an orphan is left"
     assert stored(long) == results[1]
 
 

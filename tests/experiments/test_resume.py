@@ -1,4 +1,4 @@
-"""What sets in late is looked for from the last checkpoint before it."""
+"""The trials of a late fault start from the last checkpoint before it."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ import pytest
 from click.testing import CliRunner
 
 from firstbreak.cli import app
-from firstbreak.engine.read import read
+from firstbreak.diagnosis.catalogue import catalogue
+from firstbreak.diagnosis.questions import Arms, outruns, rate_is
 from firstbreak.experiments import conduct
-from firstbreak.experiments.catalogue import catalogue
 from firstbreak.experiments.overrides import CannotOverride
-from firstbreak.experiments.questions import Arms, outruns, rate_is
-from firstbreak.experiments.resume import ANEW, start_of
+from firstbreak.experiments.resume import FROM_THE_BEGINNING, start_of
 from firstbreak.experiments.runner import Result
-from firstbreak.experiments.settings import Limits, Settings
+from firstbreak.experiments.settings import ExperimentSettings, TrialLimits
 from firstbreak.model import Config, Run, Series
+from firstbreak.readers.read import read
 
-TRL = Settings(command=("train", "{overrides}"))
+TRL = ExperimentSettings(command=("train", "{overrides}"))
 DESIGN = catalogue()["zero-rate"]
 LENGTH = 50.0  #: steps of its arm, of 500
 
@@ -70,17 +70,17 @@ def save(folder: Path, step: int, trainer: str) -> None:
             (place / "trainer_state.json").write_text(json.dumps({"global_step": step, "log_history": []}))
 
 
-def test_a_late_break_is_looked_for_from_the_last_checkpoint_before_it(tmp_path: Path) -> None:
+def test_the_trials_of_a_late_break_start_from_the_last_checkpoint_before_it(tmp_path: Path) -> None:
     run = late(tmp_path / "run")
     begins = start_of(run, TRL, length=50)
     assert begins.checkpoint is not None
     assert begins.checkpoint.path == "checkpoint-200"
     assert begins.since == pytest.approx(300, abs=5)
-    assert start_of(run, TRL, length=400) == ANEW
+    assert start_of(run, TRL, length=400) == FROM_THE_BEGINNING
 
 
 @pytest.mark.parametrize(
-    ("trainer", "told"),
+    ("trainer", "options"),
     [
         ("trl", ["--resume_from_checkpoint {run}/checkpoint-200", "--max_steps {on}"]),
         (
@@ -94,14 +94,14 @@ def test_a_late_break_is_looked_for_from_the_last_checkpoint_before_it(tmp_path:
         ("sb3", ["-i {run}/rl_model_200_steps.zip", "max_steps:{afresh}"]),  # rl-zoo counts from the checkpoint
     ],
 )
-def test_each_trainer_is_told_in_its_own_way(tmp_path: Path, trainer: str, told: list[str]) -> None:
+def test_each_trainer_resumes_with_its_own_options(tmp_path: Path, trainer: str, options: list[str]) -> None:
     run = late(tmp_path / "run", trainer)
     begins = conduct.start(DESIGN, run, TRL)
     (trial,) = conduct.prepare(DESIGN, run, TRL, tmp_path / "out", begins=begins)["treated"]
     command = " ".join(trial.arguments)
     afresh = round(begins.lead + LENGTH)
     assert 95 < begins.lead < 105  # from the checkpoint at 200 to the break; the trial's own steps come after it
-    for words in told:
+    for words in options:
         assert words.format(run=tmp_path / "run", on=200 + afresh, afresh=afresh) in command
     assert "warmup" not in command  # it lies behind, and a shorter one would shift the schedule
 
@@ -115,7 +115,7 @@ def test_where_nothing_was_saved_or_the_trainer_cannot_it_is_said(tmp_path: Path
     assert "not known" in start_of(tuned, TRL, length=50).reason
     for step in (100, 200):
         shutil.rmtree(tmp_path / "run" / f"checkpoint-{step}")
-    assert "no checkpoint before it is in" in start_of(run, TRL, length=50).reason
+    assert "has no checkpoint before it" in start_of(run, TRL, length=50).reason
 
 
 def test_a_checkpoint_that_was_not_saved_to_its_end_is_passed_over(tmp_path: Path) -> None:
@@ -160,7 +160,7 @@ def test_a_trainer_that_would_bring_the_old_learning_rate_back_begins_anew_or_is
     assert (first["other_seed"], second["other_seed"]) == (False, True)
 
 
-def test_a_trainer_that_resumes_unasked_is_told_not_to(tmp_path: Path) -> None:
+def test_a_trainer_that_resumes_by_itself_gets_the_option_not_to(tmp_path: Path) -> None:
     run = late(tmp_path / "run", "verl")
     begins = start_of(run, TRL, length=400)
     assert begins.checkpoint is None
@@ -170,12 +170,12 @@ def test_a_trainer_that_resumes_unasked_is_told_not_to(tmp_path: Path) -> None:
 
 def test_steps_to_the_break_are_within_the_limits(tmp_path: Path) -> None:
     run = late(tmp_path / "run")
-    short = replace(TRL, limits=Limits(steps=120))
+    short = replace(TRL, limits=TrialLimits(steps=120))
     begins = start_of(run, short, length=50)
     assert begins.lead == 70
-    assert "limits.steps ends it at step 320" in begins.reason
+    assert "limits.steps ends the trial at step 320" in begins.reason
     each = replace(run, series={**run.series, "time.elapsed": curve("time.elapsed", np.r_[1.0, 500], np.r_[0, 3e4])})
-    dear = replace(TRL, limits=Limits(cost=2.0, rate=1.0))
+    dear = replace(TRL, limits=TrialLimits(cost=2.0, rate=1.0))
     conduct.prepare(DESIGN, each, dear, tmp_path / "out")  # 50 steps of a minute each
     with pytest.raises(CannotOverride, match=r"cost about 2\.5"):
         conduct.prepare(DESIGN, each, dear, tmp_path / "out", begins=conduct.start(DESIGN, run, TRL))
@@ -186,14 +186,14 @@ def test_a_trial_is_what_comes_after_the_checkpoint_wherever_its_steps_are_count
     begins = start_of(run, TRL, length=50)
     trial = begins.placed(run)  # transformers writes the history before the checkpoint once more
     assert (trial.first_step, trial.last_step) == (201, 500)
-    assert ANEW.placed(run) is run
+    assert FROM_THE_BEGINNING.placed(run) is run
     afresh = replace(run, series={name: s.between(0, 50) for name, s in run.series.items()})
     pole = start_of(late(tmp_path / "pole", "sb3"), TRL, length=50)
     assert pole.placed(afresh).first_step == 201
     assert pole.placed(pole.placed(afresh)).first_step == 201  # reset_num_timesteps=False
 
 
-def test_a_trial_that_makes_no_step_of_its_own_or_never_loads_the_checkpoint_tells_nothing(tmp_path: Path) -> None:
+def test_a_trial_without_own_steps_or_without_the_checkpoint_gives_no_conclusion(tmp_path: Path) -> None:
     run = late(tmp_path / "run")
     begins = conduct.start(DESIGN, run, TRL)
     arms = conduct.prepare(DESIGN, run, TRL, tmp_path / "out", begins=begins)
@@ -206,7 +206,7 @@ def test_a_trial_that_makes_no_step_of_its_own_or_never_loads_the_checkpoint_tel
         seen = conduct.read_back(DESIGN, arms, results, run, TRL, begins)
         return conduct.ask(DESIGN, run, TRL, seen, arms, results)[0].reason
 
-    assert "did not go on from the checkpoint" in reason()
+    assert "did not resume from the checkpoint" in reason()
     (trial.folder / "interventions.jsonl").write_text('{"intervention": "resumed"}\n')
     assert "no step after the checkpoint" in reason()
 
@@ -236,7 +236,7 @@ def test_a_rate_far_down_the_schedule_is_no_lost_optimizer(tmp_path: Path) -> No
         runs={"treated": [run]},
         folders={"treated": [tmp_path]},
         original=run,
-        told={"treated": {"learning_rate": 1e-4}},
+        overrides={"treated": {"learning_rate": 1e-4}},
     )
     assert rate_is(lambda least, largest: largest < 0.3)(arms).yes is False
 
@@ -266,7 +266,7 @@ class Trainer:
 
 
 @pytest.mark.parametrize(
-    ("given", "other_seed", "told"),
+    ("given", "other_seed", "printed"),
     [
         ("", False, "100 6e-07 0.0 the checkpoint's"),  # the script does not hand its option on
         ("'/saved/checkpoint-40'", True, "100 6e-07 0.0 the seed's"),
@@ -274,20 +274,20 @@ class Trainer:
     ],
 )
 def test_a_resumed_transformers_trainer_keeps_its_trials_settings(
-    tmp_path: Path, given: str, other_seed: bool, told: str
+    tmp_path: Path, given: str, other_seed: bool, printed: str
 ) -> None:
     (tmp_path / "transformers").mkdir()
     (tmp_path / "transformers" / "__init__.py").touch()
     (tmp_path / "transformers" / "trainer.py").write_text(TRANSFORMERS)
     state = {"checkpoint": "/saved/checkpoint-40", "step": 40, "planned": 100, "other_seed": other_seed, "options": {}}
     environment = {
-        "PYTHONPATH": os.pathsep.join([str(conduct.INSIDE), str(tmp_path)]),
+        "PYTHONPATH": os.pathsep.join([str(conduct.HOOKS), str(tmp_path)]),
         "FIRSTBREAK_INTERVENE": json.dumps({"resumed": state}),
         "FIRSTBREAK_FOLDER": str(tmp_path),
     }
     code = f"from transformers.trainer import Trainer; Trainer().train({given})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
-    assert done.stdout.strip() == told
+    assert done.stdout.strip() == printed
     assert (tmp_path / "interventions.jsonl").exists() is ("another" not in given)
 
 

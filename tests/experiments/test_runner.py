@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,21 +16,15 @@ import pytest
 
 from firstbreak.experiments import supervisor
 from firstbreak.experiments.runner import Trial, run, run_all, stored
+from tests.waiting import PATIENCE, until
 
 TREE = Path(__file__).parent / "tree.py"
 
 
-def trial(folder: Path, seconds: float = 600.0, name: str = "treated-0") -> Trial:
+def trial(folder: Path, seconds: float | Path = 600.0, name: str = "treated-0") -> Trial:
     place = folder / name
     command = (sys.executable, "-S", str(TREE), str(place), str(seconds))
     return Trial(name=name, folder=place, arguments=command, directory=str(folder))
-
-
-def until(condition: Callable[[], object], seconds: float = 20.0) -> bool:
-    deadline = time.monotonic() + seconds
-    while not condition() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    return bool(condition())
 
 
 def test_a_trial_that_ends_is_finished_and_its_workers_with_it(tmp_path: Path) -> None:
@@ -84,27 +78,69 @@ def test_what_fails_is_tried_again(tmp_path: Path) -> None:
     assert run_all([flaky], processes=1, retries=1)[0].state == "finished"
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
+@contextlib.contextmanager
+def killed_by_hand(started: Trial) -> Iterator[subprocess.Popen[bytes]]:
+    """A process of its own that runs the trial, and that nobody waits for before it has ended."""
+    code = (
+        "import json, sys; sys.path.insert(0, sys.argv[3]); from pathlib import Path; from dataclasses import replace;"
+        "from tests.experiments.test_runner import trial; from firstbreak.experiments.runner import run;"
+        "run(replace(trial(Path(sys.argv[1])), arguments=tuple(json.loads(sys.argv[2]))))"
+    )
+    root, arguments = str(Path(__file__).parents[2]), json.dumps(started.arguments)
+    command = [sys.executable, "-c", code, str(started.folder.parent), arguments, root]
+    with subprocess.Popen(command, cwd=root) as runner:
+        try:
+            yield runner
+        finally:
+            runner.kill()
+
+
+ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
+
+
+@ON_LINUX
 @pytest.mark.parametrize("victim", ["runner", "supervisor", "trainer"])
 def test_nothing_is_left_or_lost_whoever_is_killed(tmp_path: Path, victim: str) -> None:
     short, long = trial(tmp_path, 0.0, "control-0"), trial(tmp_path, name="treated-0")
     done = run(short)
-    code = (
-        "import sys; sys.path.insert(0, sys.argv[2]); from pathlib import Path;"
-        "from tests.experiments.test_runner import trial; from firstbreak.experiments.runner import run;"
-        "run(trial(Path(sys.argv[1])))"
-    )
-    root = str(Path(__file__).parents[2])
-    with subprocess.Popen([sys.executable, "-c", code, str(tmp_path), root], cwd=root) as runner:
-        assert until(lambda: len(supervisor.marked(long.mark)) == 3), "the trainer and both workers have started"
+    with killed_by_hand(long) as runner:
+        assert until(lambda: len(supervisor.marked(long.mark)) == 4), (
+            "supervisor, trainer and both workers have started"
+        )
         os.kill(pid_of(victim, runner.pid, long), signal.SIGKILL)
         assert until(lambda: not supervisor.marked(long.mark)), "an orphan is left"
         if victim != "runner":
-            runner.wait(20)
+            runner.wait(PATIENCE)
     assert stored(short) == done
     ended = stored(long)
     assert ended is None or not ended.final  # half a trial is no result
     assert run(replace(long, arguments=(*long.arguments[:-1], "0"))).state == "finished"
+
+
+@ON_LINUX
+def test_what_outlives_a_killed_runner_writes_nothing_into_the_next_attempt(tmp_path: Path) -> None:
+    end = tmp_path / "end"
+    waits = f"import pathlib, time\nwhile not pathlib.Path({str(end)!r}).exists(): time.sleep(0.02)"
+    waiting = replace(trial(tmp_path), arguments=(sys.executable, "-S", "-c", waits))
+    with killed_by_hand(waiting):
+        assert until(lambda: (waiting.folder / "group.json").exists())
+        keeper = pid_of("supervisor", 0, waiting)
+        os.kill(keeper, signal.SIGSTOP)  # it notices only later that its runner is gone
+    end.touch()
+    result = run(waiting)
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(keeper, signal.SIGCONT)
+    assert until(lambda: gone(keeper))
+    assert stored(waiting) == result
+    assert result.state == "finished"
+
+
+def gone(process: int) -> bool:
+    """Whether a process has ended, collected by its parent or not."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
 
 
 def pid_of(victim: str, runner: int, long: Trial) -> int:
@@ -113,4 +149,8 @@ def pid_of(victim: str, runner: int, long: Trial) -> int:
     trainer = int(json.loads((long.folder / "group.json").read_text()))
     if victim == "trainer":
         return trainer
-    return int(Path(f"/proc/{trainer}/stat").read_text().rpartition(")")[2].split()[1])
+    return parent(trainer)
+
+
+def parent(process: int) -> int:
+    return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])

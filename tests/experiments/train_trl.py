@@ -14,11 +14,10 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 import torch
 from datasets import Dataset
+from firstbreak_lab.language import tasks
+from firstbreak_lab.trl.trainer import TrlSettings, _write_arguments, character_tokenizer, warmed_up_model
 from transformers import HfArgumentParser, set_seed
 from trl import GRPOConfig, GRPOTrainer
-
-from firstbreak.lab.language import tasks
-from firstbreak.lab.trl.trainer import Settings, _write_arguments, character_tokenizer, warmed_up_model
 
 
 @dataclass
@@ -31,7 +30,7 @@ class Script:
 
 def solved(completions: Sequence[str], answer: Sequence[str]) -> list[float]:
     """1 for each right answer, 0 else."""
-    return [tasks.accuracy(tasks.Problem("", a), c) for c, a in zip(completions, answer, strict=True)]
+    return [tasks.accuracy(tasks.TaskProblem("", a), c) for c, a in zip(completions, answer, strict=True)]
 
 
 def mistakes(completions: Sequence[str], answer: Sequence[str], **_: Any) -> list[float]:
@@ -49,11 +48,11 @@ options, script = HfArgumentParser((GRPOConfig, Script)).parse_args_into_datacla
 torch.set_num_threads(1)
 warnings.simplefilter("ignore")
 set_seed(options.seed)
-settings = Settings(seed=options.seed, warm_up_steps=150)
+settings = TrlSettings(seed=options.seed, warm_up_steps=150)
 tokenizer = character_tokenizer()
 
 
-def dataset(problems: list[tasks.Problem]) -> Dataset:
+def dataset(problems: list[tasks.TaskProblem]) -> Dataset:
     return Dataset.from_dict({"prompt": [p.prompt for p in problems], "answer": [p.answer for p in problems]})
 
 

@@ -15,7 +15,7 @@ parser.add_argument("--learning_rate", type=float, default=1e-1)
 parser.add_argument("--gamma", type=float, default=0.3)
 parser.add_argument("--steps", type=int, default=200)
 parser.add_argument("--seed", type=int, default=0)
-parser.add_argument("--pause", type=float, default=0.0)
+parser.add_argument("--wait-at", type=int, default=0, help="the step at which to wait until it is stopped")
 parser.add_argument("--fail", action="store_true")
 options = parser.parse_args()
 if options.fail:
@@ -34,4 +34,5 @@ with (options.out / "metrics.jsonl").open("w") as lines:
         row = {"step": step, "reward": skill + rng.gauss(0, 0.02), "kl": 0.001, "time/time_elapsed": 60.0 * step}
         lines.write(json.dumps(row) + "\n")
         lines.flush()
-        time.sleep(options.pause)
+        while step == options.wait_at:
+            time.sleep(1)

@@ -1,4 +1,7 @@
-"""A trainer that starts workers, one of which leaves its process group: what a kill has to find."""
+"""A trainer that starts workers, one of which leaves its process group: what a kill has to find.
+
+Takes the seconds that it trains for, or a file: the first time, it trains for ever, and makes the file; then it ends at once.
+"""
 
 from __future__ import annotations
 
@@ -12,4 +15,10 @@ subprocess.Popen(sleeper)
 subprocess.Popen(sleeper, start_new_session=True)
 folder = Path(sys.argv[1])
 (folder / "metrics.jsonl").write_text("".join(f'{{"step": {i}, "reward": {i / 10}}}\n' for i in range(5)))
-time.sleep(float(sys.argv[2]))
+if sys.argv[2].startswith("/"):
+    begun = Path(sys.argv[2])
+    seconds = 0.0 if begun.exists() else 600.0
+    begun.touch()
+else:
+    seconds = float(sys.argv[2])
+time.sleep(seconds)

@@ -26,9 +26,9 @@ from pathlib import Path
 from types import FrameType, ModuleType
 
 from benchmarks.machine import environment
+from benchmarks.size import place, sized
 
-from firstbreak.engine.registry import readers
-from firstbreak.readers import Recording, Unreadable
+from firstbreak.readers import Recording, Unreadable, readers
 from tests.fuzz.mutate import mutate
 from tests.fuzz.seeds import seeds
 
@@ -192,7 +192,7 @@ def main() -> int:
         return 0
     tallies = []
     for name in names:
-        tally = fuzz(name, options.executions, options.seed)
+        tally = fuzz(name, sized(options.executions, 20), options.seed)
         tallies.append(tally)
         print(
             f"{name:16s} {tally.executions:9,d} executions {sum(tally.crashes.values()):6,d} crashes "
@@ -207,7 +207,9 @@ def main() -> int:
     if options.output:
         where = environment("make fuzz")
         before = json.loads(options.output.read_text())["readers"] if options.output.exists() else {}
-        options.output.write_text(json.dumps({**where, **_summary(before, tallies, options.seed)}, indent=2) + "\n")
+        place(options.output).write_text(
+            json.dumps({**where, **_summary(before, tallies, options.seed)}, indent=2) + "\n"
+        )
     return 1 if crashes else 0
 
 

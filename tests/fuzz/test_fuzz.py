@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from firstbreak.engine.registry import readers
+from firstbreak.readers import readers
 from tests.fuzz import run
 from tests.fuzz.mutate import MUTATIONS, mutate
 from tests.fuzz.run import fuzz, lay_out

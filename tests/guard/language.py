@@ -1,4 +1,4 @@
-"""Tiny trainers of TRL's own, with a fault to be planted in them."""
+"""Tiny trainers of TRL's own, with a fault to be injected."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ from typing import Any
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 from datasets import Dataset
+from firstbreak_lab.trl import trainer as lab
 from transformers import PrinterCallback, set_seed
 from trl import DPOConfig, DPOTrainer, GRPOConfig, GRPOTrainer, RLOOConfig, RLOOTrainer
 
-from firstbreak.lab.trl import trainer as lab
-
-SETTINGS = lab.Settings(warm_up_steps=20)
+SETTINGS = lab.TrlSettings(warm_up_steps=20)
 
 
 def digits(completions: Sequence[str], **_: Any) -> list[float]:

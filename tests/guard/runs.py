@@ -10,7 +10,7 @@ STEP_SECONDS = 10.0
 
 
 class Clock:
-    """A clock that training moves, so that a test decides when a look is due."""
+    """A clock that training moves, so that a test decides when a check is due."""
 
     def __init__(self) -> None:
         self.now = 0.0

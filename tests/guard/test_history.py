@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from firstbreak.guard.history import CAPACITY, MOST_METRICS, RECENT, History, Thinned, number
+from firstbreak.guard.history import CAPACITY, MOST_METRICS, RECENT, MetricHistory, Thinned, number
 
 
 def thinned(n: int, broken: frozenset[int] = frozenset()) -> Thinned:
@@ -37,7 +37,7 @@ def test_a_single_nan_survives_any_thinning(at: int) -> None:
 
 
 def test_names_that_never_end_do_not_fill_the_memory() -> None:
-    history = History()
+    history = MetricHistory()
     for step in range(3 * MOST_METRICS):
         history.add(step, {f"metric at step {step}": 1.0, "loss": 2.0})
     assert len(history.thinned) == MOST_METRICS

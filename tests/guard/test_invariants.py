@@ -8,23 +8,24 @@ from collections.abc import Iterable
 import numpy as np
 import pytest
 
+from firstbreak.diagnosis.registry import detectors
 from firstbreak.guard.decision import Act
-from firstbreak.guard.invariants import NO_PAST, Breach, Limits, Rule, rule_for
+from firstbreak.guard.invariants import INVARIANTS, NO_PAST, Rule, Violation, limits, rule_for
 
 
-def through(signal: str, values: Iterable[float], target_kl: float | None = None) -> list[tuple[int, Breach]]:
-    """The breaches of a stream, by its index."""
+def through(signal: str, values: Iterable[float], target_kl: float | None = None) -> list[tuple[int, Violation]]:
+    """The violations of a stream, by its index."""
     rule, past, found = rule_for(signal), NO_PAST, []
     assert rule is not None
     for i, value in enumerate(values):
-        past, breach = rule(past, float(value), Limits(target_kl))
-        if breach is not None:
-            found.append((i, breach))
+        past, violation = rule(past, float(value), limits()._replace(target_kl=target_kl))
+        if violation is not None:
+            found.append((i, violation))
     return found
 
 
-def acts(found: list[tuple[int, Breach]]) -> list[tuple[int, Act]]:
-    return [(i, breach.act) for i, breach in found]
+def acts(found: list[tuple[int, Violation]]) -> list[tuple[int, Act]]:
+    return [(i, violation.act) for i, violation in found]
 
 
 RNG = np.random.default_rng(0)
@@ -32,7 +33,7 @@ HEALTHY = {
     "grad.norm": np.exp(RNG.normal(0, 0.8, 2000)) * np.linspace(3, 0.1, 2000),
     "kl.old": np.exp(RNG.normal(-5, 1, 2000)),
     "policy.ratio.mean": 1 + RNG.normal(0, 0.02, 2000),
-    "policy.clip_fraction": RNG.uniform(0, 0.5, 2000),
+    "policy.clip_fraction": RNG.uniform(0, 0.4, 2000),
     "policy.entropy": np.linspace(2, 0.4, 2000) + RNG.normal(0, 0.05, 2000),
     "loss.total": RNG.normal(0, 1, 2000),
 }
@@ -60,7 +61,7 @@ def test_what_an_update_does_not_compute_may_be_anything() -> None:
 
 
 def test_a_divergence_is_held_against_its_target() -> None:
-    assert acts(through("kl.old", [0.01, 0.029, 0.031, 0.01], target_kl=0.02)) == [(2, Act.SKIP_UPDATE)]
+    assert acts(through("kl.old", [0.01, 0.031, 0.041, 0.01], target_kl=0.02)) == [(2, Act.SKIP_UPDATE)]
 
 
 def test_without_a_target_only_one_beyond_all_measure_counts() -> None:
@@ -82,9 +83,9 @@ def test_a_ratio_off_one_and_a_clip_that_cuts_most_ask_for_smaller_steps() -> No
 
 
 def test_an_entropy_below_a_part_of_its_start_asks_the_detectors() -> None:
-    ((at, breach),) = through("policy.entropy", [2.0] * 30 + [0.1] * 30)
-    assert (at, breach.act) == (32, Act.CONTINUE)
-    assert "entropy fell to 0.1" in breach.message
+    ((at, violation),) = through("policy.entropy", [2.0] * 30 + [0.1] * 30)
+    assert (at, violation.act) == (32, Act.CONTINUE)
+    assert "entropy fell to 0.1" in violation.message
 
 
 @pytest.mark.parametrize("signal", HEALTHY)
@@ -93,5 +94,15 @@ def test_nothing_is_remembered_but_a_few_numbers(signal: str) -> None:
     assert rule is not None
     past = NO_PAST
     for value in HEALTHY[signal]:
-        past, _ = rule(past, float(value), Limits())
+        past, _ = rule(past, float(value), limits())
     assert all(isinstance(field, int | float) for field in past)
+
+
+def test_every_invariant_takes_its_thresholds_from_the_check_that_it_speeds_up() -> None:
+    assert set(INVARIANTS.values()) <= set(detectors())
+    clipped = detectors()["clip-fraction-high"].thresholds["high"].default
+    assert through("policy.clip_fraction", [clipped - 0.01] * 30) == []
+    assert acts(through("policy.clip_fraction", [clipped + 0.01] * 30)) == [(4, Act.REDUCE)]
+    times = detectors()["step-too-large"].thresholds["max_target_ratio"].default
+    assert through("kl.old", [0.99 * times * 0.02] * 30, target_kl=0.02) == []
+    assert acts(through("kl.old", [1.01 * times * 0.02], target_kl=0.02)) == [(0, Act.SKIP_UPDATE)]

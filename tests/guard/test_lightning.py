@@ -57,7 +57,7 @@ def fit(guard: Guard, folder: Path, batches: list[Any]) -> Any:
 
 
 def test_from_the_fault_to_its_checkpoint(tmp_path: Path) -> None:
-    guard = Guard("stop", folder=tmp_path / "incidents", tell=lambda d: None)
+    guard = Guard("stop", folder=tmp_path / "incidents", on_decision=lambda d: None)
     trainer = fit(guard, tmp_path, list(regression.batches(60, broken=set(range(30, 60)))))
     decision = guard.decision
     assert decision.act is Act.ROLLBACK
@@ -73,7 +73,7 @@ def test_from_the_fault_to_its_checkpoint(tmp_path: Path) -> None:
 
 
 def test_an_update_of_ordinary_numbers_comes_out_the_same(tmp_path: Path) -> None:
-    guard = Guard("stop", folder=tmp_path, tell=lambda d: None)
+    guard = Guard("stop", folder=tmp_path, on_decision=lambda d: None)
     guard.stop("seen enough")
     fit(guard, tmp_path, list(regression.batches(5)))
     assert guard.decision.bundle is not None
@@ -88,5 +88,5 @@ def test_a_crash_is_kept_without_a_with(tmp_path: Path) -> None:
     wrong = {"x": torch.zeros(4, 3), "y": torch.zeros(4, 1)}
     with pytest.raises(RuntimeError, match="shapes cannot be multiplied"):
         fit(guard, tmp_path, [*regression.batches(3), wrong])
-    (kept,) = bundle.whole(tmp_path / "incidents")
+    (kept,) = bundle.complete(tmp_path / "incidents")
     assert "shapes cannot be multiplied" in bundle.read(kept)["crash"]

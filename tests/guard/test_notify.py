@@ -20,13 +20,14 @@ import pytest
 from firstbreak.guard import notify
 from firstbreak.guard.notify import Message, Notifier
 from firstbreak.readers import Unreadable
+from tests.waiting import PATIENCE
 
 NEWS = Message("ppo", "stop", "The loop broke first at reward.", "reward", 120.0)
 TOKEN = "T0/B0/very-secret"
 
 
 class Hook:
-    """A web server that answers as it is told, and keeps what it got."""
+    """A web server with given answers, which stores what it got."""
 
     def __init__(self) -> None:
         self.got: list[dict[str, Any]] = []
@@ -60,9 +61,9 @@ def hook() -> Iterator[Hook]:
 
 def send(*targets: str, messages: tuple[Message, ...] = (NEWS,), **options: Any) -> list[bool]:
     notifier = Notifier(targets, pause=0.01, **options)
-    told = [notifier.tell(message) for message in messages]
-    notifier.close()
-    return told
+    sent = [notifier.send(message) for message in messages]
+    notifier.close(PATIENCE)
+    return sent
 
 
 def test_each_service_gets_what_it_understands(hook: Hook) -> None:
@@ -88,24 +89,24 @@ def test_an_address_that_is_refused_is_not_tried_again(hook: Hook, caplog: pytes
     assert "HTTP 404" in caplog.text
 
 
-def test_a_target_that_stays_down_is_given_up_and_the_others_are_told(
+def test_a_target_that_stays_down_is_given_up_and_the_others_get_the_message(
     hook: Hook, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING):
         send(f"http://127.0.0.1:1/{TOKEN}", hook.url)
     assert len(hook.got) == 1
-    assert f"lost after {notify.ATTEMPTS} attempts" in caplog.text
+    assert f"not sent after {notify.ATTEMPTS} attempts" in caplog.text
     assert TOKEN not in caplog.text
 
 
-def test_a_verdict_that_comes_and_goes_is_told_once_an_hour(hook: Hook) -> None:
+def test_a_verdict_that_comes_and_goes_is_sent_once_an_hour(hook: Hook) -> None:
     now = [0.0]
     notifier = Notifier([hook.url], clock=lambda: now[0])
     for minute in range(119):
         now[0] = 60.0 * minute
         for action in ("watch", "stop"):
-            notifier.tell(Message("ppo", action, "again", "reward"))
-    notifier.close()
+            notifier.send(Message("ppo", action, "again", "reward"))
+    notifier.close(PATIENCE)
     assert [m["action"] for m in hook.got] == ["watch", "stop"] * 2
 
 
@@ -118,7 +119,7 @@ def test_a_verdict_that_comes_and_goes_is_told_once_an_hour(hook: Hook) -> None:
         ("from https://me:swordfish@host/x", "swordfish"),
     ],
 )
-def test_what_looks_like_a_secret_is_blacked_out(hook: Hook, said: str, secret: str) -> None:
+def test_what_looks_like_a_secret_is_hidden(hook: Hook, said: str, secret: str) -> None:
     send(hook.url, messages=(Message("ppo", "stop", said),))
     assert secret not in json.dumps(hook.got)
     assert "[hidden]" in json.dumps(hook.got)
@@ -150,11 +151,12 @@ def test_mail_goes_through_the_server_of_the_environment(monkeypatch: pytest.Mon
 def test_trackio_gets_an_alert_at_the_run_that_is_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("trackio")
     monkeypatch.setenv("TRACKIO_DIR", str(tmp_path))
+    monkeypatch.setattr(notify, "TRACKIO_TIMEOUT", PATIENCE)
     logged = "import trackio; run = trackio.init('project', 'ppo', embed=False); run.log({'reward': 1}); run.finish()"
     subprocess.run([sys.executable, "-c", logged], check=True, capture_output=True)
     notifier = Notifier(["trackio:project/ppo"])
-    assert notifier.tell(NEWS)
-    notifier.close(notify.TRACKIO_TIMEOUT)
+    assert notifier.send(NEWS)
+    notifier.close(PATIENCE)
     with closing(sqlite3.connect(tmp_path / "project.db")) as database:
         alerts = database.execute("select run_name, level, step, title, text from alerts").fetchall()
         assert database.execute("select count(*) from metrics").fetchone() == (1,), "what was logged stays as it was"
@@ -165,7 +167,7 @@ def test_trackio_gets_an_alert_at_the_run_that_is_training(tmp_path: Path, monke
     "target", ["", "ftp://host", "nobody", "http://", "smoke+https://host", "mailto:nobody", "trackio:"]
 )
 def test_what_is_no_target_is_refused_at_once(target: str) -> None:
-    with pytest.raises(Unreadable, match="is no target"):
+    with pytest.raises(Unreadable, match="is not a target"):
         Notifier([target])
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from firstbreak.guard.adapters import rllib
 from firstbreak.guard.guard import Guard
+from tests.cluster import cluster
 
 ppo = pytest.importorskip("ray.rllib.algorithms.ppo")
 pytestmark = pytest.mark.trainer
@@ -17,8 +18,6 @@ pytestmark = pytest.mark.trainer
 
 @pytest.fixture
 def algorithm() -> Iterator[Any]:
-    import ray
-
     built: list[Any] = []
 
     def build(guard: Guard) -> Any:
@@ -27,15 +26,14 @@ def algorithm() -> Iterator[Any]:
         built.append(config.callbacks(**rllib.callbacks(guard)).build_algo())
         return built[-1]
 
-    ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False, logging_level="ERROR", ignore_reinit_error=True)
-    yield build
-    for one in built:
-        one.stop()
-    ray.shutdown()
+    with cluster(cpus=1):
+        yield build
+        for one in built:
+            one.stop()
 
 
 def test_results_are_read_and_a_stop_ends_the_trial(tmp_path: Path, algorithm: Any) -> None:
-    guard = Guard("stop", folder=tmp_path, tell=lambda d: None)
+    guard = Guard("stop", folder=tmp_path, on_decision=lambda d: None)
     training = algorithm(guard)
     assert not training.train()["done"]
     (optimizer,) = training.learner_group._learner._named_optimizers.values()

@@ -1,4 +1,4 @@
-"""Stable-Baselines3 for real: a planted fault is stopped, kept, run again, and trained on from before it."""
+"""Stable-Baselines3 for real: an injected fault is stopped, stored, replayed, and trained on from before it."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Request(BaseCallback):
 
 
 def test_from_the_fault_to_training_on(tmp_path: Path) -> None:
-    guard = Guard("stop", folder=tmp_path, tell=lambda d: None)
+    guard = Guard("stop", folder=tmp_path, on_decision=lambda d: None)
     saving = CheckpointCallback(100, str(tmp_path / "saved"))
     ppo = model(after=400)
     with guard:
@@ -80,7 +80,7 @@ def test_from_the_fault_to_training_on(tmp_path: Path) -> None:
 
 
 def test_an_update_of_ordinary_numbers_comes_out_the_same(tmp_path: Path) -> None:
-    guard = Guard("stop", folder=tmp_path, tell=lambda d: None)
+    guard = Guard("stop", folder=tmp_path, on_decision=lambda d: None)
     model().learn(2_000, callback=[Request(guard, 300), sb3.callback(guard)])
     assert guard.decision.bundle is not None
     again = {one.name: one for one in replay(guard.decision.bundle, model())}
@@ -90,7 +90,7 @@ def test_an_update_of_ordinary_numbers_comes_out_the_same(tmp_path: Path) -> Non
 
 
 def test_what_the_library_logs_is_what_the_guard_sees(tmp_path: Path) -> None:
-    guard = Guard(folder=tmp_path, tell=lambda d: None)
+    guard = Guard(folder=tmp_path, on_decision=lambda d: None)
     model(target_kl=0.5).learn(1_024, callback=sb3.callback(guard))
     run = guard.run()
     assert (run.trainer, run.algorithm) == ("sb3", "ppo")
@@ -102,18 +102,20 @@ def test_what_the_library_logs_is_what_the_guard_sees(tmp_path: Path) -> None:
 def test_a_target_of_the_guard_ends_the_epochs_inside_the_library(tmp_path: Path) -> None:
     for policy, epochs in (("skip-update", 1), ("observe", 2)):
         ppo = model(learning_rate=0.05)
-        ppo.learn(128, callback=sb3.callback(Guard(policy, target_kl=0.001, folder=tmp_path, tell=lambda d: None)))
+        ppo.learn(
+            128, callback=sb3.callback(Guard(policy, target_kl=0.001, folder=tmp_path, on_decision=lambda d: None))
+        )
         assert ppo._n_updates == epochs
 
 
 def test_the_learning_rate_is_halved_where_the_clip_cuts_most_of_the_batch(tmp_path: Path) -> None:
     ppo = model(clip_range=1e-6, learning_rate=1e-3)
-    ppo.learn(128 * 8, callback=sb3.callback(Guard("skip-update", folder=tmp_path, tell=lambda d: None)))
+    ppo.learn(128 * 8, callback=sb3.callback(Guard("skip-update", folder=tmp_path, on_decision=lambda d: None)))
     assert ppo.policy.optimizer.param_groups[0]["lr"] == pytest.approx(5e-4)
 
 
 def test_an_off_policy_run_is_stopped_too(tmp_path: Path) -> None:
-    guard = Guard("stop", folder=tmp_path, tell=lambda d: None)
+    guard = Guard("stop", folder=tmp_path, on_decision=lambda d: None)
     env = make_vec_env(lambda: Broken(gymnasium.make("CartPole-v1"), 300), 1, seed=0)
     dqn = DQN("MlpPolicy", env, seed=0, device="cpu", learning_starts=100, train_freq=4)
     dqn.learn(3_000, callback=sb3.callback(guard), log_interval=1)

@@ -14,10 +14,10 @@ from stable_baselines3 import A2C, DQN, PPO
 from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.logger import configure
 
-from firstbreak.engine.check import check
-from firstbreak.engine.read import read
+from firstbreak.diagnosis.check import check
 from firstbreak.guard.adapters import sb3_loop
 from firstbreak.model import Run, Status
+from firstbreak.readers.read import read
 
 pytestmark = pytest.mark.trainer
 
@@ -32,7 +32,7 @@ LOOP = {
 
 
 def learned(
-    folder: Path, wrap: Callable[[Any], Any] = lambda env: env, operate: Callable[[Any], None] = lambda m: None
+    folder: Path, wrap: Callable[[Any], Any] = lambda env: env, patch: Callable[[Any], None] = lambda m: None
 ) -> Run:
     model = PPO(
         "MlpPolicy",
@@ -44,7 +44,7 @@ def learned(
         device="cpu",
     )
     model.set_logger(configure(str(folder), ["csv"]))
-    operate(model)
+    patch(model)
     model.learn(5_120, callback=sb3_loop.recorder())
     model.logger.close()
     return read(folder)
@@ -114,7 +114,7 @@ def test_a_done_mask_that_is_missing_is_named(tmp_path: Path) -> None:
 
         model.rollout_buffer.compute_returns_and_advantage = masked
 
-    assert "advantages-not-reproduced" in found(learned(tmp_path, operate=unmask))
+    assert "advantages-not-reproduced" in found(learned(tmp_path, patch=unmask))
 
 
 @pytest.mark.parametrize("algorithm", [A2C, DQN])

@@ -14,16 +14,16 @@ import torch
 from firstbreak.cli import main
 from firstbreak.guard import bundle
 from firstbreak.guard.adapters.torch import attach, load, random_state, set_random_state
-from firstbreak.guard.decision import Act, Decision
+from firstbreak.guard.decision import Act, GuardDecision
 from firstbreak.guard.guard import Guard
 from firstbreak.guard.replay import replay
 from firstbreak.readers import Unreadable
 from tests.guard.regression import Batch, batches, build, loss_of
 
 
-def train(guard: Guard, data: Iterator[Batch]) -> tuple[torch.nn.Module, Decision]:
+def train(guard: Guard, data: Iterator[Batch]) -> tuple[torch.nn.Module, GuardDecision]:
     model, optimizer, _ = build()
-    loop, decision = attach(guard, model, optimizer), Decision()
+    loop, decision = attach(guard, model, optimizer), GuardDecision()
     with guard:
         for step, batch in enumerate(data):
             loop.begin(batch)
@@ -42,7 +42,7 @@ def weights(model: torch.nn.Module) -> torch.Tensor:
 
 
 def test_a_single_bad_batch_is_left_out_and_training_goes_on(tmp_path: Path) -> None:
-    guard = Guard("stop", folder=tmp_path, tell=lambda d: None)
+    guard = Guard("stop", folder=tmp_path, on_decision=lambda d: None)
     model, decision = train(guard, batches(40, broken={20}))
     assert not decision.stop
     assert torch.isfinite(weights(model)).all()
@@ -52,7 +52,7 @@ def test_a_single_bad_batch_is_left_out_and_training_goes_on(tmp_path: Path) -> 
 def test_the_learning_rate_is_halved_where_the_clip_cuts_most_of_the_batch(tmp_path: Path) -> None:
     for policy, rate in (("skip-update", 0.005), ("observe", 0.01)):
         model, optimizer, _ = build()
-        loop = attach(Guard(policy, folder=tmp_path, trainer="cleanrl", tell=lambda d: None), model, optimizer)
+        loop = attach(Guard(policy, folder=tmp_path, trainer="cleanrl", on_decision=lambda d: None), model, optimizer)
         for step in range(8):
             loop.observe(step, {"losses/clipfrac": 0.9})
         assert [group["lr"] for group in optimizer.param_groups] == [rate]
@@ -71,7 +71,7 @@ def test_to_observe_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_a_stop_keeps_an_update_that_comes_out_the_same(tmp_path: Path) -> None:
-    guard = Guard("stop", folder=tmp_path, tell=lambda d: None)
+    guard = Guard("stop", folder=tmp_path, on_decision=lambda d: None)
 
     def data() -> Iterator[Batch]:
         for step, batch in enumerate(batches(40)):
@@ -90,8 +90,8 @@ def test_a_stop_keeps_an_update_that_comes_out_the_same(tmp_path: Path) -> None:
     assert compared["loss"].then > 0
 
 
-def test_another_model_is_told_from_the_same(tmp_path: Path) -> None:
-    guard = Guard("stop", folder=tmp_path, tell=lambda d: None)
+def test_another_model_is_distinguished_from_the_same(tmp_path: Path) -> None:
+    guard = Guard("stop", folder=tmp_path, on_decision=lambda d: None)
     guard.stop("at once")
     _, decision = train(guard, batches(5))
     assert decision.bundle is not None
@@ -101,7 +101,7 @@ def test_another_model_is_told_from_the_same(tmp_path: Path) -> None:
 
 
 def test_lasting_nans_end_the_run_with_the_batch_that_made_them(tmp_path: Path) -> None:
-    guard = Guard("stop", folder=tmp_path, tell=lambda d: None)
+    guard = Guard("stop", folder=tmp_path, on_decision=lambda d: None)
     model, decision = train(guard, batches(60, broken=set(range(30, 60))))
     assert decision.stop
     assert torch.isfinite(weights(model)).all(), "no broken update was applied"
@@ -120,14 +120,14 @@ def test_a_crash_keeps_the_batch_that_it_happened_on(tmp_path: Path) -> None:
 
     with pytest.raises(RuntimeError, match="shapes cannot be multiplied"):
         train(guard, data())
-    (kept,) = bundle.whole(tmp_path)
+    (kept,) = bundle.complete(tmp_path)
     assert load(kept / "batch.pt")["x"].shape == (4, 3)
     with pytest.raises(RuntimeError, match="shapes cannot be multiplied"):
         replay(kept, build())
 
 
 def test_the_command_says_whether_it_is_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    guard = Guard("stop", folder=tmp_path, tell=lambda d: None, replay_with="tests.guard.regression:build")
+    guard = Guard("stop", folder=tmp_path, on_decision=lambda d: None, replay_with="tests.guard.regression:build")
     guard.stop("at once")
     _, decision = train(guard, batches(5))
     assert decision.bundle is not None

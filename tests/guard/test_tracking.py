@@ -59,7 +59,7 @@ def each(write: Callable[[int], None]) -> None:
 
 
 def guarded(folder: Path) -> Guard:
-    return Guard("stop", folder=folder, tell=lambda d: None)
+    return Guard("stop", folder=folder, on_decision=lambda d: None)
 
 
 def test_verl(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -71,7 +71,7 @@ def test_verl(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     broken = {"actor/pg_loss": math.nan, "actor/grad_norm": math.nan}
     with pytest.raises(TrainingStopped, match="not finite"):
         each(lambda step: tracker.log(broken, step=step))
-    assert "actor/pg_loss" in capsys.readouterr().out, "the other backends are still told"
+    assert "actor/pg_loss" in capsys.readouterr().out, "the other backends still get the metrics"
     run = guard.run()
     assert run.trainer == "verl"
     assert {"policy.loss", "grad.norm"} <= set(run.series)

@@ -1,4 +1,4 @@
-"""TRL for real: a planted fault is stopped, kept, run again, and trained on from before it."""
+"""TRL for real: an injected fault is stopped, stored, replayed, and trained on from before it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Request(TrainerCallback):  # type: ignore[misc]
 
 
 def test_from_the_fault_to_training_on(tmp_path: Path) -> None:
-    guard = Guard("stop", folder=tmp_path / "incidents", tell=lambda d: None)
+    guard = Guard("stop", folder=tmp_path / "incidents", on_decision=lambda d: None)
     broken = trainer(tmp_path, nan_from=6, max_steps=20, save_steps=2)
     trl.attach(broken, guard)
     with guard:
@@ -69,7 +69,7 @@ def test_from_the_fault_to_training_on(tmp_path: Path) -> None:
 
 
 def test_an_update_of_ordinary_numbers_comes_out_the_same(tmp_path: Path) -> None:
-    guard = Guard("stop", folder=tmp_path / "incidents", tell=lambda d: None)
+    guard = Guard("stop", folder=tmp_path / "incidents", on_decision=lambda d: None)
     training = trainer(tmp_path, max_steps=10, gradient_accumulation_steps=2, log_completions=True)
     training.num_completions_to_print = 0
     training.add_callback(Request(guard, 3))
@@ -90,7 +90,7 @@ def test_an_update_of_ordinary_numbers_comes_out_the_same(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("kind", ["rloo", "dpo"])
 def test_the_other_trainers_of_the_library(tmp_path: Path, kind: str) -> None:
-    guard = Guard("stop", folder=tmp_path / "incidents", tell=lambda d: None)
+    guard = Guard("stop", folder=tmp_path / "incidents", on_decision=lambda d: None)
     broken = trainer(tmp_path, kind, nan_from=2, max_steps=10, save_steps=1)
     trl.attach(broken, guard)
     with guard:
@@ -111,7 +111,7 @@ class Clipping(TrainerCallback):  # type: ignore[misc]
 
 
 def test_the_learning_rate_is_halved_where_the_clip_cuts_most_of_the_batch(tmp_path: Path) -> None:
-    guard = Guard("skip-update", folder=tmp_path, tell=lambda d: None)
+    guard = Guard("skip-update", folder=tmp_path, on_decision=lambda d: None)
     training = trainer(tmp_path, "dpo", num_train_epochs=0.5, lr_scheduler_type="constant")
     training.add_callback(Clipping())
     trl.attach(training, guard)

@@ -9,25 +9,35 @@ import pty
 import subprocess
 import sys
 import time
+from collections.abc import Iterable, Iterator
+from itertools import count, islice
 from pathlib import Path
 
 import pytest
 
-from firstbreak.demo import RUN
-from firstbreak.engine.diagnose import diagnose
-from firstbreak.engine.read import read
+from firstbreak.cli.demo import RUN
+from firstbreak.diagnosis.diagnose import diagnose
 from firstbreak.guard import view
 from firstbreak.guard.synchronous import settings, snippet
 from firstbreak.model import Link
-from firstbreak.reports.look import to_string
+from firstbreak.readers.read import read
+from firstbreak.reports.terminal_style import to_string
 from tests.guard.runs import collapsing
 from tests.guard.test_notify import Hook
+from tests.waiting import PATIENCE, until
 
 WATCH = [sys.executable, "-c", "from firstbreak.cli import main; main()", "watch"]
 
 
 def rows(n: int, at: int) -> list[str]:
     return [json.dumps({"step": i, **row}) + "\n" for i, row in enumerate(collapsing(n, at=at))]
+
+
+def collapsed() -> Iterator[str]:
+    """A run that collapses at its 100th step, and goes on like this for as long as anybody wants."""
+    first = list(collapsing(260, at=100))
+    for i in count():
+        yield json.dumps({"step": i, **first[i if i < 260 else 200 + i % 60]}) + "\n"
 
 
 def test_a_console_through_a_pipe_ends_with_its_verdict(tmp_path: Path) -> None:
@@ -52,7 +62,7 @@ def test_a_healthy_console_ends_with_0() -> None:
 def test_what_never_was_a_log_does_not_end_as_if_all_were_well(text: str) -> None:
     done = subprocess.run([*WATCH, "-", "--every", "0.1"], input=text, capture_output=True, text=True)
     assert done.returncode == 2
-    assert done.stderr.splitlines()[-1].startswith("firstbreak: console: not")
+    assert done.stderr.splitlines()[-1].startswith("firstbreak: console: no")
 
 
 def test_several_runs_are_not_watched_as_one(tmp_path: Path) -> None:
@@ -61,36 +71,36 @@ def test_several_runs_are_not_watched_as_one(tmp_path: Path) -> None:
         (tmp_path / name / "metrics.jsonl").write_text("".join(rows(20, at=100)))
     done = subprocess.run([*WATCH, str(tmp_path), "--for", "1"], capture_output=True, text=True)
     assert done.returncode == 2
-    assert f"holds 2 runs; watch one of {tmp_path}/a, {tmp_path}/b; `firstbreak serve` follows all" in done.stderr
+    assert (
+        f"holds 2 runs; watch one of {tmp_path}/a, {tmp_path}/b, or use `firstbreak serve` to follow all of them"
+        in done.stderr
+    )
+
+
+def append(log: Path, lines: Iterable[str]) -> None:
+    with log.open("a") as file:
+        file.writelines(lines)
+    time.sleep(0.3)  # or a slow machine would have to read a very long run
 
 
 def test_a_stop_runs_the_command_once_and_sends_one_message(tmp_path: Path) -> None:
     log, out, hook = tmp_path / "$(touch exploded)" / "log.jsonl", tmp_path / "acted", Hook()
     log.parent.mkdir()
-    lines = rows(260, at=100)
-    log.write_text("".join(lines[:150]))
+    lines = collapsed()
+    log.write_text("".join(islice(lines, 150)))
     act = f'printf "%s|%s|%s\\n" "$FIRSTBREAK_ACTION" "$FIRSTBREAK_STEP" "$FIRSTBREAK_RUN" >> {out}'
-    options = ["--every", "0.2", "--trainer", "trl", "--on-stop", act, "--notify", hook.url, "--for", "60"]
+    options = ["--every", "0.2", "--trainer", "trl", "--on-stop", act, "--notify", hook.url, "--for", str(PATIENCE)]
     with subprocess.Popen([*WATCH, str(log), *options], stdout=subprocess.PIPE, text=True, cwd=tmp_path) as process:
         try:
             assert process.stdout is not None
             assert "rollback" in process.stdout.readline()
-            for i in range(150, 260, 10):
-                with log.open("a") as file:
-                    file.writelines(lines[i : i + 10])
-                time.sleep(0.3)
-                if out.exists() and hook.got:
-                    break
-            for _ in range(300):  # a busy machine may need a while for the last rows
-                if out.exists() and hook.got:
-                    break
-                time.sleep(0.1)
+            assert until(lambda: (out.exists() and hook.got) or append(log, islice(lines, 10)))  # a stop has to last
         finally:
             process.terminate()
     (acted,) = out.read_text().splitlines()
-    action, step, run = acted.split("|")
+    action, acted_at, run = acted.split("|")
     assert action == "rollback"
-    assert 150 <= int(step) < 260
+    assert 150 <= int(acted_at) < json.loads(next(lines))["step"]
     assert run == str(log)
     assert not list(tmp_path.rglob("exploded")), "nothing from outside is read by the shell"
     assert [message["action"] for message in hook.got] == ["rollback"]

@@ -1,4 +1,4 @@
-"""A corpus of made-up runs, small enough to be written in a moment, whose answers are known."""
+"""A small corpus of synthetic runs with known causes."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from firstbreak.lab import corpus
-from firstbreak.lab.corpus import Job
-from firstbreak.lab.running import Label
+from firstbreak_lab import corpus
+from firstbreak_lab.corpus import Job
+from firstbreak_lab.running import Label
 
 BASE = "language/grpo-sort"
 STEPS = 60
 
 
-def label(plant: str = "untouched", seed: int = 0, score: float = 0.7, **more: Any) -> Label:
-    """The truth about a run; a fault is `groups-mixed` or a name with a link given."""
+def label(variant: str = "untouched", seed: int = 0, score: float = 0.7, **more: Any) -> Label:
+    """The label of a run; a fault is `groups-mixed` or a name with a link given."""
     known = {"groups-mixed": ("advantage", "groups-mixed", 12)}
-    link, cause, onset = known.get(plant, (None, None, None))
-    values: dict[str, Any] = dict(plant=plant, base=BASE, seed=seed, severity=0.0 if link is None else 1.0)
+    link, cause, onset = known.get(variant, (None, None, None))
+    values: dict[str, Any] = dict(variant=variant, base=BASE, seed=seed, severity=0.0 if link is None else 1.0)
     values |= dict(link=link, cause=cause, onset=onset, steps=STEPS, score=score, reported=score)
     values |= dict(seconds=1.0, cpu_seconds=1.0, peak_gb=0.4)
     return Label(**values | more)
 
 
-def write(folder: Path, truth: Label, **signals: float) -> None:
+def write(folder: Path, of: Label, **signals: float) -> None:
     """One archive of a corpus: a run that logs a rising reward, and what else is given, from the onset on."""
     with tempfile.TemporaryDirectory() as scratch:
         place = Path(scratch)
@@ -34,12 +34,12 @@ def write(folder: Path, truth: Label, **signals: float) -> None:
         rows = []
         for step in range(1, STEPS + 1):
             row = {"step": step, "reward": 0.4 + step / 200, "grad_norm": 1.0}
-            if truth.onset is not None and step >= truth.onset:
+            if of.onset is not None and step >= of.onset:
                 row |= {name.replace("__", "/"): value for name, value in signals.items()}
             rows.append(json.dumps(row))
         (place / "run" / "metrics.jsonl").write_text("\n".join(rows) + "\n")
-        (place / "label.json").write_text(json.dumps(asdict(truth)))
-        job = Job(truth.plant, truth.base, truth.severity, truth.seed)
+        (place / "label.json").write_text(json.dumps(asdict(of)))
+        job = Job(of.variant, of.base, of.severity, of.seed)
         corpus._write(folder / job.archive, corpus._pack(place))
 
 

@@ -8,14 +8,14 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from firstbreak.lab import agent  # noqa: E402
-from firstbreak.lab.agent.registers import Registers  # noqa: E402
-from firstbreak.lab.language.rollout import Batch, Engine, RolloutWorkers, scorer  # noqa: E402
-from firstbreak.lab.language.warmup import warmed_up  # noqa: E402
+from firstbreak_lab import agent  # noqa: E402
+from firstbreak_lab.agent.registers import Registers  # noqa: E402
+from firstbreak_lab.language.rollout import Engine, RolloutBatch, RolloutWorkers, scorer  # noqa: E402
+from firstbreak_lab.language.warmup import warmed_up  # noqa: E402
 
 
 @pytest.fixture(scope="module")
-def batch() -> Batch:
+def batch() -> RolloutBatch:
     settings = agent.grpo()
     settings.batch_size, settings.n_samples = 16, 4
     settings.task = replace(settings.task, environment=Registers(0.2))
@@ -23,7 +23,7 @@ def batch() -> Batch:
     return RolloutWorkers(settings, engine, scorer(settings)).prepare_batch(None)
 
 
-def test_every_completed_call_is_answered_by_the_machine(batch: Batch) -> None:
+def test_every_completed_call_is_answered_by_the_machine(batch: RolloutBatch) -> None:
     machine = Registers(0.2)
     answered = 0
     for problem, text in zip(batch.problems, batch.completions, strict=True):
@@ -34,7 +34,7 @@ def test_every_completed_call_is_answered_by_the_machine(batch: Batch) -> None:
     assert answered > len(batch.problems)
 
 
-def test_the_machines_tokens_are_outside_the_loss(batch: Batch) -> None:
+def test_the_machines_tokens_are_outside_the_loss(batch: RolloutBatch) -> None:
     machine = Registers(0.2)
     for text, mask, length in zip(batch.completions, batch.mask, batch.lengths.tolist(), strict=True):
         own = [not seen for seen in machine.observed(text)] + [True] * (length - len(text))  # the end is the agent's

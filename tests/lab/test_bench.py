@@ -1,4 +1,4 @@
-"""The benchmark counts what it says it counts, asks diagnosers fairly, and draws what was planted."""
+"""The benchmark counts the kinds of runs as documented, gives diagnosers the whole run, and draws the injected fault."""
 
 from __future__ import annotations
 
@@ -10,38 +10,38 @@ from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import given
-from hypothesis import strategies as st
-
-from firstbreak.cli import app
-from firstbreak.engine import likelihood
-from firstbreak.engine.diagnose import diagnose
-from firstbreak.engine.read import read
-from firstbreak.lab import bench, corpus
-from firstbreak.lab.bench import Row, calibration, headline, kind_of, score
-from firstbreak.lab.diagnosers import (
+from firstbreak_lab import bench, corpus
+from firstbreak_lab.bench import BenchRow, calibration, headline, kind_of, score
+from firstbreak_lab.diagnosers import (
     EVERYTHING,
     HEALTHY,
-    Answer,
     Diagnoser,
+    DiagnoserAnswer,
     available,
     chosen,
     diagnosers,
     read_diagnosis,
 )
-from firstbreak.lab.figure import figure, gather, panels
+from firstbreak_lab.figure import figure, gather, panels
+from hypothesis import given
+from hypothesis import strategies as st
+
+from firstbreak.cli import app
+from firstbreak.diagnosis import likelihood
+from firstbreak.diagnosis.diagnose import diagnose
 from firstbreak.model import Run
+from firstbreak.readers.read import read
 from firstbreak.reports import json as json_report
 from tests.lab.runs import BASE, STEPS, label, small, write
 
 SETTING = ("groups-mixed", BASE, 1.0)
 
 
-def row(kind: str, found: bool = True, *, cause: str = "groups-mixed", onset: float = 12.0, **said: Any) -> Row:
+def row(kind: str, found: bool = True, *, cause: str = "groups-mixed", onset: float = 12.0, **said: Any) -> BenchRow:
     """An answer about a run with mixed groups from step 12 of 60, or about a healthy one."""
     truth = label() if kind == "healthy" else label("groups-mixed")
     answer = {"critical": False, "stop": False, "link": "advantage", "causes": (cause,), "onset": onset} | said
-    return Row(label=truth, kind=kind, answer=Answer(found=found, **answer), seconds=0.1)
+    return BenchRow(label=truth, kind=kind, answer=DiagnoserAnswer(found=found, **answer), seconds=0.1)
 
 
 def test_what_is_not_found_is_a_wrong_link_and_a_wrong_cause() -> None:
@@ -62,12 +62,12 @@ def test_onset_error_is_a_share_of_the_run() -> None:
     assert figures["interval_coverage"] == 0.5
 
 
-def test_healthy_runs_that_are_accused_are_counted_apart_from_those_that_departed() -> None:
-    rows = [row("healthy", found=False), row("healthy", critical=True, stop=True), row("departed", stop=True)]
+def test_healthy_runs_that_are_called_broken_are_counted_apart_from_harmless_faults() -> None:
+    rows = [row("healthy", found=False), row("healthy", critical=True, stop=True), row("harmless", stop=True)]
     figures = score([*rows, row("faulty")], EVERYTHING)
     assert figures["healthy_found"] == figures["healthy_stop"] == figures["healthy_critical"] == 0.5
-    assert figures["departed_stop"] == 1.0
-    assert (figures["n_faulty"], figures["n_healthy"], figures["n_departed"]) == (1, 2, 1)
+    assert figures["harmless_stop"] == 1.0
+    assert (figures["n_faulty"], figures["n_healthy"], figures["n_harmless"]) == (1, 2, 1)
 
 
 def test_unjudged_runs_change_no_share() -> None:
@@ -87,22 +87,22 @@ def test_an_answer_that_is_not_given_is_null_and_not_zero() -> None:
 
 
 def test_the_weakest_severity_is_the_mildest_that_is_mostly_found() -> None:
-    def at(severity: float, found: bool) -> Row:
+    def at(severity: float, found: bool) -> BenchRow:
         truth = label("groups-mixed", severity=severity)
-        return Row(label=truth, kind="faulty", answer=Answer(found=found, critical=False), seconds=0.1)
+        return BenchRow(label=truth, kind="faulty", answer=DiagnoserAnswer(found=found, critical=False), seconds=0.1)
 
     rows = [at(0.3, False), at(0.3, False), at(0.3, True), at(0.7, True), at(0.7, False), at(1.0, True)]
     assert score(rows, EVERYTHING)["faults"]["groups-mixed"]["weakest_found"] == {BASE: 0.7}
     assert score(rows[:2], EVERYTHING)["faults"]["groups-mixed"]["weakest_found"] == {BASE: None}
 
 
-def test_truths_that_are_dealt_out_at_random_score_as_chance_does() -> None:
+def test_shuffled_labels_score_as_chance_does() -> None:
     links = ["reward", "advantage", "numerics", "systems"]
     rows = [
-        Row(
+        BenchRow(
             label=label("groups-mixed", link=link, cause=link),
             kind="faulty",
-            answer=Answer(found=True, critical=False, link=link, causes=(link,)),
+            answer=DiagnoserAnswer(found=True, critical=False, link=link, causes=(link,)),
             seconds=0.1,
         )
         for link in links * 5
@@ -146,20 +146,20 @@ def test_admission_decides_what_a_run_counts_as(tmp_path: Path) -> None:
     assert [kind(x) for x in (label(), label("groups-mixed"), harmless[0], rare)] == [
         "healthy",
         "faulty",
-        "departed",
+        "harmless",
         "unjudged",
     ]
 
 
-def gradient(run: Run) -> Answer:
+def gradient(run: Run) -> DiagnoserAnswer:
     """A diagnoser that knows one thing: a gradient norm above 100 means mixed groups."""
     high = run.series["grad.norm"].values > 100
     first = float(run.series["grad.norm"].steps[high.argmax()]) if high.any() else None
     named = {"link": "advantage", "causes": ("groups-mixed",), "onset": first} if high.any() else {}
-    return Answer(found=bool(high.any()), critical=False, stop=bool(high.any()), **named)  # type: ignore[arg-type]
+    return DiagnoserAnswer(found=bool(high.any()), critical=False, stop=bool(high.any()), **named)  # type: ignore[arg-type]
 
 
-def crash(run: Run) -> Answer:
+def crash(run: Run) -> DiagnoserAnswer:
     raise ZeroDivisionError("oh")
 
 
@@ -238,17 +238,17 @@ def invoke(*arguments: str) -> Any:
     return CliRunner().invoke(app, ["lab", *arguments])
 
 
-def test_list_names_every_plant() -> None:
-    from firstbreak.lab import catalogue
+def test_list_names_every_variant() -> None:
+    from firstbreak_lab import catalogue
 
     printed = invoke("list").output
-    assert all(plant in printed for plant in catalogue())
+    assert all(variant in printed for variant in catalogue())
 
 
-def test_the_gate_says_what_it_admits(tmp_path: Path) -> None:
+def test_the_harm_test_says_what_it_admits(tmp_path: Path) -> None:
     folder = small(tmp_path)
-    assert "admitted  groups-mixed" in invoke("gate", "--corpus", str(folder)).output
-    (verdict,) = json.loads(invoke("gate", "--corpus", str(folder), "--json").output)
+    assert "admitted  groups-mixed" in invoke("harm-test", "--corpus", str(folder)).output
+    (verdict,) = json.loads(invoke("gate", "--corpus", str(folder), "--json").output)  # its old name
     assert verdict["admitted"] is True
     assert verdict["harm"] == pytest.approx(0.3)
 
@@ -270,7 +270,7 @@ def test_bench_prints_a_table_and_writes_the_figures(tmp_path: Path) -> None:
         (["run", "groups-mixed", "--base", "nowhere", "-o", "x"], "language/grpo-sort"),
         (["figure", "no-such-fault", "-o", "x"], "firstbreak lab list"),
         (["bench", "--corpus", "nowhere"], "firstbreak lab build"),
-        (["gate", "--corpus", "nowhere"], "firstbreak lab build"),
+        (["harm-test", "--corpus", "nowhere"], "firstbreak lab build"),
         (["build", "--plant", "no-such-fault"], "firstbreak lab list"),
     ],
 )
@@ -285,7 +285,7 @@ def test_a_wrong_call_is_one_line_with_a_remedy(
 
 
 def test_a_missing_package_is_one_line_that_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in sys.modules if name.startswith(("torch", "firstbreak.lab.language.trainer"))]:
+    for name in [name for name in sys.modules if name.startswith(("torch", "firstbreak_lab.language.trainer"))]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "torch", None)
     done = invoke("run", "untouched", "--base", "language/grpo-sort", "-o", str(tmp_path))

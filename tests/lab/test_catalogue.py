@@ -1,39 +1,42 @@
-"""Every fault and healthy variant keeps the contract, and labels tell the truth about a run."""
+"""Every fault and healthy variant keeps the contract, and labels say what is wrong with a run."""
 
 from __future__ import annotations
 
 import re
 import subprocess
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import firstbreak_lab as lab
 import pytest
+from firstbreak_lab.bases import BASES
+from firstbreak_lab.catalogue import Variant
+from firstbreak_lab.running import label_from
 
-from firstbreak import lab
-from firstbreak.engine.read import read
-from firstbreak.engine.registry import causes
-from firstbreak.lab.bases import BASES
-from firstbreak.lab.plants import Plant
+from firstbreak.diagnosis.registry import causes
 from firstbreak.model import Link
+from firstbreak.readers.read import read
+from tests.lab.runs import label
 
-PLANTS = list(lab.catalogue().values())
-FAULTS = [plant for plant in PLANTS if not plant.healthy]
+VARIANTS = list(lab.catalogue().values())
+FAULTS = [variant for variant in VARIANTS if not variant.healthy]
 
 
-def name(plant: Plant) -> str:
-    return plant.id
+def name(variant: Variant) -> str:
+    return variant.id
 
 
 def test_every_link_has_three_faults() -> None:
     counts = {link: sum(fault.link is link for fault in FAULTS) for link in Link}
     assert min(counts.values()) >= 3, counts
     assert len(FAULTS) >= 45
-    assert len(PLANTS) - len(FAULTS) >= 12
+    assert len(VARIANTS) - len(FAULTS) >= 12
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=name)
-def test_a_fault_explains_itself(fault: Plant) -> None:
+def test_a_fault_explains_itself(fault: Variant) -> None:
     assert re.search(r"^Chain: .+->", fault.doc, re.MULTILINE)
     assert "Healthy look-alike: " in fault.doc
     assert "Source: " in fault.doc
@@ -41,16 +44,16 @@ def test_a_fault_explains_itself(fault: Plant) -> None:
     assert 0 <= fault.onset < 0.8
 
 
-@pytest.mark.parametrize("plant", PLANTS, ids=name)
-def test_a_plant_can_be_planted_in_each_of_its_bases(plant: Plant) -> None:
-    assert plant.bases
-    for base, severities in plant.bases.items():
+@pytest.mark.parametrize("variant", VARIANTS, ids=name)
+def test_a_variant_can_be_applied_to_each_of_its_bases(variant: Variant) -> None:
+    assert variant.bases
+    for base, severities in variant.bases.items():
         assert len(set(severities)) == len(severities) > 0
         for severity in severities:
             settings, untouched, another = BASES[base](), BASES[base](), BASES[base]()
-            plant.inject(settings, severity, max(1, round(plant.onset * settings.steps)))
+            variant.inject(settings, severity, max(1, round(variant.onset * settings.steps)))
             changed = differences(settings, untouched) - differences(untouched, another)
-            assert bool(changed) == (plant.id != "untouched"), f"{plant.id} in {base} changes {changed}"
+            assert bool(changed) == (variant.id != "untouched"), f"{variant.id} in {base} changes {changed}"
 
 
 def differences(a: Any, b: Any) -> set[str]:
@@ -59,7 +62,9 @@ def differences(a: Any, b: Any) -> set[str]:
 
 def test_the_catalogue_imports_no_trainer() -> None:
     heavy = "'torch', 'stable_baselines3', 'trl', 'gymnasium'"
-    code = f"import sys; from firstbreak import lab; lab.catalogue(); print([m for m in ({heavy}) if m in sys.modules])"
+    code = (
+        f"import sys; import firstbreak_lab as lab; lab.catalogue(); print([m for m in ({heavy}) if m in sys.modules])"
+    )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
 
 
@@ -72,10 +77,10 @@ def test_unknown_names_are_refused_with_a_remedy(tmp_path: Path) -> None:
 
 def test_a_run_and_its_label(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch")
-    from firstbreak.lab import language, running
+    from firstbreak_lab import language, running
 
-    def tiny() -> language.Settings:
-        return language.Settings(total_train_steps=10, batch_size=4, eval_problems=16)
+    def tiny() -> language.LanguageSettings:
+        return language.LanguageSettings(total_train_steps=10, batch_size=4, eval_problems=16)
 
     monkeypatch.setattr(running, "BASES", {"language/grpo-sort": tiny})
     broken = lab.run("reward-sign-flipped", out=tmp_path / "a", seed=3, severity=1.0, base="language/grpo-sort")
@@ -101,7 +106,13 @@ def test_rewards_are_learned_from_at_their_own_scale_where_that_is_asked_for_and
 ) -> None:
     pytest.importorskip("stable_baselines3")
     short = {"total_timesteps": 2048, "eval_every": 1024, "eval_episodes": 1}
-    plant, told = {"base": "classic/ppo-cartpole", "severity": 300.0}, {"normalize_reward": True}
-    run = read(lab.run("scale-too-large", out=tmp_path, options=short, overrides=told, **plant))
+    variant, given = {"base": "classic/ppo-cartpole", "severity": 300.0}, {"normalize_reward": True}
+    run = read(lab.run("scale-too-large", out=tmp_path, options=short, overrides=given, **variant))
     assert run.series["value.loss"].finite.values.max() < 10  # of rewards of 300 it would be a million
     assert 5 < run.series["eval.reward"].finite.values.min() <= 500
+
+
+def test_a_label_with_the_old_key_of_the_variant_is_read() -> None:
+    stored = asdict(label("groups-mixed"))
+    old = {"plant" if key == "variant" else key: value for key, value in stored.items()}
+    assert label_from(old) == label_from(stored) == label("groups-mixed")

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 
-import pytest
 from benchmarks.lab import CORPUS, OURS, PAGE, RESULT, page, said, tables
+from firstbreak_lab.bench import BenchRow, answer_of
+from firstbreak_lab.corpus import archives, labels, opened
+from firstbreak_lab.diagnosers import diagnosers
 
-from firstbreak.engine.read import read
-from firstbreak.engine.registry import causes
-from firstbreak.inputs import Inputs
-from firstbreak.lab.bench import Row, answer_of
-from firstbreak.lab.corpus import archives, labels, opened
-from firstbreak.lab.diagnosers import diagnosers
+from firstbreak.diagnosis.inputs import Inputs
+from firstbreak.diagnosis.registry import causes
+from firstbreak.readers.read import read
+from tests.every import every
 
 FIGURES = json.loads(RESULT.read_text())
 EVERY = 15  #: how many runs share one that is diagnosed again: enough to notice a changed threshold, in seconds
@@ -22,21 +22,23 @@ def test_every_run_of_the_corpus_is_in_the_table() -> None:
     assert sorted(FIGURES["answers"]) == archives(CORPUS)
 
 
-@pytest.mark.parametrize("archive", sorted(FIGURES["answers"])[::EVERY])
-def test_the_answers_are_those_of_the_code(archive: str) -> None:
-    with opened(CORPUS, archive) as (folder, label):
-        answer, error = answer_of(diagnosers()[OURS], read(folder))
-    row = Row(label=label, kind="", answer=answer, seconds=0.0, error=error)
-    assert said(row) == FIGURES["answers"][archive], "run `make bench`"
+def test_the_answers_are_those_of_the_code() -> None:
+    def the_same(archive: str) -> None:
+        with opened(CORPUS, archive) as (folder, label):
+            answer, error = answer_of(diagnosers()[OURS], read(folder))
+        row = BenchRow(label=label, kind="", answer=answer, seconds=0.0, error=error)
+        assert said(row) == FIGURES["answers"][archive], "run `make bench`"
+
+    every(sorted(FIGURES["answers"])[::EVERY], the_same)
 
 
 def test_the_page_shows_the_table() -> None:
     assert PAGE.read_text() == page(PAGE.read_text(), tables(FIGURES)), "run `make bench`"
 
 
-def test_every_planted_cause_can_be_named_in_its_run() -> None:
+def test_every_injected_cause_can_be_named_in_its_run() -> None:
     """A cause that does not apply to a method can never be right, however it is weighed."""
-    one_of_each = {(of.plant, of.base): (archive, of) for archive, of in labels(CORPUS).items() if of.cause}
+    one_of_each = {(of.variant, of.base): (archive, of) for archive, of in labels(CORPUS).items() if of.cause}
     for archive, of in one_of_each.values():
         with opened(CORPUS, archive) as (path, _):
             assert causes()[of.cause].applies(Inputs(read(path))), archive

@@ -10,14 +10,15 @@ from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
+import firstbreak_lab as lab
 import pytest
+from firstbreak_lab import corpus
+from firstbreak_lab.bases import BASES
+from firstbreak_lab.corpus import Job, Progress
+from firstbreak_lab.running import Label
 
-from firstbreak import lab
-from firstbreak.lab import corpus
-from firstbreak.lab.bases import BASES
-from firstbreak.lab.corpus import Job, Progress
-from firstbreak.lab.running import Label
 from firstbreak.model import Link
+from tests.cluster import cluster
 
 
 def pretend(job: Job) -> bytes:
@@ -116,14 +117,14 @@ def test_archives_of_equal_files_are_equal() -> None:
     assert pretend(jobs(1)[0]) != pretend(jobs(2)[0])
 
 
-def test_every_severity_is_planted_at_home_and_the_gravest_elsewhere() -> None:
+def test_every_severity_is_trained_in_the_home_base_and_the_largest_elsewhere() -> None:
     severities: dict[tuple[str, str], set[float]] = {}
     for job in corpus.grid():
-        severities.setdefault((job.plant, job.base), set()).add(job.severity)
-    for plant in lab.catalogue().values():
-        ladders = [severities[plant.id, base] for base in plant.bases]
-        assert sum(ladder == set(plant.bases[base]) for base, ladder in zip(plant.bases, ladders, strict=True)) >= 1
-        assert all(plant.bases[base][-1] in ladder for base, ladder in zip(plant.bases, ladders, strict=True))
+        severities.setdefault((job.variant, job.base), set()).add(job.severity)
+    for variant in lab.catalogue().values():
+        ladders = [severities[variant.id, base] for base in variant.bases]
+        assert sum(ladder == set(variant.bases[base]) for base, ladder in zip(variant.bases, ladders, strict=True)) >= 1
+        assert all(variant.bases[base][-1] in ladder for base, ladder in zip(variant.bases, ladders, strict=True))
 
 
 @pytest.mark.parametrize("share", [0.3, 0.5])
@@ -131,19 +132,21 @@ def test_a_corpus_that_is_half_built_is_a_small_corpus(share: float) -> None:
     jobs = corpus.grid()
     assert len(set(jobs)) == len(jobs)
     part = jobs[: round(share * len(jobs))]
-    healthy = sum(lab.catalogue()[job.plant].healthy for job in part)
+    healthy = sum(lab.catalogue()[job.variant].healthy for job in part)
     assert 0.25 < healthy / len(part) < 0.4
-    assert len({job.plant for job in part}) > 0.8 * len(lab.catalogue())
+    assert len({job.variant for job in part}) > 0.8 * len(lab.catalogue())
 
 
-def test_what_the_gate_and_the_false_alarms_need_comes_in_the_first_half() -> None:
+def test_what_the_harm_test_and_the_false_alarms_need_comes_in_the_first_half() -> None:
     jobs = corpus.grid(seeds=5)
     half = set(jobs[: len(jobs) // 2])
-    assert {job for job in jobs if lab.catalogue()[job.plant].healthy} <= half
-    for plant in lab.catalogue().values():
-        if not plant.healthy:
-            home = corpus.home(plant)
-            gravest = [j for j in jobs if (j.plant, j.base, j.severity) == (plant.id, home, plant.bases[home][-1])]
+    assert {job for job in jobs if lab.catalogue()[job.variant].healthy} <= half
+    for variant in lab.catalogue().values():
+        if not variant.healthy:
+            home = corpus.home(variant)
+            gravest = [
+                j for j in jobs if (j.variant, j.base, j.severity) == (variant.id, home, variant.bases[home][-1])
+            ]
             assert len(gravest) == 5
             assert set(gravest) <= half
 
@@ -153,7 +156,7 @@ def test_the_mildest_severities_are_trained_last() -> None:
     mildest = [
         job.severity == severities[0]
         for job in jobs
-        if len(severities := lab.catalogue()[job.plant].bases[job.base]) > 2
+        if len(severities := lab.catalogue()[job.variant].bases[job.base]) > 2
         and job.seed
         and job.severity != severities[-1]
     ]
@@ -162,14 +165,14 @@ def test_the_mildest_severities_are_trained_last() -> None:
 
 
 def test_a_grid_can_be_narrowed() -> None:
-    assert {job.plant for job in corpus.grid(plants=["groups-mixed", "untouched"])} == {"groups-mixed", "untouched"}
+    assert {job.variant for job in corpus.grid(variants=["groups-mixed", "untouched"])} == {"groups-mixed", "untouched"}
 
 
-def label(plant: str, base: str, severity: float, seed: int) -> Label:
+def label(variant: str, base: str, severity: float, seed: int) -> Label:
     """A label of which only what tells the splits apart matters."""
     truth: dict[str, Any] = dict(link=None, cause=None, onset=None, steps=1, score=0.5, reported=0.5)
     spent: dict[str, Any] = dict(seconds=0.0, cpu_seconds=0.0, peak_gb=0.0)
-    return Label(plant=plant, base=base, severity=severity, seed=seed, **truth, **spent)
+    return Label(variant=variant, base=base, severity=severity, seed=seed, **truth, **spent)
 
 
 def test_task_severity_and_seed_are_held_out() -> None:
@@ -193,7 +196,7 @@ def test_task_severity_and_seed_are_held_out() -> None:
 def test_both_splits_hold_faults_of_every_link_and_healthy_runs() -> None:
     links: dict[str, set[Any]] = {"train": set(), "test": set()}
     for job in corpus.grid():
-        links[corpus.split(label(*astuple(job)))].add(lab.catalogue()[job.plant].link)
+        links[corpus.split(label(*astuple(job)))].add(lab.catalogue()[job.variant].link)
     assert links["train"] == links["test"] == {*Link, None}
 
 
@@ -228,12 +231,12 @@ def test_a_run_whose_process_is_killed_takes_no_other_with_it() -> None:
 @pytest.mark.parametrize("where", ["cores", "ray"])
 def test_real_runs_on_cores_and_on_a_cluster(where: str, tmp_path: Path) -> None:
     pytest.importorskip("torch")
-    options = {}
-    if where == "ray":
-        pytest.importorskip("ray")
-        options = {"ray_address": "local"}
     job = Job("scale-too-large", "classic/ppo-cartpole", 300.0, 0)
-    manifest = corpus.build(tmp_path, [job], processes=1, **options)  # type: ignore[arg-type]
+    if where == "ray":
+        with cluster(cpus=1):
+            manifest = corpus.build(tmp_path, [job], ray_address="auto")
+    else:
+        manifest = corpus.build(tmp_path, [job], processes=1)
     assert manifest["failed"] == {}
     with corpus.opened(tmp_path, job.archive) as (folder, label):
         assert {"progress.csv", "evaluations.npz", "config.yml"} <= {path.name for path in folder.iterdir()}

@@ -10,11 +10,11 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from firstbreak.lab.language import objective  # noqa: E402
-from firstbreak.lab.language import settings as presets  # noqa: E402
-from firstbreak.lab.language.model import log_probs  # noqa: E402
-from firstbreak.lab.language.rollout import Batch  # noqa: E402
-from firstbreak.lab.language.trainer import Trainer  # noqa: E402
+from firstbreak_lab.language import objective  # noqa: E402
+from firstbreak_lab.language import settings as presets  # noqa: E402
+from firstbreak_lab.language.model import log_probs  # noqa: E402
+from firstbreak_lab.language.rollout import RolloutBatch  # noqa: E402
+from firstbreak_lab.language.trainer import Trainer  # noqa: E402
 
 
 class NoJournal:
@@ -39,12 +39,12 @@ class NoJournal:
     def sample(self, **fields: Any) -> None: ...
 
 
-def small(settings: presets.Settings) -> presets.Settings:
+def small(settings: presets.LanguageSettings) -> presets.LanguageSettings:
     settings.batch_size, settings.n_samples, settings.eval_problems, settings.warmup_accuracy = 8, 4, 8, 0.05
     return settings
 
 
-def grpo_loss(trainer: Trainer, batch: Batch) -> Any:
+def grpo_loss(trainer: Trainer, batch: RolloutBatch) -> Any:
     """GRPO as in the paper (Shao et al., 2024) with token-level mean (DAPO), written from the formulas."""
     s = trainer.settings
     groups = batch.rewards.view(s.batch_size, s.n_samples)
@@ -76,7 +76,7 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return losses
 
 
-def first_batch(trainer: Trainer) -> Batch:
+def first_batch(trainer: Trainer) -> RolloutBatch:
     """The batch that the first step will train on: workers are deterministic."""
     return Trainer(trainer.settings, NoJournal()).workers.prepare_batch(None)  # type: ignore[arg-type]
 

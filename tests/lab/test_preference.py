@@ -6,9 +6,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from firstbreak.lab.language.warmup import warmed_up  # noqa: E402
-from firstbreak.lab.preference import reward_model  # noqa: E402
-from firstbreak.lab.preference.settings import sorting  # noqa: E402
+from firstbreak_lab.language.warmup import warmed_up  # noqa: E402
+from firstbreak_lab.preference import reward_model  # noqa: E402
+from firstbreak_lab.preference.settings import sorting  # noqa: E402
 
 
 @pytest.mark.trainer

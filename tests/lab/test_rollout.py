@@ -6,10 +6,10 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from firstbreak.lab.language import settings as presets  # noqa: E402
-from firstbreak.lab.language.model import log_probs  # noqa: E402
-from firstbreak.lab.language.rollout import Batch, Engine, RolloutWorkers, scorer  # noqa: E402
-from firstbreak.lab.language.warmup import warmed_up  # noqa: E402
+from firstbreak_lab.language import settings as presets  # noqa: E402
+from firstbreak_lab.language.model import log_probs  # noqa: E402
+from firstbreak_lab.language.rollout import Engine, RolloutBatch, RolloutWorkers, scorer  # noqa: E402
+from firstbreak_lab.language.warmup import warmed_up  # noqa: E402
 
 
 def workers(max_head_offpolicyness: int = 0) -> RolloutWorkers:
@@ -19,7 +19,7 @@ def workers(max_head_offpolicyness: int = 0) -> RolloutWorkers:
     return RolloutWorkers(settings, engine, scorer(settings))
 
 
-def run(fleet: RolloutWorkers, steps: int) -> list[Batch]:
+def run(fleet: RolloutWorkers, steps: int) -> list[RolloutBatch]:
     """Batches while the policy of each version is the one before it, a little shaken."""
     policy = warmed_up(fleet.settings.task, 0.05, 0)
     batches = []

@@ -5,13 +5,12 @@ from __future__ import annotations
 import random
 
 import pytest
+from firstbreak_lab.agent.registers import Registers, final_state, registers, success
+from firstbreak_lab.language import tasks
+from firstbreak_lab.language.tasks import Task, TaskProblem, accuracy, well_formed
+from firstbreak_lab.preference.settings import closeness
 from hypothesis import given
 from hypothesis import strategies as st
-
-from firstbreak.lab.agent.registers import Registers, final_state, registers, success
-from firstbreak.lab.language import tasks
-from firstbreak.lab.language.tasks import Problem, Task, accuracy, well_formed
-from firstbreak.lab.preference.settings import closeness
 
 ALL = [tasks.sort(), tasks.reverse(), tasks.add(), tasks.add(6, 4), tasks.tag(), registers(), registers(0.3)]
 
@@ -39,11 +38,11 @@ def test_all_prompts_of_a_task_are_equally_long_and_in_the_alphabet(task: Task) 
 
 
 def test_grades() -> None:
-    problem = Problem("sort:52731=", "12357")
+    problem = TaskProblem("sort:52731=", "12357")
     assert accuracy(problem, "...12357") == 1
     assert accuracy(problem, "12357.") == accuracy(problem, "") == 0
-    assert accuracy(Problem("5+5=", "01", min_filler=2), ".01") == 0
-    assert accuracy(Problem("5+5=", "01", min_filler=2), "..01") == 1
+    assert accuracy(TaskProblem("5+5=", "01", min_filler=2), ".01") == 0
+    assert accuracy(TaskProblem("5+5=", "01", min_filler=2), "..01") == 1
     assert well_formed(problem, ".99999") == 1
     assert well_formed(problem, "1235a") == well_formed(problem, "1235") == 0
     assert closeness(problem, "12375") == pytest.approx(0.6)
@@ -52,7 +51,7 @@ def test_grades() -> None:
 
 # The machine with registers -------------------------------------------------------------------------------------------
 
-PROBLEM = Problem("max:ab>c=", "7", hidden="370000")  # a=3, b=7
+PROBLEM = TaskProblem("max:ab>c=", "7", hidden="370000")  # a=3, b=7
 MACHINE = Registers()
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from firstbreak_lab import weights
 
-from firstbreak.engine import likelihood
-from firstbreak.lab import weights
+from firstbreak.diagnosis import likelihood
 from tests.lab.runs import STEPS, label, small, write
 
 
@@ -24,7 +24,7 @@ def test_too_few_healthy_runs_promise_nothing() -> None:
     assert weights.conformal_limit([0.9] * 10, 0.05) == 0.0
 
 
-def test_only_the_training_split_is_counted_and_harmless_faults_speak_for_neither_side(tmp_path: Path) -> None:
+def test_only_the_training_split_is_counted_and_harmless_faults_are_left_out(tmp_path: Path) -> None:
     small(tmp_path)
     for seed in range(6):
         write(tmp_path, label("groups-mixed", seed), loss=float("nan"))
@@ -33,21 +33,21 @@ def test_only_the_training_split_is_counted_and_harmless_faults_speak_for_neithe
     assert {run.label.seed % 2 for run in checked} == {0}
     assert counts["groups-mixed"]["non-finite-values"] == [3, 3, 3]
     assert counts["healthy"]["non-finite-values"] == [0, 0, 3]
-    calm = weights.count(weights.examine(tmp_path, departed=lambda label: True))
+    calm = weights.count(weights.examine(tmp_path, harmless=lambda label: True))
     assert set(calm) == {"healthy"}
 
 
-def test_healthy_runs_are_also_seen_as_they_stood_earlier(tmp_path: Path) -> None:
+def test_healthy_runs_are_also_checked_at_earlier_steps(tmp_path: Path) -> None:
     for run in weights.examine(small(tmp_path)):
-        ends = [look.run.last_step for look in run.earlier]
-        shares = np.arange(1, weights.LOOKS) / weights.LOOKS
+        ends = [one.run.last_step for one in run.earlier]
+        shares = np.arange(1, weights.CHECKS) / weights.CHECKS
         assert ends == ([] if run.label.link else [np.floor(STEPS * share) for share in shares])
 
 
-def test_who_looks_often_needs_a_stricter_limit(tmp_path: Path) -> None:
+def test_more_checks_need_a_stricter_limit(tmp_path: Path) -> None:
     checked = list(weights.examine(small(tmp_path)))
     once = weights.healthy_probabilities(checked, weights.at_the_end)
-    often = weights.healthy_probabilities(checked, weights.at_every_look)
+    often = weights.healthy_probabilities(checked, weights.at_every_check)
     assert len(once) == len(often) == sum(run.label.link is None for run in checked)
     assert all(a <= b for a, b in zip(often, once, strict=True))
 

@@ -17,13 +17,14 @@ import jsonschema
 import pytest
 from mcp.types import CallToolResult
 
-from firstbreak.demo import RUN
-from firstbreak.engine.diagnose import diagnose
-from firstbreak.engine.read import read
-from firstbreak.experiments.catalogue import catalogue
-from firstbreak.mcp.server import MARK, create
+from firstbreak.cli.demo import RUN
+from firstbreak.diagnosis.catalogue import catalogue
+from firstbreak.diagnosis.diagnose import diagnose
+from firstbreak.readers.read import read
 from firstbreak.reports import json as report
+from firstbreak.serve.mcp.server import MARK, create
 from mcp import Client, StdioServerParameters
+from tests.waiting import PATIENCE
 from tests.web.serving import write_hostile, write_jsonl
 
 TOOLS = {"inspect", "diagnose", "explain", "samples", "compare", "experiment_plan"}
@@ -65,7 +66,7 @@ def ask(target: Any, talk: Callable[[Client], Awaitable[Any]]) -> Any:
     """Talk to a server through the SDK's client, which checks structured results against their schema."""
 
     async def session() -> Any:
-        async with Client(target, read_timeout_seconds=60) as client:
+        async with Client(target, read_timeout_seconds=PATIENCE) as client:
             return await talk(client)
 
     with ThreadPoolExecutor(1) as apart:  # a browser that another test holds open keeps this thread's event loop
@@ -123,7 +124,7 @@ def test_http_refuses_a_foreign_name(over_http: str) -> None:
     import http.client
     from urllib.parse import urlsplit
 
-    connection = http.client.HTTPConnection("127.0.0.1", urlsplit(over_http).port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", urlsplit(over_http).port, timeout=PATIENCE)
     connection.request("POST", "/mcp", b"{}", {"host": "evil.example", "content-type": "application/json"})
     assert connection.getresponse().status == 421
     connection.close()

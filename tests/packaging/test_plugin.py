@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from firstbreak.cli.new import KINDS
 from firstbreak.cli.new import command as new
 
 ROOT = Path(__file__).parent.parent.parent
@@ -54,18 +56,23 @@ packages = ["mine"]
 """
 
 
-def test_what_the_scaffold_writes_works_but_for_its_todos(tmp_path: Path) -> None:
-    """Every kind, as a plugin: it loads, it passes its own first tests, and fails on the one that says TODO."""
+NAMES = {
+    "detector": "reward/odd-thing",
+    "cause": "reward/odd-cause",
+    "experiment": "odd-trial",
+    "audit-row": "rollout/odd-row",
+    "reader": "oddlog",
+    "dialect": "oddtrainer",
+}
+
+
+def test_what_the_scaffold_writes_works_at_once(tmp_path: Path) -> None:
+    """Every kind, as a plugin: it loads by its entry point, and its tests pass."""
     package = tmp_path / "mine"
     package.mkdir()
     (package / "__init__.py").touch()
     project = [PROJECT]
-    for kind, name in (
-        ("detector", "reward/odd-thing"),
-        ("cause", "reward/odd-cause"),
-        ("reader", "oddlog"),
-        ("dialect", "oddtrainer"),
-    ):
+    for kind, name in NAMES.items():
         said = CliRunner().invoke(new, [kind, name, "--into", str(package)])
         assert said.exit_code == 0, said.output
         project.append(said.output.partition("In pyproject.toml:")[2].replace("YOUR_PACKAGE", "mine"))
@@ -73,12 +80,19 @@ def test_what_the_scaffold_writes_works_but_for_its_todos(tmp_path: Path) -> Non
     environment = installed(tmp_path, tmp_path / "site")
     tests = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(tmp_path), str(package)]
     done = subprocess.run(tests, env=environment, capture_output=True, text=True, cwd=tmp_path)
-    assert "4 failed, 6 passed" in done.stdout, done.stdout
-    assert done.stdout.count("Failed: TODO") >= 4
-    ruff = subprocess.run(
-        [sys.executable, "-m", "ruff", "format", "--check", "--line-length=120", str(package)], capture_output=True
-    )
-    assert ruff.returncode == 0, ruff.stdout
+    assert done.returncode == 0, done.stdout
+    for file in package.glob("test_*.py"):
+        assert file.name not in done.stdout  # of no file a test was skipped or failed
+    for command in (["format", "--check"], ["check", "--select=E,F,I,UP,B,SIM,RUF,PT,PERF"]):
+        ruff = [sys.executable, "-m", "ruff", *command, "--line-length=120", "--no-cache", str(package)]
+        style = subprocess.run(ruff, capture_output=True, text=True)
+        assert style.returncode == 0, style.stdout
+
+
+def test_the_docs_name_every_group_of_entry_points() -> None:
+    told = (ROOT / "docs" / "extending.md").read_text()
+    groups = {kind.group for kind in KINDS.values() if kind.group}
+    assert set(re.findall(r"`(firstbreak\.[\w.]+)` \|$", told, re.MULTILINE)) == groups
 
 
 def test_in_a_checkout_both_files_go_where_they_belong(tmp_path: Path) -> None:
@@ -86,14 +100,24 @@ def test_in_a_checkout_both_files_go_where_they_belong(tmp_path: Path) -> None:
     (tmp_path / "src" / "firstbreak" / "model.py").touch()
     runner = CliRunner()
     for kind, name, module, test in (
-        ("detector", "reward/odd", "detectors/reward/odd.py", "tests/detectors/reward/test_odd.py"),
-        ("fault", "systems/odd-load", "lab/faults/systems/odd_load.py", "tests/lab/test_odd_load.py"),
-        ("reader", "odd", "readers/odd.py", "tests/readers/test_odd.py"),
+        (
+            "detector",
+            "reward/odd",
+            "src/firstbreak/diagnosis/detectors/reward/odd.py",
+            "tests/detectors/reward/test_odd.py",
+        ),
+        (
+            "fault",
+            "systems/odd-load",
+            "lab/src/firstbreak_lab/faults/systems/odd_load.py",
+            "tests/lab/faults/test_odd_load.py",
+        ),
+        ("reader", "odd", "src/firstbreak/readers/odd.py", "tests/readers/test_odd.py"),
     ):
         assert runner.invoke(new, [kind, name, "--into", str(tmp_path)]).exit_code == 0
-        source = (tmp_path / "src" / "firstbreak" / module).read_text()
+        source = (tmp_path / module).read_text()
         compile(source, module, "exec")
-        assert "LINK" not in source  # the folder is the link
+        assert not re.search(r"^LINK = ", source, re.MULTILINE)  # the folder is the link
         assert (tmp_path / test).exists()
         assert runner.invoke(new, [kind, name, "--into", str(tmp_path)]).exit_code == 2  # nothing is written over
 
@@ -106,6 +130,8 @@ def test_in_a_checkout_both_files_go_where_they_belong(tmp_path: Path) -> None:
         ("reader", "reward/odd", "belongs to no link"),
         ("detector", "reward/Odd", "lower-case words"),
         ("detector", "reward/../odd", "belongs to a link"),
+        ("experiment", "reward/odd", "belongs to no link"),
+        ("audit-row", "odd", "belongs to a link"),
         ("fault", "reward/odd", "checkout"),
     ],
 )

@@ -62,7 +62,7 @@ def test_everything_that_is_read_at_run_time_is_in_the_wheel(wheel: zipfile.ZipF
     }
     assert here - set(wheel.namelist()) == set()
     assert "firstbreak/py.typed" in wheel.namelist()
-    assert "firstbreak/web/static/uPlot.LICENSE" in wheel.namelist()
+    assert "firstbreak/serve/web/static/uPlot.LICENSE" in wheel.namelist()
     assert any(name.endswith("licenses/LICENSE") for name in wheel.namelist())
 
 
@@ -146,7 +146,7 @@ def test_the_hook_of_the_docs_is_the_hook_and_stops_a_broken_run(site: Path) -> 
     ((local,),) = (repo["hooks"] for repo in yaml.safe_load(block[1]))
     del hook["description"]
     assert local == {**hook, "language": "system"}
-    log = site / "firstbreak" / "demo" / "run" / "trainer_state.json"
+    log = site / "firstbreak" / "cli" / "demo" / "run" / "trainer_state.json"
     assert re.search(hook["files"], str(log))
     assert firstbreak(site, *hook["entry"].split()[1:], str(log)).returncode == 1
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from firstbreak import context
 from firstbreak.context import MASK, Context
-from firstbreak.engine.read import find_runs, read
 from firstbreak.readers import Unreadable
+from firstbreak.readers.read import find_runs, read
 
 
 @pytest.fixture

@@ -159,8 +159,8 @@ def test_discounted_rewards_stop_at_ends_and_go_on_at_truncations_with_a_value()
 @pytest.mark.parametrize(
     ("name", "scale", "said"),
     [
-        ("dead", 1, "does not see or cannot hold"),
-        ("Blind", 1, "does not see or cannot hold"),
+        ("dead", 1, "lacks an input or is too"),
+        ("Blind", 1, "lacks an input or is too"),
         ("sound", 3000, "normalise returns"),
         ("Detached", 1, "no gradient"),
         ("WrongShape", 1, "not one value each"),
@@ -185,7 +185,7 @@ def test_a_sound_critic_fits_and_noise_is_not_its_fault(tmp_path: Path) -> None:
     assert low < good.numbers["fits"][0]["explained_variance"] < high
     noise = {**data, "observations": np.random.default_rng(1).normal(size=data["observations"].shape)}
     bad = critic.check(saved(tmp_path, noise), critic=f"{HERE}:sound", gamma=0.9)
-    assert "rows out of step" in found(bad)["critic-fits"]
+    assert "shifted rows" in found(bad)["critic-fits"]
 
 
 def test_the_critic_has_its_own_weights_back_afterwards(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from firstbreak.cli import app
 from firstbreak.model import Action, Outcome, Severity, Status
-from firstbreak.preflight import Report, Table, data
+from firstbreak.preflight import Report, ReportTable, data
 from firstbreak.preflight.data import pairs, tokens
 from firstbreak.readers import Unreadable
 
@@ -129,14 +129,14 @@ def test_faults_of_pairs(change: Callable[[Any], Any], probe: str, said: str, tm
 
 def test_repeated_pairs_are_counted(tmp_path: Path) -> None:
     rows = good_pairs()
-    assert "1 of 61 pairs are there before" in message(data.check(write(tmp_path, [*rows, rows[0]])), "data-duplicates")
+    assert "1 of 61 pairs are repeated" in message(data.check(write(tmp_path, [*rows, rows[0]])), "data-duplicates")
 
 
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.text(max_size=3), st.text(max_size=3), st.text(max_size=3)), min_size=1, max_size=30))
 def test_swapping_every_pair_keeps_what_is_symmetric(texts: list[tuple[str, str, str]]) -> None:
-    def found(flip: bool) -> list[pairs.Pair]:
-        return [pairs.Pair(i, p, *((b, a) if flip else (a, b))) for i, (p, a, b) in enumerate(texts, 1)]
+    def found(flip: bool) -> list[pairs.TextPair]:
+        return [pairs.TextPair(i, p, *((b, a) if flip else (a, b))) for i, (p, a, b) in enumerate(texts, 1)]
 
     one, two = pairs.duplicates(found(False)), pairs.duplicates(found(True))
     assert str(one if isinstance(one, str) else one.message) == str(two if isinstance(two, str) else two.message)  # type: ignore[union-attr]
@@ -169,7 +169,7 @@ def test_test_prompts_in_the_training_data_are_found_exact_and_reworded(tmp_path
 def test_repeated_prompts_and_few_prompts(tmp_path: Path) -> None:
     rows = prompt_rows()
     assert "repetitions" in message(data.check(write(tmp_path, rows + rows[:20])), "data-repeated-prompts")
-    assert "by heart" in message(data.check(write(tmp_path, rows[:10])), "data-repeated-prompts")
+    assert "memorises so few" in message(data.check(write(tmp_path, rows[:10])), "data-repeated-prompts")
     assert data.check(write(tmp_path, rows)).findings == ()
 
 
@@ -208,10 +208,10 @@ def test_a_sound_template_is_right(tmp_path: Path, make_tokenizer: Callable[...,
     ("template", "eos", "probe", "said"),
     [
         (None, "<|im_end|>", "data-template", "no chat template"),
-        (CHATML, "<|endoftext|>", "data-end-of-text", "never learns to stop"),
-        (CHATML.replace("{% if add", "{% if false and add"), "<|im_end|>", "data-template", "adds nothing"),
+        (CHATML, "<|endoftext|>", "data-end-of-text", "never learns to write the token"),
+        (CHATML.replace("{% if add", "{% if false and add"), "<|im_end|>", "data-template", "adds no start"),
         (CHATML.replace("<|im_start|>assistant\n{% endif %}", "<|im_start|>assistant:{% endif %}"), "<|im_end|>",
-         "data-template", "renders the prompt otherwise"),
+         "data-template", "gives the prompt different tokens"),
         ("{{ raise_exception('no system turn') }}", "<|im_end|>", "data-template", "fails on the data"),
     ],
 )  # fmt: skip
@@ -220,20 +220,20 @@ def test_faults_of_templates(
 ) -> None:
     report = data.check(write(tmp_path, chats()), tokenizer=str(make_tokenizer(template, eos)))
     assert said in message(report, probe)
-    assert outcome(report, probe).finding.severity is Severity.CRITICAL or "adds nothing" in said  # type: ignore[union-attr]
+    assert outcome(report, probe).finding.severity is Severity.CRITICAL or "adds no start" in said  # type: ignore[union-attr]
 
 
 def test_special_tokens_written_into_the_data_are_found(tmp_path: Path, make_tokenizer: Callable[..., Path]) -> None:
     rows = [{"prompt": f"<|im_start|>user\nquestion {i}<|im_end|>"} for i in range(60)]
     report = data.check(write(tmp_path, rows), tokenizer=str(make_tokenizer()))
-    assert "written out in 60 of 60 rows" in message(report, "data-special-tokens")
+    assert "in the text of 60 of 60 rows" in message(report, "data-special-tokens")
 
 
 def test_trl_masks_the_prompt_and_trains_the_end(tmp_path: Path, make_tokenizer: Callable[..., Path]) -> None:
     pytest.importorskip("trl")
     report = data.check(write(tmp_path, chats()), tokenizer=str(make_tokenizer()), trainer="sft")
     assert outcome(report, "data-loss-mask").status is Status.OK, outcome(report, "data-loss-mask")
-    shown = next(e for e in report.exhibits if isinstance(e, Table) and e.title.startswith("Which tokens"))
+    shown = next(e for e in report.exhibits if isinstance(e, ReportTable) and e.title.startswith("Which tokens"))
     by_mark = {row[2]: row[0] for row in shown.rows}
     assert "it is 1 ." in by_mark["loss"]
     assert "<|im_end|>" in by_mark["loss"]
@@ -244,7 +244,7 @@ def test_trl_trained_on_everything_says_so(tmp_path: Path, make_tokenizer: Calla
     pytest.importorskip("trl")
     settings = {"completion_only_loss": False}
     report = data.check(write(tmp_path, chats()), tokenizer=str(make_tokenizer()), trainer="sft", settings=settings)
-    assert "prompts are trained as well" in message(report, "data-loss-mask")
+    assert "covers prompts as well" in message(report, "data-loss-mask")
 
 
 def test_trl_dpo_with_a_limit_that_cuts_the_answers(tmp_path: Path, make_tokenizer: Callable[..., Path]) -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from firstbreak.cli import app
 from firstbreak.model import Action, Status
-from firstbreak.preflight import Table, memory
+from firstbreak.preflight import ReportTable, memory
 from firstbreak.preflight.memory import activations, classic, decoder
 from firstbreak.preflight.memory.ledger import (
     ALGORITHMS,
@@ -264,7 +264,7 @@ def test_what_fits_is_ok_with_its_margin(config: Path) -> None:
     report = memory.check(str(config.parent), algo="grpo", gpus=8, shard="zero3", host_memory=64)
     assert report.action is Action.CONTINUE
     assert report.summary.startswith("Fits: ")
-    table = next(e for e in report.exhibits if isinstance(e, Table))
+    table = next(e for e in report.exhibits if isinstance(e, ReportTable))
     assert table.columns[1:] == ("rollout", "scoring", "update")
 
 

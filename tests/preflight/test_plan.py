@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from firstbreak import context
 from firstbreak.cli import app
 from firstbreak.model import Action, Outcome, Status
-from firstbreak.preflight import Report, Table, plan
+from firstbreak.preflight import Report, ReportTable, plan
 from firstbreak.preflight import context as recorded
 from firstbreak.readers import Unreadable
 
@@ -66,7 +66,7 @@ buffer = 1000
 def test_every_section_is_one_check_and_the_worst_decides(project: Path) -> None:
     pytest.importorskip("gymnasium")
     found = plan.check(write(project, SECTIONS))
-    table = next(e for e in found.exhibits if isinstance(e, Table))
+    table = next(e for e in found.exhibits if isinstance(e, ReportTable))
     assert [row[0] for row in table.rows] == ["eval", "memory", "memory", "env"]
     assert outcome(found, "env-spaces").status is Status.OK
     assert outcome(found, "eval-complete").status is Status.OK
@@ -90,7 +90,7 @@ def test_pyproject_holds_the_same_sections(project: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[check.env", "no TOML"),
+        ("[check.env", "not TOML"),
         ("", "asks for no check"),
         ("[check.environment]\nenv = 'x'", "is no check; the checks are"),
         ("[check.memory]\nmodle = 'x'", "did you mean `model`"),

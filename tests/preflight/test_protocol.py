@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from firstbreak.cli import app
 from firstbreak.evals.protocol import protocol as made
 from firstbreak.model import Action, Outcome, Status
-from firstbreak.preflight import Report, Table, protocol
+from firstbreak.preflight import Report, ReportTable, protocol
 from firstbreak.readers import Unreadable
 
 WHOLE: dict[str, Any] = {
@@ -63,7 +63,7 @@ def test_tools_ask_for_permissions_and_limits(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"dataset_revision": "main"}, "something else tomorrow"),
+        ({"dataset_revision": "main"}, "changes with time"),
         ({"seed": None}, "without a seed"),
         ({"pass_k": 8, "pass_estimator": "unbiased"}, "pass@8 needs"),
     ],
@@ -96,7 +96,7 @@ def test_differences_with_the_rollouts_are_listed(tmp_path: Path) -> None:
     (run / "config.yaml").write_text(yaml.safe_dump({"temperature": 1.0, "top_p": 1.0, "max_completion_length": 1024}))
     found = report(tmp_path, WHOLE, rollout=str(run))
     assert "temperature 0.6 (rollouts: 1)" in message(found, "eval-rollout")
-    table = next(e for e in found.exhibits if isinstance(e, Table))
+    table = next(e for e in found.exhibits if isinstance(e, ReportTable))
     assert ("temperature", "0.6", "1", "differs") in table.rows
     assert ("top_p", "1", "1", "") in table.rows
     same = report(tmp_path, WHOLE | {"temperature": 1.0, "max_new_tokens": 1024}, rollout=str(run))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from firstbreak.model import Action, Expected, Link, NotApplicable, NotMeasured, Status
-from firstbreak.preflight import Report, Table, ask, critical, histogram, notice, warning
+from firstbreak.preflight import Report, ReportTable, ask, critical, histogram, notice, warning
 from firstbreak.preflight.target import load
 from firstbreak.readers import Unreadable
 from firstbreak.reports import preflight
@@ -18,7 +18,7 @@ from firstbreak.reports.json import dump
 
 def answers(*findings: object) -> Report:
     asked = [ask(f"probe-{i}", Link.REWARD, lambda f=f: f) for i, f in enumerate(findings)]
-    table = Table(title="Who caught it", columns=("fault", "we"), rows=(("nan\x1b[2J", "yes"),))
+    table = ReportTable(title="Who caught it", columns=("fault", "we"), rows=(("nan\x1b[2J", "yes"),))
     return Report(
         check="reward",
         target="mod:f",

@@ -81,8 +81,8 @@ def test_a_sound_verifier_is_left_in_peace_in_every_signature(name: str, samples
         ("exact", "reward-false-negatives", "for their notation"),
         ("reversed_sign", "reward-human", "sign is reversed"),
         ("reversed_sign", "reward-right-from-wrong", "sign is reversed"),
-        ("length", "reward-length", "longer completions are paid more"),
-        ("always_one", "reward-distribution", "too loose"),
+        ("length", "reward-length", "longer completions get a higher reward"),
+        ("always_one", "reward-distribution", "cannot separate good from bad"),
         ("always_zero", "reward-distribution", "too sparse"),
         ("noisy", "reward-repeatable", "scored again"),
         ("by_place", "reward-repeatable", "reverse order"),
@@ -91,7 +91,7 @@ def test_a_sound_verifier_is_left_in_peace_in_every_signature(name: str, samples
         ("raises", "reward-false-positives", "IndexError"),
         ("one_short", "reward-answers", "79 rewards for 80"),
         ("no_kwargs", "reward-answers", "add **kwargs"),
-        ("empty_pays", "reward-nothing-pays", "silence pays"),
+        ("empty_pays", "reward-nothing-pays", "the reward prefers empty answers"),
     ],
 )
 def test_a_defect_is_named(name: str, probe: str, said: str, samples: Path) -> None:
@@ -113,11 +113,11 @@ def test_trls_own_rewards_run_unchanged(tmp_path: Path) -> None:
     assert accuracy.numbers["rewards"].tolist() == [1.0, 0.0] * 3
     form = reward.check("trl.rewards:think_format_reward", str(path))
     assert form.numbers["rewards"].tolist() == [1.0] * 24
-    assert "too loose" in found(form)["reward-distribution"]
+    assert "cannot separate good from bad" in found(form)["reward-distribution"]
 
 
 def test_a_trainers_own_dump_can_be_scored_again() -> None:
-    dump = Path(__file__).parents[2] / "src" / "firstbreak" / "demo" / "run"
+    dump = Path(__file__).parents[2] / "src" / "firstbreak" / "cli" / "demo" / "run"
     report = reward.check(f"{HERE}:always_one", str(dump))
     assert len(report.numbers["rewards"]) > 100
 
@@ -174,11 +174,11 @@ def preference_pairs(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("name", "probe", "said"),
     [
-        ("likes_length", "reward-pairs-length", "pays for length"),
+        ("likes_length", "reward-pairs-length", "rewards length"),
         ("likes_length", "reward-pairs-style", "longer by filler"),
         ("likes_politeness", "reward-pairs-style", "polite closing"),
         ("swapped", "reward-pairs-accuracy", "reversed"),
-        ("overconfident", "reward-pairs-calibration", "larger than its accuracy deserves"),
+        ("overconfident", "reward-pairs-calibration", "larger than its accuracy"),
     ],
 )
 def test_what_a_reward_model_pays_for_is_named(name: str, probe: str, said: str, tmp_path: Path) -> None:

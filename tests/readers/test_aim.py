@@ -13,8 +13,10 @@ import numpy as np
 import pytest
 
 from firstbreak import read
-from firstbreak.engine.follow import Follower
 from firstbreak.readers import Unreadable, aim
+from firstbreak.readers.follow import Follower
+
+pytestmark = pytest.mark.slow  # real loggers write the data
 
 WRITER = """if True:
     from aim import Run, Text

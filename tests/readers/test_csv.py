@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from firstbreak.engine.read import read as read_run
 from firstbreak.readers import Unreadable, csv
+from firstbreak.readers.read import read as read_run
 from tests.readers.files import file_of, points, read, values
 
 
@@ -261,6 +261,7 @@ def same(left: float, right: float) -> bool:
     return left == right or (math.isnan(left) and math.isnan(right))
 
 
+@pytest.mark.slow
 @given(tables())
 @settings(max_examples=150, deadline=None)
 def test_what_is_written_is_read(table: tuple[list[str], list[list[float | None]]]):
@@ -273,6 +274,7 @@ def test_what_is_written_is_read(table: tuple[list[str], list[list[float | None]
         assert all(same(v, w) for (_, v), w in zip(written, curve.values if curve else [], strict=True))
 
 
+@pytest.mark.slow
 @given(tables(), st.integers(0, 2000))
 @settings(max_examples=150, deadline=None)
 def test_a_cut_costs_at_most_the_last_row(table: tuple[list[str], list[list[float | None]]], cut: int):
@@ -291,6 +293,7 @@ def test_a_cut_costs_at_most_the_last_row(table: tuple[list[str], list[list[floa
         assert np.array_equal(curve.values if curve else [], written, equal_nan=True)
 
 
+@pytest.mark.slow
 @given(tables(), st.lists(st.integers(0, 2000), max_size=4))
 @settings(max_examples=100, deadline=None)
 def test_reading_in_pieces_gives_the_same_as_reading_at_once(table, cuts: list[int]):

@@ -144,6 +144,7 @@ RECORDS = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(RECORDS)
 @settings(max_examples=200, deadline=None)
 def test_what_is_written_is_read(records: list[dict[str, float | None]]):
@@ -156,6 +157,7 @@ def test_what_is_written_is_read(records: list[dict[str, float | None]]):
             assert got == wrote or np.isclose(got, float(wrote), rtol=0) or (math.isnan(wrote) and math.isnan(got))
 
 
+@pytest.mark.slow
 @given(RECORDS, st.integers(0, 1000))
 @settings(max_examples=200, deadline=None)
 def test_a_cut_costs_at_most_the_last_line(records: list[dict[str, float | None]], cut: int):
@@ -171,6 +173,7 @@ def test_a_cut_costs_at_most_the_last_line(records: list[dict[str, float | None]
         assert set(curve.index.tolist()) >= {i for i in range(whole) if records[i].get(name) is not None}
 
 
+@pytest.mark.slow
 def test_records_that_share_no_name_do_not_fill_the_memory():
     lines = "".join(f'{{"n{i}": {i}}}\n' for i in range(20_000))
     recording = read(jsonl, lines, "metrics.jsonl")

@@ -88,6 +88,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(JSON)
 @settings(max_examples=300, deadline=None)
 def test_what_python_prints_is_read_back(value: object):

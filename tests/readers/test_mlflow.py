@@ -10,6 +10,8 @@ import pytest
 
 from firstbreak.readers import Unreadable, mlflow_sqlite, mlflow_store
 
+pytestmark = pytest.mark.slow  # real loggers write the data
+
 WRITER = """if True:
     import os, sys
     os.environ["MLFLOW_ALLOW_FILE_STORE"] = "true"  # MLflow 3.17 refuses the file store otherwise

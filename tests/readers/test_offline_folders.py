@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 
 from firstbreak.readers import Unreadable, clearml, neptune
 
+pytestmark = pytest.mark.slow  # real loggers write the data
+
 ANY_FILE = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 
 NEPTUNE = """if True:

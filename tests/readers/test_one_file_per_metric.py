@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from firstbreak.engine.read import read as read_run
 from firstbreak.readers import Unreadable, csv, dvclive, torchrl_csv
+from firstbreak.readers.read import read as read_run
 from tests.readers.files import file_of, points, read
+
+pytestmark = pytest.mark.slow  # real loggers write the data
 
 
 def test_torchrl_takes_the_name_from_the_path():

@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from firstbreak.engine.registry import readers
-from firstbreak.readers import Recording
+from firstbreak.readers import Recording, readers
 
 #: Where a run's number of points is found: file pattern -> (reader, raw name).
 POINTS = {

@@ -258,6 +258,7 @@ whole_records = st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @ANY_FILE
 @given(st.lists(st.builds(lambda base, more: {**base, **more}, whole_records, records), min_size=1, max_size=5))
 def test_any_record_gives_samples_or_nothing(tmp_path, written):

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from firstbreak.readers import Unreadable, swanlab
 from tests.readers.blocklog import block_log, field, varint
 
+pytestmark = pytest.mark.slow  # real loggers write the data
+
 ANY_FILE = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 HEADER = b":SWL\xd6\xe1\x02"
 

@@ -29,6 +29,7 @@ from firstbreak.model import (
     Status,
     Verdict,
     Weight,
+    WeightKind,
 )
 
 #: Code that would give the page's root element the id "broken", tried in every way a log could try it.
@@ -77,7 +78,7 @@ def unseen(detector: str, link: Link, note: str) -> Outcome:
 
 
 def weighs(finding: str, weight: float, text: str = "") -> Weight:
-    return Weight(finding=finding, weight=weight, text=text)
+    return Weight(finding=finding, weight=weight, kind=WeightKind.FOUND, text=text)
 
 
 def named(*series: Series) -> dict[str, Series]:

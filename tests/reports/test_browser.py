@@ -14,6 +14,7 @@ import pytest
 from firstbreak.model import Diagnosis
 from firstbreak.reports import html
 from tests.reports import fixtures
+from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.browser
 FLAGS = (
@@ -48,7 +49,7 @@ def dom(chromium: str, page: str, folder: Path, width: int = 1280) -> str:
     size = f"--window-size={width},900"
     profile = f"--user-data-dir={folder / 'profile'}"
     command = [chromium, *FLAGS, profile, size, "--dump-dom", path.as_uri()]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=True).stdout
 
 
 def test_the_attack_works_where_nothing_is_escaped(chromium: str, tmp_path: Path) -> None:
@@ -107,7 +108,7 @@ def test_the_style_sheet_passes_its_own_policy(chromium: str, tmp_path: Path) ->
         [chromium, *FLAGS, "--enable-logging=stderr", profile, f"--screenshot={picture}", path.as_uri()],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
         check=True,
     ).stderr
     assert "Content Security Policy" not in log

@@ -29,8 +29,8 @@ def facts(dx: Diagnosis) -> Iterator[str]:
         if cause.experiment is not None:
             yield from (fact.text for fact in story.experiment(dx.run, cause.experiment))
     yield from dx.expected
-    yield from (fact.text for fact in story.blind_links(dx))
-    yield from (*story.blind_rest(dx), *story.damage(dx))
+    yield from (fact.text for fact in story.unmeasured_links(dx))
+    yield from (*story.further_unmeasured(dx), *story.damage(dx))
     yield from (fact.text for fact in story.read(dx))
 
 
@@ -97,22 +97,22 @@ def test_every_cause_stands_with_its_probability(calm: Diagnosis, report: str) -
 def test_weights_stand_beside_their_evidence_and_add_up(report: str) -> None:
     dx = fixtures.nan_ridden()
     text = squeeze(REPORTS[report](dx)).replace("−", "-").replace("|", "")
-    assert [len(story.ledger(cause).rows) for cause in story.argued(dx)] == [3, 2]
+    assert [len(story.weight_table(cause).rows) for cause in story.argued(dx)] == [3, 2]
     for cause in story.argued(dx):
-        ledger = story.ledger(cause)
-        assert ledger.total == round(sum(weight for weight, _ in ledger.rows), 2)
-        for weight, said in ledger.rows:
+        table_of_weights = story.weight_table(cause)
+        assert table_of_weights.total == round(sum(weight for weight, _ in table_of_weights.rows), 2)
+        for weight, said in table_of_weights.rows:
             assert squeeze(f"{weight:+.2f}{said}") in text
-        assert f"{ledger.total:+.2f}total" in text
+        assert f"{table_of_weights.total:+.2f}total" in text
 
 
 def test_a_long_ledger_still_adds_up() -> None:
     weights = tuple(fixtures.weighs(f"finding{i}", 1.234 / (i + 1) * (-1) ** i) for i in range(30))
     cause = RankedCause(id="x", title="x", link=Link.REWARD, probability=1.0, evidence=weights)
-    ledger = story.ledger(cause)
-    assert ledger.rows[-1][1] == "22 smaller ones"
-    assert round(sum(weight for weight, _ in ledger.rows), 2) == ledger.total
-    assert ledger.total == pytest.approx(sum(weight.weight for weight in weights), abs=0.15)
+    table_of_weights = story.weight_table(cause)
+    assert table_of_weights.rows[-1][1] == "22 smaller weights"
+    assert round(sum(weight for weight, _ in table_of_weights.rows), 2) == table_of_weights.total
+    assert table_of_weights.total == pytest.approx(sum(weight.weight for weight in weights), abs=0.15)
 
 
 def test_sections_come_in_the_order_in_which_a_reader_needs_them() -> None:
@@ -126,7 +126,7 @@ def test_sections_come_in_the_order_in_which_a_reader_needs_them() -> None:
         "causes",
         "remedy",
         "expected",
-        "blind",
+        "not_measured",
         "damage",
         "read",
     ]
@@ -140,7 +140,7 @@ def test_a_break_below_a_blind_link_may_lie_earlier(report: str) -> None:
 
 @pytest.mark.parametrize("report", sorted(REPORTS))
 def test_findings_that_are_not_shown_are_counted(report: str) -> None:
-    said = squeeze("2 findings below the asked tolerance not shown")
+    said = squeeze("2 findings below the given tolerance not shown")
     assert said in squeeze(REPORTS[report](fixtures.grpo_truncation()))
 
 
@@ -172,7 +172,7 @@ def test_a_healthy_report_is_short_and_makes_no_case() -> None:
 
 def test_a_blind_report_says_so_and_how_to_see() -> None:
     text = terminal.render(fixtures.cannot_tell(), width=100)
-    assert "no break seen; 8 of 10 links not measured" in text
+    assert "no break found; 8 of 10 links not measured" in text
     assert "log the reward's mean and spread for each step" in text
 
 
@@ -186,7 +186,7 @@ def test_what_to_log_stands_before_what_is_merely_missing() -> None:
         "no w at all",
     )
     outcomes = tuple(fixtures.unseen(f"d{i}", Link.REWARD, note) for i, note in enumerate(notes))
-    facts = {fact.label: fact.text for fact in story.blind_links(dataclasses.replace(dx, outcomes=outcomes))}
+    facts = {fact.label: fact.text for fact in story.unmeasured_links(dataclasses.replace(dx, outcomes=outcomes))}
     assert facts["reward"] == "reward is not logged: set x; no rewards; and 2 more"
     assert facts["advantage"] == "none of its signals is in the log"
 

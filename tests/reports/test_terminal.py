@@ -11,7 +11,7 @@ from rich.console import Console
 
 from firstbreak.model import Diagnosis, Link
 from firstbreak.reports import story, terminal
-from firstbreak.reports.look import WIDEST
+from firstbreak.reports.terminal_style import WIDEST
 from firstbreak.reports.text import visible
 from tests.reports import fixtures
 

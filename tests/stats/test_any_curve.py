@@ -9,19 +9,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.curves import ar1_noise, healthy, plant
+from benchmarks.curves import ar1_noise, healthy, variant
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from firstbreak.diagnosis.stats.ceiling import arrival, outlook
+from firstbreak.diagnosis.stats.noise import autocorrelation, noise_scale, spread
+from firstbreak.diagnosis.stats.onset import first_sustained, level_shift, onset
+from firstbreak.diagnosis.stats.oscillation import magnitude_jump, oscillation, sign_reversal
+from firstbreak.diagnosis.stats.shape import trajectory
+from firstbreak.diagnosis.stats.smooth import baseline, smooth
+from firstbreak.diagnosis.stats.spikes import spikes, tail
+from firstbreak.diagnosis.stats.trend import trend
 from firstbreak.model import Series
-from firstbreak.stats.ceiling import arrival, outlook
-from firstbreak.stats.noise import autocorrelation, noise_scale, spread
-from firstbreak.stats.onset import first_sustained, level_shift, onset
-from firstbreak.stats.oscillation import magnitude_jump, oscillation, sign_reversal
-from firstbreak.stats.shape import trajectory
-from firstbreak.stats.smooth import baseline, smooth
-from firstbreak.stats.spikes import spikes, tail
-from firstbreak.stats.trend import trend
 
 FUNCTIONS: tuple[Callable[[Series], Any], ...] = (
     trend,
@@ -108,6 +108,7 @@ def test_rounding_of_a_large_constant_is_not_a_curve() -> None:
     assert trend(series(values)).flat
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
@@ -120,7 +121,7 @@ def test_the_answer_does_not_depend_on_units(
     seed: int, scale: float, shift: float, stride: float, first: float
 ) -> None:
     rng = np.random.default_rng(seed)
-    plain = plant(rng, ar1_noise(rng, 80, 0.3), rng.choice(["level", "ramp", "variance"]), 45, 5.0)
+    plain = variant(rng, ar1_noise(rng, 80, 0.3), rng.choice(["level", "ramp", "variance"]), 45, 5.0)
     other = series(scale * (plain + shift), first + stride * np.arange(80))
     here, there = onset(series(plain)), onset(other)
     assert (here is None) == (there is None)
@@ -136,11 +137,12 @@ def test_the_answer_does_not_depend_on_units(
     assert again.gain / scale == pytest.approx(shape.gain, rel=1e-6, abs=1e-9)
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 10**6), holes=st.lists(st.integers(0, 80), min_size=1, max_size=30))
 def test_points_that_are_not_numbers_change_nothing(seed: int, holes: list[int]) -> None:
     rng = np.random.default_rng(seed)
-    values = plant(rng, ar1_noise(rng, 80, 0.3), "level", 45, 5.0)
+    values = variant(rng, ar1_noise(rng, 80, 0.3), "level", 45, 5.0)
     steps = np.arange(80.0)
     bad = rng.choice([math.nan, math.inf, -math.inf], len(holes))
     holed = series(np.insert(values, holes, bad), np.insert(steps, holes, steps[np.minimum(holes, 79)]))
@@ -149,11 +151,12 @@ def test_points_that_are_not_numbers_change_nothing(seed: int, holes: list[int])
     assert trajectory(holed) == trajectory(series(values))
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 10**6))
 def test_upside_down_is_the_other_direction(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    values = plant(rng, ar1_noise(rng, 80, 0.3), "level", 45, 5.0)
+    values = variant(rng, ar1_noise(rng, 80, 0.3), "level", 45, 5.0)
     up, down = onset(series(values), kinds=("level", "ramp")), onset(series(-values), kinds=("level", "ramp"))
     assert (up is None) == (down is None)
     if up is not None and down is not None:
@@ -161,6 +164,7 @@ def test_upside_down_is_the_other_direction(seed: int) -> None:
     assert trend(series(values)).direction == -trend(series(-values)).direction
 
 
+@pytest.mark.slow
 def test_more_of_the_same_leaves_an_onset_where_it_was() -> None:
     kept = 0
     for seed in range(20):
@@ -171,6 +175,7 @@ def test_more_of_the_same_leaves_an_onset_where_it_was() -> None:
     assert kept >= 17  # no test of noise finds every step in every sample
 
 
+@pytest.mark.slow
 def test_more_healthy_points_invent_no_onset() -> None:
     rng = np.random.default_rng(5)
     invented = 0

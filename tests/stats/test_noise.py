@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
+
 import numpy as np
 import pytest
 from benchmarks.curves import ar1_noise
-from scipy.signal import lfilter
 
-from firstbreak.stats.noise import (
+from firstbreak.diagnosis.stats.noise import (
     autocorrelation,
     effective_size,
     likely_ar1,
@@ -41,7 +42,7 @@ def test_the_mean_of_correlated_points_is_worth_as_many_as_stated() -> None:
 
 def test_whitening_undoes_an_autoregression() -> None:
     innovations = np.random.default_rng(3).normal(size=50)
-    noise = lfilter([1], [1, -0.7], innovations)
+    noise = np.array(list(accumulate(innovations, lambda last, new: 0.7 * last + new)))
     np.testing.assert_allclose(quasi_difference(noise, 0.7)[1:], innovations[1:])
 
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from benchmarks.curves import SEEN, UNSEEN, ar1_noise, healthy, plant
+from benchmarks.curves import SEEN, UNSEEN, ar1_noise, healthy, variant
 
+from firstbreak.diagnosis.stats.onset import Onset, first_sustained, level_shift, onset
 from firstbreak.model import Series
-from firstbreak.stats.onset import Onset, first_sustained, level_shift, onset
+
+pytestmark = pytest.mark.slow  # simulations
 
 
 def planted(kind: str, size: float, seed: int, shape: str = "saturating", n: int = 300) -> tuple[np.ndarray, int]:
     rng = np.random.default_rng(seed)
     at = int(rng.integers(0.4 * n, 0.7 * n))
-    noise = plant(rng, ar1_noise(rng, n, rng.uniform(0, 0.6)), kind, at, size)
+    noise = variant(rng, ar1_noise(rng, n, rng.uniform(0, 0.6)), kind, at, size)
     return noise + healthy(rng, n, shape, 10.0), at
 
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binomtest
 
-from firstbreak.stats.proportion import wilson
+from firstbreak.diagnosis.stats.proportion import wilson
 
 
+@settings(deadline=None)  # scipy, imported on the first call, takes its time
 @given(st.integers(1, 500).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
 def test_it_is_wilsons_interval(counts: tuple[int, int]) -> None:
+    from scipy import stats
+
     hits, n = counts
-    reference = binomtest(hits, n).proportion_ci(method="wilson")
+    reference = stats.binomtest(hits, n).proportion_ci(method="wilson")
     assert wilson(hits, n) == pytest.approx((reference.low, reference.high), abs=1e-9)
 
 

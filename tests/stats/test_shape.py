@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 from benchmarks.curves import SCORES, score
 
-from firstbreak.stats.shape import Trajectory, trajectory
+from firstbreak.diagnosis.stats.shape import Trajectory, trajectory
 
 LOST = {"declining", "peaked", "collapsed"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("story", SCORES)
 @pytest.mark.parametrize("n", [50, 300, 3000])
 def test_each_story_is_told(story: str, n: int) -> None:
@@ -23,6 +24,7 @@ def test_each_story_is_told(story: str, n: int) -> None:
     assert np.mean([kind in SCORES[story] for kind in kinds]) >= 0.72
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("story", ["never moves", "rises steadily", "saturates", "saturates, last point bad"])
 @pytest.mark.parametrize("n", [8, 15, 40, 200])
 def test_a_healthy_score_is_rarely_called_lost(story: str, n: int) -> None:

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from benchmarks.curves import ar1_noise
 
+from firstbreak.diagnosis.stats.oscillation import magnitude_jump, oscillation, sign_reversal
+from firstbreak.diagnosis.stats.spikes import period, spikes, tail
 from firstbreak.model import Series
-from firstbreak.stats.oscillation import magnitude_jump, oscillation, sign_reversal
-from firstbreak.stats.spikes import period, spikes, tail
 
 
 def test_swings_about_zero_have_no_direction() -> None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from benchmarks.curves import SEEN, ar1_noise, healthy
-from scipy.ndimage import median_filter
 
-from firstbreak.stats.smooth import (
+from firstbreak.diagnosis.stats.smooth import (
     baseline,
     healthy_shapes,
     running_mean,
@@ -18,8 +17,10 @@ from firstbreak.stats.smooth import (
 
 
 def test_running_windows_agree_with_references() -> None:
+    from scipy import ndimage
+
     values = np.random.default_rng(0).normal(size=60)
-    np.testing.assert_allclose(running_median(values, 5)[2:-2], median_filter(values, 5)[2:-2])
+    np.testing.assert_allclose(running_median(values, 5)[2:-2], ndimage.median_filter(values, 5)[2:-2])
     np.testing.assert_allclose(running_mean(values, 7)[3:-3], np.convolve(values, np.ones(7) / 7, "valid"))
     assert running_mean(values, 7)[0] == pytest.approx(values[:4].mean())
     assert running_median(values, 5)[0] == pytest.approx(np.median(values[:3]))

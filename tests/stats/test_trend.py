@@ -5,25 +5,28 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from benchmarks.curves import ar1_noise
-from scipy import stats as reference
 
-from firstbreak.stats.normal import t_to_z, two_sided, z_to_t
-from firstbreak.stats.trend import theil_sen, trend
+from firstbreak.diagnosis.stats.normal import t_to_z, two_sided, z_to_t
+from firstbreak.diagnosis.stats.trend import theil_sen, trend
 
 
 @pytest.mark.parametrize("df", [3, 5, 12, 80])
 def test_student_tails_agree_with_scipy(df: int) -> None:
+    from scipy import stats
+
     for t in (0.3, 1.0, 2.2, 4.0):
-        assert two_sided(t_to_z(t, df)) == pytest.approx(2 * reference.t.sf(t, df), rel=0.06)
+        assert two_sided(t_to_z(t, df)) == pytest.approx(2 * stats.t.sf(t, df), rel=0.06)
         assert z_to_t(t_to_z(t, df), df) == pytest.approx(t)
         assert t_to_z(-t, df) == -t_to_z(t, df)
 
 
 def test_theil_sen_agrees_with_scipy() -> None:
+    from scipy import stats
+
     rng = np.random.default_rng(0)
     x, y = np.sort(rng.uniform(0, 9, 41)), rng.normal(size=41)
     slope, _ = theil_sen(x, y)
-    assert slope == pytest.approx(reference.theilslopes(y, x).slope)
+    assert slope == pytest.approx(stats.theilslopes(y, x).slope)
 
 
 def test_a_clear_line_is_measured() -> None:
@@ -56,6 +59,7 @@ def test_wild_points_do_not_bend_the_line() -> None:
     assert trend(spoiled).slope == pytest.approx(trend(values).slope, rel=0.25)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "rho"), [(8, 0.0), (30, 0.0), (30, 0.6), (100, 0.8), (1000, 0.9)])
 def test_noise_alone_is_rarely_a_trend(n: int, rho: float) -> None:
     rng = np.random.default_rng(n)
@@ -69,6 +73,7 @@ def test_a_random_walk_is_not_a_trend() -> None:
     assert called <= 0.12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "rho"), [(12, 0.0), (40, 0.5), (200, 0.8)])
 def test_the_interval_covers_the_slope(n: int, rho: float) -> None:
     rng = np.random.default_rng(n + 1)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from firstbreak.lab import classic
-from firstbreak.lab.classic.trainer import train
-from firstbreak.lab.faults.policy_update import learning_rate_too_high
+from firstbreak_lab import classic
+from firstbreak_lab.classic.trainer import train
+from firstbreak_lab.faults.policy_update import learning_rate_too_high
 
 DATA = Path(__file__).parent.parent / "data"
 ONSET = 30 * 1024  # the 30th rollout of 8 environments x 128 steps

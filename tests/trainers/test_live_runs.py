@@ -6,18 +6,19 @@ import os
 from pathlib import Path
 
 import pytest
+from firstbreak_lab import classic
+from firstbreak_lab.classic.trainer import train as train_classic
+from firstbreak_lab.trl import trainer as trl
 
-from firstbreak.engine.read import find_runs, read
-from firstbreak.lab import classic
-from firstbreak.lab.classic.trainer import train as train_classic
-from firstbreak.lab.trl import trainer as trl
+from firstbreak.readers.read import find_runs, read
+from tests.cluster import cluster
 
 pytestmark = pytest.mark.trainer
 
 
 def test_trl(tmp_path: Path) -> None:
     os.environ["OMP_NUM_THREADS"] = "1"
-    settings = trl.Settings(steps=6, warm_up_steps=5, eval_problems=8)
+    settings = trl.TrlSettings(steps=6, warm_up_steps=5, eval_problems=8)
     settings.grpo |= {"eval_steps": 3, "per_device_train_batch_size": 16}
     trl.train(settings, tmp_path)
     run = read(tmp_path)
@@ -32,7 +33,7 @@ def test_trl(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("algorithm", ["ppo", "a2c", "dqn", "sac"])
 def test_stable_baselines3(algorithm: str, tmp_path: Path) -> None:
-    settings: classic.Settings = getattr(classic, algorithm)()
+    settings: classic.ClassicSettings = getattr(classic, algorithm)()
     settings.total_timesteps, settings.eval_every, settings.eval_episodes = 2048, 1024, 2
     train_classic(settings, tmp_path)
     run = read(tmp_path)
@@ -45,17 +46,13 @@ def test_stable_baselines3(algorithm: str, tmp_path: Path) -> None:
 
 def test_rllib(tmp_path: Path) -> None:
     ppo = pytest.importorskip("ray.rllib.algorithms.ppo")
-    import ray
     from ray import tune
 
     config = ppo.PPOConfig().environment("CartPole-v1").env_runners(num_env_runners=0)
     config = config.training(train_batch_size=128, minibatch_size=64, num_epochs=1, grad_clip=0.5)
     where = tune.RunConfig(name="exp", storage_path=str(tmp_path), stop={"training_iteration": 3}, verbose=0)
-    ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False, logging_level="ERROR", ignore_reinit_error=True)
-    try:
+    with cluster(cpus=1):
         tune.Tuner("PPO", param_space=config, run_config=where).fit()
-    finally:
-        ray.shutdown()
     (trial,) = find_runs(tmp_path / "exp")
     run = read(trial)
     assert (run.trainer, run.algorithm) == ("rllib", "ppo")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from firstbreak import demo
+from firstbreak.cli import demo
 from tests.trainers import make_sb3
 
 DATA = Path(__file__).parent.parent / "data"

@@ -5,14 +5,18 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from firstbreak.demo import RUN
+from firstbreak.cli.demo import RUN
 from tests.conftest import IN_CI
-from tests.web.serving import ROOT, Served, serving, write_hostile, write_jsonl
+from tests.waiting import PATIENCE
 
-playwright = pytest.importorskip("playwright.sync_api", reason="pip install 'firstbreak[test]' brings it")
+playwright = pytest.importorskip("playwright.sync_api", reason="`make setup-test` brings it")
+pytest.importorskip("uvicorn", reason="`make setup-test` brings it")
+
+from tests.web.serving import ROOT, Served, serving, write_hostile, write_jsonl  # noqa: E402
 
 
 @pytest.fixture(scope="session")
@@ -41,15 +45,22 @@ def chromium() -> Iterator[playwright.Browser]:
             pytest.fail("no Chromium on this machine")
         pytest.skip("no Chromium on this machine")
     with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        browser = driver.chromium.launch(executable_path=found, args=["--no-sandbox"], timeout=1000 * PATIENCE)
         yield browser
         browser.close()
+
+
+def opened(chromium: playwright.Browser, **options: Any) -> playwright.Page:
+    """A fresh tab, in which a slow machine is waited for."""
+    tab = chromium.new_page(**options)
+    tab.set_default_timeout(1000 * PATIENCE)
+    return tab
 
 
 @pytest.fixture
 def page(chromium: playwright.Browser) -> Iterator[playwright.Page]:
     """A fresh tab in which any complaint of the browser fails the test."""
-    tab = chromium.new_page(viewport={"width": 1280, "height": 900})
+    tab = opened(chromium, viewport={"width": 1280, "height": 900})
     complaints: list[str] = []
     tab.on("console", lambda m: complaints.append(m.text) if m.type in ("error", "warning") else None)
     tab.on("pageerror", lambda error: complaints.append(str(error)))

@@ -15,9 +15,10 @@ from pathlib import Path
 
 import uvicorn
 
-from firstbreak.web.app import Site
-from firstbreak.web.gate import Gate
+from firstbreak.serve.web.app import Site
+from firstbreak.serve.web.auth import AuthMiddleware
 from tests.reports.fixtures import HOSTILE
+from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).parent.parent
 HOSTILE_NAME = HOSTILE.encode("utf-8", "replace").decode().replace("/", "∕").replace("\x00", "")[:120]
@@ -37,7 +38,7 @@ class Served:
         self, path: str, method: str = "GET", body: bytes = b"", **headers: str
     ) -> tuple[int, dict[str, str], bytes]:
         """Status, headers and body of one request. `host` and others replace what a browser would send."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
         for name, value in {"host": f"127.0.0.1:{self.port}", **headers}.items():
             connection.putheader(name.replace("_", "-"), value)
@@ -57,7 +58,7 @@ def serving(folder: Path, host: str = "127.0.0.1", token: str | None = None) -> 
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
     settings = uvicorn.Config(
-        Gate(Site(folder).app(), host, token), log_level="error", ws="none", timeout_graceful_shutdown=1
+        AuthMiddleware(Site(folder).app(), host, token), log_level="error", ws="none", timeout_graceful_shutdown=1
     )
     server = uvicorn.Server(settings)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)

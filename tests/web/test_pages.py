@@ -5,18 +5,18 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from firstbreak.demo import RUN
-from firstbreak.engine.diagnose import diagnose
-from firstbreak.engine.read import read
-from firstbreak.experiments.catalogue import catalogue
+from firstbreak.cli.demo import RUN
+from firstbreak.diagnosis.catalogue import catalogue
+from firstbreak.diagnosis.diagnose import diagnose
 from firstbreak.model import Diagnosis
-from firstbreak.web import pages
-from firstbreak.web.shelf import Line
+from firstbreak.readers.read import read
+from firstbreak.serve.web import pages
+from firstbreak.serve.web.run_store import RunSummary
 
 
 def proposed(dx: Diagnosis) -> list[str]:
     """The experiments on the page, in order."""
-    page = pages.run.page(Line(name="demo", changed=0.0), dx, "/live/demo", [], {}, [])
+    page = pages.run.page(RunSummary(name="demo", changed=0.0), dx, "/live/demo", [], {}, [])
     section = page.partition('id="experiments"')[2].partition("</section>")[0]
     assert "<button" not in section  # nothing is started from a page
     return re.findall(r'<th scope="row"><code dir="auto">(.*?)</code>', section.replace("<wbr>", ""))

@@ -1,16 +1,16 @@
-"""Reads what the policy wrote, and says what it has learned to do.
+"""Finds from samples what the policy has learned to do: reward hacking, since when, and what is rewarded.
 
-samples -> blind -> table -> shift, triad, rows -> Audit -> report, page
+samples -> split_truth -> table -> shift, reward_hacking, rows -> Audit -> report, page
 
-blind      the wall: detectors see a PolicySample, only `scoring` sees the Oracle
-metrics/   side metrics, one behaviour a file
-table      one streaming pass, bounded memory
-shift      which behaviour shifted, since when, and does the reward pay for it
-scoring    the reward against what is true
-triad      reward up, behaviour shifted, truth not following
-rows/      further audit rows, one a file
-diversity  how many strategies there are; embeddings: with a local model, by meaning
-selection  which samples a person should read
-judge      a language model as one more reader, with its own error bars
-marks, page, serve   people read, mark and keep
+split_truth     splits a sample: metrics see a PolicySample, only `scoring` sees the Oracle
+metrics/        side metrics, one behaviour in each file
+table           one streaming pass over the samples, in bounded memory
+shift           which behaviour shifted, since when, and whether the shift is rewarded
+scoring         compares the reward with the truth
+reward_hacking  the reward-hacking test: the reward rises, behaviour shifts, the truth does not follow
+rows/           further audit rows, one in each file
+diversity       how many strategies there are; embeddings: by meaning, with a local model
+selection       which samples a person should read
+judge           a language model as a judge, with its error bars
+marks, page, serve   a person reads samples, marks them and saves the marks
 """

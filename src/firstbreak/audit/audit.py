@@ -3,44 +3,41 @@
 from __future__ import annotations
 
 import itertools
-import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from firstbreak.audit import triad as triads
+from firstbreak.audit import reward_hacking
 from firstbreak.audit.diversity import Diversity, diversity
 from firstbreak.audit.embeddings import Embed
-from firstbreak.audit.rows import AuditRow, Evidence, Found, rows
-from firstbreak.audit.scoring import Ledger, disagreement
-from firstbreak.audit.selection import Pick, select
+from firstbreak.audit.reward_hacking import RewardHackingTest
+from firstbreak.audit.rows import AuditInputs, rows
+from firstbreak.audit.scoring import TruthStore, disagreement
+from firstbreak.audit.selection import SelectedSample, select
 from firstbreak.audit.shift import parts, sides
-from firstbreak.audit.table import REWARD, Table
-from firstbreak.audit.triad import Triad
-from firstbreak.inputs import Inputs, answer_parts
+from firstbreak.audit.table import REWARD, SampleTable
+from firstbreak.diagnosis.checks import Check, run_check
+from firstbreak.diagnosis.families import Family, Policy
+from firstbreak.diagnosis.inputs import Inputs, answer_parts
+from firstbreak.diagnosis.registry import detectors
+from firstbreak.diagnosis.stats.direction import rises
 from firstbreak.model import (
-    Expected,
-    Finding,
     Link,
-    NotApplicable,
-    NotMeasured,
     Opener,
     Outcome,
     Run,
     Sample,
     Samples,
     Series,
-    Status,
 )
 from firstbreak.readers import Unreadable
-from firstbreak.stats.direction import rises
 
-HACKING = "reward-hacking"  #: the id of the triad's outcome
+HACKING = "reward-hacking"  #: the id of the hacking_test's outcome
 
+OF_SAMPLES = ("outputs-alike",)  #: detectors that can be asked about samples as well as about curves
 A = TypeVar("A")
 B = TypeVar("B")
 
@@ -50,11 +47,11 @@ class Audit:
     """Everything that an audit has found."""
 
     path: str
-    table: Table
-    triad: Triad
+    table: SampleTable
+    hacking_test: RewardHackingTest
     diversity: Diversity | None
-    outcomes: tuple[Outcome, ...]  #: the triad's first, then the rows by id
-    picks: tuple[Pick, ...]
+    outcomes: tuple[Outcome, ...]  #: the hacking_test's first, then the rows by id
+    selected: tuple[SelectedSample, ...]
     notes: tuple[str, ...] = ()
 
     @property
@@ -79,7 +76,7 @@ def audit(
     see `marks`), `embed` tells strategies apart by their meaning (see `embeddings`). Memory is bounded whatever the dump
     holds, and what is found does not depend on `processes`. Raises Unreadable where the dump holds no sample.
     """
-    table, ledger = _counted(samples, marks, processes)
+    table, truth_store = _counted(samples, marks, processes)
     if not table.samples:
         raise Unreadable(path, "holds no completion of training", "give a dump of completions, or a run that has one")
     inputs = Inputs(run) if run is not None else None
@@ -87,44 +84,68 @@ def audit(
     curves = _parts(table, inputs)
     answers = answer_parts(curves)
     shifts, components = sides(table, _logged(inputs) if inputs else {}), parts(table, curves, answers)
-    found, triad = triads.examine(proxy, _truths(ledger, inputs, answers), shifts, components, ledger)
-    evidence = Evidence(
+    found, hacking_test = reward_hacking.examine(
+        proxy, _truths(truth_store, inputs, answers), shifts, components, truth_store
+    )
+    checks = [*rows().values(), *(detectors()[name] for name in OF_SAMPLES)]
+    evidence = AuditInputs(
         table=table,
         sides={side.metric.id: side for side in shifts},
         parts=tuple(components),
         diversity=diversity(table, embed),
-        rewarded=len(proxy) >= triads.MIN_POINTS and rises(proxy),
+        rewarded=len(proxy) >= reward_hacking.MIN_POINTS and rises(proxy),
         latest=tuple(table.latest),
     )
     return Audit(
         path=path,
         table=table,
-        triad=triad,
+        hacking_test=hacking_test,
         diversity=evidence.diversity,
         outcomes=(
-            _outcome(HACKING, Link.REWARD, found),
-            _outcome("reward-truth-mismatch", Link.REWARD, disagreement(triad.agreements)),
-            *(_outcome(row.id, row.link, _answer(row, evidence)) for row in rows().values()),
+            run_check(Check(id=HACKING, link=Link.REWARD, ask=lambda: found)),
+            run_check(
+                Check(id="reward-truth-mismatch", link=Link.REWARD, ask=lambda: disagreement(hacking_test.agreements))
+            ),
+            *(run_check(row, OfSamples(evidence)) for row in sorted(checks, key=lambda row: row.id)),
         ),
-        picks=tuple(select(table.latest, table.baseline(), shifts)),
+        selected=tuple(select(table.latest, table.baseline(), shifts)),
         notes=tuple(_notes(table)),
     )
 
 
-def _counted(samples: Iterable[Sample], marks: Mapping[str, str] | None, processes: int) -> tuple[Table, Ledger]:
-    """The table and the ledger of all samples, from those of their parts."""
+class OfSamples:
+    """The samples of a dump, as a check asks about them."""
+
+    family = Family(policy=Policy.TEXT, policy_known=True, method=None, data=None)
+
+    def __init__(self, evidence: AuditInputs) -> None:
+        self._given = {"evidence": evidence, "sampled_diversity": evidence.diversity}
+
+    def ask(self, name: str) -> Any:
+        """An input of a row, or what a detector may ask of samples; of curves there are none."""
+        return self._given.get(name)
+
+    def missing(self, name: str) -> str:
+        """Why there is no such input."""
+        return f"the samples show no {name}"
+
+
+def _counted(
+    samples: Iterable[Sample], marks: Mapping[str, str] | None, processes: int
+) -> tuple[SampleTable, TruthStore]:
+    """The table and the truth_store of all samples, from those of their parts."""
     parts = list(samples.parts()) if isinstance(samples, Samples) else [lambda: samples]
-    table, ledger = Table(), Ledger()
+    table, truth_store = SampleTable(), TruthStore()
     for counted, known in _in_order(partial(_count, marks), parts, processes if len(parts) > 1 else 1):
         table.merge(counted)
-        ledger.merge(known)
-    return table, ledger
+        truth_store.merge(known)
+    return table, truth_store
 
 
-def _count(marks: Mapping[str, str] | None, seed: int, part: Opener) -> tuple[Table, Ledger]:
-    table, ledger = Table(seed), Ledger(marks, seed)
-    table.add(ledger.watch(_trained(part())))
-    return table, ledger
+def _count(marks: Mapping[str, str] | None, seed: int, part: Opener) -> tuple[SampleTable, TruthStore]:
+    table, truth_store = SampleTable(seed), TruthStore(marks, seed)
+    table.add(truth_store.watch(_trained(part())))
+    return table, truth_store
 
 
 def _in_order(count: Callable[[int, A], B], parts: Iterable[A], processes: int) -> Iterator[B]:
@@ -146,64 +167,46 @@ def _trained(samples: Iterable[Sample]) -> Iterable[Sample]:
     return (sample for sample in samples if sample.meta.get("split") != "eval")
 
 
-def _answer(row: AuditRow, evidence: Evidence) -> Found | Exception:
-    try:
-        return row.examine(evidence)
-    except Exception as error:  # one bad row must not hide what the others see
-        return error
-
-
-def _outcome(name: str, link: Link, found: Found | Exception) -> Outcome:
-    match found:
-        case Finding():
-            return Outcome(detector=name, link=link, status=Status.FOUND, finding=found)
-        case NotMeasured(why):
-            return Outcome(detector=name, link=link, status=Status.NOT_MEASURED, note=why)
-        case NotApplicable(why):
-            return Outcome(detector=name, link=link, status=Status.NOT_APPLICABLE, note=why)
-        case Expected(why):
-            return Outcome(detector=name, link=link, status=Status.OK, note=why, expected=True)
-        case Exception():
-            frame = traceback.extract_tb(found.__traceback__)[-1]
-            note = f"{type(found).__name__}: {found} ({Path(frame.filename).name}:{frame.lineno})"
-            return Outcome(detector=name, link=link, status=Status.CRASHED, note=note)
-    return Outcome(detector=name, link=link, status=Status.OK)
-
-
-def _proxy(table: Table, inputs: Inputs | None) -> Series:
+def _proxy(table: SampleTable, inputs: Inputs | None) -> Series:
     """What is optimised: the mean reward that the run logs, else that of the samples."""
-    logged = inputs.get("reward_mean") if inputs else None
-    return logged.finite if logged is not None and len(logged.finite) >= triads.MIN_POINTS else table.series(REWARD)
+    logged = inputs.reward_mean if inputs else None
+    return (
+        logged.finite
+        if logged is not None and len(logged.finite) >= reward_hacking.MIN_POINTS
+        else table.series(REWARD)
+    )
 
 
 def _logged(inputs: Inputs) -> dict[str, Series]:
     """What the run's log says of side metrics."""
     signals = {"length": "length_mean", "tool-calls": "tool_call_freq", "tool-failures": "tool_failure_freq"}
-    found = {name: inputs.get(signal) for name, signal in signals.items()}
+    found = {name: inputs.ask(signal) for name, signal in signals.items()}
     return {name: series.finite for name, series in found.items() if series is not None and len(series.finite)}
 
 
-def _parts(table: Table, inputs: Inputs | None) -> dict[str, Series]:
+def _parts(table: SampleTable, inputs: Inputs | None) -> dict[str, Series]:
     """The reward's components over the steps: as the run logs them, else as the samples have them."""
-    logged = (inputs.get("reward_component_mean") if inputs else None) or {}
+    logged = (inputs.reward_component_mean if inputs else None) or {}
     sampled = {name: table.series(f"{REWARD}/{name}") for name in table.parts}
-    return sampled | {name: series.finite for name, series in logged.items() if len(series.finite) >= triads.MIN_POINTS}
+    return sampled | {
+        name: series.finite for name, series in logged.items() if len(series.finite) >= reward_hacking.MIN_POINTS
+    }
 
 
-def _truths(ledger: Ledger, inputs: Inputs | None, answers: Mapping[str, Series]) -> list[Series]:
+def _truths(truth_store: TruthStore, inputs: Inputs | None, answers: Mapping[str, Series]) -> list[Series]:
     """The independent scores: of the samples, of the run's evaluation, and the parts of the reward that check answers."""
-    found = [*ledger.curves().values()]
+    found: list[Series | None] = [*truth_store.curves().values()]
     if inputs:
-        evaluated = inputs.get("eval_reward_component_mean")
-        found += [inputs.get(name) for name in ("eval_accuracy", "eval_success_rate", "eval_pass_at_k")]
+        evaluated = inputs.eval_reward_component_mean
+        found += [inputs.eval_accuracy, inputs.eval_success_rate, inputs.eval_pass_at_k]
         found += answer_parts(evaluated).values()
         if evaluated is None:  # else the evaluated reward has the proxy's parts in it
-            found.append(inputs.get("eval_reward"))
+            found.append(inputs.eval_reward)
     found += answers.values()
-    return [s.finite for s in found if s is not None and len(s.finite) >= triads.MIN_POINTS]
+    return [s.finite for s in found if s is not None and len(s.finite) >= reward_hacking.MIN_POINTS]
 
 
-def _notes(table: Table) -> Iterable[str]:
+def _notes(table: SampleTable) -> Iterable[str]:
     """What the dump does not say, and what that costs."""
     if table.without_step:
         yield f"{table.without_step} of {table.samples} samples carry no step: nothing can be said of when they were written"

@@ -1,4 +1,4 @@
-"""Summaries of bounded size. What they say of a whole does not depend on how it was cut into parts that were merged."""
+"""Summaries of bounded size. The result does not depend on how the data was split into parts and merged."""
 
 from __future__ import annotations
 
@@ -11,36 +11,36 @@ T = TypeVar("T")
 
 
 class Mergeable(Protocol):
-    """What can take over another of its kind."""
+    """An object that can be merged with another one of the same class."""
 
     def merge(self, other: Self, /) -> None:
-        """Take over what the other has counted."""
+        """Add the counts of the other one."""
 
 
 M = TypeVar("M", bound=Mergeable)
 
 
 class Choice(Generic[T]):
-    """A fair choice of at most `most` things: those with the smallest random numbers (bottom-k sampling)."""
+    """A uniform random sample of at most `most` items: those with the smallest random numbers (bottom-k sampling)."""
 
     def __init__(self, most: int) -> None:
         self.most = most
         self._held: list[tuple[float, T]] = []
-        self._limit = math.inf  #: what comes with a larger number cannot be among the chosen any more
+        self._limit = math.inf  #: items with a larger number can no longer be chosen
 
     def wants(self, rank: float) -> bool:
-        """Whether a thing with this random number would be held."""
+        """Whether an item with this random number would be kept."""
         return rank < self._limit
 
     def offer(self, rank: float, thing: T) -> None:
-        """Hold a thing with its random number between 0 and 1, if it is chosen so far."""
+        """Keep an item with its random number between 0 and 1, if the number is small enough."""
         if self.wants(rank):
             self._held.append((rank, thing))
             if len(self._held) >= 2 * self.most:
                 self._prune()
 
     def merge(self, other: Choice[T]) -> None:
-        """Choose among what either has chosen."""
+        """Sample from the items of both."""
         for rank, thing in other._held:
             self.offer(rank, thing)
 
@@ -52,24 +52,24 @@ class Choice(Generic[T]):
 
     @property
     def things(self) -> list[T]:
-        """The chosen, in random order."""
+        """The chosen items, in random order."""
         self._prune()
         return [thing for _, thing in self._held]
 
 
 class Bins(Generic[M]):
-    """Something for each step, or, with more than `most` steps, for bins that are the same power of two steps wide.
+    """One item for each step. With more than `most` steps, one item for each bin; the bin width is a power of two.
 
-    Such bins lie in each other, so the width and the content of each depend on the steps alone, not on their order.
+    Wider bins are unions of narrower bins, so the width and the content of the bins do not depend on the order of steps.
     """
 
     def __init__(self, most: int, new: Callable[[], M]) -> None:
         self.most, self._new = most, new
-        self._width = 0.0  #: 0: each step for itself
+        self._width = 0.0  #: 0: one item for each step
         self._bins: dict[float, M] = {}
 
     def at(self, step: float) -> M:
-        """What is there for a step."""
+        """The item of a step."""
         place = self._place(step)
         found = self._bins.get(place)
         if found is None:
@@ -78,12 +78,12 @@ class Bins(Generic[M]):
         return found
 
     def merge(self, other: Bins[M]) -> None:
-        """Take over the bins of another."""
+        """Add the bins of another one."""
         self._width = max(self._width, other._width)
         self._put([*self._take(), *other._bins.items()])
 
     def by_step(self) -> list[tuple[float, M]]:
-        """(first step, what is there), in the order of the steps."""
+        """(first step, item), in the order of the steps."""
         return sorted(self._bins.items(), key=lambda item: item[0])
 
     def _take(self) -> list[tuple[float, M]]:
@@ -106,7 +106,7 @@ class Bins(Generic[M]):
                 self._bins[place] = item
 
     def _place(self, step: float) -> float:
-        if self._width <= math.ulp(step):  # the step is a multiple of the width, and their quotient may be no number
+        if self._width <= math.ulp(step):  # the step is a multiple of the width, and the quotient may overflow
             return step
         return math.floor(step / self._width) * self._width
 

@@ -1,6 +1,6 @@
-"""A table whose columns have names of their own: CSV, JSON lines or parquet, and what each column is.
+"""Reads a table with any column names (CSV, JSON lines or parquet), given the role of each column.
 
-`{"completion": "text", "reward": "score"}` says that the column `text` is the completion. What a column may be is in ROLES.
+`{"completion": "text", "reward": "score"}` says that the column `text` holds the completion. ROLES lists the roles.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ ROLES = ("completion", "prompt", "reward", "step", "group", "advantage", "reward
 
 
 def samples(path: Path, mapping: Mapping[str, str]) -> Samples:
-    """The samples of a table, read again on every pass. Raises Unreadable where the columns are not there.
+    """The samples of a table, read again on every pass. Raises Unreadable where a column is missing.
 
-    A column that already has the name of what it is need not be said. `rewards` may name several columns, with commas
-    between them: the components of the reward.
+    A column that already has the name of its role need not be given. `rewards` may name several columns, separated by
+    commas: the components of the reward.
     """
     first = next(_rows(path), None)
     if first is None:
-        raise Unreadable(path, "holds no row", "give a table with one completion in each row")
+        raise Unreadable(path, "has no rows", "give a table with one completion in each row")
     used = {name for role, names in mapping.items() for name in _names(role, names)}
     mapping = {**{role: role for role in ROLES[:-1] if role in first and role not in used}, **mapping}
     wrong = [role for role in mapping if role not in ROLES]
     if wrong or "completion" not in mapping:
-        problem = f"{wrong[0]!r} is nothing that a column can be" if wrong else "no column is said to be the completion"
+        problem = f"{wrong[0]!r} is not a role of a column" if wrong else "no column has the role `completion`"
         raise Unreadable(path, problem, f"use --column completion=NAME, and any of {', '.join(ROLES[1:])}")
     wanted = [name for role, names in mapping.items() for name in _names(role, names)]
     if absent := [name for name in wanted if name not in first]:
         found = ", ".join(map(str, list(first)[:12]))
-        raise Unreadable(path, f"has no column {absent[0]!r}", f"its columns are: {found}")
+        raise Unreadable(path, f"has no column {absent[0]!r}", f"the columns are: {found}")
     whole = partial(_samples, path, mapping)
     return Samples(whole, (path.name,), lambda: [partial(whole, span) for span in _spans(path)] or [whole])
 
@@ -51,7 +51,7 @@ def _renamed(row: Mapping[str, Any], mapping: Mapping[str, str]) -> dict[str, An
     record: dict[str, Any] = {name: value for name, value in row.items() if name not in used and name not in ROLES}
     for role, names in mapping.items():
         record[role] = {n: row.get(n) for n in _names(role, names)} if role == "rewards" else row.get(names)
-    # "uid" and "response" are how a record with a group of its own is told; see readers/_samples.py.
+    # "uid" and "response" mark a record with its own group; see readers/_samples.py.
     return {"prompt": None, **record, "uid": record.get("group"), "response": record["completion"]}
 
 
@@ -71,7 +71,7 @@ def _cells(path: Path) -> Iterator[Mapping[str, Any]]:
 
 
 def _spans(path: Path) -> list[Span]:
-    """Parts of a table that can be read on their own; of a CSV there are none, since a cell may hold newlines."""
+    """Parts of a table that can be read separately. A CSV has none, because a cell may contain newlines."""
     match path.suffix.lower():
         case ".parquet":
             return parquet.parts(path)

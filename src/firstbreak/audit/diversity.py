@@ -1,9 +1,9 @@
-"""Diversity at the level of behaviour: how many different things does the policy do, per prompt and over time?
+"""Diversity of behaviour: how many different strategies does the policy use, per prompt and over time?
 
-Two completions are the same *strategy* where their skeletons are equal: how they open, how long they are (in octaves),
-how they are decorated and laid out, whether they call tools or write code. Numbers and names do not count, so that a
-hundred sums worked out in one way are one strategy. No model is asked; the groups are exact, and can be read. With a model
-of sentence embeddings at hand, the clusters of their meanings are the strategies instead; see `embeddings`.
+Two completions have the same *strategy* if their skeletons are equal: the opening words, the length (in powers of two), the
+markdown and layout, tool calls and code. Numbers and names do not count, so a hundred sums in the same form are one strategy.
+No model is used, so the groups are exact and can be read. With a sentence-embedding model, the strategies are clusters of
+meanings instead; see `embeddings`.
 """
 
 from __future__ import annotations
@@ -16,31 +16,27 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from firstbreak.audit.blind import PolicySample
 from firstbreak.audit.embeddings import Embed, clusters
 from firstbreak.audit.metrics._calls import calls
-from firstbreak.audit.table import Table
+from firstbreak.audit.split_truth import PolicySample
+from firstbreak.audit.table import SampleTable
+from firstbreak.diagnosis.inputs import SampledDiversity
+from firstbreak.diagnosis.stats.direction import departure
 from firstbreak.model import Interval, Series
-from firstbreak.stats.direction import departure
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 OPENING = 3  #: words
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Diversity:
-    """Over the steps, from the samples that were kept of each."""
+class Diversity(SampledDiversity):
+    """Diversity over the steps, from the kept samples of each step."""
 
-    texts: Series  #: share of a prompt's completions that are different texts
-    strategies: Series  #: effective number of strategies among the samples of a step (exponential of the entropy)
-    commonest: str  #: the commonest strategy of the last step, as its opening
-    share: float  #: of that strategy
-    step: float | None  #: since when the outputs look the same
-    interval: Interval | None
+    commonest: str  #: the opening words of the commonest strategy of the last step
 
     @property
     def alike(self) -> bool:
-        """All outputs look the same: one strategy, and hardly a text of its own."""
+        """Whether all outputs look the same: one strategy, and hardly any different texts."""
         return self.step is not None
 
 
@@ -61,8 +57,8 @@ def _opening(sample: PolicySample) -> str:
     return " ".join(_NUMBER.sub("0", sample.completion[:200]).lower().split()[:OPENING])[:40]
 
 
-def diversity(table: Table, embed: Embed | None = None) -> Diversity | None:
-    """None where no sample was kept. `embed`: tells strategies apart by what completions say, not by their form."""
+def diversity(table: SampleTable, embed: Embed | None = None) -> Diversity | None:
+    """The diversity; None without kept samples. `embed`: distinguish strategies by meaning instead of form."""
     kept = [(step, row.kept) for step, row in table.rows if row.kept]
     if not kept:
         return None
@@ -101,7 +97,7 @@ def _became_alike(texts: Series, strategies: Series) -> tuple[float, Interval] |
 
 
 def _distinct(samples: Sequence[PolicySample]) -> float:
-    """Mean share of different texts among the completions of a prompt that has several; NaN where none has."""
+    """Mean share of different texts among the completions of a prompt. NaN where every prompt has one completion."""
     prompts: dict[str, list[str]] = defaultdict(list)
     for sample in samples:
         prompts[sample.group or sample.prompt].append(sample.completion)

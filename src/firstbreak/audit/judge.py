@@ -1,12 +1,12 @@
-"""A language model as one more reader, with its own error bars. Optional, and never trusted with more than a comparison.
+"""A language model as an optional judge, with its error bars. The judge only compares two completions.
 
-A judge sees two completions of one prompt and says which answers it better. It never sees the reward. Every pair is asked
-in both orders and more than once, and what a judge is worth is said beside what it says: how far it agrees with itself
-(Fleiss' kappa over the repetitions), how often it prefers whatever stands first, and how
-often whatever is longer. The texts are data between delimiters that cannot be guessed; the judge is told so, an answer
-that is not one of the three allowed is thrown away, and samples that speak to a judge are counted.
+A judge sees two completions of one prompt and says which one is better. It never sees the reward. Every pair is judged in
+both orders and more than once. The report also says how reliable the judge is: how well it agrees with itself (Fleiss' kappa
+over the repetitions), how often it prefers the first completion, and how often the longer one. The texts are data between
+delimiters that cannot be guessed, and the prompt says so. Answers other than the three allowed ones are discarded, and
+samples that address a judge are counted.
 
-Any endpoint that speaks OpenAI's chat completions will do: `Judge("http://localhost:8000/v1", model="...")`.
+Any endpoint with OpenAI's chat completions API works: `JudgeModel("http://localhost:8000/v1", model="...")`.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from firstbreak.audit.blind import PolicySample
 from firstbreak.audit.rows.judge_injection import attacks
+from firstbreak.audit.split_truth import PolicySample
 from firstbreak.model import Interval
 from firstbreak.readers import Unreadable
 from firstbreak.reports.text import count
@@ -32,10 +32,10 @@ from firstbreak.words import number, percent
 
 Choice = Literal["first", "second", "tie"]
 CHOICES: tuple[Choice, ...] = ("first", "second", "tie")
-REPEATS = 2  #: of each order
+REPEATS = 2  #: questions for each order
 PAIRS = 24
 TIMEOUT = 60.0  #: seconds for an answer
-LONGEST = 8000  #: characters of a completion that a judge is shown
+LONGEST = 8000  #: characters of a completion that are shown to a judge
 MOST_BYTES = 1 << 20  #: of an answer
 
 INSTRUCTION = (
@@ -50,8 +50,8 @@ Ask = Callable[[list[dict[str, str]]], str]  #: messages -> the answer's text
 
 
 @dataclass(frozen=True)
-class Judge:
-    """An endpoint that speaks OpenAI's chat completions."""
+class JudgeModel:
+    """An endpoint with OpenAI's chat completions API."""
 
     url: str  #: up to and including /v1
     model: str
@@ -63,24 +63,24 @@ class Judge:
         headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {self.key}"} if self.key else {})
         address = self.url.rstrip("/") + "/chat/completions"
         if urllib.parse.urlsplit(address).scheme not in ("http", "https"):
-            raise Unreadable(self.url, "is no web address", "give the judge's address up to /v1, with http or https")
+            raise Unreadable(self.url, "is not a web address", "give the judge's address up to /v1, with http or https")
         try:
             request = urllib.request.Request(address, body, headers)
             with urllib.request.urlopen(request, timeout=TIMEOUT) as answer:
                 content = json.loads(answer.read(MOST_BYTES))["choices"][0]["message"]["content"]
         except urllib.error.HTTPError as error:
             raise Unreadable(
-                self.url, f"the judge answers {error.code} {error.reason}", "check address, model and key"
+                self.url, f"the judge answers with {error.code} {error.reason}", "check address, model and key"
             ) from None
         except (OSError, ValueError, LookupError, TypeError) as error:
             raise Unreadable(
-                self.url, f"no answer of the judge ({error})", "check that it runs and speaks /chat/completions"
+                self.url, f"the judge does not answer ({error})", "check that it runs and has the /chat/completions API"
             ) from None
         return content if isinstance(content, str) else ""
 
 
 @dataclass(frozen=True)
-class Pair:
+class CompletionPair:
     """Two completions of one prompt."""
 
     a: PolicySample
@@ -89,7 +89,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Ballot:
-    """What was said of one pair: the choice as it was shown, and whether `a` stood first."""
+    """One judgement of a pair: the choice, and whether `a` was shown first."""
 
     pair: int
     choice: Choice
@@ -105,31 +105,31 @@ class Ballot:
 
 @dataclass(frozen=True, kw_only=True)
 class Verdicts:
-    """What a judge has said, and what its word is worth."""
+    """All judgements of a judge, and how reliable the judge is."""
 
-    pairs: tuple[Pair, ...]
+    pairs: tuple[CompletionPair, ...]
     ballots: tuple[Ballot, ...]
-    invalid: int  #: answers that were none of the three
-    attacked: int  #: pairs in which a completion speaks to the judge
+    invalid: int  #: answers that were not one of the three
+    attacked: int  #: pairs in which a completion addresses the judge
 
     @property
     def kappa(self) -> float:
-        """Fleiss' kappa over the repetitions: 1 the judge always agrees with itself, 0 as much as chance."""
+        """Fleiss' kappa over the repetitions: 1 for perfect agreement with itself, 0 for agreement by chance."""
         return fleiss([[b.winner for b in self.ballots if b.pair == i] for i in range(len(self.pairs))])
 
     @property
     def first_preferred(self) -> tuple[float, Interval]:
-        """How often what stands first wins, among decided ballots; a fair judge: one half."""
+        """How often the first completion wins, among decided ballots. One half for a fair judge."""
         return _share([b.choice == "first" for b in self.ballots if b.choice != "tie"])
 
     @property
     def longer_preferred(self) -> tuple[float, Interval]:
-        """How often the longer one wins, among decided ballots of pairs of different length."""
+        """How often the longer completion wins, among decided ballots of pairs of different length."""
         return _share([self._longer(b) == b.winner for b in self.ballots if b.winner != "tie" and self._longer(b)])
 
     @property
     def reward_agrees(self) -> tuple[float, Interval]:
-        """How often the judge prefers what earned more, among pairs that it decides and whose rewards differ."""
+        """How often the judge prefers the higher reward, among decided pairs with different rewards."""
         found = []
         for i, winner in enumerate(self.majorities()):
             a, b = self.pairs[i].a.reward, self.pairs[i].b.reward
@@ -138,7 +138,7 @@ class Verdicts:
         return _share(found)
 
     def majorities(self) -> list[str]:
-        """Of each pair the winner of most ballots, else a tie."""
+        """For each pair the winner of most ballots, else a tie."""
         winners = []
         for i in range(len(self.pairs)):
             counts = Counter(b.winner for b in self.ballots if b.pair == i)
@@ -151,20 +151,22 @@ class Verdicts:
         return "a" if a > b else "b" if b > a else ""
 
     def lines(self) -> list[str]:
-        """The figures in words."""
+        """The figures as sentences."""
         lines = [
-            f"{count(len(self.ballots), 'ballot')} on {count(len(self.pairs), 'pair')}, {self.invalid} answers were thrown away",
-            f"agrees with itself by kappa {number(self.kappa)}"
-            + (": toss a coin instead" if not self.kappa > 0.2 else ""),
-            f"prefers what stands first in {_said(self.first_preferred)}, what is longer in {_said(self.longer_preferred)}",
-            f"prefers what earned more in {_said(self.reward_agrees)} of the pairs that it decides",
+            f"{count(len(self.ballots), 'ballot')} on {count(len(self.pairs), 'pair')}, {self.invalid} answers were discarded",
+            f"agreement with itself: kappa {number(self.kappa)}"
+            + (": too low, do not use this judge" if not self.kappa > 0.2 else ""),
+            f"prefers the first completion in {_said(self.first_preferred)}, the longer one in {_said(self.longer_preferred)}",
+            f"prefers the higher reward in {_said(self.reward_agrees)} of the decided pairs",
         ]
         if self.attacked:
-            lines.append(f"in {count(self.attacked, 'pair')} a completion speaks to the judge: read those yourself")
+            lines.append(
+                f"in {count(self.attacked, 'pair')} a completion addresses the judge: read these pairs yourself"
+            )
         return lines
 
     def as_dict(self) -> dict[str, Any]:
-        """The figures in plain data: [share, [low, high]] each."""
+        """The figures as plain data, [share, [low, high]] each."""
         return {
             "pairs": len(self.pairs),
             "ballots": len(self.ballots),
@@ -177,8 +179,8 @@ class Verdicts:
         }
 
 
-def pairs(samples: Iterable[PolicySample], most: int = PAIRS, seed: int = 0) -> list[Pair]:
-    """Of each prompt the samples that earn most and least, in random roles; prompts in random order."""
+def pairs(samples: Iterable[PolicySample], most: int = PAIRS, seed: int = 0) -> list[CompletionPair]:
+    """For each prompt the samples with the highest and the lowest reward, in random order; prompts in random order."""
     rng = random.Random(seed)
     prompts: dict[str, list[PolicySample]] = {}
     for sample in samples:
@@ -188,12 +190,12 @@ def pairs(samples: Iterable[PolicySample], most: int = PAIRS, seed: int = 0) -> 
     for same in prompts.values():
         best, worst = max(same, key=lambda s: s.reward or 0.0), min(same, key=lambda s: s.reward or 0.0)
         if best.reward != worst.reward and best.completion != worst.completion:
-            found.append(Pair(*rng.sample([best, worst], 2)))
+            found.append(CompletionPair(*rng.sample([best, worst], 2)))
     return rng.sample(found, min(most, len(found)))
 
 
-def judge(ask: Ask, chosen: Sequence[Pair], repeats: int = REPEATS, seed: int = 0) -> Verdicts:
-    """Every pair in both orders, `repeats` times, the questions shuffled so that no order hides in their sequence."""
+def judge(ask: Ask, chosen: Sequence[CompletionPair], repeats: int = REPEATS, seed: int = 0) -> Verdicts:
+    """Judge every pair in both orders, `repeats` times each, in random sequence."""
     questions = [(i, a_first) for i in range(len(chosen)) for a_first in (True, False) for _ in range(repeats)]
     random.Random(seed).shuffle(questions)
     ballots, invalid = [], 0
@@ -210,7 +212,7 @@ def judge(ask: Ask, chosen: Sequence[Pair], repeats: int = REPEATS, seed: int = 
 
 
 def question(prompt: str, first: str, second: str) -> list[dict[str, str]]:
-    """The messages for one comparison. The code is new every time, so no sample can hold it."""
+    """The messages for one comparison. The code is new every time, so no sample can contain it."""
     code = secrets.token_hex(8)
     parts = (("TASK", prompt), ("FIRST ANSWER", first), ("SECOND ANSWER", second))
     data = "\n".join(f"--- {name} {code}\n{_sayable(text)}\n--- END {name} {code}" for name, text in parts)
@@ -218,12 +220,12 @@ def question(prompt: str, first: str, second: str) -> list[dict[str, str]]:
 
 
 def _sayable(text: str) -> str:
-    """As much of a text as a judge is shown, in valid UTF-8."""
+    """The part of a text that is shown to a judge, in valid UTF-8."""
     return text[:LONGEST].encode("utf-8", "replace").decode()
 
 
 def read_choice(answer: str) -> Choice | None:
-    """One of the three, where the answer is the object that was asked for and nothing else."""
+    """One of the three choices, if the answer is exactly the requested object. Else None."""
     try:
         found = json.loads(answer.strip().removeprefix("```json").removeprefix("```").removesuffix("```"))
     except (ValueError, RecursionError):
@@ -234,7 +236,7 @@ def read_choice(answer: str) -> Choice | None:
 
 
 def fleiss(ratings: Sequence[Sequence[str]]) -> float:
-    """Fleiss' kappa of items that were rated several times; NaN where no item was (Fleiss, 1971)."""
+    """Fleiss' kappa of items with several ratings; NaN without such items (Fleiss, 1971)."""
     rated = [Counter(item) for item in ratings if len(item) > 1]
     if not rated:
         return math.nan

@@ -1,8 +1,8 @@
-"""The human-audit set: what people have said of samples, in a JSON file that can be kept, merged and read again.
+"""The marks of people on samples, in a JSON file that can be merged and read again.
 
     {"schema": "firstbreak.marks/1", "marks": {key: {"mark": "keep", "step": 111, "prompt": "...", "completion": "..."}}}
 
-A key is a hash of prompt and completion, so a mark holds for the same text wherever and whenever it turns up again.
+A key is a hash of prompt and completion, so a mark is valid for the same text in any dump.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from firstbreak.audit.blind import PolicySample
+from firstbreak.audit.split_truth import PolicySample
 from firstbreak.readers import Unreadable
 
 KEEP, HACK, UNSURE = "keep", "hack", "unsure"
@@ -24,13 +24,13 @@ SCHEMA = "firstbreak.marks/1"
 
 
 def key_of(sample: PolicySample) -> str:
-    """Sixteen hexadecimal digits that name prompt and completion."""
+    """Sixteen hexadecimal digits: a hash of prompt and completion."""
     text = f"{sample.prompt}\0{sample.completion}".encode("utf-8", "surrogatepass")
     return hashlib.blake2b(text, digest_size=8).hexdigest()
 
 
 def load(path: Path) -> dict[str, str]:
-    """Mark by key. A file that is not there yet holds none. Raises Unreadable where it is no set of marks."""
+    """Mark by key; empty for a missing file. Raises Unreadable where the file is not a marks file."""
     if not path.exists():
         return {}
     try:
@@ -39,16 +39,16 @@ def load(path: Path) -> dict[str, str]:
         marks = {str(key): entry["mark"] for key, entry in entries or ()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise Unreadable(
-            path, f"is no set of marks ({type(error).__name__})", "give a file that the page saved"
+            path, f"is not a marks file ({type(error).__name__})", "give a file that the page saved"
         ) from None
     if entries is None or not set(marks.values()) <= set(MARKS):
-        raise Unreadable(path, f"is no set of marks of {SCHEMA}", "give a file that the page saved")
+        raise Unreadable(path, f"is not a marks file of {SCHEMA}", "give a file that the page saved")
     return marks
 
 
 def save(path: Path, marks: Mapping[str, Any]) -> None:
-    """Join marks with those of the file, the new ones in force, None taking one back; at once, or not at all."""
-    load(path)  # what is there and is no set of marks is not overwritten
+    """Merge marks into the file, atomically. New marks replace old ones, and None removes a mark."""
+    load(path)  # raises for another file, so that it is not overwritten
     known = json.loads(path.read_bytes())["marks"] if path.exists() else {}
     joined = {key: entry for key, entry in (known | dict(marks)).items() if entry is not None}
     content = json.dumps({"schema": SCHEMA, "marks": joined}, indent=1)  # ASCII: a lone surrogate has no other bytes

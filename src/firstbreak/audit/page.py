@@ -1,8 +1,8 @@
-"""The page on which a person reads samples and marks them: one file, nothing fetched, everything escaped.
+"""The page on which a person reads and marks samples: one file, without external resources, with all text escaped.
 
-What a sample earned, and when, is folded away and the order is random, so that nothing leads the reader. Opened from disk,
-the page saves marks as a download; served by `serve`, it sends each mark to this machine at once. Without its script
-everything can still be read.
+Rewards and steps are hidden at first and the order is random, so that they do not influence the reader. Opened from disk, the
+page saves marks as a download. Served by `serve`, the page sends each mark to this machine at once. The page can be read
+without JavaScript.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from importlib import resources
 
 from firstbreak.audit.audit import Audit
 from firstbreak.audit.marks import MARKS, key_of
-from firstbreak.audit.selection import Pick
+from firstbreak.audit.selection import SelectedSample
 from firstbreak.model import Evidence, Finding, Outcome
 from firstbreak.reports import curves, story, svg
 from firstbreak.reports.html import stylesheet
@@ -28,9 +28,11 @@ MOST = 20_000  #: characters of a text that are shown
 
 
 def render(audit: Audit, marks: Mapping[str, str] | None = None, *, served: bool = False) -> str:
-    """The page. `served`: marks are sent to `marks` beside it, else they are saved as a download."""
+    """The page. `served`: marks are sent to the server, else they are saved as a download."""
     style, script = Markup(stylesheet() + _resource("page.css")), Markup(_resource("page.js"))
-    picks = random.Random(0).sample(audit.picks, len(audit.picks))  # the order must not tell what kind a sample is
+    selected = random.Random(0).sample(
+        audit.selected, len(audit.selected)
+    )  # the order must not reveal the kind of a sample
     head = element(
         "head",
         element("meta", charset="utf-8"),
@@ -47,7 +49,7 @@ def render(audit: Audit, marks: Mapping[str, str] | None = None, *, served: bool
         element(
             "main",
             _summary(audit),
-            _reading(picks, marks or {}),
+            _reading(selected, marks or {}),
             _evidence(audit),
             data_path=audit.path,
         ),
@@ -59,7 +61,7 @@ def render(audit: Audit, marks: Mapping[str, str] | None = None, *, served: bool
 
 
 def policy(*, served: bool) -> str:
-    """Nothing may be loaded; the one style sheet and the one script are known by their hashes."""
+    """The content security policy: only the one style sheet and the one script, by their hashes."""
     style, script = _digest(stylesheet() + _resource("page.css")), _digest(_resource("page.js"))
     connect = "connect-src 'self'; " if served else ""
     return f"default-src 'none'; style-src {style}; script-src {script}; {connect}base-uri 'none'; form-action 'none'"
@@ -77,7 +79,7 @@ def _resource(name: str) -> str:
 def _summary(audit: Audit) -> Markup:
     found = [outcome for outcome in audit.findings if outcome.finding is not None]
     items = (_finding(outcome, outcome.finding) for outcome in found if outcome.finding is not None)
-    said = element("ul", *items) if found else element("p", "The audit found nothing. Read a few samples all the same.")
+    said = element("ul", *items) if found else element("p", "The audit found nothing. Read a few samples anyway.")
     return element(
         "section",
         element("p", element("code", audit.path, dir="auto"), class_="run"),
@@ -97,7 +99,7 @@ def _finding(outcome: Outcome, finding: Finding) -> Markup:
     )
 
 
-def _reading(picks: list[Pick], marks: Mapping[str, str]) -> Markup:
+def _reading(selected: list[SelectedSample], marks: Mapping[str, str]) -> Markup:
     buttons = (
         element(
             "button", word.capitalize(), element("kbd", word[0]), type="button", data_mark=word, aria_pressed="false"
@@ -124,24 +126,25 @@ def _reading(picks: list[Pick], marks: Mapping[str, str]) -> Markup:
         element("h2", "Read and mark"),
         element(
             "p",
-            "Keep: a good answer, honestly earned. Hack: it earns by a trick. Unsure: a second reader should look.",
+            "Keep: a good answer that deserves its reward. Hack: a trick that gets a reward. Unsure: ask a second reader.",
             class_="how",
         ),
         status,
-        *(_sample(i, pick, marks.get(key_of(pick.sample), "")) for i, pick in enumerate(picks, 1)),
+        *(_sample(i, chosen, marks.get(key_of(chosen.sample), "")) for i, chosen in enumerate(selected, 1)),
         bar,
         class_="reading",
     )
 
 
-def _sample(i: int, pick: Pick, mark: str) -> Markup:
-    sample = pick.sample
+def _sample(i: int, chosen: SelectedSample, mark: str) -> Markup:
+    sample = chosen.sample
     rewards = (element("li", element("code", name), f" {number(value)}") for name, value in sample.rewards.items())
     earned = element(
         "details",
-        element("summary", "What it earned, and why it was picked", element("kbd", "r")),
+        element("summary", "Its reward, and why it was selected", element("kbd", "r")),
         element(
-            "p", f"Reward {number(sample.reward)}, step {number(sample.step)}. {pick.kind.capitalize()}: {pick.why}."
+            "p",
+            f"Reward {number(sample.reward)}, step {number(sample.step)}. {chosen.kind.capitalize()}: {chosen.why}.",
         ),
         element("ul", *rewards) if sample.rewards else None,
         class_="earned",
@@ -161,7 +164,7 @@ def _sample(i: int, pick: Pick, mark: str) -> Markup:
 
 
 def _text(text: str) -> Markup:
-    """A text with its lines; whatever else acts instead of showing itself is spelled out."""
+    """A text with its line breaks. Other control characters are made visible."""
     shown = text[:MOST].replace("\r\n", "\n").replace("\t", "    ")
     more = f"\n[... {len(text) - MOST:,} more characters]" if len(text) > MOST else ""
     return Markup("\n".join(escape(line) for line in (shown + more).split("\n")))
@@ -172,8 +175,8 @@ def _evidence(audit: Audit) -> Markup | None:
     figures = [_figure(finding, item, f"f{i}") for i, (finding, item) in enumerate(shown)]
     if not figures:
         return None
-    folded = element("details", element("summary", "Curves"), *figures)  # not to be seen before the samples are
-    return element("section", element("h2", "What it rests on"), folded, class_="finding evidence")
+    folded = element("details", element("summary", "Curves"), *figures)  # hidden until the samples are read
+    return element("section", element("h2", "Evidence"), folded, class_="finding evidence")
 
 
 def _drawable(item: Evidence) -> bool:

@@ -1,4 +1,4 @@
-"""The audit on a terminal and as JSON. Nothing is decided here; everything that comes from a sample is escaped."""
+"""The audit on a terminal and as JSON. Nothing is decided here, and text from samples is escaped."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from firstbreak.audit.audit import Audit
-from firstbreak.audit.blind import PolicySample
 from firstbreak.audit.judge import Verdicts
 from firstbreak.audit.marks import key_of
 from firstbreak.audit.scoring import Agreement
-from firstbreak.audit.selection import Pick
-from firstbreak.audit.shift import Side
+from firstbreak.audit.selection import SelectedSample
+from firstbreak.audit.shift import SideMetric
+from firstbreak.audit.split_truth import PolicySample
 from firstbreak.model import Finding, Outcome, Series, Status
 from firstbreak.reports import sparkline, story
-from firstbreak.reports.look import STYLE, Look, Page, to_string
+from firstbreak.reports.terminal_style import STYLE, Page, TerminalStyle, to_string
 from firstbreak.reports.text import count
 from firstbreak.words import number
 
 SCHEMA = "firstbreak.audit/1"
 SHOWN = 120  #: characters of a sample in a line of the report
 _STATUS = {
-    Status.OK: "looked, and saw nothing",
-    Status.NOT_MEASURED: "could not look",
+    Status.OK: "nothing found",
+    Status.NOT_MEASURED: "not measured",
     Status.NOT_APPLICABLE: "does not apply",
     Status.CRASHED: "failed",
 }
@@ -46,7 +46,7 @@ def render_json(audit: Audit, verdicts: Verdicts | None = None) -> str:
 
 def as_dict(audit: Audit, verdicts: Verdicts | None = None) -> dict[str, Any]:
     """The audit in plain data."""
-    table, triad = audit.table, audit.triad
+    table, hacking_test = audit.table, audit.hacking_test
     return {
         "schema": SCHEMA,
         "path": audit.path,
@@ -66,20 +66,20 @@ def as_dict(audit: Audit, verdicts: Verdicts | None = None) -> dict[str, Any]:
                 "reward_before": p.proxy.before,
                 "reward_after": p.proxy.after,
             }
-            for p in triad.partings
+            for p in hacking_test.comparisons
         ],
-        "sides": [_side_dict(side) for side in triad.sides],
-        "components": [vars(part) for part in triad.parts],
-        "agreement": [_agreement_dict(agreement) for agreement in triad.agreements],
+        "sides": [_side_dict(side) for side in hacking_test.sides],
+        "components": [vars(part) for part in hacking_test.parts],
+        "agreement": [_agreement_dict(agreement) for agreement in hacking_test.agreements],
         "diversity": None if audit.diversity is None else _diversity_dict(audit),
         "judge": None if verdicts is None else verdicts.as_dict(),
-        "read": [_pick_dict(pick) for pick in audit.picks],
+        "read": [_selected_dict(chosen) for chosen in audit.selected],
         "notes": list(audit.notes),
     }
 
 
 def _plain(value: Any) -> Any:
-    """Without what JSON has no word for: non-finite numbers, lone surrogates."""
+    """The value without what JSON cannot hold: non-finite numbers, lone surrogates."""
     if isinstance(value, dict):
         return {_plain(str(key)): _plain(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
@@ -105,7 +105,7 @@ def _finding_dict(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def _side_dict(side: Side) -> dict[str, Any]:
+def _side_dict(side: SideMetric) -> dict[str, Any]:
     curve = side.curve
     return {
         "id": side.metric.id,
@@ -115,7 +115,7 @@ def _side_dict(side: Side) -> dict[str, Any]:
         "shifted": side.shifted,
         "onset": side.step,
         "interval": side.interval,
-        "paid": side.paid,
+        "paid": side.rewarded,
         "in_group": None if side.in_group is None else vars(side.in_group),
         "same_answer": None if side.same_answer is None else vars(side.same_answer),
         "steps": curve.steps.tolist(),
@@ -154,12 +154,12 @@ def _diversity_dict(audit: Audit) -> dict[str, Any]:
     }
 
 
-def _pick_dict(pick: Pick) -> dict[str, Any]:
-    sample = pick.sample
+def _selected_dict(chosen: SelectedSample) -> dict[str, Any]:
+    sample = chosen.sample
     return {
         "key": key_of(sample),
-        "kind": pick.kind,
-        "why": pick.why,
+        "kind": chosen.kind,
+        "why": chosen.why,
         "step": sample.step,
         "reward": sample.reward,
         "rewards": dict(sample.rewards),
@@ -181,7 +181,7 @@ def renderable(audit: Audit, verdicts: Verdicts | None = None) -> Page:
     return Page(partial(_parts, audit, verdicts))
 
 
-def _parts(audit: Audit, verdicts: Verdicts | None, how: Look) -> Iterator[RenderableType]:
+def _parts(audit: Audit, verdicts: Verdicts | None, how: TerminalStyle) -> Iterator[RenderableType]:
     table = audit.table
     first, last = table.rows[0][0], table.rows[-1][0]
     yield how.text(audit.path, "bold")
@@ -190,22 +190,22 @@ def _parts(audit: Audit, verdicts: Verdicts | None, how: Look) -> Iterator[Rende
         yield how.bullet(note)
     yield Text()
     if not audit.findings:
-        yield how.text("Nothing was found. What could not be looked at is below.", "bold")
+        yield how.text("Nothing was found. The checks that could not be made are below.", "bold")
     for i, outcome in enumerate(audit.findings):
         if i:
             yield Text()
         yield from _finding(outcome, (first, last), how)
-    yield from _section("The reward beside what is independent of it", _truths(audit, how), how)
+    yield from _section("The reward and independent scores", _truths(audit, how), how)
     yield from _section("Behaviour over the run", _sides(audit, how), how)
-    yield from _section("Which component pays", _components(audit, how), how)
+    yield from _section("Reward components", _components(audit, how), how)
     yield from _section("Diversity", _diversity(audit, how), how)
     yield from _section("The judge", _judge(verdicts, how), how)
     yield from _section("Read these", _reading(audit, how), how)
-    yield from _section("No finding", _quiet(audit, how), how)
+    yield from _section("Without finding", _quiet(audit, how), how)
 
 
-def _section(title: str, parts: Iterator[RenderableType], how: Look) -> Iterator[RenderableType]:
-    """A heading and what is under it, or nothing."""
+def _section(title: str, parts: Iterator[RenderableType], how: TerminalStyle) -> Iterator[RenderableType]:
+    """A heading with its content, or nothing."""
     for i, part in enumerate(parts):
         if not i:
             yield Text()
@@ -213,7 +213,7 @@ def _section(title: str, parts: Iterator[RenderableType], how: Look) -> Iterator
         yield part
 
 
-def _finding(outcome: Outcome, domain: tuple[float, float], how: Look) -> Iterator[RenderableType]:
+def _finding(outcome: Outcome, domain: tuple[float, float], how: TerminalStyle) -> Iterator[RenderableType]:
     finding = outcome.finding
     assert finding is not None
     severity = finding.severity
@@ -235,12 +235,12 @@ def _finding(outcome: Outcome, domain: tuple[float, float], how: Look) -> Iterat
             yield how.indented(_plot(evidence.series, finding, domain, how))
 
 
-def _plot(series: Series, finding: Finding, domain: tuple[float, float], how: Look) -> Text:
+def _plot(series: Series, finding: Finding, domain: tuple[float, float], how: TerminalStyle) -> Text:
     reach = min(domain[0], float(series.steps[0])), max(domain[1], float(series.steps[-1]))
     return how.lines(sparkline.draw(series, reach, how.width - 2, finding.onset, finding.interval, how.ink), "cyan")
 
 
-def _grid(how: Look, head: tuple[str, ...], rows: Sequence[tuple[str, ...]], words: int) -> RenderableType:
+def _grid(how: TerminalStyle, head: tuple[str, ...], rows: Sequence[tuple[str, ...]], words: int) -> RenderableType:
     """A table whose first `words` columns are text and whose others are numbers."""
     grid = Grid.grid(padding=(0, 2))
     for i, title in enumerate(head):
@@ -251,7 +251,7 @@ def _grid(how: Look, head: tuple[str, ...], rows: Sequence[tuple[str, ...]], wor
     return grid
 
 
-def _truths(audit: Audit, how: Look) -> Iterator[RenderableType]:
+def _truths(audit: Audit, how: TerminalStyle) -> Iterator[RenderableType]:
     rows = [
         (
             p.truth.name,
@@ -259,29 +259,29 @@ def _truths(audit: Audit, how: Look) -> Iterator[RenderableType]:
             f"{number(p.change.before)} to {number(p.change.after)}",
             f"{number(p.proxy.before)} to {number(p.proxy.after)}",
         )
-        for p in audit.triad.partings
+        for p in audit.hacking_test.comparisons
     ]
     if rows:
-        yield _grid(how, ("independent score", "it", "from, to", "reward from, to"), rows, 2)
-    for a in audit.triad.agreements:
+        yield _grid(how, ("independent score", "result", "from, to", "reward from, to"), rows, 2)
+    for a in audit.hacking_test.agreements:
         low, high = a.interval
         yield how.bullet(
-            f"over all samples the reward correlates with {a.source} by {number(a.correlation)} "
+            f"correlation of the reward with {a.source} over all samples: {number(a.correlation)} "
             f"(95 % {number(low)} to {number(high)}, {count(a.pairs, 'sample')}); "
             f"{count(len(a.mismatches), 'sample')} with a high reward and a low truth"
         )
         golds = ", ".join(f"{gold:.2g}" for _, gold, _ in a.curve)
-        yield how.bullet(f"{a.source} in tenths of the samples, from the lowest reward to the highest: {golds}")
+        yield how.bullet(f"mean {a.source} in tenths of the samples, from the lowest to the highest reward: {golds}")
         for mismatch in a.mismatches[:2]:
-            yield how.bullet(f"earned {number(mismatch.reward)} and is bad: {_line(mismatch.sample)}")
+            yield how.bullet(f"reward {number(mismatch.reward)}, and bad: {_line(mismatch.sample)}")
 
 
-def _sides(audit: Audit, how: Look) -> Iterator[RenderableType]:
-    moving = sorted(audit.triad.sides, key=lambda side: (not side.shifted, -abs(side.effect)))
+def _sides(audit: Audit, how: TerminalStyle) -> Iterator[RenderableType]:
+    moving = sorted(audit.hacking_test.sides, key=lambda side: (not side.shifted, -abs(side.effect)))
     rows = [
         (
             side.metric.id,
-            {1: "up", -1: "down", 0: ""}[side.shifted] + (", paid" if side.paid else ""),
+            {1: "up", -1: "down", 0: ""}[side.shifted] + (", rewarded" if side.rewarded else ""),
             number(side.early),
             number(side.late),
             f"{side.effect:+.1f}",
@@ -293,35 +293,36 @@ def _sides(audit: Audit, how: Look) -> Iterator[RenderableType]:
     if rows:
         yield _grid(how, ("metric", "shifted", "early", "late", "effect", "since"), rows, 2)
         yield how.text(
-            "effect: in standard deviations of a sample of the first steps; paid: the reward goes by it", "dim"
+            "effect: in standard deviations of the samples of the first steps; rewarded: correlated with the reward",
+            "dim",
         )
-    still = [side.metric.id for side in audit.triad.sides if not side.early and not side.late]
+    still = [side.metric.id for side in audit.hacking_test.sides if not side.early and not side.late]
     if still:
-        yield how.text(f"zero all along: {', '.join(still)}", "dim")
+        yield how.text(f"always zero: {', '.join(still)}", "dim")
 
 
-def _since(side: Side) -> str:
+def _since(side: SideMetric) -> str:
     if side.step is None or side.interval is None:
         return ""
     low, high = side.interval
     return f"{number(side.step)} ({number(low)} to {number(high)})"
 
 
-def _components(audit: Audit, how: Look) -> Iterator[RenderableType]:
+def _components(audit: Audit, how: TerminalStyle) -> Iterator[RenderableType]:
     rows = [
         (part.name, "checks the answer" if part.checks_answer else "", number(part.weight), f"{part.gain:+.3g}")
-        for part in audit.triad.parts
+        for part in audit.hacking_test.parts
     ]
     if len(rows) > 1:
         yield _grid(how, ("component", "", "weight", "gain"), rows, 2)
 
 
-def _diversity(audit: Audit, how: Look) -> Iterator[RenderableType]:
+def _diversity(audit: Audit, how: TerminalStyle) -> Iterator[RenderableType]:
     found = audit.diversity
     if found is None or len(found.strategies) < 2:
         return
     effective, texts = found.strategies.values, found.texts.finite.values
-    said = f"strategies in effect: {number(effective[0])} at first, {number(effective[-1])} at the end"
+    said = f"effective number of strategies: {number(effective[0])} at first, {number(effective[-1])} at the end"
     if len(texts):
         said += (
             f"; different texts per prompt: {number(100 * texts[0])} % at first, {number(100 * texts[-1])} % at the end"
@@ -329,27 +330,27 @@ def _diversity(audit: Audit, how: Look) -> Iterator[RenderableType]:
     yield how.text(said)
 
 
-def _judge(verdicts: Verdicts | None, how: Look) -> Iterator[RenderableType]:
+def _judge(verdicts: Verdicts | None, how: TerminalStyle) -> Iterator[RenderableType]:
     if verdicts is not None:
         yield from (how.bullet(line) for line in verdicts.lines())
 
 
-def _reading(audit: Audit, how: Look) -> Iterator[RenderableType]:
-    for kind in dict.fromkeys(pick.kind for pick in audit.picks):
-        picks = [pick for pick in audit.picks if pick.kind == kind]
-        sample = picks[0].sample
-        yield how.bullet(f"{kind} ({len(picks)}), reward {number(sample.reward)}: {_line(sample)}")
-    if audit.picks:
-        yield how.text("firstbreak audit PATH --mark opens all of them in a browser, to read and to mark", "dim")
+def _reading(audit: Audit, how: TerminalStyle) -> Iterator[RenderableType]:
+    for kind in dict.fromkeys(chosen.kind for chosen in audit.selected):
+        selected = [chosen for chosen in audit.selected if chosen.kind == kind]
+        sample = selected[0].sample
+        yield how.bullet(f"{kind} ({len(selected)}), reward {number(sample.reward)}: {_line(sample)}")
+    if audit.selected:
+        yield how.text("firstbreak audit PATH --mark opens all of them in a browser, to read and mark them", "dim")
 
 
 def _line(sample: PolicySample) -> str:
     return sample.completion[:SHOWN] + ("..." if len(sample.completion) > SHOWN else "")
 
 
-def _quiet(audit: Audit, how: Look) -> Iterator[RenderableType]:
+def _quiet(audit: Audit, how: TerminalStyle) -> Iterator[RenderableType]:
     for outcome in audit.outcomes:
         if outcome.finding is None:
             why = f": {outcome.note}" if outcome.note else ""
-            word = "odd, and expected" if outcome.expected else _STATUS[outcome.status]
+            word = "unusual, and expected" if outcome.expected else _STATUS[outcome.status]
             yield how.bullet(f"{outcome.detector} ({word}){why}")

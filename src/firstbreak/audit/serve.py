@@ -1,7 +1,7 @@
 """Serves the marking page on this machine, with the standard library, and saves every mark at once.
 
-Only 127.0.0.1 is listened on. The address carries a token that cannot be guessed, and whoever asks by another host name
-(DNS rebinding) or from another page (a forged post) is turned away.
+The server listens on 127.0.0.1 only. The address contains a token that cannot be guessed. Requests with another host name
+(DNS rebinding) or from another page (a forged POST) are refused.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from firstbreak.audit.marks import MARKS, key_of, save
 from firstbreak.audit.page import policy, render
 from firstbreak.readers import Unreadable
 
-MOST_BYTES = 1 << 12  #: of a posted mark
+MOST_BYTES = 1 << 12  #: size of a posted mark
 
 
 class Server(ThreadingHTTPServer):
@@ -32,13 +32,13 @@ class Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", port), _Handler)
         self.audit, self.file = audit, file
         self.marks = dict(known)
-        self.samples = {key_of(pick.sample): pick.sample for pick in audit.picks}
+        self.samples = {key_of(chosen.sample): chosen.sample for chosen in audit.selected}
         self.token = secrets.token_urlsafe(24)
         self.lock = Lock()
 
     @property
     def hosts(self) -> tuple[str, str]:
-        """The names by which this server may be asked."""
+        """The host names that this server answers to."""
         return f"127.0.0.1:{self.server_port}", f"localhost:{self.server_port}"
 
     @property
@@ -47,7 +47,7 @@ class Server(ThreadingHTTPServer):
         return f"http://{self.hosts[0]}/{self.token}/"
 
     def mark(self, key: str, word: str) -> None:
-        """Keep a mark; the empty word takes one back. Raises KeyError for a sample that the page does not show."""
+        """Save a mark. The empty mark removes an earlier one. Raises KeyError for a sample that is not on the page."""
         sample = self.samples[key]
         entry: dict[str, Any] = {"mark": word, "step": sample.step, "reward": sample.reward}
         entry |= {"prompt": sample.prompt, "completion": sample.completion}
@@ -60,16 +60,16 @@ class _Handler(BaseHTTPRequestHandler):
     server: Server
 
     def do_GET(self) -> None:
-        if not self._welcome("/"):
+        if not self._allowed("/"):
             return
         page = render(self.server.audit, self.server.marks, served=True).encode("utf-8", "replace")
         self._answer(HTTPStatus.OK, page, "text/html; charset=utf-8")
 
     def do_POST(self) -> None:
-        if not self._welcome("/marks"):
+        if not self._allowed("/marks"):
             return
         if self.headers.get("Origin", self._origins()[0]) not in self._origins():
-            return self._answer(HTTPStatus.FORBIDDEN, b"posted from another page")
+            return self._answer(HTTPStatus.FORBIDDEN, b"the request comes from another page")
         try:
             length = int(self.headers.get("Content-Length", ""))
             entry = json.loads(self.rfile.read(min(max(length, 0), MOST_BYTES)))
@@ -78,7 +78,7 @@ class _Handler(BaseHTTPRequestHandler):
                 raise ValueError(word)
             self.server.mark(key, word)
         except (ValueError, KeyError, TypeError, RecursionError):
-            return self._answer(HTTPStatus.BAD_REQUEST, b"no mark of a sample of this page")
+            return self._answer(HTTPStatus.BAD_REQUEST, b"not a mark of a sample of this page")
         except (OSError, Unreadable) as error:
             return self._answer(HTTPStatus.INTERNAL_SERVER_ERROR, str(error).encode("utf-8", "replace"))
         self._answer(HTTPStatus.OK, b"saved")
@@ -86,12 +86,12 @@ class _Handler(BaseHTTPRequestHandler):
     def _origins(self) -> list[str]:
         return [f"http://{host}" for host in self.server.hosts]
 
-    def _welcome(self, place: str) -> bool:
-        """Whether it is asked by the right name and the right path; if not, it is answered here."""
+    def _allowed(self, place: str) -> bool:
+        """Whether host name and path of the request are right. If not, the request is refused here."""
         if self.headers.get("Host") not in self.server.hosts:
-            self._answer(HTTPStatus.FORBIDDEN, b"asked by another name than 127.0.0.1")
+            self._answer(HTTPStatus.FORBIDDEN, b"the host name of the request is not 127.0.0.1")
         elif not secrets.compare_digest(self.path.encode(), f"/{self.server.token}{place}".encode()):
-            self._answer(HTTPStatus.NOT_FOUND, b"open the address that firstbreak has printed")
+            self._answer(HTTPStatus.NOT_FOUND, b"open the address that firstbreak printed")
         else:
             return True
         return False
@@ -113,14 +113,14 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Nothing: the token is in every path, and it belongs into no log."""
+        """Log nothing, because every path contains the token."""
 
 
 def serve(audit: Audit, file: Path, known: Mapping[str, str], *, port: int, announce: Callable[[str], None]) -> None:
     """Serve until interrupted."""
     with Server(audit, file, known, port) as server:
-        announce(f"read and mark {len(audit.picks)} samples at {server.address}")
-        announce(f"marks are saved to {file}; end with Ctrl-C")
+        announce(f"read and mark {len(audit.selected)} samples at {server.address}")
+        announce(f"marks are saved to {file}; stop with Ctrl-C")
         try:
             server.serve_forever()
         except KeyboardInterrupt:

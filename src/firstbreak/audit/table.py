@@ -1,8 +1,8 @@
-"""Samples -> a table of bounded size: per step the sums of every column, a few samples that are kept, and little else.
+"""Samples -> a table of bounded size: for each step the sums of every column, and a few samples.
 
-One pass, whatever the dump holds. What does not fit is coarsened and never dropped: more steps than `MOST_STEPS` become
-bins of several steps, and more groups than `MOST_GROUPS` leave the means of the steps only. The tables of the parts of a
-dump are merged to the table of the whole.
+The table needs one pass over the dump. Data that does not fit is coarsened and never dropped: with more steps than
+`MOST_STEPS`, a row covers several steps; with more groups than `MOST_GROUPS`, only the means of steps are kept. The tables
+of the parts of a dump are merged into one table.
 """
 
 from __future__ import annotations
@@ -16,50 +16,50 @@ from itertools import groupby, pairwise
 
 import numpy as np
 
-from firstbreak.audit.blind import PolicySample
 from firstbreak.audit.bounded import Bins, Choice
 from firstbreak.audit.metrics import Measure, metrics
 from firstbreak.audit.metrics._answer import final_answer
+from firstbreak.audit.split_truth import PolicySample
 from firstbreak.model import Series
 
-MOST_STEPS = 512  #: rows: as many points as the search for an onset looks at
+MOST_STEPS = 512  #: rows; the search for an onset uses as many points
 MOST_GROUPS = 4096  #: groups of samples whose means are kept one by one
 MOST_PARTS = 24  #: reward components that get a column
 KEPT = 16  #: samples kept of each row
 LATEST = 512  #: samples kept of the newest step
 BATCH = 256  #: samples measured at a time, at least
-LONGEST = 4000  #: characters of a kept text; of a longer one its beginning and its end are kept
-LARGEST = 1e100  #: what is larger, or not finite, counts as absent: its square is no number
+LONGEST = 4000  #: characters of a kept text; of a longer text, the beginning and the end are kept
+LARGEST = 1e100  #: larger or non-finite values count as absent, because their squares overflow
 REWARD = "reward"
 COUNT, TOTAL, SQUARE, GROUPS, GROUP_TOTAL, GROUP_SQUARE = range(6)
 OWN, WITH_REWARD = range(2)
 
 
 @dataclass(eq=False)
-class Row:
-    """The sums of one step. Absent values are left out of them."""
+class StepSums:
+    """The sums of one step, without absent values."""
 
-    #: (6, columns): values, their sum and squares; groups with a value, the sum of their means, squares
+    #: (6, columns): count, sum and sum of squares of the values; the same of the means of groups
     sums: np.ndarray
-    #: (2, columns): products of deviations from the mean of the group, with themselves and with the reward's
+    #: (2, columns): products of deviations from the group mean, with themselves and with those of the reward
     within: np.ndarray
-    alike: np.ndarray  #: the same from the mean of those of the group that give the same final answer
-    freedom: int = 0  #: samples less the means that `alike` is measured from
+    alike: np.ndarray  #: the same, from the mean of the samples of a group with the same final answer
+    freedom: int = 0  #: degrees of freedom of `alike`: samples minus means
     samples: int = 0
     choice: Choice[PolicySample] = field(default_factory=lambda: Choice(KEPT))
 
     @classmethod
-    def empty(cls, columns: int) -> Row:
+    def empty(cls, columns: int) -> StepSums:
         """A row without a sample."""
         return cls(np.zeros((6, columns)), np.zeros((2, columns)), np.zeros((2, columns)))
 
     @property
     def kept(self) -> list[PolicySample]:
-        """Some of its samples."""
+        """The kept samples of this step."""
         return self.choice.things
 
-    def merge(self, other: Row) -> None:
-        """Take over another row of the same columns."""
+    def merge(self, other: StepSums) -> None:
+        """Add the sums of another row with the same columns."""
         self.sums += other.sums
         self.within += other.within
         self.alike += other.alike
@@ -73,7 +73,7 @@ class Row:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Curve:
+class MeanCurve:
     """One column over the steps, with the 95 % interval of each mean; arrays of shape (rows,)."""
 
     steps: np.ndarray
@@ -82,10 +82,10 @@ class Curve:
     high: np.ndarray
 
 
-class Table:
-    """What is known of a dump after one pass. `columns`: side metrics, the reward, then its components as they appear.
+class SampleTable:
+    """The table of a dump after one pass. `columns`: side metrics, the reward, then its components as they appear.
 
-    `seed` chooses the samples that are kept; tables of parts that are to be merged need different ones.
+    `seed` selects the samples that are kept. Tables that will be merged need different seeds.
     """
 
     def __init__(self, seed: int = 0) -> None:
@@ -93,7 +93,7 @@ class Table:
         self.sides = len(self.columns) - 1  #: the first so many columns are side metrics
         self.samples = self.without_step = self.without_reward = 0
         self._width = self.sides + 1 + MOST_PARTS + 1  # the last column of every array stays empty
-        self._bins = Bins(MOST_STEPS, partial(Row.empty, self._width))
+        self._bins = Bins(MOST_STEPS, partial(StepSums.empty, self._width))
         self._groups: list[tuple[float, np.ndarray]] | None = []  #: step and means (columns,); None: too many
         self._newest, self._latest = -math.inf, Choice[PolicySample](LATEST)
         self._random = random.Random(seed)
@@ -108,8 +108,8 @@ class Table:
             for start, end in pairwise(cuts):
                 self._add_step(batch[start:end], values[start:end])
 
-    def merge(self, later: Table) -> None:
-        """Take over the table of a later part of the dump, which is of no use afterwards."""
+    def merge(self, later: SampleTable) -> None:
+        """Add the table of a later part of the dump. The other table must not be used afterwards."""
         later._reorder([self._column(name) for name in later.columns])
         self._bins.merge(later._bins)
         self._add_groups(later._groups)
@@ -121,7 +121,7 @@ class Table:
             self._latest.merge(later._latest)
 
     def _reorder(self, places: Sequence[int | None]) -> None:
-        """Move each column to its place, None being nowhere."""
+        """Move each column to its place. A place of None drops the column."""
         order = [-1] * self._width
         for column, place in enumerate(places):
             if place is not None:
@@ -150,7 +150,7 @@ class Table:
         return values
 
     def _column(self, name: str) -> int | None:
-        """The place of a column, which gets one if there is room for it."""
+        """The index of a column. A new column is added if there is room."""
         if name not in self.columns:
             if len(self.columns) >= self._width - 1:
                 return None
@@ -163,7 +163,7 @@ class Table:
         row = self._bins.at(step)
         group = np.cumsum([0, *(a != b for a, b in pairwise(map(_group, batch)))])
         if group[-1] == len(batch) - 1:
-            group[:] = 0  # one sample of each prompt: they can be compared with each other only
+            group[:] = 0  # one sample per prompt: samples can only be compared with each other
         means, products = _within(values, group, self.sides)
         row.sums[:GROUPS] += _moments(values)
         row.sums[GROUPS:] += _moments(means)
@@ -180,11 +180,11 @@ class Table:
         self._add_groups([(step, mean) for mean in means])
 
     def _reach(self, step: float) -> None:
-        """What was the newest step is no longer where there is a newer one."""
+        """Start a new set of latest samples where the step is newer."""
         if step > self._newest:
             self._newest, self._latest = step, Choice(LATEST)
 
-    def _offer(self, sample: PolicySample, row: Row, latest: bool) -> None:
+    def _offer(self, sample: PolicySample, row: StepSums, latest: bool) -> None:
         rank = self._random.random()
         if row.choice.wants(rank):
             row.choice.offer(rank, shortened(sample))
@@ -200,13 +200,13 @@ class Table:
     # Asking -------------------------------------------------------------------------------------------------------------
 
     @property
-    def rows(self) -> list[tuple[float, Row]]:
+    def rows(self) -> list[tuple[float, StepSums]]:
         """(step, sums), in the order of the steps."""
         return self._bins.by_step()
 
     @property
     def latest(self) -> list[PolicySample]:
-        """Some samples of the newest step."""
+        """Samples of the newest step."""
         return self._latest.things
 
     @property
@@ -215,11 +215,11 @@ class Table:
         return [name.removeprefix(f"{REWARD}/") for name in self.columns[self.sides + 1 :]]
 
     def kept(self) -> Iterator[tuple[float, PolicySample]]:
-        """The samples that were kept of each step, with that step."""
+        """The kept samples, each with its step."""
         return ((step, sample) for step, row in self.rows for sample in row.kept)
 
-    def curve(self, column: str) -> Curve:
-        """The mean of a column at every step, and its interval; groups, not samples, are what is independent."""
+    def curve(self, column: str) -> MeanCurve:
+        """The mean of a column at every step, with its interval. Groups are independent, samples of a group are not."""
         j = self.columns.index(column)
         rows = [(step, row.sums[:, j]) for step, row in self.rows if row.sums[COUNT, j]]
         steps, sums = np.array([step for step, _ in rows]), np.array([sums for _, sums in rows]).reshape(-1, 6)
@@ -229,10 +229,10 @@ class Table:
         middle = np.where(clusters, sums[:, GROUP_TOTAL], sums[:, TOTAL]) / n
         spread = np.where(clusters, sums[:, GROUP_SQUARE], sums[:, SQUARE]) / n - middle**2
         error = np.sqrt(np.maximum(spread, 0.0) / np.maximum(n - 1, 1))
-        return Curve(steps=steps, mean=mean, low=mean - 1.96 * error, high=mean + 1.96 * error)
+        return MeanCurve(steps=steps, mean=mean, low=mean - 1.96 * error, high=mean + 1.96 * error)
 
     def series(self, column: str) -> Series:
-        """The points in which changes are looked for: the means of the groups where there are few, else of the steps."""
+        """The points for change detection: the means of groups where there are few groups, else the means of steps."""
         curve = self.curve(column)
         steps, values = curve.steps, curve.mean
         if self._groups is not None:
@@ -243,23 +243,23 @@ class Table:
             steps, values = np.array([step for step, _ in points]), np.array([value for _, value in points])
         return Series(name=f"samples.{column}", steps=steps, values=values)
 
-    def early(self) -> list[tuple[float, Row]]:
+    def early(self) -> list[tuple[float, StepSums]]:
         """The first quarter of the rows, at least one."""
         rows = self.rows
         return rows[: max(1, len(rows) // 4)]
 
-    def late(self) -> list[tuple[float, Row]]:
+    def late(self) -> list[tuple[float, StepSums]]:
         """The last quarter of the rows, at least one."""
         rows = self.rows
         return rows[-max(1, len(rows) // 4) :]
 
     def baseline(self) -> list[PolicySample]:
-        """The samples that were kept of the first steps."""
+        """The kept samples of the first steps."""
         return [sample for _, row in self.early() for sample in row.kept]
 
 
 def measure(batch: Sequence[PolicySample]) -> np.ndarray:
-    """The side metrics of some samples, (samples, metrics); a metric that fails on a sample does not apply to it."""
+    """The side metrics of samples, (samples, metrics). NaN where a metric fails on a sample."""
     asked = [m.measure for m in metrics().values() if m.measure]
     return np.array([[_attempt(ask, sample) for ask in asked] for sample in batch], dtype=float)
 
@@ -267,12 +267,12 @@ def measure(batch: Sequence[PolicySample]) -> np.ndarray:
 def _attempt(ask: Measure, sample: PolicySample) -> float:
     try:
         return ask(sample)
-    except Exception:  # a third party's metric, or a record that nobody has thought of: the others go on
+    except Exception:  # a third-party metric or an unexpected record must not stop the other metrics
         return math.nan
 
 
 def _batches(samples: Iterable[PolicySample]) -> Iterator[list[PolicySample]]:
-    """Lists of at least BATCH samples (the last may be shorter) that cut no group, unless it is larger than a batch."""
+    """Lists of at least BATCH samples (the last may be shorter). A group is not split unless it is larger than a batch."""
     batch: list[PolicySample] = []
     for _, group in groupby(samples, key=_group):
         for sample in group:

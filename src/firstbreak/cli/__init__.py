@@ -1,4 +1,4 @@
-"""The command line. Each command is one module of this package, imported only when it is called."""
+"""The command line. Each command is one module of this package. A module is imported only when its command is called."""
 
 from __future__ import annotations
 
@@ -12,30 +12,32 @@ import click
 
 from firstbreak import __version__
 
-#: command -> one line for `--help`; the module of that name holds a click command `command`
+#: command -> one line for `--help`; the module with this name holds a click command `command`
 COMMANDS = {
-    "diagnose": "Which link of the loop broke first, when, why, and what to do.",
-    "inspect": "What was recognised: format, trainer, metrics, configuration, samples, gaps.",
-    "watch": "The same for a run that is still going on: follow it, and say when the verdict changes.",
-    "check": "Before the run: its environment, reward, critic, data, evaluation and memory.",
-    "serve": "A local web page over the runs of a folder, live.",
-    "mcp": "The same for agents, over the Model Context Protocol.",
-    "replay": "The one update of an incident again, from the bundle that the guard has kept.",
-    "experiment": "The smallest experiment that tells the likeliest causes apart, on your own trainer.",
-    "audit": "What the policy has learned to do, from its samples: reward hacking, since when, and what pays.",
-    "eval": "Evaluation that stays clean: locked protocols, a ledger of who looked at which split, contamination.",
-    "compare": "What differs between runs, where their curves part first, and whether it is real.",
-    "closeout": "What a finished run should leave, in one folder with a manifest, and what is missing.",
-    "explain": "A detector, cause, metric, link, hyperparameter or trainer, in words.",
-    "new": "A new detector, cause, reader, dialect or fault, with its test.",
-    "demo": "A real broken run, diagnosed.",
-    "lab": "Real runs with a planted fault, and a benchmark that scores any diagnoser on them.",
+    "diagnose": "Say which link of the loop broke first, when, why, and what to do.",
+    "inspect": "Show what a log contains: format, trainer, metrics, configuration, samples, gaps.",
+    "watch": "Follow a live run, and report when the verdict changes.",
+    "check": "Check environment, reward, critic, data, evaluation and memory before a run.",
+    "serve": "Serve a local web page over the runs of a folder, with live updates.",
+    "mcp": "Serve tools for agents, over the Model Context Protocol.",
+    "replay": "Repeat the update of an incident from the bundle that the guard has saved.",
+    "experiment": "Run the smallest experiment that separates the most probable causes, on your own trainer.",
+    "audit": "Find reward hacking in samples: what the policy has learned to do, since when, and what is rewarded.",
+    "eval": "Lock evaluation protocols, record who evaluated on which split, find contamination.",
+    "compare": "Compare runs: what differs, where curves first differ, and whether the difference is real.",
+    "closeout": "Collect the results of a finished run in one folder, and list what is missing.",
+    "explain": "Explain a detector, cause, metric, link, hyperparameter or trainer.",
+    "new": "Create a new detector, cause, reader, dialect or fault, with its test.",
+    "demo": "Diagnose a real broken run.",
+    "lab": "Train real runs with an injected fault, and benchmark diagnosers on these runs.",
 }
+#: commands of other distributions, from the entry-point group firstbreak.commands
+ELSEWHERE = {"lab": "firstbreak-lab"}
 EXIT_BAD_INPUT = 2
 
 
 class Lazy(click.Group):
-    """Knows its commands by name, and imports one when it is called: `--help` waits for nothing heavy."""
+    """A group that imports a command only when it is called, so that `--help` is fast."""
 
     def __init__(self, *args: Any, package: str, summaries: Mapping[str, str], **more: Any) -> None:
         super().__init__(*args, **more)
@@ -49,12 +51,25 @@ class Lazy(click.Group):
             if near := difflib.get_close_matches(name, self.summaries, n=1):
                 ctx.fail(f"No such command {name!r}. Did you mean {near[0]!r}?")
             return None
+        if name in ELSEWHERE:
+            return _installed(name)
         command: click.Command = importlib.import_module(f"{self.package}.{name}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(self.summaries.items()))
+
+
+def _installed(name: str) -> click.Command:
+    """A command of another distribution. Exits with one line where it is not installed."""
+    from importlib.metadata import entry_points
+
+    for entry in entry_points(group="firstbreak.commands", name=name):
+        command: click.Command = entry.load()
+        return command
+    click.echo(f"firstbreak: `{name}` is not installed; pip install {ELSEWHERE[name]}", err=True)
+    sys.exit(EXIT_BAD_INPUT)
 
 
 @click.group(
@@ -65,17 +80,18 @@ class Lazy(click.Group):
 )
 @click.version_option(__version__, prog_name="firstbreak")
 def app() -> None:
-    """Which link of an RL training loop broke first, when, why, and which small experiment proves it."""
+    """Find out which link of an RL training loop broke first, when, why, and which small experiment proves it."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point. Exit codes: 0 continue or watch, 1 stop or rollback, 2 bad input or call (one line on stderr)."""
     from firstbreak.cli._output import complain
+    from firstbreak.diagnosis.thresholds import BadThreshold
     from firstbreak.readers import Unreadable
 
     try:
         app.main(args=None if arguments is None else list(arguments), prog_name="firstbreak", standalone_mode=True)
-    except Unreadable as error:
+    except (Unreadable, BadThreshold) as error:
         complain(error)
         sys.exit(EXIT_BAD_INPUT)
     except BrokenPipeError:  # `firstbreak ... | head` is not an error
@@ -83,5 +99,5 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(0)
     except OSError as error:  # no such folder to write to, no permission, no space
         where = f"{error.filename}: " if error.filename else ""
-        complain(f"{where}{error.strerror or error}; see that the place exists and that you may write there")
+        complain(f"{where}{error.strerror or error}; check that the folder exists and that you may write to it")
         sys.exit(EXIT_BAD_INPUT)

@@ -1,4 +1,4 @@
-"""Where results go: a terminal as wide as it is, or plain UTF-8 bytes into a pipe or a file."""
+"""Output: to a terminal with its width and colours, or plain UTF-8 to a pipe or a file."""
 
 from __future__ import annotations
 
@@ -10,14 +10,20 @@ from typing import Any
 import click
 
 
+class BadCall(click.ClickException):
+    """A wrong call that the user can correct: one line on stderr."""
+
+    exit_code = 2
+
+
 def complain(problem: object) -> None:
-    """One line on stderr, control characters made visible: a path may hold anything."""
+    """One line on stderr. Control characters are made visible, because a path may contain any character."""
     line = "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(problem))
     click.echo(f"firstbreak: {line}", err=True)
 
 
 def on_a_terminal() -> bool:
-    """Whether a person reads along, so that width and colours of the terminal count."""
+    """Whether the output is a terminal, with a width and colours."""
     return sys.stdout.isatty()
 
 
@@ -33,7 +39,7 @@ def show(renderables: Sequence[Any]) -> None:
 
 
 def write(text: str, output: Path | None = None) -> None:
-    """The text with a final newline, in UTF-8 whatever the locale: reports hold more than ASCII."""
+    """Write the text with a final newline, in UTF-8 for any locale, because reports contain more than ASCII."""
     data = (text.rstrip("\n") + "\n").encode("utf-8", errors="backslashreplace")
     if output is None:
         sys.stdout.buffer.write(data)

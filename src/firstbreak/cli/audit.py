@@ -26,7 +26,7 @@ MOST_PROCESSES = 8  #: each holds some hundred megabytes
     "format_",
     type=click.Choice(("terminal", "json", "html")),
     default="terminal",
-    help="How it is written.",
+    help="Format of the report.",
 )
 @click.option(
     "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file, not to stdout."
@@ -36,31 +36,38 @@ MOST_PROCESSES = 8  #: each holds some hundred megabytes
     "columns",
     multiple=True,
     metavar="ROLE=NAME",
-    help="What a column of a table (CSV, JSONL, parquet) is: completion, prompt, reward, step, group; rewards=A,B.",
+    help="The role of a column of a table (CSV, JSONL, parquet): completion, prompt, reward, step, group; rewards=A,B.",
 )
 @click.option(
     "--marks",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="The human-audit set: what people have marked. Read if it is there.",
+    help="The file of human marks; read if it exists.",
 )
-@click.option("--mark", is_flag=True, help="Read and mark samples in a browser; marks go to --marks (marks.json).")
+@click.option(
+    "--mark", is_flag=True, help="Read and mark samples in a browser; marks are saved to --marks (marks.json)."
+)
 @click.option("--port", default=0, metavar="N", help="With --mark: the port on this machine.  [default: a free one]")
 @click.option(
     "--embeddings",
     type=click.Path(path_type=Path),
     metavar="FOLDER",
-    help="A local model2vec model: strategies are told apart by what is said, not by form. Nothing is downloaded.",
+    help="A local model2vec model, to distinguish strategies by meaning instead of form. Nothing is downloaded.",
 )
 @click.option(
     "--judge", "judge_url", metavar="URL", help="An OpenAI-compatible endpoint that compares samples, up to /v1."
 )
-@click.option("--judge-model", default="default", metavar="NAME", help="Its model. A key is read from OPENAI_API_KEY.")
+@click.option(
+    "--judge-model",
+    default="default",
+    metavar="NAME",
+    help="The model of the judge. The key is read from OPENAI_API_KEY.",
+)
 @click.option(
     "--fail-on",
     type=click.Choice(list(FAILS)),
     default="critical",
     show_default=True,
-    help="What is found that makes the exit code 1.",
+    help="Severity of a finding that gives exit code 1.",
 )
 def command(
     path: str,
@@ -75,16 +82,16 @@ def command(
     judge_model: str,
     fail_on: str,
 ) -> None:
-    """Say what the policy has learned to do, from the samples it wrote.
+    """Find out from samples what the policy has learned to do.
 
-    PATH is a dump of completions, or a run that has one; with --column any table. Looks for reward hacking (the reward
-    rises, behaviour shifts, independent scores do not follow), says since when and what pays, and picks the samples
-    that a person should read.
+    PATH is a dump of completions, or a run with a dump; with --column, any table. The audit searches for reward hacking (the
+    reward rises, behaviour shifts, independent scores do not follow), says since when and what is rewarded, and selects
+    samples for a person to read.
     """
     from firstbreak.audit import report
     from firstbreak.audit.audit import audit
     from firstbreak.audit.embeddings import load as load_embeddings
-    from firstbreak.audit.judge import Judge, judge, pairs
+    from firstbreak.audit.judge import JudgeModel, judge, pairs
     from firstbreak.audit.marks import load
 
     samples, run = _read(path, columns)
@@ -100,7 +107,7 @@ def command(
         return
     verdicts = None
     if judge_url:
-        endpoint = Judge(judge_url, judge_model, os.environ.get("OPENAI_API_KEY"))
+        endpoint = JudgeModel(judge_url, judge_model, os.environ.get("OPENAI_API_KEY"))
         verdicts = judge(endpoint, pairs(found.table.latest))
     if format_ == "json":
         write(report.render_json(found, verdicts), output)
@@ -117,16 +124,16 @@ def command(
 
 
 def _read(path: str, columns: tuple[str, ...]) -> tuple[Samples, Run | None]:
-    """The samples, and the run that they belong to where there is one."""
-    from firstbreak.engine.read import read
+    """The samples, and their run where there is one."""
     from firstbreak.readers import Unreadable
+    from firstbreak.readers.read import read
 
     if columns:
         from firstbreak.audit.columns import samples
 
         mapping = dict(column.partition("=")[::2] for column in columns)
         if not Path(path).is_file():
-            raise Unreadable(path, "no such file", "give one table; without --column a folder may be given")
+            raise Unreadable(path, "no such file", "give one table, or leave --column out to give a folder")
         return samples(Path(path), mapping), None
     run = read(path)
     if run.samples is None:

@@ -24,18 +24,20 @@ from firstbreak.cli._output import write
     envvar="FIRSTBREAK_LEDGER",
     default="firstbreak-ledger.db",
     show_default=True,
-    help="Of evaluations: a file, or the URL of a team's PostgreSQL. [env: FIRSTBREAK_LEDGER]",
+    help="The ledger of evaluations: a file, or the URL of a PostgreSQL database. [env: FIRSTBREAK_LEDGER]",
 )
-@click.option("--check", is_flag=True, help="RUN is a folder that was filled before: is it still what it was?")
-@click.option("--trainer", metavar="NAME", help="The trainer, where the automatic choice is wrong.")
+@click.option(
+    "--check", is_flag=True, help="RUN is the folder of an earlier close-out: check that its files are unchanged."
+)
+@click.option("--trainer", metavar="NAME", help="The trainer, if the automatic choice is wrong.")
 def command(
     run_path: str, output: Path | None, seeds: tuple[str, ...], place: str, check: bool, trainer: str | None
 ) -> None:
-    """Put what a finished run should leave into one folder, with a manifest of hashes.
+    """Collect the results of a finished run in one folder, with a manifest of hashes.
 
-    Best, last and failed checkpoint, samples for a reward audit, results of several seeds, the report of the private
-    set; with the experiment's context, the diagnosis and a summary of one page. Says what is missing and how to get it:
-    exit code 1 if anything is.
+    The folder holds the best, last and failed checkpoint, samples for a reward audit, results of several seeds, the report of
+    the private test, the context of the experiment, the diagnosis and a one-page summary. Missing results are listed with a
+    way to get them, and the exit code is 1.
     """
     if check:
         _check(Path(run_path))
@@ -48,12 +50,12 @@ def command(
 def _close_out(run_path: str, output: Path, seeds: tuple[str, ...], place: str, trainer: str | None) -> None:
     from firstbreak.closeout.deliverables import Material, NotNeeded
     from firstbreak.closeout.folder import close_out, missing
-    from firstbreak.engine.read import find_runs, read
     from firstbreak.evals.ledger import Ledger
     from firstbreak.evals.splits import history
+    from firstbreak.readers.read import find_runs, read
 
     ledger, head = None, None
-    if "://" in place or Path(place).exists():  # opening a file that is not there would make it
+    if "://" in place or Path(place).exists():  # opening a missing file would create it
         with Ledger(place) as opened:
             rows = list(opened)
         ledger, head = history(rows), rows[-1].hash if rows else None
@@ -75,13 +77,13 @@ def _check(folder: Path) -> None:
     for problem in problems:
         write(f"{folder / problem.path}: {problem.problem}")
     lacking = [name for name, entry in deliverables.items() if entry["status"] == "missing"]
-    write(f"\n{folder}: {'every file is what it was' if not problems else 'not what was closed out'}")
+    write(f"\n{folder}: {'all files are unchanged' if not problems else 'files have changed since the close-out'}")
     if problems or lacking:
         sys.exit(1)
 
 
 def _lines(entries: Mapping[str, Mapping[str, object]]) -> Iterator[str]:
-    """Each deliverable in a few lines of 80 columns, and below it how to get what is missing."""
+    """Each deliverable in a few lines of 80 columns. A missing one is followed by a way to get it."""
     for name, entry in entries.items():
         mark = "there" if "said" in entry else "MISSING" if "how" in entry else "-"
         said = str(entry.get("said") or entry.get("why"))

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from firstbreak.cli._output import write
-from firstbreak.engine.read import find_runs, read
+from firstbreak.readers.read import find_runs, read
 
 
 @click.command("compare")
@@ -16,12 +16,12 @@ from firstbreak.engine.read import find_runs, read
 @click.option(
     "--plot", type=click.Path(dir_okay=False, path_type=Path), help="Draw the scores of all seeds into this SVG file."
 )
-@click.option("--trainer", metavar="NAME", help="The trainer, where the automatic choice is wrong.")
+@click.option("--trainer", metavar="NAME", help="The trainer, if the automatic choice is wrong.")
 def command(paths: tuple[str, ...], plot: Path | None, trainer: str | None) -> None:
-    """Say in what runs differ, where their curves part first, and whether the difference is real.
+    """Compare runs: which settings differ, where curves first differ, and whether the difference is real.
 
-    Runs whose configuration and code agree but for the seed (and the task) are one side. A folder of several runs is
-    one side as well. Every side is compared with the first.
+    Runs whose configuration and code differ only in seed and task form one side. A folder of several runs is one side as
+    well. Every side is compared with the first side.
     """
     from firstbreak.compare.arms import arms
     from firstbreak.compare.text import render
@@ -29,7 +29,7 @@ def command(paths: tuple[str, ...], plot: Path | None, trainer: str | None) -> N
     groups = [(path, [read(run, trainer=trainer) for run in find_runs(path)]) for path in paths]
     compared = arms(groups)
     if sum(len(arm.members) for arm in compared) < 2:
-        raise click.UsageError("give two runs or more, or a folder that holds several")
+        raise click.UsageError("give two or more runs, or a folder with several runs")
     write(render(compared))
     if plot is not None:
         from firstbreak.compare.plots import scores
@@ -37,5 +37,5 @@ def command(paths: tuple[str, ...], plot: Path | None, trainer: str | None) -> N
         plot.write_text(scores(compared), encoding="utf-8")
         click.echo(f"{plot}: the scores of {sum(len(arm.members) for arm in compared)} runs", err=True)
     if len(compared) == 1:
-        click.echo("all runs are of one setting: give runs of another to compare it with", err=True)
+        click.echo("all runs have the same setting; give runs of another setting to compare", err=True)
         sys.exit(0)

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import click
 
-from firstbreak.cli import EXIT_BAD_INPUT
+from firstbreak.cli import EXIT_BAD_INPUT, _thresholds
 from firstbreak.cli._output import complain, on_a_terminal, show, write
-from firstbreak.engine.diagnose import diagnose
-from firstbreak.engine.read import find_runs, read
+from firstbreak.diagnosis.diagnose import diagnose
+from firstbreak.diagnosis.thresholds import Thresholds, for_run, parsed
 from firstbreak.model import Action, Diagnosis
 from firstbreak.readers import Unreadable
+from firstbreak.readers.read import find_runs, read
 
 FORMATS = ("terminal", "json", "html", "markdown")
 FAILS = {
@@ -25,7 +26,7 @@ FAILS = {
 
 @click.command("diagnose")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
-@click.option("--format", "format_", type=click.Choice(FORMATS), default="terminal", help="How the report is written.")
+@click.option("--format", "format_", type=click.Choice(FORMATS), default="terminal", help="Format of the report.")
 @click.option(
     "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file, not to stdout."
 )
@@ -34,24 +35,29 @@ FAILS = {
     type=click.Choice(list(FAILS)),
     default="stop",
     show_default=True,
-    help="Which verdict makes the exit code 1.",
+    help="Which verdict gives exit code 1.",
 )
-@click.option("--trainer", metavar="NAME", help="The trainer, where the automatic choice is wrong.")
+@click.option("--trainer", metavar="NAME", help="The trainer, if the automatic choice is wrong.")
 @click.option(
     "--rate",
     type=click.FloatRange(min=0),
     metavar="MONEY",
-    help="What an hour of the run costs, for the cost since the break.",
+    help="Cost of one hour of the run, to compute the cost since the break.",
 )
-@click.option("--recursive", is_flag=True, help="All runs below PATH, one line each, what needs attention first.")
+@_thresholds.option
 @click.option(
-    "--processes", type=click.IntRange(1), help="With --recursive: runs at a time.  [default: the number of cores]"
+    "--recursive", is_flag=True, help="All runs below PATH, one line each; runs that need attention come first."
+)
+@click.option(
+    "--processes",
+    type=click.IntRange(1),
+    help="With --recursive: number of runs at a time.  [default: the number of cores]",
 )
 @click.option("--ray", "address", help="With --recursive: use this Ray cluster: auto, local or ray://host:port.")
 @click.option(
     "--store",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="With --recursive: where rows are kept to go on from.  [default: in the user's cache]",
+    help="With --recursive: the file of results, to continue from.  [default: in the user's cache]",
 )
 def command(
     paths: tuple[str, ...],
@@ -60,6 +66,7 @@ def command(
     fail_on: str,
     trainer: str | None,
     rate: float | None,
+    settings: tuple[str, ...],
     recursive: bool,
     processes: int | None,
     address: str | None,
@@ -70,21 +77,23 @@ def command(
     PATH is a file or folder that a trainer wrote, or a folder of several runs. Exit code 0: continue or watch;
     1: stop or rollback; 2: the input could not be read.
     """
+    thresholds = parsed(settings)
     if recursive:
-        actions = _survey(paths, format_, output, trainer, processes, address, store)
+        actions = _survey(paths, format_, output, trainer, thresholds, processes, address, store)
         if actions & {action.value for action in FAILS[fail_on]}:
             sys.exit(1)
         return
-    runs = [run for path in paths for run in find_runs(path)]
-    several = len(runs) > 1
+    found = [run for path in paths for run in find_runs(path)]
+    several = len(found) > 1
     diagnoses, unread = [], False
-    for i, path in enumerate(runs, 1):
+    for i, path in enumerate(found, 1):
         if several:
-            click.echo(f"[{i}/{len(runs)}] {path}", err=True)
+            click.echo(f"[{i}/{len(found)}] {path}", err=True)
         try:
-            diagnoses.append(diagnose(read(path, trainer=trainer), rate_per_hour=rate))
-        except Unreadable as error:  # `runs/*` may hold a note among the runs: the others are still told
-            if i == len(runs) and not diagnoses:
+            run = read(path, trainer=trainer)
+            diagnoses.append(diagnose(run, rate_per_hour=rate, thresholds=for_run(path, thresholds)))
+        except Unreadable as error:  # `runs/*` may contain other files: the runs are still reported
+            if i == len(found) and not diagnoses:
                 raise
             complain(error)
             unread = True
@@ -100,22 +109,23 @@ def _survey(
     format_: str,
     output: Path | None,
     trainer: str | None,
+    thresholds: Thresholds,
     processes: int | None,
     address: str | None,
     store: Path | None,
 ) -> set[str]:
-    """Write the table of all runs below the paths; the verdicts that occur."""
+    """Write the table of all runs below the paths. Returns the set of verdicts."""
     import json
     import os
     import shutil
     from dataclasses import asdict
 
-    from firstbreak.engine.read import existing
-    from firstbreak.fleet import survey, table
-    from firstbreak.fleet.runs import cache
+    from firstbreak.compare.survey import survey, table
+    from firstbreak.compare.survey.runs import cache
+    from firstbreak.readers.read import existing
 
     if format_ == "html":
-        raise click.UsageError("--recursive writes terminal, json or markdown")
+        raise click.UsageError("--recursive supports the formats terminal, json and markdown")
     for path in paths:
         existing(path)
 
@@ -129,6 +139,7 @@ def _survey(
         processes=processes or os.cpu_count() or 1,
         ray_address=address,
         trainer=trainer,
+        thresholds=thresholds,
         report=progress,
     )
     match format_:
@@ -142,7 +153,7 @@ def _survey(
 
 
 def report(diagnoses: Sequence[Diagnosis], format_: str, output: Path | None = None, *, several: bool = False) -> None:
-    """One report over all diagnoses, to stdout or into a file; of `several` runs it is a list, however many were read."""
+    """Write the report of all diagnoses to stdout or into a file. With `several`, JSON is a list even for one run."""
     match format_:
         case "json":
             from firstbreak.reports import json

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from firstbreak.cli._output import write
+from firstbreak.cli._output import BadCall, write
 from firstbreak.evals import protocol as protocols
 from firstbreak.evals.ledger import Conflict, Ledger
 from firstbreak.evals.protocol import Comparison, Protocol
-from firstbreak.evals.splits import KINDS, History, Split, Use, declare, history, record
+from firstbreak.evals.splits import KINDS, EvaluationHistory, Split, Use, declare, history, record
 from firstbreak.readers import Unreadable
 from firstbreak.words import number
 
@@ -36,37 +36,31 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 SHORT = 8  #: digits of a hash that a person reads
 
 
-class BadCall(click.ClickException):
-    """What the user can put right: one line on stderr."""
-
-    exit_code = 2
-
-
 @click.group("eval")
 def command() -> None:
-    """Evaluation that stays clean: protocols that are locked, splits that are looked at for what they are for.
+    """Lock evaluation protocols, declare splits with a purpose, and record every evaluation.
 
-    Every evaluation is a row of a ledger in which nothing can be changed without trace.
+    Each evaluation is one row of a ledger. A later change of a row is detected.
     """
 
 
 @command.command()
 def fields() -> None:
-    """What a protocol holds: every field, with its meaning."""
+    """List the fields of a protocol, with their meanings."""
     from firstbreak.compare.text import table
 
     rows = [(field.name, field.type, field.meaning) for field in protocols.FIELDS.values()]
     write(table([("field", "type", "meaning"), *rows]))
-    click.echo("\nanything else that changes a score goes below `other:`")
+    click.echo("\nput anything else that changes a score under `other:`")
 
 
 @command.command()
 @click.argument("source", metavar="SOURCE")
-@click.option("-o", "--output", type=FILE, required=True, help="Where the locked protocol is written (JSON).")
+@click.option("-o", "--output", type=FILE, required=True, help="The file for the locked protocol (JSON).")
 def lock(source: str, output: Path) -> None:
-    """Write a protocol down, with one hash over it.
+    """Write a protocol into a file, with a hash.
 
-    A protocol is everything that changes a score and is not the policy.
+    A protocol is everything except the policy that changes a score.
 
     SOURCE is a YAML file of fields, a result of lm-eval, Inspect, lighteval or Stable-Baselines3, or a training run.
     """
@@ -74,19 +68,19 @@ def lock(source: str, output: Path) -> None:
     output.write_text(json.dumps(found.record(), indent=1) + "\n", encoding="utf-8")
     write(f"{output}: {found.hash[:SHORT]}, {len(found.values)} fields")
     if found.missing:
-        write(fill(f"not known, so nobody can measure this again: {', '.join(found.missing)}", 80))
+        write(fill(f"not known, so this score cannot be reproduced: {', '.join(found.missing)}", 80))
 
 
 @command.command()
 @click.argument("left")
 @click.argument("right")
-@click.option("--accept", multiple=True, metavar="FIELD", help="A difference that you vouch for; may be repeated.")
+@click.option("--accept", multiple=True, metavar="FIELD", help="Ignore a difference in this field; may be repeated.")
 @LEDGER
 def compare(left: str, right: str, accept: tuple[str, ...], place: str) -> None:
-    """Compare two scores, if they were measured alike. Exit code 1, and the fields that differ, if not.
+    """Compare two scores, if both have the same protocol. If not, list the fields that differ (exit code 1).
 
-    LEFT and RIGHT are results of harnesses (FILE, or FILE#TASK where it holds several), locked protocols, or rows of the
-    ledger (row:12).
+    LEFT and RIGHT are results of harnesses (FILE, or FILE#TASK for a file with several tasks), locked protocols, or rows of
+    the ledger (row:12).
     """
     (one, before), (other, after) = (_source(text, place) for text in (left, right))
     found = protocols.compare(one, other, accept)
@@ -100,27 +94,38 @@ def compare(left: str, right: str, accept: tuple[str, ...], place: str) -> None:
 @command.command("split")
 @click.argument("name")
 @click.option("--kind", type=click.Choice(list(KINDS)), required=True)
-@click.option("--looks", type=click.IntRange(1), help="How many are allowed.  [default: as the kind has it]")
-@click.option("--size", type=click.IntRange(1), help="Problems or episodes; needed to bound what re-use explains.")
-@click.option("--range", "bounds", type=(float, float), default=(0.0, 1.0), show_default=True, help="Of one score.")
+@click.option("--looks", type=click.IntRange(1), help="Number of evaluations allowed.  [default: depends on the kind]")
+@click.option(
+    "--size", type=click.IntRange(1), help="Number of problems or episodes; needed to bound the effect of re-use."
+)
+@click.option(
+    "--range",
+    "bounds",
+    type=(float, float),
+    default=(0.0, 1.0),
+    show_default=True,
+    help="Lowest and highest score of one problem.",
+)
 @LEDGER
 def split_(name: str, kind: str, looks: int | None, size: int | None, bounds: tuple[float, float], place: str) -> None:
-    """Declare a split: what it is for, how many looks."""
-    allowed = KINDS[kind].looks if looks is None else looks
-    split = Split(name=name, kind=kind, looks=allowed, size=size, low=bounds[0], high=bounds[1])
+    """Declare a split: its purpose, and how many evaluations it allows."""
+    allowed = KINDS[kind].allowed if looks is None else looks
+    split = Split(name=name, kind=kind, allowed=allowed, size=size, low=bounds[0], high=bounds[1])
     with _ledger(place) as ledger:
         row = declare(ledger, split)
-    often = "any number of looks" if allowed is None else f"{allowed} look{'' if allowed == 1 else 's'}"
+    often = "any number of evaluations" if allowed is None else f"{allowed} evaluation{'' if allowed == 1 else 's'}"
     uses = ", ".join(use for use in Use if use in split.uses)
-    write(f"row {row.number}: {name} is there to {KINDS[kind].purpose}\n{often}, for {uses}")
+    write(f"row {row.number}: {name}, to {KINDS[kind].purpose}\n{often}, for {uses}")
 
 
-def what_was_looked_at(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that record and baseline share."""
+def evaluation_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of both `record` and `baseline`."""
     for option in (
-        click.option("--result", metavar="FILE[#TASK]", help="Of lm-eval, Inspect, lighteval or Stable-Baselines3."),
-        click.option("--protocol", "protocol_", type=FILE, help="The protocol, locked or not."),
-        click.option("--key", help="Whoever records the same key again records nothing."),
+        click.option(
+            "--result", metavar="FILE[#TASK]", help="A result of lm-eval, Inspect, lighteval or Stable-Baselines3."
+        ),
+        click.option("--protocol", "protocol_", type=FILE, help="The protocol file, locked or not."),
+        click.option("--key", help="A record with a known key is not written again."),
         LEDGER,
     ):
         function = option(function)
@@ -129,24 +134,22 @@ def what_was_looked_at(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @command.command("record")
 @click.argument("split")
-@click.option("--use", type=click.Choice([use.value for use in Use]), required=True, help="What the score is for.")
+@click.option("--use", type=click.Choice([use.value for use in Use]), required=True, help="The purpose of the score.")
 @click.option("--score", "given", multiple=True, metavar="METRIC=VALUE", help="May be repeated.")
 @click.option("--run", "run_", help="The training run.")
-@click.option("--checkpoint", help="What was evaluated.")
-@click.option("--step", type=float, help="Of training.")
-@click.option("--fed", help="The decision that the score went into, in words.")
-@what_was_looked_at
+@click.option("--checkpoint", help="The checkpoint that was evaluated.")
+@click.option("--step", type=float, help="The training step of the checkpoint.")
+@click.option("--fed", help="The decision that used the score, in words.")
+@evaluation_options
 def record_(
     split: str, use: str, given: tuple[str, ...], protocol_: Path | None, result: str | None, key: str | None,
     place: str, run_: str | None, checkpoint: str | None, step: float | None, fed: str | None,
 ) -> None:  # fmt: skip
-    """Record an evaluation.
-
-    Which SPLIT, for what, with which protocol, at what, and the decision that its score fed."""
+    """Record an evaluation of SPLIT: its purpose, scores, protocol, checkpoint, and the decision that used the score."""
     found = _result(result) if result else None
     scores = {**(found.scores if found else {}), **dict(map(_pair, given))}
     if not scores:
-        raise BadCall("no score: give --score accuracy=0.71, or --result FILE")
+        raise BadCall("no score was given; use --score accuracy=0.71, or --result FILE")
     if key is None and found:
         from firstbreak.evals.importers import key_of
 
@@ -171,29 +174,31 @@ def record_(
 
 @command.command()
 @click.argument("run_path", metavar="RUN")
-@click.option("--split", required=True, help="The split that the score is of.")
-@what_was_looked_at
+@click.option("--split", required=True, help="The split that was evaluated.")
+@evaluation_options
 def baseline(
     run_path: str, split: str, result: str | None, protocol_: Path | None, key: str | None, place: str
 ) -> None:
     """Record the score before training.
 
-    It is the first row of RUN: the evaluation that RUN has made of itself before its first step, with the training
-    workflow's own code; or --result, an evaluation of the base model.
+    The score is the first evaluation inside RUN, made before its first training step with the code of the training
+    workflow. With --result, it is an evaluation of the base model by a harness.
     """
     if result:
         found = _result(result)
         scores, protocol = dict(found.scores), found.protocol
     else:
-        from firstbreak.engine.read import read
         from firstbreak.evals.training import before_training, protocol_of
+        from firstbreak.readers.read import read
 
         run = read(run_path)
         scores, protocol = dict([before_training(run)]), protocol_of(run)
     with _ledger(place) as ledger:
-        earlier = [look for look in history(ledger).looks if look.run == run_path and look.use is not Use.BASELINE]
+        earlier = [e for e in history(ledger).evaluations if e.run == run_path and e.use is not Use.BASELINE]
         if earlier:
-            raise BadCall(f"row {earlier[0].number} has scored {run_path} already: a baseline comes first")
+            raise BadCall(
+                f"row {earlier[0].number} already holds a score of {run_path}; record the baseline before other scores"
+            )
         row = record(
             ledger,
             split=split,
@@ -209,12 +214,12 @@ def baseline(
 
 
 @command.command("log")
-@click.option("--split", help="Only this one.")
+@click.option("--split", help="Show only this split.")
 @LEDGER
 def log(split: str | None, place: str) -> None:
-    """Every look at every split, and what is wrong with it.
+    """List every evaluation of every split, with warnings.
 
-    Says as well how much of a score re-use of the split can explain."""
+    Also shows how much of a score the re-use of a split can explain."""
     with _ledger(place, made=False) as ledger:
         rows = list(ledger)
     write("\n".join(_log(history(rows), split)))
@@ -223,12 +228,12 @@ def log(split: str | None, place: str) -> None:
 
 
 @command.command()
-@click.option("--holds", metavar="HASH", help="The hash of a row that you have seen: is it still there?")
+@click.option("--holds", metavar="HASH", help="The hash of an earlier row: check that this row still exists.")
 @LEDGER
 def verify(holds: str | None, place: str) -> None:
-    """Check that no row was changed or taken out.
+    """Check that no row was changed or removed.
 
-    Exit code 1, and the row, if one was."""
+    If one was, the row is named and the exit code is 1."""
     with _ledger(place, made=False) as ledger:
         broken = ledger.verify(holds)
         rows = list(ledger)
@@ -236,20 +241,20 @@ def verify(holds: str | None, place: str) -> None:
         write(f"{place}: broken at row {broken.number}: {broken.problem}")
         sys.exit(1)
     last = f", the last one with the hash\n{rows[-1].hash}" if rows else ""
-    write(f"{place}: {len(rows)} rows, unbroken{last}")
+    write(f"{place}: {len(rows)} rows, all intact{last}")
 
 
 @command.command()
 @click.argument("train", type=FILE)
 @click.argument("splits", nargs=-1, required=True, type=FILE, metavar="SPLIT...")
-@click.option("--field", "names", multiple=True, help="Of a row, that makes up its text; may be repeated.")
-@click.option("-o", "--output", type=FILE, help="Every problem that was found, as JSON lines.")
+@click.option("--field", "names", multiple=True, help="A field of a row that holds text; may be repeated.")
+@click.option("-o", "--output", type=FILE, help="Write every problem that was found into this file, as JSON lines.")
 def contamination(train: Path, splits: tuple[Path, ...], names: tuple[str, ...], output: Path | None) -> None:
-    """Look for the problems of splits in training data.
+    """Search training data for the problems of splits.
 
     Exit code 1 if any problem of a SPLIT is in TRAIN.
 
-    Files hold JSON lines (also gzipped), Parquet, or one text a line. Only the splits are held in memory.
+    Files are JSON lines (also gzipped), Parquet, or one text on each line. Only the splits are held in memory.
     """
     from firstbreak.compare.text import table
     from firstbreak.evals.contamination import Found, Index, documents
@@ -257,7 +262,7 @@ def contamination(train: Path, splits: tuple[Path, ...], names: tuple[str, ...],
     rows: list[Sequence[str]] = [("split", "problems", "exact", "pieces", "reworded", "in all", "same template")]
     results: list[tuple[Path, Found]] = []
     for path in splits:
-        found = Index(list(documents(path, names))).look_in(documents(train, names))
+        found = Index(list(documents(path, names))).search(documents(train, names))
         results.append((path, found))
         here = len(found.contaminated)
         share = f"{here} ({100 * here / max(1, found.documents):.1f} %)"
@@ -269,18 +274,18 @@ def contamination(train: Path, splits: tuple[Path, ...], names: tuple[str, ...],
         lines = [json.dumps({"split": path.name} | row) for path, found in results for row in _located(found)]
         output.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     if any(found.contaminated for _, found in results):
-        write("take these problems out of training, or score without them")
+        write("remove these problems from the training data, or score without them")
         sys.exit(1)
 
 
 @command.command()
 @click.argument("split", type=FILE)
-@click.option("--field", "names", multiple=True, help="Of a row, that makes up its text; may be repeated.")
+@click.option("--field", "names", multiple=True, help="A field of a row that holds text; may be repeated.")
 @click.option("-o", "--output", type=FILE, required=True)
 def prefixes(split: Path, names: tuple[str, ...], output: Path) -> None:
-    """Write the beginnings of problems, to be continued.
+    """Write the beginnings of problems, for a model to continue.
 
-    Let the model continue each `prompt` greedily, add what it writes as `completion`, and give the file to `eval recited`.
+    Let the model continue each `prompt` greedily, add its text as `completion`, and give the file to `eval recited`.
     """
     from firstbreak.evals.contamination import documents
     from firstbreak.evals.contamination import prefixes as cut
@@ -290,24 +295,25 @@ def prefixes(split: Path, names: tuple[str, ...], output: Path) -> None:
     write(f"{output}: {len(rows)} beginnings")
 
 
-@command.command()
+@command.command("recited")
 @click.argument("outputs", type=FILE)
-def recited(outputs: Path) -> None:
-    """How many problems a model knows by heart.
+def memorised(outputs: Path) -> None:
+    """Count the problems that a model has memorised.
 
-    OUTPUTS has rows with `expected` and `completion`. Exit code 1 if more are continued word for word than by chance."""
+    OUTPUTS has rows with `expected` and `completion`. Exit code 1 if the model continues more problems word for word than by
+    chance."""
     from firstbreak.evals.contamination import documents
-    from firstbreak.evals.contamination import recited as count
+    from firstbreak.evals.contamination import memorised as count
 
     expected, written = (documents(outputs, [name]) for name in ("expected", "completion"))
     found = count(zip(expected, written, strict=True))
-    share = len(found.recited) / max(1, found.documents)
+    share = len(found.memorised) / max(1, found.documents)
     write(
-        f"{len(found.recited)} of {found.documents} problems are continued word for word ({100 * share:.1f} %), "
+        f"{len(found.memorised)} of {found.documents} problems are continued word for word ({100 * share:.1f} %), "
         f"{100 * found.by_chance:.1f} % by chance"
     )
-    if share > found.by_chance and len(found.recited) > 1:
-        write("the model has seen them: score on problems that are newer than its training data")
+    if share > found.by_chance and len(found.memorised) > 1:
+        write("the model has memorised them: score on problems that are newer than its training data")
         sys.exit(1)
 
 
@@ -316,10 +322,10 @@ def recited(outputs: Path) -> None:
 
 @contextmanager
 def _ledger(place: str, made: bool = True) -> Iterator[Ledger]:
-    """The ledger; one that is only read is not `made` where there is none."""
+    """The ledger. With `made` false, a missing ledger is not created."""
     if not made and "://" not in place and not Path(place).exists():
         raise BadCall(
-            f"{place}: there is no ledger here; name it with --ledger, or write its first row with `eval record`"
+            f"{place}: this ledger does not exist; name one with --ledger, or write its first row with `eval record`"
         )
     try:
         with Ledger(place) as ledger:
@@ -329,13 +335,13 @@ def _ledger(place: str, made: bool = True) -> Iterator[Ledger]:
 
 
 def _source(text: str, place: str | None = None) -> tuple[Protocol, Evaluation | None]:
-    """A protocol, and the evaluation that it is of where there is one."""
+    """A protocol, and the evaluation that used it (None for a protocol file)."""
     if text.startswith("row:") and place is not None:
         return _row(text.removeprefix("row:"), place)
     path, _, task = text.partition("#")
     if Path(path).is_dir():
-        from firstbreak.engine.read import read
         from firstbreak.evals.training import protocol_of
+        from firstbreak.readers.read import read
 
         return protocol_of(read(path)), None
     from firstbreak.evals import importers
@@ -343,7 +349,7 @@ def _source(text: str, place: str | None = None) -> tuple[Protocol, Evaluation |
     try:
         found = importers.read(Path(path))
     except Unreadable as error:
-        if "no known harness" not in error.problem:
+        if "not a result of a known harness" not in error.problem:
             raise
         return protocols.read(Path(path)), None
     chosen = [e for e in found if not task or task in (e.protocol.values.get("task"), number(e.step))]
@@ -358,17 +364,19 @@ def _row(text: str, place: str) -> tuple[Protocol, Evaluation | None]:
 
     with _ledger(place) as ledger:
         found = history(ledger)
-    look = next((look for look in found.looks if str(look.number) == text), None)
-    if look is None or look.protocol is None:
-        raise BadCall(f"row {text} of {place} is no evaluation with a protocol; `firstbreak eval log` shows the rows")
-    protocol = found.protocols[look.protocol]
-    return protocol, Evaluation(protocol=protocol, scores=look.scores, errors=look.errors)
+    entry = next((entry for entry in found.evaluations if str(entry.number) == text), None)
+    if entry is None or entry.protocol is None:
+        raise BadCall(
+            f"row {text} of {place} is not an evaluation with a protocol; `firstbreak eval log` lists the rows"
+        )
+    protocol = found.protocols[entry.protocol]
+    return protocol, Evaluation(protocol=protocol, scores=entry.scores, errors=entry.errors)
 
 
 def _result(text: str) -> Evaluation:
     _, found = _source(text)
     if found is None:
-        raise BadCall(f"{text} is a protocol and holds no score: give it with --protocol")
+        raise BadCall(f"{text} is a protocol and holds no score; give it with --protocol")
     return found
 
 
@@ -377,7 +385,7 @@ def _pair(text: str) -> tuple[str, float]:
     try:
         return name or "score", float(value)
     except ValueError:
-        raise BadCall(f"{text!r} is no score: write accuracy=0.71") from None
+        raise BadCall(f"{text!r} is not a score; write accuracy=0.71") from None
 
 
 # --- how it is said -----------------------------------------------------------------------------------------------------
@@ -385,6 +393,7 @@ def _pair(text: str) -> tuple[str, float]:
 
 def _comparison(found: Comparison, left: str, right: str) -> str:
     from firstbreak.compare.text import table
+    from firstbreak.reports.text import count
 
     def shown(value: Any, side: str, only: str | None) -> str:
         text = "not recorded" if only and only != side else json.dumps(value, ensure_ascii=False)
@@ -397,13 +406,13 @@ def _comparison(found: Comparison, left: str, right: str) -> str:
     ]
     shown_rows = [table([("field", "left", "right", ""), *rows])] if rows else []
     if found.alike:
-        return "\n".join([f"measured alike: {left} and {right}", *shown_rows])
+        return "\n".join([f"same protocol: {left} and {right}", *shown_rows])
     n = len(found.differs) + len(found.unknown)
     return "\n".join(
         [
-            f"not comparable: {n} field{'' if n == 1 else 's'} of the protocol {'is' if n == 1 else 'are'} not known to agree",
+            f"not comparable: {count(n, 'protocol field')} {'differs or is' if n == 1 else 'differ or are'} unknown",
             *shown_rows,
-            "score one of them again with the other's protocol, or --accept a field that does not matter here",
+            "score one of them again with the other's protocol, or use --accept FIELD",
         ]
     )
 
@@ -417,35 +426,35 @@ def _scores(before: Evaluation, after: Evaluation) -> str:
             continue
         left, right = before.scores[metric], after.scores[metric]
         errors = [side.errors.get(metric) for side in (before, after)]
-        told = ""
+        interval = ""
         if errors[0] is not None and errors[1] is not None:
             error = math.hypot(errors[0], errors[1])
-            told = f"+- {number(1.96 * error)} (95 %)"
-            told += ", within noise" if abs(right - left) <= 1.96 * error else ", beyond noise"
-        rows.append((metric, number(left), number(right), f"{right - left:+.4g}", told))
-    return table(rows) if len(rows) > 1 else "no metric that both report"
+            interval = f"+- {number(1.96 * error)} (95 %)"
+            interval += ", within noise" if abs(right - left) <= 1.96 * error else ", beyond noise"
+        rows.append((metric, number(left), number(right), f"{right - left:+.4g}", interval))
+    return table(rows) if len(rows) > 1 else "both sides report no common metric"
 
 
-def _log(found: History, only: str | None) -> Iterator[str]:
+def _log(found: EvaluationHistory, only: str | None) -> Iterator[str]:
     from firstbreak.compare.text import table
     from firstbreak.evals.hygiene import explained, findings, in_words
 
-    looks = [look for look in found.looks if only in (None, look.split)]
+    entries = [entry for entry in found.evaluations if only in (None, entry.split)]
     rows = [("row", "when", "split", "use", "protocol", "score", "step", "decision")]
     rows += [
         (
-            str(look.number),
-            look.at[5:16].replace("T", " "),
-            look.split,
-            look.use.value,
-            (look.protocol or "-")[:SHORT],
-            _said(look.scores, 1),
-            "-" if look.step is None else number(look.step),
-            look.fed or "-",
+            str(entry.number),
+            entry.at[5:16].replace("T", " "),
+            entry.split,
+            entry.use.value,
+            (entry.protocol or "-")[:SHORT],
+            _said(entry.scores, 1),
+            "-" if entry.step is None else number(entry.step),
+            entry.fed or "-",
         )
-        for look in looks
+        for entry in entries
     ]
-    yield table(rows) if looks else "no evaluation is recorded yet"
+    yield table(rows) if entries else "no evaluation is recorded yet"
     names = [name for name in found.splits if only in (None, name)]
     said = [f"{name}: {in_words(words)}" for name in names if (words := explained(found, name))]
     if said:
@@ -457,11 +466,11 @@ def _log(found: History, only: str | None) -> Iterator[str]:
         yield from (_worded(f.severity.value, f.message, f.facts["rows"]) for f in wrong)
 
 
-def _warn(found: History, split: str) -> None:
-    """What the newest look has made wrong, on stderr: the record itself was kept."""
+def _warn(found: EvaluationHistory, split: str) -> None:
+    """Warnings about the newest evaluation, on stderr. The evaluation itself is recorded."""
     from firstbreak.evals.hygiene import findings
 
-    newest = found.looks_at(split)[-1].number
+    newest = found.evaluations_of(split)[-1].number
     for finding in findings(found):
         if newest in finding.facts["rows"]:
             click.echo(_worded(finding.severity.value, finding.message, finding.facts["rows"]), err=True)
@@ -473,7 +482,7 @@ def _worded(severity: str, message: str, rows: Sequence[int]) -> str:
 
 
 def _located(found: Any) -> Iterator[dict[str, Any]]:
-    """One row for each problem that was found: how, and where in the training data (first row: 1)."""
+    """One row for each problem that was found: how, and in which row of the training data (first row: 1)."""
     for problem in sorted(found.contaminated | found.templates.keys()):
         yield {
             "problem": problem + 1,

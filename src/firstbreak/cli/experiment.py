@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from firstbreak.cli._output import write
+from firstbreak.cli._output import BadCall, write
 from firstbreak.words import number, percent
 
 SETTINGS = click.option(
@@ -20,38 +20,32 @@ SETTINGS = click.option(
     default="firstbreak.toml",
     show_default=True,
     type=click.Path(path_type=Path, dir_okay=False),
-    help="The file whose section [experiment] says how your training is started.",
+    help="The file with a section [experiment], which says how to start your training.",
 )
 FOLDER = click.option(
     "-o",
     "--folder",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Where trials and their record go.  [default: firstbreak-experiments/<run>]",
+    help="The folder for trials and their record.  [default: firstbreak-experiments/<run>]",
 )
-TRAINER = click.option("--trainer", metavar="NAME", help="The trainer, where the automatic choice is wrong.")
+TRAINER = click.option("--trainer", metavar="NAME", help="The trainer, if the automatic choice is wrong.")
 SHOWN = 8  #: proposals in a plan
-ALL_ANSWERS = 8  #: of an experiment with more questions, those that are answered with yes are shown
-
-
-class BadCall(click.ClickException):
-    """What the user can put right: one line on stderr."""
-
-    exit_code = 2
+ALL_ANSWERS = 8  #: of an experiment with more questions, only those answered with yes are shown
 
 
 @click.group("experiment")
 def command() -> None:
-    """The smallest experiment that separates the causes of a diagnosis, on your own trainer.
+    """Run the smallest experiment that separates the causes of a diagnosis, on your own trainer.
 
-    A section [experiment] in firstbreak.toml says how your training is started; docs/experiments.md shows one.
+    A section [experiment] in firstbreak.toml says how to start your training; docs/experiments.md shows an example.
     """
 
 
 @command.command("list")
 @click.argument("name", required=False)
 def list_(name: str | None) -> None:
-    """Every experiment of the catalogue, or the page of one."""
-    from firstbreak.experiments.catalogue import catalogue
+    """List all experiments of the catalogue, or explain one."""
+    from firstbreak.diagnosis.catalogue import catalogue
 
     if name is None:
         click.echo("\n".join(f"{design.id:18} {design.title}" for design in catalogue().values()))
@@ -78,17 +72,17 @@ def _table(question: Any) -> str:
 @SETTINGS
 @FOLDER
 @TRAINER
-@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@click.option("--json", "as_json", is_flag=True, help="Write JSON, for programs.")
 def plan(path: str, file: Path, folder: Path | None, trainer: str | None, as_json: bool) -> None:
-    """Which experiments would separate the likeliest causes of RUN best, per minute of compute."""
-    from firstbreak.engine.check import check
-    from firstbreak.engine.diagnose import diagnose
-    from firstbreak.engine.rank import rank
-    from firstbreak.engine.read import read
+    """List the experiments that separate the most probable causes of RUN best, per minute of compute."""
+    from firstbreak.diagnosis.check import check
+    from firstbreak.diagnosis.diagnose import diagnose
+    from firstbreak.diagnosis.inputs import Inputs
+    from firstbreak.diagnosis.rank import rank
     from firstbreak.experiments import conduct
     from firstbreak.experiments.plan import propose
     from firstbreak.experiments.settings import load
-    from firstbreak.inputs import Inputs
+    from firstbreak.readers.read import read
 
     run, settings = read(path, trainer=trainer), load(file)
     place = folder or _folder(path)
@@ -118,12 +112,12 @@ def _proposal(proposal: Any) -> dict[str, Any]:
 
 
 def _plan_lines(path: str, causes: Sequence[Any], proposals: Sequence[Any], done: Sequence[str]) -> list[str]:
-    lines = ["Likeliest causes", *(f"  {percent(c.probability):>6}  {c.id}" for c in causes), ""]
+    lines = ["Most probable causes", *(f"  {percent(c.probability):>6}  {c.id}" for c in causes), ""]
     possible = [p for p in proposals if not p.cannot and p.bits >= 0.01]
     if done:
         lines += [f"Done and counted: {', '.join(done)}", ""]
     if possible:
-        lines.append(f"{'Experiment':18} {'tells':>9} {'costs':>6} {'minutes':>8}")
+        lines.append(f"{'Experiment':18} {'gain':>9} {'cost':>6} {'minutes':>8}")
         for p in possible[:SHOWN]:
             minutes = "?" if p.minutes is None else f"{p.minutes:.1f}"
             line = f"{p.design.id:18} {p.bits:4.2f} bits {percent(p.share):>6} {minutes:>8}  {p.design.title}"
@@ -131,7 +125,7 @@ def _plan_lines(path: str, causes: Sequence[Any], proposals: Sequence[Any], done
         command = shlex.join(["firstbreak", "experiment", "run", possible[0].design.id, path])
         lines += ["", f"Next: {command}"]
     else:
-        lines.append("No experiment that can be made here would tell more.")
+        lines.append("No possible experiment gives more information.")
     impossible = [p for p in proposals if p.cannot and p.bits >= 0.1]
     if impossible:
         best = sorted(impossible, key=lambda p: -p.bits)[:3]
@@ -149,16 +143,24 @@ def _plan_lines(path: str, causes: Sequence[Any], proposals: Sequence[Any], done
 @FOLDER
 @TRAINER
 @click.option(
-    "--seeds", type=click.IntRange(1), default=1, show_default=True, help="Of each arm; a claim that A beats B takes 3."
+    "--seeds",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Number of seeds of each arm; a claim that A beats B needs 3.",
 )
 @click.option(
-    "--processes", type=click.IntRange(1), default=1, show_default=True, help="Trials at a time on this machine."
+    "--processes",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Number of trials at a time on this machine.",
 )
-@click.option("--minutes", type=float, help="Limit of one trial, instead of the settings'.")
+@click.option("--minutes", type=float, help="Time limit of one trial; replaces the limit in the settings.")
 @click.option("--dry-run", is_flag=True, help="Print the exact commands, and run nothing.")
 @click.option("--ray", "address", help="Run the trials on this Ray cluster: auto, local or ray://host:port.")
-@click.option("--cpus", type=float, default=1, show_default=True, help="Of one trial on Ray.")
-@click.option("--gpus", type=float, default=0, show_default=True, help="Of one trial on Ray.")
+@click.option("--cpus", type=float, default=1, show_default=True, help="CPUs of one trial on Ray.")
+@click.option("--gpus", type=float, default=0, show_default=True, help="GPUs of one trial on Ray.")
 def run_(
     name: str,
     path: str,
@@ -173,17 +175,17 @@ def run_(
     cpus: float,
     gpus: float,
 ) -> None:
-    """Run the experiment NAME for RUN, read it back, and say what it changes.
+    """Run the experiment NAME for RUN, read the results, and update the diagnosis.
 
-    NAME is one of `firstbreak experiment list`, or `next` for the best of the plan. What has been run is not run again:
-    an experiment that was interrupted goes on where it stopped.
+    NAME is a name from `firstbreak experiment list`, or `next` for the best one of the plan. Finished trials are not run
+    again, so an interrupted experiment continues where it stopped.
     """
     from dataclasses import replace
 
-    from firstbreak.engine.read import read
     from firstbreak.experiments import conduct
     from firstbreak.experiments.overrides import CannotOverride
     from firstbreak.experiments.settings import load
+    from firstbreak.readers.read import read
 
     run, settings = read(path, trainer=trainer), load(file)
     if minutes is not None:
@@ -200,7 +202,13 @@ def run_(
             write("\n\n".join([f"# start: {begins.reason}", *commands]))
             return
         conclusion = conduct.conduct(
-            design, run, settings, place, seeds=seeds, execute=execute, report=lambda r: click.echo(_told(r), err=True)
+            design,
+            run,
+            settings,
+            place,
+            seeds=seeds,
+            execute=execute,
+            report=lambda r: click.echo(_progress(r), err=True),
         )
     except CannotOverride as error:
         raise BadCall(f"{design.id}: {error}") from None
@@ -208,19 +216,19 @@ def run_(
 
 
 def _command(trial: Any) -> str:
-    """A command as a shell would take it, with the variables that are set and the files that are written for it."""
+    """A command for a shell, with its environment variables and the files that are written for it."""
     variables = [f"{k}={shlex.quote(v)}" for k, v in trial.environment.items()]
     files = [f"# {trial.folder / name}:\n{indent(content, '#   ')}".rstrip() for name, content in trial.files.items()]
     command = " ".join([*variables, shlex.join(trial.arguments)])
     return "\n".join([f"# {trial.name}", *files, f"cd {shlex.quote(trial.directory)} && \\", command])
 
 
-def _told(result: Any) -> str:
+def _progress(result: Any) -> str:
     return f"{result.trial}: {result.state.replace('_', ' ')} after {number(round(result.seconds, 1))} s"
 
 
 def shorten(line: str, width: int) -> str:
-    """The line, cut where it would be too long for a terminal."""
+    """The line, cut to the width of a terminal."""
     return line if len(line) <= width else line[: width - 3].rstrip() + "..."
 
 
@@ -238,10 +246,12 @@ def _conclusion_lines(conclusion: Any) -> list[str]:
             ]
     if brief:
         no, open_ = (sum(answer.yes is which for _, answer in asked) for which in (False, None))
-        lines.append(f"  {no} of {len(asked)} questions are answered with no, {open_} are open; the ledger holds all")
-    lines += ["", f"{conclusion.decision.verdict.value}, for {percent(conclusion.share)} of the original run's steps"]
+        lines.append(
+            f"  {no} of {len(asked)} questions are answered with no, {open_} are open; the record of the experiment holds all"
+        )
+    lines += ["", f"{conclusion.decision.decided.value}, for {percent(conclusion.share)} of the original run's steps"]
     if conclusion.claim is not None:
-        lines += wrap(f"A better than B? {conclusion.claim.verdict.value}: {conclusion.claim.reason}", 80)
+        lines += wrap(f"A better than B? {conclusion.claim.decided.value}: {conclusion.claim.reason}", 80)
     lines += ["", "Cause" + " " * 28 + "before    after"]
     for cause in conclusion.after.causes:
         lines.append(f"{cause.id:30} {percent(before.get(cause.id, 0)):>8} {percent(cause.probability):>8}")
@@ -257,18 +267,18 @@ def _conclusion_lines(conclusion: Any) -> list[str]:
 @TRAINER
 @click.option("--format", "format_", type=click.Choice(("terminal", "json", "html", "markdown")), default="terminal")
 def status(path: str, folder: Path | None, trainer: str | None, format_: str) -> None:
-    """The diagnosis of RUN with everything that its experiments have shown."""
+    """Show the diagnosis of RUN, including the results of its experiments."""
     from firstbreak.cli.diagnose import report
-    from firstbreak.engine.diagnose import diagnose
-    from firstbreak.engine.read import read
+    from firstbreak.diagnosis.diagnose import diagnose
     from firstbreak.experiments.conduct import evidence
+    from firstbreak.readers.read import read
 
     run = read(path, trainer=trainer)
     report([diagnose(run, known=evidence(folder or _folder(path), run))], format_)
 
 
 def _folder(path: str) -> Path:
-    """One folder for each run: its name, and enough of its place to tell two of one name apart."""
+    """The default folder of a run: its name, with a hash of its path."""
     import hashlib
 
     place = Path(path).resolve()
@@ -278,27 +288,27 @@ def _folder(path: str) -> Path:
 def _design(name: str) -> Any:
     import difflib
 
-    from firstbreak.experiments.catalogue import catalogue
+    from firstbreak.diagnosis.catalogue import catalogue
 
     if name not in catalogue():
         near = difflib.get_close_matches(name, catalogue(), n=2, cutoff=0.5)
-        remedy = f"did you mean {' or '.join(near)}?" if near else "`firstbreak experiment list` shows them"
+        remedy = f"did you mean {' or '.join(near)}?" if near else "`firstbreak experiment list` lists them"
         raise BadCall(f"no experiment is called {name!r}; {remedy}")
     return catalogue()[name]
 
 
 def _next(run: Any, settings: Any, place: Path) -> Any:
-    from firstbreak.engine.check import check
-    from firstbreak.engine.rank import rank
+    from firstbreak.diagnosis.check import check
+    from firstbreak.diagnosis.inputs import Inputs
+    from firstbreak.diagnosis.rank import rank
     from firstbreak.experiments import conduct
     from firstbreak.experiments.plan import propose
-    from firstbreak.inputs import Inputs
 
     done = {e["experiment"] for e in conduct.entries(place / conduct.LEDGER) if e["event"] == "concluded"}
     ranked = rank(Inputs(run), check(run), conduct.evidence(place, run))
     best = next((p for p in propose(run, ranked, settings, done) if not p.cannot), None)
     if best is None:
-        raise BadCall("no experiment can be made here; `firstbreak experiment plan` says why")
+        raise BadCall("no experiment is possible; `firstbreak experiment plan` says why")
     return best.design
 
 

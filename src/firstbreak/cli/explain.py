@@ -5,13 +5,16 @@ from __future__ import annotations
 import difflib
 import inspect
 import re
+import textwrap
 from collections.abc import Callable
 
 import click
 
-from firstbreak import dialects, hyperparameters, signals
-from firstbreak.engine import registry
-from firstbreak.experiments.catalogue import catalogue
+from firstbreak import dialects, readers
+from firstbreak.diagnosis import registry
+from firstbreak.diagnosis.catalogue import catalogue
+from firstbreak.diagnosis.checks import Check
+from firstbreak.dialects import hyperparameters, signals
 from firstbreak.model import Link
 from firstbreak.readers import Unreadable
 
@@ -46,7 +49,7 @@ def contents() -> str:
         "Causes": list(registry.causes()),
         "Experiments": list(catalogue()),
         "Trainers": list(dialects.dialects()),
-        "Readers": list(registry.readers()),
+        "Readers": list(readers.readers()),
         "Metrics": list(signals.SIGNALS),
         "Hyperparameters": list(hyperparameters.HYPERPARAMETERS),
     }
@@ -72,10 +75,27 @@ def _detector(name: str) -> str | None:
     found = registry.detectors().get(name)
     if found is None:
         return None
-    limits = ", ".join(f"{k} = {v}" for k, v in found.thresholds.items()) or "none"
     needs = ", ".join(found.needs) or "nothing"
     uses = f"; uses if recorded: {', '.join(found.uses)}" if found.uses else ""
-    return f"{name}: detector of the link {found.link.value}\nNeeds: {needs}{uses}\nThresholds: {limits}\n\n{_plain(found.doc)}"
+    head = f"{name}: detector of the link {found.link.value}\nNeeds: {needs}{uses}"
+    return f"{head}\n\n{_plain(found.doc)}\n\n{_thresholds(found)}"
+
+
+def _thresholds(check: Check) -> str:
+    """Every threshold with its value, its unit, its reason and its source, and how to set one."""
+    if not check.thresholds:
+        return "Thresholds\n  none"
+    lines = []
+    for name, threshold in check.thresholds.items():
+        lines.append(f"  {name} = {threshold.default} {threshold.unit}".rstrip())
+        source = f"Source: {threshold.source}." if threshold.source else ""
+        if said := " ".join(part for part in (threshold.reason, source) if part):
+            lines += textwrap.wrap(
+                said, 96, initial_indent="      ", subsequent_indent="      ", break_on_hyphens=False
+            )
+    name, first = next(iter(check.thresholds.items()))
+    how = f"  firstbreak diagnose RUN --set {check.id}.{name}={first.default}"
+    return "Thresholds\n" + "\n".join(lines) + f"\n\nSet one\n{how}"
 
 
 def _cause(name: str) -> str | None:
@@ -141,8 +161,8 @@ def _trainer(name: str) -> str | None:
 
 
 def _readers(name: str) -> str | None:
-    described: Callable[[str], str] = lambda n: f"  {n:16} {getattr(registry.readers()[n], 'DESCRIPTION', '')}"  # noqa: E731
+    described: Callable[[str], str] = lambda n: f"  {n:16} {getattr(readers.readers()[n], 'DESCRIPTION', '')}"  # noqa: E731
     if name == "readers":
-        return "Formats that firstbreak reads\n\n" + "\n".join(described(n) for n in registry.readers())
-    module = registry.readers().get(name)
+        return "Formats that firstbreak reads\n\n" + "\n".join(described(n) for n in readers.readers())
+    module = readers.readers().get(name)
     return None if module is None else f"{name}: reader\n\n{inspect.getdoc(module)}"

@@ -5,17 +5,17 @@ from __future__ import annotations
 import click
 
 from firstbreak.cli._output import on_a_terminal, show, write
-from firstbreak.engine.read import find_runs, read
+from firstbreak.readers.read import find_runs, read
 
 
 @click.command("inspect")
 @click.argument("path")
 @click.option(
-    "--format", "format_", type=click.Choice(("terminal", "json")), default="terminal", help="How to write it."
+    "--format", "format_", type=click.Choice(("terminal", "json")), default="terminal", help="Format of the output."
 )
-@click.option("--trainer", metavar="NAME", help="The trainer, where the automatic choice is wrong.")
+@click.option("--trainer", metavar="NAME", help="The trainer, if the automatic choice is wrong.")
 def command(path: str, format_: str, trainer: str | None) -> None:
-    """Show what was recognised: format, trainer, each metric with what it really is, configuration, samples, gaps."""
+    """Show what a log contains: format, trainer, each metric with its meaning, configuration, samples, missing signals."""
     from firstbreak.reports import inspection
 
     runs = [read(run, trainer=trainer) for run in find_runs(path)]

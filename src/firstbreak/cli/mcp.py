@@ -14,21 +14,25 @@ import click
     default=".",
     show_default=True,
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Runs outside of this folder are refused.",
+    help="The folder of runs; paths outside of it are refused.",
 )
 @click.option("--http", is_flag=True, help="Serve over HTTP at /mcp, not over standard input and output.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="With --http: the address to listen on.")
 @click.option(
-    "--port", type=click.IntRange(0, 65535), default=8766, show_default=True, help="With --http; 0 takes any free one."
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8766,
+    show_default=True,
+    help="With --http: the port; 0 for any free one.",
 )
 def command(root: Path, http: bool, host: str, port: int) -> None:
-    """The same for agents, over the Model Context Protocol: inspect, diagnose, explain, samples, compare, experiment plan.
+    """Serve tools for agents, over the Model Context Protocol: inspect, diagnose, explain, samples, compare, experiment plan.
 
-    Needs the extra `mcp` (pip install 'firstbreak[mcp]'). No tool changes anything. In an agent's configuration:
+    Needs the extra `mcp` (pip install 'firstbreak[mcp]'). All tools only read. In the configuration of an agent:
     command "firstbreak", arguments ["mcp", "--root", "runs"].
     """
     try:
-        from firstbreak.mcp.server import create
+        from firstbreak.serve.mcp.server import create
     except ModuleNotFoundError as error:
         click.echo(f"firstbreak: mcp: {error.name} is not installed; pip install 'firstbreak[mcp]'", err=True)
         sys.exit(2)
@@ -38,8 +42,8 @@ def command(root: Path, http: bool, host: str, port: int) -> None:
         return
     from mcp.server.transport_security import TransportSecuritySettings
 
-    from firstbreak.web.listen import listen
+    from firstbreak.serve.web.listen import listen
 
-    unguarded = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # our own gate stands before it
+    unguarded = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # AuthMiddleware does this
     app = server.streamable_http_app(stateless_http=True, transport_security=unguarded)
     listen(app, host, port, "/mcp", f"the tools over {root} are")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from string import Template
@@ -12,78 +13,116 @@ import click
 
 from firstbreak.model import Link
 
-KINDS = ("detector", "cause", "reader", "dialect", "fault")
-#: kind -> folder of the module and of its test in a checkout of firstbreak
-HOMES = {
-    "detector": ("src/firstbreak/detectors/{link}", "tests/detectors/{link}"),
-    "cause": ("src/firstbreak/causes/{link}", "tests/causes/{link}"),
-    "reader": ("src/firstbreak/readers", "tests/readers"),
-    "dialect": ("src/firstbreak/dialects", "tests/dialects"),
-    "fault": ("src/firstbreak/lab/faults/{link}", "tests/lab"),
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of addition: where its two files go in a checkout, and how a plugin names it."""
+
+    module: str  #: path of the file, with {link} and {file}
+    test: str  #: path of its test
+    group: str = ""  #: entry-point group of plugins; empty where no plugin can add one
+    of_a_link: bool = False  #: it belongs to a link of the loop, and NAME is LINK/my-name
+
+
+KINDS = {
+    "detector": Kind(
+        "src/firstbreak/diagnosis/detectors/{link}/{file}.py",
+        "tests/detectors/{link}/test_{file}.py",
+        group="firstbreak.detectors",
+        of_a_link=True,
+    ),
+    "cause": Kind(
+        "src/firstbreak/diagnosis/causes/{link}/{file}.py",
+        "tests/causes/test_{file}.py",
+        group="firstbreak.causes",
+        of_a_link=True,
+    ),
+    "experiment": Kind(
+        "src/firstbreak/diagnosis/catalogue/{file}.py",
+        "tests/experiments/catalogue/test_{file}.py",
+        group="firstbreak.experiments",
+    ),
+    "audit-row": Kind(
+        "src/firstbreak/audit/rows/{file}.py",
+        "tests/audit/rows/test_{file}.py",
+        group="firstbreak.audit.rows",
+        of_a_link=True,
+    ),
+    "dialect": Kind("src/firstbreak/dialects/{file}.py", "tests/dialects/test_{file}.py", group="firstbreak.dialects"),
+    "reader": Kind("src/firstbreak/readers/{file}.py", "tests/readers/test_{file}.py", group="firstbreak.readers"),
+    "fault": Kind("lab/src/firstbreak_lab/faults/{link}/{file}.py", "tests/lab/faults/test_{file}.py", of_a_link=True),
 }
-OF_A_LINK = frozenset({"detector", "cause", "fault"})
 
 
 @click.command("new")
-@click.argument("kind", type=click.Choice(KINDS))
+@click.argument("kind", type=click.Choice(list(KINDS)))
 @click.argument("name", metavar="NAME")
 @click.option(
     "--into",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     default=".",
-    help="A checkout of firstbreak, or the package folder of a plugin of your own.  [default: here]",
+    help="A checkout of firstbreak, or the package folder of your own plugin.  [default: the current folder]",
 )
 def command(kind: str, name: str, into: Path) -> None:
-    """Write a new detector, cause, reader, dialect or fault, and its test: two files, and no list to edit.
+    """Write a file of this KIND and its test. There is no list to edit.
 
-    NAME is reward/my-check for what belongs to a link of the loop, my-format otherwise. The test fails until its TODOs
-    are done.
+    NAME is LINK/my-name (reward/my-check) for a detector, a cause, an audit row or a fault, and my-name for the rest.
+    Both files are a small example that works and passes all tests. Replace its texts and its rule.
     """
+    chosen = KINDS[kind]
     link, ident = _parsed(kind, name)
-    module = ident.replace("-", "_")
+    file = ident.replace("-", "_")
     own = (into / "src" / "firstbreak" / "model.py").exists()
-    if kind == "fault" and not own:
-        _refuse(f"{into}: a fault belongs to the lab; give a checkout of firstbreak with --into")
-    home, tests = HOMES[kind] if own else (".", ".")
-    place = into / home.format(link=link) / f"{module}.py"
-    test = into / tests.format(link=link) / f"test_{module}.py"
-    taken = next((path for path in (place, test) if path.exists()), None)
+    if not own and not chosen.group:
+        _refuse(f"{into}: a {kind} belongs to the lab; give a checkout of firstbreak with --into")
+    places = (chosen.module, chosen.test) if own else ("{file}.py", "test_{file}.py")
+    module, test = (into / place.format(link=link, file=file) for place in places)
+    taken = next((path for path in (module, test) if path.exists()), None)
     if taken is not None:
         _refuse(f"{taken}: there is such a file already; take another name")
-    words = _words(ident, module, link, own)
-    for path, template in ((place, f"{kind}.txt"), (test, f"test_{kind}.txt")):
+    words = _words(ident, file, link, own) | ({"cause": _cause_of(link)} if kind == "fault" else {})
+    for path, template in ((module, f"{kind}.txt"), (test, f"test_{kind}.txt")):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(_filled(template, words), "utf-8")
         click.echo(path)
-    if not own:
-        click.echo(
-            f'\nIn pyproject.toml:\n\n[project.entry-points."firstbreak.{kind}s"]\n{ident} = "YOUR_PACKAGE.{module}"'
-        )
+    if own:
+        click.echo("\nReplace the example in both files, then: python -m benchmarks.docs")
+    else:
+        click.echo(f'\nIn pyproject.toml:\n\n[project.entry-points."{chosen.group}"]\n{ident} = "YOUR_PACKAGE.{file}"')
 
 
 def _parsed(kind: str, name: str) -> tuple[str, str]:
-    """Link ("" for what belongs to none) and id."""
+    """Link ("" for kinds without a link) and id."""
     link, _, ident = name.rpartition("/")
-    if kind in OF_A_LINK and link not in set(Link):
+    if KINDS[kind].of_a_link and link not in set(Link):
         _refuse(f"{name}: a {kind} belongs to a link: LINK/my-name, with a link of {', '.join(Link)}")
-    if kind not in OF_A_LINK and link:
+    if not KINDS[kind].of_a_link and link:
         _refuse(f"{name}: a {kind} belongs to no link; leave {link}/ out")
     if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", ident):
-        _refuse(f"{name}: a name is lower-case words joined by hyphens, such as reward-flat")
+        _refuse(f"{name}: a name must be lower-case words joined by hyphens, for example reward-flat")
     return link, ident
 
 
-def _words(ident: str, module: str, link: str, own: bool) -> dict[str, str]:
-    """What the templates leave open. A plugin lies in no link's folder, so its module names the link."""
-    named = f"\nLINK = Link.{link.upper()}\n" if link and not own else ""
+def _words(ident: str, file: str, link: str, own: bool) -> dict[str, str]:
+    """What the templates leave open. In a checkout the folder is the link; in a plugin the module names it."""
+    named = f"from firstbreak.model import Link\n\nLINK = Link.{link.upper()}\n" if link and not own else ""
     return {
         "id": ident,
-        "module": module,
-        "cause": ident,
-        "link": named,
+        "file": file,
+        "words": ident.replace("-", " "),
+        "link": link,
+        "link_name": link.upper(),
+        "link_alone": named,
         "link_import": "Link, " if named else "",
-        "link_also": ", Link" if named else "",
+        "link_line": f"LINK = Link.{link.upper()}\n" if named else "",
     }
+
+
+def _cause_of(link: str) -> str:
+    """The first cause of a link: what an injected fault may be an example of."""
+    from firstbreak.diagnosis.registry import causes
+
+    return next((cause.id for cause in causes().values() if cause.link == link), "")
 
 
 def _filled(template: str, words: dict[str, str]) -> str:

@@ -18,13 +18,13 @@ from firstbreak.guard.replay import build, replay
     "place",
     required=True,
     metavar="MODULE:FUNCTION",
-    help="Your function that builds, without arguments, what was training: for SB3 the model, for TRL the trainer, for a "
-    "loop of your own (model, optimizer, function of a batch to the loss).",
+    help="Your function without arguments that builds the training objects: for SB3 the model, for TRL the trainer, for "
+    "your own loop (model, optimizer, function from a batch to the loss).",
 )
 def command(folder: Path, place: str) -> None:
-    """Run the one update of an incident again, and compare loss and gradient norm with what was measured then.
+    """Repeat the update of an incident, and compare loss and gradient norm with the recorded values.
 
-    Exit code 0: it comes out the same; 1: it does not; 2: the bundle does not hold enough.
+    Exit code 0: the values are the same; 1: they differ; 2: the bundle does not hold enough data.
     """
     manifest = bundle.read(folder)
     click.echo(f"{manifest['reason']}\nstep {manifest['step']:g}, {manifest['adapter']}", err=True)
@@ -32,6 +32,6 @@ def command(folder: Path, place: str) -> None:
     for one in compared:
         click.echo(f"{one.name:28} then {one.then:<14.8g} now {one.now:<14.8g} {'same' if one.equal else 'DIFFERENT'}")
     if not manifest["exact"]:
-        click.echo("The state was kept after the update had begun, so the numbers may differ.", err=True)
+        click.echo("The state was saved after the update had begun, so the numbers may differ.", err=True)
     if not compared or not all(one.equal for one in compared):
         sys.exit(1)

@@ -13,16 +13,18 @@ import click
 @click.option(
     "--host", default="127.0.0.1", show_default=True, help="Address to listen on; other machines need the token."
 )
-@click.option("--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="0 takes any free one.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="The port; 0 for any free one."
+)
 @click.option("--open/--no-open", "browse", default=False, help="Open the page in the browser.")
 def command(folder: Path, host: str, port: int, browse: bool) -> None:
-    """A local web page over the runs below DIR: the list, each run with its curves, and what changes while it trains.
+    """Serve a local web page over the runs below DIR: the list, and each run with its curves, with live updates.
 
-    Needs the extra `web` (pip install 'firstbreak[web]'). Nothing leaves the machine. Ends with Ctrl-C.
+    Needs the extra `web` (pip install 'firstbreak[web]'). Nothing leaves the machine. Stop with Ctrl-C.
     """
     try:
-        from firstbreak.web.app import Site
-        from firstbreak.web.listen import listen
+        from firstbreak.serve.web.app import Site
+        from firstbreak.serve.web.listen import listen
     except ModuleNotFoundError as error:
         click.echo(f"firstbreak: serve: {error.name} is not installed; pip install 'firstbreak[web]'", err=True)
         sys.exit(2)

@@ -14,32 +14,34 @@ from pathlib import Path
 
 import click
 
+from firstbreak.cli import _thresholds
 from firstbreak.cli._output import on_a_terminal, write
-from firstbreak.engine.diagnose import diagnose
-from firstbreak.engine.follow import Follower
-from firstbreak.engine.read import find_runs
-from firstbreak.guard.looks import ENDS, Suspicion
+from firstbreak.diagnosis.diagnose import diagnose
+from firstbreak.diagnosis.thresholds import Thresholds, for_run, parsed
 from firstbreak.guard.notify import Message, Notifier
-from firstbreak.model import Action, Diagnosis
+from firstbreak.guard.schedule import ENDS, Suspicion
+from firstbreak.model import EMPTY, Action, Diagnosis
 from firstbreak.readers import Unreadable
+from firstbreak.readers.follow import Follower
+from firstbreak.readers.read import find_runs
 from firstbreak.words import number
 
 STDIN = "-"
 NAMED = 3  #: of several runs
-NOTHING = ("nothing was written that firstbreak knows", "give what the trainer writes its metrics to")
+NOTHING = ("no known training log was found", "give the file or folder to which the trainer writes its metrics")
 
 
 @click.command("watch")
 @click.argument("path")
 @click.option(
-    "--every", type=click.FloatRange(min=0.1), default=5.0, show_default=True, help="Seconds between two looks."
+    "--every", type=click.FloatRange(min=0.1), default=5.0, show_default=True, help="Seconds between two updates."
 )
-@click.option("--for", "limit", type=float, metavar="SECONDS", help="Stop watching after so many seconds.")
-@click.option("--trainer", metavar="NAME", help="The trainer, where the automatic choice is wrong.")
+@click.option("--for", "limit", type=float, metavar="SECONDS", help="Stop watching after this many seconds.")
+@click.option("--trainer", metavar="NAME", help="The trainer, if the automatic choice is wrong.")
 @click.option(
     "--on-stop",
     metavar="CMD",
-    help="Run this command once when the run should be stopped. It finds FIRSTBREAK_ACTION, _RUN, _STEP, _CHECKPOINT and "
+    help="Run this command once when the run should be stopped, with FIRSTBREAK_ACTION, _RUN, _STEP, _CHECKPOINT and "
     "_SUMMARY in its environment.",
 )
 @click.option(
@@ -50,15 +52,23 @@ NOTHING = ("nothing was written that firstbreak knows", "give what the trainer w
     help="Send a message when the verdict changes: an https: webhook, Slack, Discord, mailto:NAME@HOST, trackio:PROJECT/RUN. "
     "May be repeated.",
 )
+@_thresholds.option
 def command(
-    path: str, every: float, limit: float | None, trainer: str | None, on_stop: str | None, targets: tuple[str, ...]
+    path: str,
+    every: float,
+    limit: float | None,
+    trainer: str | None,
+    on_stop: str | None,
+    targets: tuple[str, ...],
+    settings: tuple[str, ...],
 ) -> None:
-    """Follow a live run: read what its trainer appends, and show the diagnosis whenever something is new.
+    """Follow a live run: read new data of the trainer, and update the diagnosis.
 
-    PATH is what `diagnose` takes, or - for a trainer's console: python train.py | firstbreak watch -. On a terminal the
-    screen stays in place; into a pipe each new verdict is one line. Ends with Ctrl-C, after --for, or with the console; then
-    exit code 1 says that the run should be stopped, as it does for diagnose.
+    PATH is a path as for `diagnose`, or - for the console output of a trainer: python train.py | firstbreak watch -. On a
+    terminal the screen is updated in place; in a pipe each new verdict is one line. Stops with Ctrl-C, after --for, or at the
+    end of the console output. Exit code 1 means that the run should be stopped, as for `diagnose`.
     """
+    thresholds = parsed(settings)
     notifier = Notifier(targets) if targets else None
     show = _on_screen if on_a_terminal() else _as_lines
     last: Diagnosis | None = None
@@ -66,10 +76,14 @@ def command(
     try:
         with _source(path) as (place, name, open_):
             follower = Follower(place, trainer=trainer)
-            watched = _looks(
-                follower, name, every, lambda: open_() and (end is None or time.monotonic() + every <= end)
+            watched = _diagnoses(
+                follower,
+                name,
+                every,
+                lambda: open_() and (end is None or time.monotonic() + every <= end),
+                for_run(Path() if path == STDIN else path, thresholds),
             )
-            for dx in show(_told(watched, name, on_stop, notifier), name):
+            for dx in show(_notified(watched, name, on_stop, notifier), name):
                 last = dx
     except KeyboardInterrupt:
         sys.exit(0)
@@ -82,12 +96,16 @@ def command(
 
 @contextmanager
 def _source(path: str) -> Iterator[tuple[Path, str, Callable[[], bool]]]:
-    """What to follow, what it is called, and whether more can come. The console is copied into a file, which is followed."""
+    """The path to follow, its name, and whether more can come. Console output is copied into a file, which is followed."""
     if path != STDIN:
         runs = find_runs(path)
-        if len(runs) > 1:  # as one they would be a run that nobody has trained
+        if len(runs) > 1:  # as one run, they would be a run that nobody trained
             names = ", ".join(map(str, runs[:NAMED])) + (", ..." if len(runs) > NAMED else "")
-            raise Unreadable(path, f"holds {len(runs)} runs", f"watch one of {names}; `firstbreak serve` follows all")
+            raise Unreadable(
+                path,
+                f"holds {len(runs)} runs",
+                f"watch one of {names}, or use `firstbreak serve` to follow all of them",
+            )
         yield Path(path), path, lambda: True
         return
     with tempfile.TemporaryDirectory() as folder:
@@ -105,19 +123,21 @@ def _copy_stdin(log: Path) -> None:
             file.flush()
 
 
-def _looks(follower: Follower, name: str, every: float, more: Callable[[], bool]) -> Iterator[Diagnosis]:
-    """A diagnosis after each look that found something new, the last one when nothing more can come.
+def _diagnoses(
+    follower: Follower, name: str, every: float, more: Callable[[], bool], thresholds: Thresholds = EMPTY
+) -> Iterator[Diagnosis]:
+    """A diagnosis after each update with new data, and the last one when no more data can come.
 
-    Raises `Unreadable` where nothing more can come and nothing was ever read.
+    Raises `Unreadable` where no more data can come and nothing was read.
     """
     unread: Unreadable | None = Unreadable(name, *NOTHING)
     while True:
         coming = more()
         if follower.update():
             try:
-                yield diagnose(follower.run())
+                yield diagnose(follower.run(), thresholds=thresholds)
                 unread = None
-            except Unreadable as error:  # nothing readable yet: the trainer has only begun to write
+            except Unreadable as error:  # nothing readable yet: the trainer has just begun to write
                 if unread is not None:
                     unread = Unreadable(name, error.problem, error.remedy)
                     click.echo(f"waiting: {unread}", err=True)
@@ -129,21 +149,21 @@ def _looks(follower: Follower, name: str, every: float, more: Callable[[], bool]
 
 
 def _pause(seconds: float, more: Callable[[], bool]) -> None:
-    """So long, or until nothing more can come."""
+    """Wait for `seconds`, or until no more data can come."""
     end = time.monotonic() + seconds
     while more() and (left := end - time.monotonic()) > 0:
         time.sleep(min(0.1, left))
 
 
-def _told(
+def _notified(
     watched: Iterator[Diagnosis], name: str, on_stop: str | None, notifier: Notifier | None
 ) -> Iterator[Diagnosis]:
-    """The same, with messages sent and the command run on the way. A stop acts once it has lasted."""
+    """The same diagnoses. Sends messages, and runs the command once after a verdict of stop has lasted."""
     suspicion, acted = Suspicion(), False
     for dx in watched:
         lasts = suspicion.on(dx, max((len(s) for s in dx.run.series.values()), default=0))
         if notifier is not None and (lasts or dx.verdict.action is Action.WATCH):
-            notifier.tell(_message(dx, name))
+            notifier.send(_message(dx, name))
         if lasts and on_stop is not None and not acted:
             acted = True
             _run(on_stop, dx, name)
@@ -157,19 +177,21 @@ def _message(dx: Diagnosis, name: str) -> Message:
 
 
 def _run(line: str, dx: Diagnosis, name: str) -> None:
-    """The user's command. What comes from the log goes into its environment, never into the line that the shell reads."""
+    """Run the user's command. Data from the log is passed in environment variables and never in the shell command."""
     best = dx.best_checkpoint
-    told = {
+    variables = {
         "FIRSTBREAK_ACTION": dx.verdict.action.value,
         "FIRSTBREAK_RUN": name,
         "FIRSTBREAK_STEP": number(dx.run.last_step),
         "FIRSTBREAK_CHECKPOINT": best.path if best is not None and best.path else "",
         "FIRSTBREAK_SUMMARY": dx.verdict.summary,
     }
-    clean = {key: value.replace("\0", "") for key, value in told.items()}
-    done = subprocess.run(line, shell=True, env={**os.environ, **clean}, stdout=sys.stderr)  # it is theirs
+    clean = {key: value.replace("\0", "") for key, value in variables.items()}
+    done = subprocess.run(
+        line, shell=True, env={**os.environ, **clean}, stdout=sys.stderr
+    )  # the command is the user's own
     if done.returncode:
-        click.echo(f"firstbreak: --on-stop ended with code {done.returncode}", err=True)
+        click.echo(f"firstbreak: the command of --on-stop ended with exit code {done.returncode}", err=True)
 
 
 def _on_screen(watched: Iterator[Diagnosis], name: str) -> Iterator[Diagnosis]:
@@ -184,10 +206,10 @@ def _on_screen(watched: Iterator[Diagnosis], name: str) -> Iterator[Diagnosis]:
 
 
 def _as_lines(watched: Iterator[Diagnosis], name: str) -> Iterator[Diagnosis]:
-    told = ""
+    shown = ""
     for dx in watched:
         line = f"{dx.verdict.action.value}: {dx.verdict.summary}"
-        if line != told:
+        if line != shown:
             write(f"step {number(dx.run.last_step)}  {line}")
-            told = line
+            shown = line
         yield dx

@@ -17,30 +17,30 @@ from firstbreak.compare.arms import Arm, arms
 from firstbreak.compare.plots import scores
 from firstbreak.compare.statistics import estimate
 from firstbreak.compare.text import render as comparison
-from firstbreak.engine.diagnose import diagnose
+from firstbreak.diagnosis.diagnose import diagnose
+from firstbreak.diagnosis.inputs import Inputs
 from firstbreak.evals.hygiene import findings
-from firstbreak.evals.splits import History, Look
-from firstbreak.inputs import Inputs
+from firstbreak.evals.splits import EvaluationHistory, EvaluationRecord
 from firstbreak.model import Checkpoint, Diagnosis, Run
 from firstbreak.readers import Unreadable
 from firstbreak.reports import html, markdown
 from firstbreak.reports import json as report
 from firstbreak.words import number
 
-FEW_SEEDS = 3  #: fewer do not show whether a success was an accident
+FEW_SEEDS = 3  #: fewer seeds do not show whether a success was luck
 
 
 @dataclass(frozen=True)
 class Delivered:
-    """It is there."""
+    """The deliverable is in the folder."""
 
-    said: str  #: in one line
+    said: str  #: its content in one line
     files: tuple[Path, ...]  #: below the folder
 
 
 @dataclass(frozen=True)
 class Missing:
-    """It is not there; `how` is what to do."""
+    """The deliverable is missing. `how` says what to do."""
 
     why: str
     how: str
@@ -48,31 +48,31 @@ class Missing:
 
 @dataclass(frozen=True)
 class NotNeeded:
-    """This run has none."""
+    """The deliverable does not apply to this run."""
 
     why: str
 
 
-Outcome = Delivered | Missing | NotNeeded
+Deliverable = Delivered | Missing | NotNeeded
 
 
 @dataclass(frozen=True)
 class Material:
-    """All that a close-out is made of."""
+    """The inputs of a close-out."""
 
     run: Run
     seeds: Sequence[Run]  #: other runs of the same setting
-    ledger: History | None
+    ledger: EvaluationHistory | None
     head: str | None  #: hash of the ledger's last row
     folder: Path
 
     @cached_property
     def diagnosis(self) -> Diagnosis:
-        """Of the run."""
+        """The diagnosis of the run."""
         return diagnose(self.run)
 
     def copy(self, checkpoint: Checkpoint, name: str) -> Path:
-        """Put a checkpoint into the folder: linked where the file system allows it, for models are large."""
+        """Put a checkpoint into the folder, as a hard link where the file system allows links, because models are large."""
         source = Path(self.run.path) / checkpoint.path
         target = self.folder / name / source.name
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -83,15 +83,15 @@ class Material:
         return target
 
     def write(self, name: str, text: str) -> Path:
-        """A file of the folder."""
+        """Write a file into the folder."""
         path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text.rstrip("\n") + "\n", encoding="utf-8", errors="backslashreplace")
         return path
 
 
-def best_checkpoint(material: Material) -> Outcome:
-    """The saved model that scored best; the last one is not necessarily it."""
+def best_checkpoint(material: Material) -> Deliverable:
+    """The saved model with the best score, which is not always the last one."""
     best = material.diagnosis.best_checkpoint
     if best is None:
         return Missing(
@@ -107,16 +107,16 @@ def best_checkpoint(material: Material) -> Outcome:
     return Delivered(where + far, (material.copy(saved, "best"),))
 
 
-def last_checkpoint(material: Material) -> Outcome:
-    """The state at the end, to go on from or to reproduce how training ended."""
+def last_checkpoint(material: Material) -> Deliverable:
+    """The last saved model, to continue from or to reproduce the end of training."""
     if not material.run.checkpoints:
         return Missing("no model is saved", f"train again with {_saving(material)}")
     last = material.run.checkpoints[-1]
     return Delivered(f"step {number(last.step)}", (material.copy(last, "last"),))
 
 
-def failed_checkpoint(material: Material) -> Outcome:
-    """The first state after the break, with the symptom that came before it."""
+def failed_checkpoint(material: Material) -> Deliverable:
+    """The first saved model after the break, with the symptom."""
     broke = material.diagnosis.first_break
     if broke is None:
         return NotNeeded("nothing broke")
@@ -138,8 +138,8 @@ def failed_checkpoint(material: Material) -> Outcome:
     )
 
 
-def audit_samples(material: Material) -> Outcome:
-    """Samples that a person should read, to see whether the reward was earned."""
+def audit_samples(material: Material) -> Deliverable:
+    """Samples for a person to read, to see whether the policy deserves its reward."""
     run = material.run
     how = "log completions or episodes with their rewards (TRL: log_completions), or give a dump to `firstbreak audit`"
     if run.samples is None:
@@ -151,7 +151,7 @@ def audit_samples(material: Material) -> Outcome:
     rows = [
         {"kind": p.kind, "why": p.why, "step": p.sample.step, "reward": p.sample.reward,
          "prompt": p.sample.prompt, "completion": p.sample.completion}
-        for p in audited.picks
+        for p in audited.selected
     ]  # fmt: skip
     files = (
         material.write("samples/to-read.jsonl", "\n".join(json.dumps(row) for row in rows)),
@@ -161,8 +161,8 @@ def audit_samples(material: Material) -> Outcome:
     return Delivered(f"{len(rows)} samples to read, {n} finding{'' if n == 1 else 's'} of the audit", files)
 
 
-def multi_seed(material: Material) -> Outcome:
-    """The same setting with other seeds: was it an accident?"""
+def multi_seed(material: Material) -> Deliverable:
+    """Results of the same setting with other seeds, to see whether the result was luck."""
     runs = [material.run, *material.seeds]
     sides = arms([(run.path, [run]) for run in runs])
     mine = next(arm for arm in sides if any(m.run is material.run for m in arm.members))
@@ -171,7 +171,7 @@ def multi_seed(material: Material) -> Outcome:
         others = f", and {len(sides) - 1} of the runs given have another setting" if len(sides) > 1 else ""
         return Missing(
             f"{len(mine.members)} run{'' if len(mine.members) == 1 else 's'} of this setting{others}",
-            f"train it with {FEW_SEEDS - count} more seeds, and name these runs with --seed-run",
+            f"train this setting with {FEW_SEEDS - count} more seeds, and name these runs with --seed-run",
         )
     files = (
         material.write("seeds/scores.json", json.dumps(_seed_rows(mine), indent=1)),
@@ -187,8 +187,8 @@ def _seed_rows(arm: Arm) -> list[dict[str, object]]:
     return [{"run": m.run.path, "seed": m.seed, "task": m.task, "final_score": m.final} for m in arm.members]
 
 
-def private_report(material: Material) -> Outcome:
-    """What the private test said of this run, and who had opened it before."""
+def private_report(material: Material) -> Deliverable:
+    """The scores of this run on the private test, and all earlier evaluations on the private test."""
     how = f"`firstbreak eval record NAME --use release --run {material.run.path} --score METRIC=VALUE --protocol FILE`"
     if material.ledger is None:
         return Missing(
@@ -197,16 +197,14 @@ def private_report(material: Material) -> Outcome:
     private = [name for name, split in material.ledger.splits.items() if split[-1].kind == "private_test"]
     if not private:
         return Missing("no private test is declared", f"`firstbreak eval split NAME --kind private_test`, then {how}")
-    path = os.path.normpath(material.run.path)  # "runs/a/" was recorded, "runs/a" is closed out
-    mine = [
-        look for look in material.ledger.looks if look.split in private and os.path.normpath(look.run or "") == path
-    ]
+    path = os.path.normpath(material.run.path)  # "runs/a/" may be recorded for "runs/a"
+    mine = [e for e in material.ledger.evaluations if e.split in private and os.path.normpath(e.run or "") == path]
     if not mine:
-        return Missing(f"{', '.join(private)} was not opened for this run", how)
+        return Missing(f"{', '.join(private)} was not evaluated for this run", how)
     wrong = [f for f in findings(material.ledger) if f.facts["split"] in private]
     record = {
-        "looks": [_look(look) for look in mine],
-        "opened_before": [_look(look) for look in material.ledger.looks if look.split in private and look not in mine],
+        "looks": [_as_dict(record) for record in mine],
+        "opened_before": [_as_dict(e) for e in material.ledger.evaluations if e.split in private and e not in mine],
         "protocols": _protocols(material.ledger, mine),
         "warnings": [f.message for f in wrong],
         "ledger_head": material.head,
@@ -219,22 +217,22 @@ def private_report(material: Material) -> Outcome:
     )
 
 
-def _protocols(ledger: History, looks: Sequence[Look]) -> dict[str, dict[str, object]]:
-    """The records behind the hashes of these looks."""
-    hashes = dict.fromkeys(look.protocol for look in looks if look.protocol in ledger.protocols)
+def _protocols(ledger: EvaluationHistory, records: Sequence[EvaluationRecord]) -> dict[str, dict[str, object]]:
+    """The protocols of these evaluations, by hash."""
+    hashes = dict.fromkeys(record.protocol for record in records if record.protocol in ledger.protocols)
     return {h: dict(ledger.protocols[h].values) for h in hashes if h is not None}
 
 
-def _look(look: Look) -> dict[str, object]:
-    return {**asdict(look), "scores": dict(look.scores), "errors": dict(look.errors), "use": look.use.value}
+def _as_dict(record: EvaluationRecord) -> dict[str, object]:
+    return {**asdict(record), "scores": dict(record.scores), "errors": dict(record.errors), "use": record.use.value}
 
 
-def experiment_context(material: Material) -> Outcome:
+def experiment_context(material: Material) -> Deliverable:
     """Configuration, seeds, code, packages, machine and command."""
     found = context.load(material.run.path) if Path(material.run.path).exists() else None
     if found is None:
         how = "call firstbreak.context.record(folder, config=..., seed=...) in the training script"
-        return Missing(f"no {context.FILE} lies beside the run", how)
+        return Missing(f"there is no {context.FILE} in the folder of the run", how)
     source = Path(material.run.path) / context.FILE
     commit = (
         f"commit {found.code.commit[:10]}{', changed' if found.code.dirty else ''}"
@@ -244,8 +242,8 @@ def experiment_context(material: Material) -> Outcome:
     return Delivered(commit, (material.write(context.FILE, source.read_text(encoding="utf-8")),))
 
 
-def the_diagnosis(material: Material) -> Outcome:
-    """What broke first, if anything, as a page and for programs."""
+def the_diagnosis(material: Material) -> Deliverable:
+    """The diagnosis as HTML, Markdown and JSON."""
     dx = material.diagnosis
     files = (
         material.write("diagnosis/diagnosis.json", report.render(dx)),
@@ -260,7 +258,7 @@ def _saving(material: Material) -> str:
 
 
 def _link(source: str, target: str) -> str:
-    """A second name for the same file, or a copy where the file system has no such thing."""
+    """A hard link to the same file, or a copy where the file system has no hard links."""
     Path(target).unlink(missing_ok=True)
     try:
         os.link(source, target)
@@ -270,8 +268,8 @@ def _link(source: str, target: str) -> str:
 
 
 def score_of(run: Run) -> str:
-    """First and last of the score, in words."""
-    score = Inputs(run).get("score")
+    """The first and the last score, in words."""
+    score = Inputs(run).score
     if score is None or not len(score):
         return "no score is recorded"
     return f"{score.name} from {number(float(score.values[0]))} to {number(float(score.tail(0.1).values.mean()))}"

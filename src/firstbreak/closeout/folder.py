@@ -1,4 +1,4 @@
-"""The folder of a close-out: filled once, with a manifest of hashes by which anybody can check it later."""
+"""The folder of a close-out, with a manifest of hashes, so that the folder can be verified later."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from typing import Any
 
 from firstbreak import __version__
 from firstbreak.closeout import deliverables as make
-from firstbreak.closeout.deliverables import Delivered, Material, Missing, NotNeeded, Outcome
+from firstbreak.closeout.deliverables import Deliverable, Delivered, Material, Missing, NotNeeded
 from firstbreak.readers import Unreadable, why
 
 SCHEMA = "firstbreak.closeout/1"
 MANIFEST, SUMMARY = "manifest.json", "summary.md"
 
-#: name -> what fills it; the first six are what every run should leave
-DELIVERABLES: Mapping[str, Callable[[Material], Outcome]] = {
+#: name -> function that makes it; every run should leave the first six
+DELIVERABLES: Mapping[str, Callable[[Material], Deliverable]] = {
     "best checkpoint": make.best_checkpoint,
     "last checkpoint": make.last_checkpoint,
     "failed checkpoint": make.failed_checkpoint,
@@ -32,18 +32,18 @@ DELIVERABLES: Mapping[str, Callable[[Material], Outcome]] = {
 
 
 @dataclass(frozen=True)
-class Problem:
-    """What a check of a folder found."""
+class FolderProblem:
+    """A file that does not agree with the manifest."""
 
     path: str
     problem: str
 
 
-def close_out(material: Material) -> dict[str, Outcome]:
-    """Fill the folder and write its summary and manifest. Raises Unreadable where there is something else already."""
+def close_out(material: Material) -> dict[str, Deliverable]:
+    """Fill the folder and write its summary and manifest. Raises Unreadable where the folder holds other files."""
     folder = material.folder
     if folder.exists() and any(folder.iterdir()) and not (folder / MANIFEST).exists():
-        raise Unreadable(folder, "is not empty and holds no close-out", "give a new folder")
+        raise Unreadable(folder, "is not empty and is not a close-out", "give a new folder")
     folder.mkdir(parents=True, exist_ok=True)
     _clear(folder)
     outcomes = {name: fill(material) for name, fill in DELIVERABLES.items()}
@@ -53,7 +53,7 @@ def close_out(material: Material) -> dict[str, Outcome]:
 
 
 def _clear(folder: Path) -> None:
-    """Take out what an earlier close-out has put there, and nothing else."""
+    """Remove the files of an earlier close-out, and no other files."""
     if (folder / MANIFEST).exists():
         for name in _manifest_of(folder)[0]:
             if Path(name).is_absolute() or ".." in Path(name).parts:
@@ -62,7 +62,7 @@ def _clear(folder: Path) -> None:
 
 
 def _manifest_of(folder: Path) -> tuple[dict[str, str], dict[str, dict[str, Any]]]:
-    """Hashes by file, and what is said of each deliverable."""
+    """The hash of each file, and the entry of each deliverable."""
     try:
         manifest = json.loads((folder / MANIFEST).read_bytes())
         files = {str(file["path"]): str(file["sha256"]) for file in manifest["files"]}
@@ -70,23 +70,25 @@ def _manifest_of(folder: Path) -> tuple[dict[str, str], dict[str, dict[str, Any]
         if manifest["schema"] != SCHEMA:
             raise ValueError(f"schema {manifest['schema']}")
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise Unreadable(folder / MANIFEST, f"is no manifest ({why(error)})", "close the run out again") from None
+        raise Unreadable(
+            folder / MANIFEST, f"is not a manifest ({why(error)})", "run `firstbreak closeout` again"
+        ) from None
     return files, deliverables
 
 
-def check(folder: Path) -> tuple[list[Problem], dict[str, dict[str, Any]]]:
-    """What does not agree with the manifest (files missing, changed or added), and what it says of each deliverable."""
+def check(folder: Path) -> tuple[list[FolderProblem], dict[str, dict[str, Any]]]:
+    """Files that do not agree with the manifest (missing, changed or added), and the entry of each deliverable."""
     files, deliverables = _manifest_of(folder)
     there = {_name(folder, path): path for path in _files(folder)}
-    problems = [Problem(name, "is missing") for name in files if name not in there]
-    problems += [Problem(name, "was added") for name in there if name not in files]
+    problems = [FolderProblem(name, "is missing") for name in files if name not in there]
+    problems += [FolderProblem(name, "was added") for name in there if name not in files]
     changed = (name for name, path in there.items() if name in files and sha256(path) != files[name])
-    problems += [Problem(name, "was changed") for name in changed]
+    problems += [FolderProblem(name, "was changed") for name in changed]
     return sorted(problems, key=lambda p: p.path), deliverables
 
 
-def summary(material: Material, outcomes: Mapping[str, Outcome]) -> str:
-    """The page that a colleague reads first."""
+def summary(material: Material, outcomes: Mapping[str, Deliverable]) -> str:
+    """The summary of one page."""
     run, verdict = material.run, material.diagnosis.verdict
     steps = f"steps {run.first_step:g} to {run.last_step:g}" if run.last_step is not None else "no steps"
     lines = [
@@ -96,9 +98,9 @@ def summary(material: Material, outcomes: Mapping[str, Outcome]) -> str:
         "",
         f"**{verdict.summary}**",
         "",
-        f"- upside of going on: {verdict.upside}",
-        f"- risk of going on: {verdict.risk}",
-        f"- first to do: {verdict.do_first}",
+        f"- upside of continuing: {verdict.upside}",
+        f"- risk of continuing: {verdict.risk}",
+        f"- do this first: {verdict.do_first}",
         "",
         "| deliverable | | |",
         "|---|---|---|",
@@ -107,11 +109,11 @@ def summary(material: Material, outcomes: Mapping[str, Outcome]) -> str:
     return "\n".join(lines)
 
 
-def _status(outcome: Outcome) -> str:
+def _status(outcome: Deliverable) -> str:
     return {Delivered: "there", Missing: "missing", NotNeeded: "not needed"}[type(outcome)]
 
 
-def _cell(outcome: Outcome) -> str:
+def _cell(outcome: Deliverable) -> str:
     match outcome:
         case Delivered(said, _):
             text = said
@@ -122,7 +124,7 @@ def _cell(outcome: Outcome) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
 
 
-def _manifest(material: Material, outcomes: Mapping[str, Outcome]) -> dict[str, Any]:
+def _manifest(material: Material, outcomes: Mapping[str, Deliverable]) -> dict[str, Any]:
     folder = material.folder
     return {
         "schema": SCHEMA,
@@ -138,7 +140,7 @@ def _manifest(material: Material, outcomes: Mapping[str, Outcome]) -> dict[str, 
     }
 
 
-def _described(folder: Path, outcome: Outcome) -> dict[str, Any]:
+def _described(folder: Path, outcome: Deliverable) -> dict[str, Any]:
     match outcome:
         case Delivered(said, files):
             return {"status": "there", "said": said, "files": [_name(folder, path) for path in files]}
@@ -149,7 +151,7 @@ def _described(folder: Path, outcome: Outcome) -> dict[str, Any]:
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    """Every file but the manifest."""
+    """Every file except the manifest."""
     yield from sorted(p for p in folder.rglob("*") if p.is_file() and p != folder / MANIFEST)
 
 
@@ -158,11 +160,11 @@ def _name(folder: Path, path: Path) -> str:
 
 
 def sha256(path: Path) -> str:
-    """Of a file of any size."""
+    """The SHA-256 of a file of any size."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def missing(outcomes: Mapping[str, Outcome]) -> Sequence[str]:
-    """Names of what is not there."""
+def missing(outcomes: Mapping[str, Deliverable]) -> Sequence[str]:
+    """The names of the missing deliverables."""
     return [name for name, outcome in outcomes.items() if isinstance(outcome, Missing)]

@@ -1,4 +1,4 @@
-"""Runs side by side: what differs, where the curves part first, and whether the difference is real.
+"""Compare runs: which settings differ, where the curves first differ, and whether the difference is real.
 
-read runs -> arms (runs that differ in nothing but seed and task) -> differences, partings, evidence
+read runs -> arms (runs that differ only in seed and task) -> differences, first_differences, judgement
 """

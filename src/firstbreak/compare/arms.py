@@ -1,4 +1,4 @@
-"""Runs sorted into arms: the runs of one arm differ in nothing but their seed and their task."""
+"""Sort runs into arms. The runs of one arm differ only in their seed and their task."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 
 from firstbreak import context
+from firstbreak.diagnosis.inputs import Inputs
+from firstbreak.dialects.hyperparameters import HYPERPARAMETERS
 from firstbreak.evals.canonical import canonical
-from firstbreak.hyperparameters import HYPERPARAMETERS
-from firstbreak.inputs import Inputs
 from firstbreak.model import Run, Series
 
-LATE = 0.1  #: of the points of the score: their mean is what a run has come to
+LATE = 0.1  #: share of the points of the score; their mean is the final score of a run
 TASK = ("env_id", "dataset")
-#: options that say where and how often something is written down, not what is trained
+#: options that say where and how often something is logged, and do not change training
 _BOOKKEEPING = frozenset({"log_interval", "eval_interval", "save_interval"})
 
 
@@ -32,29 +32,29 @@ class Member:
 
     @cached_property
     def score(self) -> Series | None:
-        """The one curve that says whether training works."""
-        curve = Inputs(self.run).get("score")
+        """The curve that shows whether training works."""
+        curve = Inputs(self.run).score
         return curve.finite if curve is not None and len(curve.finite) else None
 
     @property
     def final(self) -> float | None:
-        """Mean of the last tenth of the score. The last point is noise, the best one is luck."""
+        """Mean of the last tenth of the score. The last point alone is noise, the best point is luck."""
         return None if self.score is None else float(np.mean(self.score.tail(LATE).values))
 
     @property
     def seed(self) -> Any:
-        """As it was recorded, or None."""
+        """The recorded seed, or None."""
         seeds = self.context.seeds if self.context else {}
         return self.run.config.get("seed", next(iter(seeds.values()), None))
 
     @property
     def task(self) -> str:
-        """What it was trained on, as far as the configuration says."""
+        """The environment or dataset, as far as the configuration says."""
         return " ".join(str(self.run.config.get(name)) for name in TASK if self.run.config.get(name) is not None)
 
     @cached_property
     def settings(self) -> Mapping[str, Any]:
-        """Everything that is set and is neither seed nor task nor bookkeeping: canonical names, else the trainer's own."""
+        """All options except seed, task and bookkeeping, under canonical names where known, else under the trainer's names."""
         config = self.run.config
         own = {option: name for name, option in config.keys.items()}
         left_out = {config.option(name) for name in ("seed", *TASK, *_BOOKKEEPING)} | {"seed", *TASK, *_BOOKKEEPING}
@@ -81,8 +81,8 @@ class Arm:
 
 
 @dataclass(frozen=True)
-class Difference:
-    """One thing in which arms differ. `values` has one entry for each arm; None where an arm does not say."""
+class ArmDifference:
+    """One setting in which arms differ. `values` has one entry for each arm, None where an arm does not record it."""
 
     part: str  #: "config", "code", "packages", "data", "seeds", ...
     name: str
@@ -92,8 +92,8 @@ class Difference:
 def arms(groups: Sequence[tuple[str, Sequence[Run]]]) -> list[Arm]:
     """Sort runs into arms. `groups`: (name, runs) for each path that the user gave.
 
-    Runs of different code are different arms; so are several runs that the user gave together as one folder, runs of
-    which no setting is recorded, and a second run of the same seed: what differs between those is not recorded.
+    Runs with different code are in different arms. So are runs from different folders of several runs, runs without
+    recorded settings, and a second run with the same seed: what differs between them is not recorded.
     """
     sorted_: dict[str, list[Member]] = defaultdict(list)
     names: dict[str, str] = {}
@@ -110,8 +110,8 @@ def arms(groups: Sequence[tuple[str, Sequence[Run]]]) -> list[Arm]:
     return [Arm(name, tuple(sorted_[key])) for key, name in zip(sorted_, _unlike(list(names.values())), strict=True)]
 
 
-def differences(compared: Sequence[Arm]) -> list[Difference]:
-    """What arms differ in, by the first run of each: configuration, then code, data, packages and machine."""
+def differences(compared: Sequence[Arm]) -> list[ArmDifference]:
+    """The settings in which arms differ, by the first run of each: configuration, then code, data, packages and machine."""
     first = [arm.members[0] for arm in compared]
     found = [
         *_unequal("data", [{"task": ", ".join(sorted({m.task for m in arm.members}))} for arm in compared]),
@@ -128,21 +128,21 @@ def _seeds(arm: Arm) -> set[Any]:
     return {member.seed for member in arm.members if member.seed is not None}
 
 
-def _from_contexts(contexts: Sequence[context.Context | None], reference: context.Context) -> list[Difference]:
-    """What recorded contexts say beyond the configuration; an arm without one says nothing."""
+def _from_contexts(contexts: Sequence[context.Context | None], reference: context.Context) -> list[ArmDifference]:
+    """Differences in recorded contexts beyond the configuration. An arm without a context is skipped."""
     named: dict[tuple[str, str], list[Any]] = {}
     for i, other in enumerate(contexts):
         for d in context.differences(reference, other) if other else []:
             if d.part in ("code", "packages", "hardware", "environment"):
                 row = named.setdefault((d.part, d.name), [d.before if c else None for c in contexts])
                 row[i] = d.after
-    return [Difference(part, name, tuple(row)) for (part, name), row in named.items()]
+    return [ArmDifference(part, name, tuple(row)) for (part, name), row in named.items()]
 
 
-def _unequal(part: str, sides: Sequence[Mapping[str, Any]]) -> list[Difference]:
-    """What all sides say comes before what one leaves open, and what is known to shape training before the rest."""
+def _unequal(part: str, sides: Sequence[Mapping[str, Any]]) -> list[ArmDifference]:
+    """Settings that all sides record come first; known hyperparameters come before other options."""
     names = dict.fromkeys(name for side in sides for name in side)
-    rows = [Difference(part, name, tuple(side.get(name) for side in sides)) for name in names]
+    rows = [ArmDifference(part, name, tuple(side.get(name) for side in sides)) for name in names]
     unequal = [row for row in rows if any(value != row.values[0] for value in row.values)]
     return sorted(unequal, key=lambda row: (None in row.values, row.name not in HYPERPARAMETERS))
 
@@ -161,7 +161,7 @@ def _text(settings: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _is_place(value: Any) -> bool:
-    """Where a run is written differs between any two runs."""
+    """Whether a value is a path. Paths differ between any two runs."""
     return isinstance(value, str) and value.startswith(("/", "~/", "./"))
 
 
@@ -170,7 +170,7 @@ def _listed(values: Sequence[str]) -> str:
 
 
 def _unlike(names: list[str]) -> list[str]:
-    """Short names that are not the same: the last parts of paths, as many as it takes."""
+    """Short and distinct names: the last parts of the paths, as many as needed."""
     parts = [Path(name).parts[::-1] for name in names]
     for depth in range(1, max(map(len, parts), default=1) + 1):
         short = ["/".join(reversed(p[:depth])) for p in parts]

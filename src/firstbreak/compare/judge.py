@@ -1,4 +1,4 @@
-"""Is the difference between two arms real? An answer with an interval, or how many runs it would take."""
+"""Is the difference between two arms real? The answer is an interval, or the number of runs that would be needed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from firstbreak.compare.statistics import Estimate, Scores
 
 @dataclass(frozen=True, kw_only=True)
 class Judgement:
-    """Two arms, in the scores of the tasks that both were trained on."""
+    """The comparison of two arms by their scores on the tasks of both."""
 
     tasks: tuple[str, ...]
     left: Estimate  #: interquartile mean
@@ -22,20 +22,20 @@ class Judgement:
     difference: Estimate  #: right - left
     improvement: Estimate  #: probability that a run of the right arm beats one of the left
     runs: tuple[int, int]
-    needed: int | None  #: runs a side to see a difference of this size, where it cannot be told now
-    visible: float | None  #: the smallest difference that so many runs would have shown with 80 % probability
+    needed: int | None  #: runs on each side to show a difference of this size, where these runs are not enough
+    visible: float | None  #: the smallest difference that this number of runs shows with 80 % probability
 
     @property
     def real(self) -> bool | None:
-        """Whether the interval of the difference leaves out 0; None where there is no interval."""
+        """Whether the interval of the difference excludes 0. None without an interval."""
         interval = self.difference.interval
         return None if interval is None else not interval[0] <= 0 <= interval[1]
 
 
 def judge(left: Arm, right: Arm) -> Judgement | None:
-    """The verdict on two arms, or None where they have no scored task in common.
+    """The judgement on two arms, or None where they have no scored task in common.
 
-    Tasks are scored on their own scale; several are brought to [0, 1] by the lowest and highest score of any run first.
+    One task keeps its own scale. Several tasks are scaled to [0, 1] first, by the lowest and highest score of any run.
     """
     tasks = tuple(task for task in left.scores if task in right.scores)
     if not tasks:
@@ -45,7 +45,7 @@ def judge(left: Arm, right: Arm) -> Judgement | None:
         one, other = _normalised(one, other)
     few = min(map(len, [*one, *other])) < 2
     difference = statistics.difference(one, other)
-    told = difference.interval is not None and not difference.interval[0] <= 0 <= difference.interval[1]
+    real = difference.interval is not None and not difference.interval[0] <= 0 <= difference.interval[1]
     return Judgement(
         tasks=tasks,
         left=statistics.estimate(one),
@@ -53,7 +53,7 @@ def judge(left: Arm, right: Arm) -> Judgement | None:
         difference=difference,
         improvement=statistics.probability_of_improvement(one, other),
         runs=(sum(map(len, one)), sum(map(len, other))),
-        needed=None if few or told else statistics.runs_needed(one, other),
+        needed=None if few or real else statistics.runs_needed(one, other),
         visible=None if few else statistics.smallest_visible(one, other),
     )
 

@@ -1,4 +1,4 @@
-"""Pictures of several seeds: every run thin, the interquartile mean of its arm thick, and the performance profiles."""
+"""Plots of several seeds: each run as a thin line, the interquartile mean of its arm as a thick line, performance profiles."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from firstbreak.compare.arms import Arm
-from firstbreak.compare.partings import at, grid
+from firstbreak.compare.first_difference import at, grid
 from firstbreak.compare.statistics import iqm, profile
 from firstbreak.model import Series
 from firstbreak.reports import curves
@@ -15,7 +15,7 @@ from firstbreak.reports.markup import Markup, element, join
 from firstbreak.words import number
 
 WIDTH, HEIGHT, MARGIN, ROW = 720, 260, 56, 18
-#: Okabe and Ito's colours: told apart by the colour-blind; each arm has a dash of its own as well
+#: Okabe and Ito's colours, which colour-blind readers can distinguish; further arms differ in their dashes
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 DASHES = (None, "7 3", "2 3", "9 3 2 3")
 THRESHOLDS = 101
@@ -62,7 +62,7 @@ def _legend(drawn: Sequence[Arm]) -> Markup:
 
 
 def _trajectories(drawn: Sequence[Arm]) -> list[tuple[int, float, Line]]:
-    """(arm, width, line) of every run and of the middle of each arm."""
+    """(arm, width, line) of every run and of the interquartile mean of each arm."""
     lines: list[tuple[int, float, Line]] = []
     for i, arm in enumerate(drawn):
         series = [m.score for m in arm.members if m.score is not None]

@@ -1,9 +1,9 @@
-"""Is a difference between a handful of runs real? Aggregates with intervals that hold for a handful of runs.
+"""Is a difference between a few runs real? Aggregates with intervals that are valid for a few runs.
 
 Scores come as one array of runs for each task: `[array(runs of task 1), array(runs of task 2), ...]`. The aggregates are
 those of Agarwal et al. 2021 (arXiv:2108.13264). Their percentile bootstrap covers too little with few runs (72 to 78 % instead
 of 95 % for three runs of one task), because resampling n runs shows only (n - 1) / n of the variance, and because a
-spread that is guessed from few runs is itself uncertain. Both are put right as Hesterberg (2015) does: deviations are
+spread that is estimated from few runs is uncertain. Both are corrected as in Hesterberg (2015): deviations are
 stretched by sqrt(n / (n - 1)) and by Student's t over the normal quantile. `make bench-evaluation` measures the coverage.
 """
 
@@ -15,18 +15,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from firstbreak.diagnosis.stats.normal import quantile, z_to_t
 from firstbreak.model import Interval
-from firstbreak.stats.normal import quantile, z_to_t
 
 Scores = Sequence[np.ndarray]  #: one array of runs for each task
 REPLICATIONS = 2000
 CHUNK = 2**22  #: resampled scores held at a time
-LARGEST = 10_000  #: runs: nobody trains more to settle a question
+LARGEST = 10_000  #: largest number of runs that is proposed
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number with its 95 % interval; the interval is None where the runs are too few to give one."""
+    """A number with its 95 % interval. The interval is None where there are too few runs."""
 
     value: float
     interval: Interval | None
@@ -50,7 +50,7 @@ def median(scores: Scores) -> float:
 
 
 def optimality_gap(scores: Scores, target: float = 1.0) -> float:
-    """By how much scores fall short of the target on average; what lies above the target does not make up for it."""
+    """Mean shortfall of the scores below the target. Scores above the target do not compensate for it."""
     return target - float(np.mean(np.minimum(np.concatenate([*scores]), target)))
 
 
@@ -102,10 +102,10 @@ def profile(scores: Scores, thresholds: np.ndarray, seed: int = 0) -> tuple[np.n
 
 
 def runs_needed(left: Scores, right: Scores, power: float = 0.8) -> int | None:
-    """How many runs each side would need to tell the difference that is seen now, on every task; None beyond `LARGEST`.
+    """How many runs each side needs on every task to show the observed difference. None beyond `LARGEST`.
 
     Normal theory: the least n at which Welch's test at 5 % finds it with probability `power`, if the difference and the
-    spread are what they look like. Both are guessed from few runs, so it is an order of magnitude.
+    spread are what they look like. Both are estimated from few runs, so the result is an order of magnitude.
     """
     size = abs(mean(right) - mean(left))
     spread = _variance(left) + _variance(right)
@@ -119,13 +119,13 @@ def runs_needed(left: Scores, right: Scores, power: float = 0.8) -> int | None:
 
 
 def smallest_visible(left: Scores, right: Scores, power: float = 0.8) -> float:
-    """The smallest true difference that as many runs as there are would find with probability `power` (normal theory)."""
+    """The smallest true difference that this number of runs finds with probability `power` (normal theory)."""
     error = math.sqrt(sum(_variance(arm) / min(map(len, arm)) for arm in (left, right)))
     return error * (z_to_t(quantile(0.975), _freedom([left, right])) + quantile(power))
 
 
 def _variance(scores: Scores) -> float:
-    """Of one run's contribution to the mean over tasks."""
+    """The variance of one run's contribution to the mean over tasks."""
     return float(sum(np.var(task, ddof=1) if len(task) > 1 else 0.0 for task in scores)) / len(scores) ** 2
 
 

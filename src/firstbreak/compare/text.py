@@ -1,4 +1,4 @@
-"""A comparison in words, for a terminal, a pipe or a page."""
+"""A comparison as text, for a terminal, a pipe or a page."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from textwrap import wrap
 from typing import Any
 
 from firstbreak.compare.arms import Arm, differences
+from firstbreak.compare.first_difference import FirstDifference, first_differences
 from firstbreak.compare.judge import Judgement, judge
-from firstbreak.compare.partings import Parting, partings
 from firstbreak.compare.statistics import Estimate
 from firstbreak.reports.story import link_word
 from firstbreak.reports.text import visible
 from firstbreak.words import number
 
-MOST_ROWS = 12  #: of one part of the differences; packages alone can be hundreds
-WIDEST = 26  #: of a cell
+MOST_ROWS = 12  #: rows for one part of the differences; packages alone can be hundreds
+WIDEST = 26  #: characters of a cell
 
 
 def render(compared: Sequence[Arm]) -> str:
-    """All of it: the arms, what differs, and each arm against the first."""
+    """The complete text: the arms, what differs, and each arm against the first."""
     parts = [_arms(compared), _differences(compared)]
     for other in compared[1:]:
         parts += [_against(compared[0], other)]
@@ -39,9 +39,9 @@ def _arms(compared: Sequence[Arm]) -> str:
 def _differences(compared: Sequence[Arm]) -> str:
     found = differences(compared)
     if not found and not any(member.settings for arm in compared for member in arm.members):
-        return "No run records its configuration, so nothing says what differs."
+        return "No run records its configuration, so it is unknown what differs."
     if not found:
-        return "Nothing that is recorded differs: configuration, code, data and seeds are the same."
+        return "No recorded setting differs: configuration, code, data and seeds are the same."
     rows = [("what differs", "", *(arm.name for arm in compared))]
     for part in dict.fromkeys(d.part for d in found):
         here = [d for d in found if d.part == part]
@@ -57,36 +57,41 @@ def _cell(value: Any) -> str:
 
 
 def _against(left: Arm, right: Arm) -> str:
-    parted = partings(left, right)
+    found = first_differences(left, right)
     judgement = judge(left, right)
-    lines = [f"{left.name} -> {right.name}", *_parted(left, right, parted), "", *_judged(left, right, judgement)]
+    lines = [
+        f"{left.name} -> {right.name}",
+        *_first_differences(left, right, found),
+        "",
+        *_judged(left, right, judgement),
+    ]
     return "\n".join(lines)
 
 
-def _parted(left: Arm, right: Arm, parted: Sequence[Parting]) -> list[str]:
-    if not parted:
-        return ["The curves do not part: no signal that both record stays beyond its noise."]
-    first = min(parted, key=lambda p: (p.step, p.link.order))
-    rows = [("parts first", "signal", "at step", left.name, right.name, "")]
+def _first_differences(left: Arm, right: Arm, found: Sequence[FirstDifference]) -> list[str]:
+    if not found:
+        return ["No curve differs: no signal that both sides record stays outside its noise."]
+    first = min(found, key=lambda p: (p.step, p.link.order))
+    rows = [("first difference", "signal", "at step", left.name, right.name, "")]
     rows += [
         (link_word(p.link), p.metric, number(p.step), number(p.left), number(p.right), "<- first" if p is first else "")
-        for p in parted
+        for p in found
     ]
     single = min(len(left.members), len(right.members)) == 1
-    note = "With one run on a side, two seeds of one setting may part like this." if single else ""
+    note = "With one run on a side, two seeds of the same setting can differ like this." if single else ""
     return [table(rows), *([note] if note else [])]
 
 
 def _judged(left: Arm, right: Arm, judgement: Judgement | None) -> list[str]:
     if judgement is None:
-        return ["No score that both sides record on the same task: nothing says which is better."]
+        return ["The sides record no common score on the same task, so it is unknown which side is better."]
     rows = [
         (f"score of {left.name}", _estimate(judgement.left)),
         (f"score of {right.name}", _estimate(judgement.right)),
         ("difference", _estimate(judgement.difference, sign=True)),
         (f"P({right.name} beats {left.name})", _estimate(judgement.improvement)),
     ]
-    scale = " of scores brought to 0..1 by task" if len(judgement.tasks) > 1 else ""
+    scale = " of scores scaled to 0..1 for each task" if len(judgement.tasks) > 1 else ""
     return [table(rows), f"Interquartile means{scale}, 95 % intervals.", *wrap(_verdict(right, judgement), 80)]
 
 
@@ -94,18 +99,18 @@ def _verdict(right: Arm, judgement: Judgement) -> str:
     few = min(judgement.runs)
     if judgement.real is None:
         return (
-            f"{few} run{'' if few == 1 else 's'} a side cannot tell whether this is the setting or the seed: "
-            "train at least two more seeds of each."
+            f"{few} run{'' if few == 1 else 's'} on each side cannot show whether the setting or the seed causes the difference. "
+            "Train at least two more seeds of each."
         )
     if judgement.real:
         better = "better" if judgement.difference.value > 0 else "worse"
-        return f"The difference is real: {right.name} is {better}, beyond what seeds explain."
-    told = f"{few} seeds cannot tell."
+        return f"The difference is real: {right.name} is {better}, by more than seeds explain."
+    few_seeds = f"{few} seeds are not enough to decide."
     if judgement.needed is None:
-        return f"{told} If there is a difference, it is too small to be worth the runs that would show it."
+        return f"{few_seeds} A possible difference is so small that showing it would take more than 10,000 runs."
     return (
-        f"{told} If the difference is as large as it looks, about {judgement.needed} runs a side would show it "
-        f"(normal theory, 80 % power); {few} show one of {number(judgement.visible)} or more."
+        f"{few_seeds} If the difference is as large as observed, about {judgement.needed} runs on each side would show it "
+        f"(normal theory, 80 % power). {few} runs show a difference of {number(judgement.visible)} or more."
     )
 
 
@@ -117,7 +122,7 @@ def _estimate(estimate: Estimate, sign: bool = False) -> str:
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
-    """Columns two blanks apart, aligned to the left; what a log holds is made visible."""
+    """Columns with two spaces between them, aligned to the left. Control characters from logs are made visible."""
     shown = [[visible(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
     return "\n".join("  ".join(f"{cell:{w}}" for cell, w in zip(row, widths, strict=True)).rstrip() for row in shown)

@@ -35,19 +35,17 @@ Where one signal is logged several times over (per environment, data set, layer,
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Set
 from dataclasses import replace
 from functools import cache, lru_cache, reduce
-from importlib.metadata import entry_points
 from types import ModuleType
 from typing import Any
 
-from firstbreak.dialects._table import Name, Older, Table
-from firstbreak.signals import STATISTICS, evaluation, lookup
+from firstbreak import plugins
+from firstbreak.dialects._table import Name, NameTable, Older
+from firstbreak.dialects.signals import STATISTICS, evaluation, lookup
 
 __all__ = [
     "Name",
@@ -72,9 +70,7 @@ ENOUGH = 2  #: marks that it takes to choose a dialect
 @cache
 def dialects() -> Mapping[str, ModuleType]:
     """Dialect by name: every module of this folder and every entry point of the group firstbreak.dialects."""
-    names = [f"{__name__}.{m.name}" for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_")]
-    names += [entry.value for entry in entry_points(group="firstbreak.dialects")]
-    return {name.rpartition(".")[2]: importlib.import_module(name) for name in sorted(names)}
+    return plugins.modules(__name__, "NAMES", "firstbreak.dialects")
 
 
 def choose(names: Collection[str], config: Mapping[str, Any], trainer: str | None = None) -> ModuleType:
@@ -109,15 +105,15 @@ def _score(dialect: str, names: Set[str], config: Mapping[str, Any]) -> int:
 
 
 @cache
-def _marks(dialect: str) -> tuple[frozenset[str], Table | None]:
+def _marks(dialect: str) -> tuple[frozenset[str], NameTable | None]:
     marks: frozenset[str] = dialects()[dialect].MARKS
     patterns = {mark: Name(f"mark {i}") for i, mark in enumerate(sorted(m for m in marks if "<" in m))}
-    return marks - patterns.keys(), Table(patterns) if patterns else None
+    return marks - patterns.keys(), NameTable(patterns) if patterns else None
 
 
 @cache
-def _names(dialect: str) -> Table:
-    return Table(dialects()[dialect].NAMES)
+def _names(dialect: str) -> NameTable:
+    return NameTable(dialects()[dialect].NAMES)
 
 
 @cache
@@ -163,7 +159,7 @@ def _own(raw: str, dialect: str) -> Name | None:
     return _behind_prefix(raw, dialect, _names(dialect))
 
 
-def _behind_prefix(raw: str, dialect: str, table: Table) -> Name | None:
+def _behind_prefix(raw: str, dialect: str, table: NameTable) -> Name | None:
     """The name itself, else what stands behind a prefix, else a pattern that fits the name with its prefix."""
     if exact := table.exact(raw):
         return exact
@@ -201,7 +197,7 @@ def understand(names: Collection[str], dialect: ModuleType) -> dict[str, Name]:
     """
     cleaned = {name: _clean(name) for name in names}
     context = getattr(dialect, "context", None)
-    special = Table(context(set(cleaned.values()))) if context else None
+    special = NameTable(context(set(cleaned.values()))) if context else None
     found: dict[str, Name] = {}
     for name, raw in cleaned.items():
         meaning = (special and _behind_prefix(raw, _short(dialect), special)) or translate(name, dialect)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from firstbreak.signals import STATISTICS, lookup
+from firstbreak.dialects.signals import STATISTICS, lookup
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ _GROUPS = {None: "([^/]+)", "path": "(.+)", "int": r"(\d+)"}
 _STATISTIC = f"({'|'.join(sorted(_SPELLINGS, key=len, reverse=True))})"
 
 
-class Table:
+class NameTable:
     """Raw name -> Name. Exact names come first, then patterns, the one with most literal text first.
 
     In a pattern `<x>` stands for a part without "/", `<path:x>` for any text, `<int:x>` for digits and `<stat>` for a

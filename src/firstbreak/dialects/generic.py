@@ -13,7 +13,7 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects._table import Name
-from firstbreak.signals import STATISTICS, evaluation, lookup
+from firstbreak.dialects.signals import STATISTICS, evaluation, lookup
 
 TITLE = "plain names"
 

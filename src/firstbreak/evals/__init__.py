@@ -1,1 +1,1 @@
-"""Evaluation that stays clean: what is measured, who looked at which split, and what the training data gave away."""
+"""Evaluation: how scores are measured (protocol), who evaluated on which split (ledger), and test data in training data."""

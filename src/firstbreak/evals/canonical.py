@@ -1,4 +1,4 @@
-"""One spelling for every value, so that equal things have equal hashes on every machine."""
+"""One spelling for every value, so that equal values have equal hashes on every machine."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-_EXACT = 2.0**53  #: beyond it a float no longer tells neighbouring whole numbers apart
+_EXACT = 2.0**53  #: above this, a float cannot represent every whole number
 
 
 def canonical(value: Any) -> str:
     """The value as JSON in one spelling: keys sorted, no spaces, ASCII, 1.0 written as 1.
 
-    ASCII because databases refuse what JSON strings may hold (NUL, half a surrogate pair); escaped, it passes anywhere.
-    Raises ValueError for what JSON has no word for: NaN, infinities, objects.
+    ASCII, because databases refuse some characters that JSON strings may hold (NUL, half a surrogate pair).
+    Raises ValueError for values that JSON cannot hold: NaN, infinities, objects.
     """
     return json.dumps(plain(value), sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
@@ -32,7 +32,7 @@ def plain(value: Any) -> Any:
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
-    if hasattr(value, "item"):  # a number of numpy's
+    if hasattr(value, "item"):  # a NumPy number
         return plain(value.item())
     raise ValueError(f"{type(value).__name__} cannot be recorded: use text, numbers, lists and mappings")
 

@@ -1,16 +1,16 @@
 """Which problems of a split are in the training data: word for word, in long pieces, or reworded.
 
-The split is indexed and held in memory; the training data streams past once, in batches, however large it is. Words are
-compared without case, punctuation and spacing.
+The split is indexed and held in memory. The training data is read once, in batches, whatever its size. Words are compared
+without case, punctuation and spacing.
 
 - *exact*: the same words in the same order.
-- *pieces*: half of all runs of 13 words of a problem occur in the training data (as in the GPT-3 report, appendix C,
-  where one run was enough: many are quotations).
-- *reworded*: a training document shares 40 % of all runs of three words (Jaccard), and holds the same numbers: about one
-  word in ten was changed. Found by MinHash and banding (Broder 1997), then counted exactly, so that nothing is accused by
-  chance. With other numbers it is another problem of the same template, and is counted apart.
+- *pieces*: half of all 13-word sequences of a problem occur in the training data. (In the GPT-3 report, appendix C, one
+  sequence was enough; many single sequences are quotations.)
+- *reworded*: a training document shares 40 % of all 3-word sequences (Jaccard) and contains the same numbers: about one
+  word in ten was changed. Candidates are found by MinHash and banding (Broder 1997) and then counted exactly, so there are
+  no matches by chance. A document with other numbers is another problem of the same template, and is counted separately.
 
-Of a problem of fewer than 13 words one word may be all that makes it another problem: it is looked for whole only.
+A problem of fewer than 13 words is searched for as a whole only, because one word can make it a different problem.
 """
 
 from __future__ import annotations
@@ -47,23 +47,23 @@ T = TypeVar("T")
 
 @dataclass
 class Found:
-    """What the training data holds of one split: document number of the split -> place in the training data."""
+    """The problems of one split that the training data contains: problem number -> document number in the training data."""
 
     documents: int
     exact: dict[int, int] = field(default_factory=dict)
-    pieces: dict[int, float] = field(default_factory=dict)  #: share of its pieces that occur somewhere
-    reworded: dict[int, tuple[int, float]] = field(default_factory=dict)  #: place and similarity
-    templates: dict[int, int] = field(default_factory=dict)  #: alike, with other numbers
-    trained: int = 0  #: training documents that were looked at
+    pieces: dict[int, float] = field(default_factory=dict)  #: share of its pieces that occur in the training data
+    reworded: dict[int, tuple[int, float]] = field(default_factory=dict)  #: document number and similarity
+    templates: dict[int, int] = field(default_factory=dict)  #: similar documents with other numbers
+    trained: int = 0  #: number of training documents
 
     @property
     def contaminated(self) -> set[int]:
-        """Every problem that the training data holds in one way or another."""
+        """Every problem that the training data contains: exact, in pieces, or reworded."""
         return {*self.exact, *self.reworded, *(i for i, share in self.pieces.items() if share >= COVERED)}
 
 
 class _Words:
-    """Texts as arrays of word hashes; a word is hashed once."""
+    """Texts as arrays of word hashes. Each word is hashed once."""
 
     def __init__(self) -> None:
         self._known: dict[str, int] = {}
@@ -77,14 +77,14 @@ class _Words:
 
     def _hash(self, word: str) -> int:
         data = hashlib.blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-        # The last bit says whether the word holds a digit: numbers tell problems of one template apart.
+        # The last bit says whether the word contains a digit: numbers distinguish problems of one template.
         value = int.from_bytes(data, "little") & ~1 | any(c.isdigit() for c in word)
         self._known[word] = value
         return value
 
 
 def runs(flat: np.ndarray, ends: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Hashes of all runs of `n` words that lie in one document, and the document of each. Both of shape (runs,)."""
+    """Hashes of all sequences of `n` words within one document, and the document of each. Both of shape (sequences,)."""
     if len(flat) < n:
         return np.empty(0, np.uint64), np.empty(0, np.int64)
     hashes = np.zeros(len(flat) - n + 1, np.uint64)
@@ -100,7 +100,7 @@ def runs(flat: np.ndarray, ends: np.ndarray, n: int) -> tuple[np.ndarray, np.nda
 
 
 class Index:
-    """A split, ready to be looked for."""
+    """A split, indexed for the search in training data."""
 
     def __init__(self, documents: Sequence[str]) -> None:
         self.words = _Words()
@@ -118,8 +118,8 @@ class Index:
         signed, signatures = _signatures(shingles, owner)
         self._bands = [_Lookup(keys, signed) for keys in _bands(signatures)]
 
-    def look_in(self, documents: Iterable[str]) -> Found:
-        """Stream the training data past the split."""
+    def search(self, documents: Iterable[str]) -> Found:
+        """Search the training data for the problems of the split."""
         found = Found(self.size)
         self._covered[:] = False
         for batch in _batches(documents, BATCH):
@@ -161,14 +161,14 @@ class Index:
 
 
 class _Lookup:
-    """Hash -> documents that have it, in two sorted arrays."""
+    """Hash -> documents with this hash, in two sorted arrays."""
 
     def __init__(self, keys: np.ndarray, owners: np.ndarray) -> None:
         order = np.argsort(keys, kind="stable")
         self.keys, self.owners = keys[order], owners[order]
 
     def pairs(self, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(place in `keys`, owner) of every match."""
+        """(index in `keys`, owner) of every match."""
         first, last = np.searchsorted(self.keys, keys, "left"), np.searchsorted(self.keys, keys, "right")
         hit = np.flatnonzero(last > first)
         counts = last[hit] - first[hit]
@@ -177,7 +177,7 @@ class _Lookup:
         return places, self.owners[np.repeat(first[hit], counts) + within]
 
     def known(self, keys: np.ndarray) -> np.ndarray:
-        """Which of its own entries occur among `keys`: a mask."""
+        """A mask of the own entries that occur among `keys`."""
         if not len(self.keys):
             return np.zeros(0, bool)
         place = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
@@ -195,7 +195,7 @@ def _split(values: np.ndarray, owner: np.ndarray, documents: int) -> list[np.nda
 
 
 def _whole(arrays: Sequence[np.ndarray]) -> np.ndarray:
-    """One hash for each document; documents without a word have hashes that match nothing."""
+    """One hash for each document. Documents without a word get hashes that match nothing."""
     digests = [hashlib.blake2b(array.tobytes(), digest_size=8).digest() for array in arrays]
     keys = np.frombuffer(b"".join(digests), np.uint64).copy()
     empty = np.flatnonzero([len(array) == 0 for array in arrays])
@@ -204,7 +204,7 @@ def _whole(arrays: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _numbers(words: np.ndarray) -> np.ndarray:
-    """The words that hold digits, sorted."""
+    """The words that contain digits, sorted."""
     return np.sort(words[(words & np.uint64(1)).astype(bool)])
 
 
@@ -224,7 +224,7 @@ def _signatures(shingles: np.ndarray, owner: np.ndarray) -> tuple[np.ndarray, np
 
 
 def _bands(signatures: np.ndarray) -> list[np.ndarray]:
-    """One hash for each band of a signature: documents that share one are looked at closely."""
+    """One hash for each band of a signature. Documents that share a hash are compared exactly."""
     used = signatures[:, : BANDS * ROWS].astype(np.uint64).reshape(len(signatures), BANDS, ROWS)
     with np.errstate(over="ignore"):
         keys = (used[..., 0] * _BASE + used[..., 1]) * _BASE + used[..., 2]
@@ -243,8 +243,8 @@ def _batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
 def documents(path: Path, names: Sequence[str] = ()) -> Iterator[str]:
     """The texts of a file, one after the other: JSON lines (also gzipped), Parquet, or one text a line.
 
-    `names` are the fields that make up a text; where none is given the first of `NAMES` that a row has. Raises Unreadable
-    where a row has none of them.
+    `names` are the fields that make up a text. Without them, the first of `NAMES` that a row contains is used. Raises
+    Unreadable where a row contains none of them.
     """
     suffixes = [suffix for suffix in path.suffixes[-2:] if suffix != ".gz"]
     suffix = suffixes[-1] if suffixes else ""
@@ -259,7 +259,9 @@ def documents(path: Path, names: Sequence[str] = ()) -> Iterator[str]:
                 elif line.strip():
                     yield _text(path, _row(path, line, i), names, i)
     except (OSError, EOFError) as error:
-        raise Unreadable(path, str(error), "give a file of texts: JSON lines, Parquet, or one text a line") from None
+        raise Unreadable(
+            path, str(error), "give a file of texts: JSON lines, Parquet, or one text on each line"
+        ) from None
 
 
 def _parquet(path: Path) -> Iterator[dict[str, Any]]:
@@ -276,7 +278,7 @@ def _row(path: Path, line: bytes, place: int) -> dict[str, Any]:
     try:
         row = loads(line)
     except ValueError as error:
-        raise Unreadable(path, f"is no JSON ({error})", "write one JSON object a line", str(place)) from None
+        raise Unreadable(path, f"is not JSON ({error})", "write one JSON object on each line", str(place)) from None
     return row if isinstance(row, dict) else {"text": row}
 
 
@@ -284,12 +286,12 @@ def _text(path: Path, row: dict[str, Any], names: Sequence[str], place: int) -> 
     wanted = names or [name for name in NAMES if name in row][:1]
     if not wanted or not any(name in row for name in wanted):
         known = ", ".join(map(str, row))[:80]
-        raise Unreadable(path, f"no text in a row of {known}", "name the field with --field", str(place))
+        raise Unreadable(path, f"no text in a row with the fields {known}", "name the field with --field", str(place))
     return "\n".join(_flat(row.get(name)) for name in wanted)
 
 
 def _flat(value: Any) -> str:
-    """Text, or the contents of a list of messages."""
+    """The text, or the contents of a list of messages."""
     if isinstance(value, list):
         return "\n".join(_flat(item.get("content") if isinstance(item, dict) else item) for item in value)
     return "" if value is None else str(value)
@@ -299,16 +301,16 @@ def _flat(value: Any) -> str:
 
 
 @dataclass(frozen=True)
-class Recital:
-    """How many problems a model goes on with word for word, and how many it would by chance."""
+class Memorisation:
+    """How many problems a model continues word for word, and how many it would continue by chance."""
 
     documents: int
-    recited: tuple[int, ...]  #: which
-    by_chance: float  #: share that goes on with the words of another problem
+    memorised: tuple[int, ...]  #: their numbers
+    by_chance: float  #: share of problems that are continued with the words of another problem
 
 
 def prefixes(texts: Iterable[str], share: float = 0.6) -> Iterator[tuple[str, str]]:
-    """(beginning, rest) of every text that is long enough to be cut."""
+    """(beginning, rest) of every text that is long enough."""
     for text in texts:
         spaces = [match.end() for match in re.finditer(r"\s+", text.strip())]
         if len(spaces) >= PIECE:
@@ -316,20 +318,20 @@ def prefixes(texts: Iterable[str], share: float = 0.6) -> Iterator[tuple[str, st
             yield text.strip()[:cut], text.strip()[cut:]
 
 
-def recited(outputs: Iterable[tuple[str, str]], least: int = 8) -> Recital:
-    """Which of (expected, written) pairs go on word for word, for `least` words or to the end.
+def memorised(outputs: Iterable[tuple[str, str]], least: int = 8) -> Memorisation:
+    """The (expected, written) pairs that agree word for word, for `least` words or to the end.
 
-    Chance is measured on the same texts: what was written is held against what other problems go on with.
+    Chance is measured on the same texts: each written text is compared with the expected text of another problem.
     """
     words = _Words()
     pairs = [(words(expected), words(written)) for expected, written in outputs]
     pairs = [pair for pair in pairs if len(pair[0])]
-    hits = tuple(i for i, (expected, written) in enumerate(pairs) if _goes_on(expected, written, least))
+    hits = tuple(i for i, (expected, written) in enumerate(pairs) if _continues(expected, written, least))
     order = np.random.default_rng(SEED).permutation(len(pairs))
-    crossed = sum(_goes_on(pairs[i][0], pairs[j][1], least) for i, j in itertools.pairwise([*order, *order[:1]]))
-    return Recital(len(pairs), hits, crossed / len(pairs) if len(pairs) > 1 else 0.0)
+    crossed = sum(_continues(pairs[i][0], pairs[j][1], least) for i, j in itertools.pairwise([*order, *order[:1]]))
+    return Memorisation(len(pairs), hits, crossed / len(pairs) if len(pairs) > 1 else 0.0)
 
 
-def _goes_on(expected: np.ndarray, written: np.ndarray, least: int) -> bool:
+def _continues(expected: np.ndarray, written: np.ndarray, least: int) -> bool:
     n = min(least, len(expected))
     return np.array_equal(expected[:n], written[:n])

@@ -1,4 +1,4 @@
-"""What is wrong with how the splits were used, read off the ledger: one function for each rule."""
+"""Warnings about how the splits were used, from the rows of the ledger. One function for each rule."""
 
 from __future__ import annotations
 
@@ -8,81 +8,81 @@ from dataclasses import dataclass
 
 from firstbreak.evals.protocol import compare
 from firstbreak.evals.reuse import improvements, ladder_bound, luck
-from firstbreak.evals.splits import KINDS, History, Look, Split
+from firstbreak.evals.splits import KINDS, EvaluationHistory, EvaluationRecord, Split
 from firstbreak.model import Confidence, Finding, Severity
 from firstbreak.words import number
 
 TESTS = ("public_test", "private_test")
 
 
-def findings(history: History) -> list[Finding]:
-    """What a reader of the ledger should be warned of, worst first, then in the order of its rows."""
+def findings(history: EvaluationHistory) -> list[Finding]:
+    """All warnings, the most severe first, then in the order of the rows."""
     found = [f for name in history.splits for rule in RULES for f in rule(history, name)]
     return sorted(found, key=lambda f: (-f.severity.rank, f.facts["rows"]))
 
 
-def out_of_purpose(history: History, name: str) -> Iterator[Finding]:
-    """A split that was looked at for what it is not for."""
+def out_of_purpose(history: EvaluationHistory, name: str) -> Iterator[Finding]:
+    """A split was evaluated for a purpose that its kind does not allow."""
     split = history.split(name)
-    wrong = [look for look in history.looks_at(name) if look.use not in split.uses]
-    for use in dict.fromkeys(look.use for look in wrong):
-        looks = [look for look in wrong if look.use is use]
+    wrong = [record for record in history.evaluations_of(name) if record.use not in split.uses]
+    for use in dict.fromkeys(record.use for record in wrong):
+        records = [record for record in wrong if record.use is use]
         steered = use.steers and split.kind in TESTS
         yield _finding(
             "out_of_purpose",
-            looks,
-            f"{name} is a {_kind(split)} split, to {KINDS[split.kind].purpose}, and was used {_times(len(looks))} to "
-            f"{use.meaning}{_fed(looks)}; "
-            + ("its score no longer says how good the model is on new problems: " if steered else "")
+            records,
+            f"{name} is a {_kind(split)} split. Its purpose is to {KINDS[split.kind].purpose}, and it was used "
+            f"{_times(len(records))} to {use.meaning}{_fed(records)}. "
+            + ("Its score no longer says how good the model is on new problems. " if steered else "")
             + (
-                "use a dev split for that, and measure once on a fresh split"
+                "Use a dev split for this purpose, and measure once on a fresh split"
                 if steered
-                else f"use {_better(use)} for that"
+                else f"Use {_better(use)} for this purpose"
             ),
             Severity.CRITICAL if steered else Severity.WARNING,
         )
 
 
-def looked_too_often(history: History, name: str) -> Iterator[Finding]:
-    """More looks than were allowed when the split was declared."""
-    split, looks = history.split(name), history.looks_at(name)
-    if split.looks is None or len(looks) <= split.looks:
+def evaluated_too_often(history: EvaluationHistory, name: str) -> Iterator[Finding]:
+    """More evaluations than the declaration of the split allows."""
+    split, records = history.split(name), history.evaluations_of(name)
+    if split.allowed is None or len(records) <= split.allowed:
         return
     private = split.kind == "private_test"
     yield _finding(
-        "looked_too_often",
-        looks[split.looks :],
-        f"{name} was opened {_times(len(looks))}, {_times(split.looks)} is allowed; "
+        "evaluated_too_often",
+        records[split.allowed :],
+        f"{name} was evaluated {_times(len(records))}, and {_times(split.allowed)} is allowed. "
         + (
-            "its later scores can no longer decide on a release: "
+            "Its later scores can no longer decide on a release. "
             if private
-            else "the later looks are not independent: "
+            else "The later scores are not independent of the earlier ones. "
         )
-        + "collect fresh problems for the next decision",
+        + "Collect fresh problems for the next decision",
         Severity.CRITICAL if private else Severity.WARNING,
     )
 
 
-def rules_changed(history: History, name: str) -> Iterator[Finding]:
-    """A split that was allowed more after it had been looked at."""
-    first, looks = history.splits[name][0], history.looks_at(name)
+def rules_changed(history: EvaluationHistory, name: str) -> Iterator[Finding]:
+    """A split was evaluated, and a later declaration allows more evaluations or another purpose."""
+    first, records = history.splits[name][0], history.evaluations_of(name)
     for split in history.splits[name][1:]:
-        before = [look for look in looks if look.number < split.number]
+        before = [record for record in records if record.number < split.number]
         looser = split.kind != first.kind or _limit(split) > _limit(first)
         if before and looser:
             yield _finding(
                 "rules_changed",
                 before,
-                f"{name} was declared again after {_times(len(before), 'look')}: from {_allowed(first)} to "
-                f"{_allowed(split)}; report its scores under the first rule",
+                f"{name} was declared again after {_times(len(before), 'evaluation')}: from {_allowed(first)} to "
+                f"{_allowed(split)}. Report its scores under the first declaration",
                 Severity.WARNING,
             )
 
 
-def unlike_protocols(history: History, name: str) -> Iterator[Finding]:
-    """Scores of one split that were measured in different ways."""
-    looks = [look for look in history.looks_at(name) if look.protocol in history.protocols]
-    by_protocol = {str(look.protocol): look for look in looks}  # the last look of each
+def unlike_protocols(history: EvaluationHistory, name: str) -> Iterator[Finding]:
+    """The scores of one split were measured under different protocols."""
+    records = [record for record in history.evaluations_of(name) if record.protocol in history.protocols]
+    by_protocol = {str(record.protocol): record for record in records}  # the last evaluation of each
     hashes = list(by_protocol)
     if len(hashes) > 1:
         first, last = history.protocols[hashes[0]], history.protocols[hashes[-1]]
@@ -91,28 +91,28 @@ def unlike_protocols(history: History, name: str) -> Iterator[Finding]:
         yield _finding(
             "unlike_protocols",
             list(by_protocol.values()),
-            f"{name} was scored under {len(hashes)} protocols, which differ in {fields}; "
-            "compare only scores of one protocol, or score the old checkpoints again",
+            f"{name} was scored under {len(hashes)} protocols, which differ in {fields}. "
+            "Compare only scores of one protocol, or score the old checkpoints again",
             Severity.WARNING,
         )
 
 
-def no_protocol(history: History, name: str) -> Iterator[Finding]:
-    """Scores of which nobody can say how they were measured."""
-    looks = [look for look in history.looks_at(name) if look.protocol is None]
-    if looks:
+def no_protocol(history: EvaluationHistory, name: str) -> Iterator[Finding]:
+    """Scores without a protocol: nobody knows how they were measured."""
+    records = [record for record in history.evaluations_of(name) if record.protocol is None]
+    if records:
         yield _finding(
             "no_protocol",
-            looks,
-            f"{_times(len(looks), 'score')} of {name} {'has' if len(looks) == 1 else 'have'} no protocol; "
-            "`firstbreak eval lock` makes one, `--protocol` gives it",
+            records,
+            f"{_times(len(records), 'score')} of {name} {'has' if len(records) == 1 else 'have'} no protocol. "
+            "Make one with `firstbreak eval lock`, and give it with `--protocol`",
             Severity.NOTICE,
         )
 
 
-RULES: tuple[Callable[[History, str], Iterator[Finding]], ...] = (
+RULES: tuple[Callable[[EvaluationHistory, str], Iterator[Finding]], ...] = (
     out_of_purpose,
-    looked_too_often,
+    evaluated_too_often,
     rules_changed,
     unlike_protocols,
     no_protocol,
@@ -121,25 +121,25 @@ RULES: tuple[Callable[[History, str], Iterator[Finding]], ...] = (
 
 @dataclass(frozen=True, kw_only=True)
 class Explained:
-    """How much of the best score of a split re-use can explain, in units of the score."""
+    """How much of the best score of a split its re-use can explain, in units of the score."""
 
     metric: str
     best: float
-    steering: int  #: looks whose score went into a decision about what is trained
+    steering: int  #: evaluations whose score was used in a decision about training
     improvements: int
-    luck: float | None  #: to be expected if all candidates were equally good; None where no error is known
-    bound: float | None  #: at most, with 95 % confidence; None where the size of the split is not known
+    luck: float | None  #: expected gain if all candidates were equally good; None without a standard error
+    bound: float | None  #: largest gain, with 95 % confidence; None without the size of the split
 
 
-def explained(history: History, name: str) -> Explained | None:
-    """What choosing by this split can have added to its best score, or None where no choice was made by it."""
+def explained(history: EvaluationHistory, name: str) -> Explained | None:
+    """How much the choices by this split can have added to its best score. None where no choice was made."""
     split = history.split(name)
-    steering = [look for look in history.looks_at(name) if look.use.steers and look.scores]
+    steering = [record for record in history.evaluations_of(name) if record.use.steers and record.scores]
     if not steering:
         return None
     metric = next(iter(steering[0].scores))
-    scored = [look for look in steering if metric in look.scores]
-    scores = [look.scores[metric] for look in scored]
+    scored = [record for record in steering if metric in record.scores]
+    scores = [record.scores[metric] for record in scored]
     gains = improvements(scores)
     error = _error(split, scored, metric)
     width = split.high - split.low
@@ -153,42 +153,42 @@ def explained(history: History, name: str) -> Explained | None:
     )
 
 
-def _error(split: Split, looks: Sequence[Look], metric: str) -> float | None:
-    """The standard error of one score: as reported, else of right-or-wrong answers, for as many as the split holds."""
-    reported = [look.errors[metric] for look in looks if metric in look.errors]
+def _error(split: Split, records: Sequence[EvaluationRecord], metric: str) -> float | None:
+    """The standard error of one score: the reported one, else that of right-or-wrong answers to all problems of the split."""
+    reported = [record.errors[metric] for record in records if metric in record.errors]
     if reported:
         return sum(reported) / len(reported)
     if split.size is None:
         return None
     width = split.high - split.low
-    share = sum(look.scores[metric] - split.low for look in looks) / len(looks) / width
+    share = sum(record.scores[metric] - split.low for record in records) / len(records) / width
     return float(width * (max(0.0, share * (1 - share)) / split.size) ** 0.5)
 
 
 def in_words(explained: Explained) -> str:
-    """One sentence for a person."""
+    """One sentence for a report."""
     what = f"{_times(explained.steering, 'choice')} by {explained.metric}"
     parts = []
     if explained.luck is not None:
-        parts.append(f"luck alone lifts the best of them by about {number(explained.luck)}")
+        parts.append(f"luck alone raises the best score by about {number(explained.luck)}")
     if explained.bound is not None:
-        parts.append(f"adaptive re-use by at most {number(explained.bound)} (95 %)")
+        parts.append(f"adaptive re-use raises it by at most {number(explained.bound)} (95 %)")
     return (
-        f"{what}, best {number(explained.best)}: {', '.join(parts) or 'declare the size of the split to bound re-use'}"
+        f"{what}, best {number(explained.best)}: {', '.join(parts) or 'declare the size of the split to get a bound'}"
     )
 
 
-def _finding(rule: str, looks: Sequence[Look], message: str, severity: Severity) -> Finding:
+def _finding(rule: str, records: Sequence[EvaluationRecord], message: str, severity: Severity) -> Finding:
     return Finding(
         message=message,
         severity=severity,
         confidence=Confidence.HIGH,
-        facts={"rule": rule, "split": looks[0].split, "rows": [look.number for look in looks]},
+        facts={"rule": rule, "split": records[0].split, "rows": [record.number for record in records]},
     )
 
 
 def _limit(split: Split) -> float:
-    return math.inf if split.looks is None else split.looks
+    return math.inf if split.allowed is None else split.allowed
 
 
 def _kind(split: Split) -> str:
@@ -201,8 +201,8 @@ def _times(n: int, what: str | None = None) -> str:
     return {1: "once", 2: "twice"}.get(n, f"{n} times")
 
 
-def _fed(looks: Sequence[Look]) -> str:
-    said = [look.fed for look in looks if look.fed]
+def _fed(records: Sequence[EvaluationRecord]) -> str:
+    said = [record.fed for record in records if record.fed]
     return f" ({said[-1]})" if said else ""
 
 
@@ -212,4 +212,4 @@ def _better(use: object) -> str:
 
 
 def _allowed(split: Split) -> str:
-    return f"{_kind(split)}, {'any number of looks' if split.looks is None else _times(split.looks, 'look')}"
+    return f"{_kind(split)}, {'any number of evaluations' if split.allowed is None else _times(split.allowed, 'evaluation')}"

@@ -1,8 +1,8 @@
-"""An append-only record in which each row carries the hash of the row before it: what was written stays as it was.
+"""An append-only record. Each row holds the hash of the row before it, so a later change of a row is detected.
 
-One table of five columns and four statements, the same for SQLite (a file, the default) and PostgreSQL (a URL, for a
-team). There is no mapper between: `sqlite3` comes with Python, so a ledger needs nothing but a plain install, and
-psycopg speaks the same `connection.execute`.
+One table of five columns and four SQL statements, the same for SQLite (a file, the default) and PostgreSQL (a URL, for a
+team). There is no object-relational mapper: `sqlite3` is part of Python, so a ledger works with a plain install, and
+psycopg has the same `connection.execute`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any
 from firstbreak.evals.canonical import canonical, digest
 from firstbreak.readers import Unreadable
 
-GENESIS = "0" * 64  #: what the first row has for a predecessor
+GENESIS = "0" * 64  #: `previous` of the first row
 PATIENCE = 120  #: seconds that a writer waits for its turn
 LOCK = 0x66627265616B  #: advisory lock of PostgreSQL: "fbreak"
 
@@ -36,44 +36,44 @@ _COLUMNS = "number, key, previous, hash, body"
 
 
 @dataclass(frozen=True)
-class Entry:
+class LedgerEntry:
     """One row. `body` is canonical JSON; `hash` covers it, the number, the key and the hash of the row before."""
 
     number: int  #: 1 for the first
-    key: str  #: whoever appends the same key again appends nothing
+    key: str  #: a record with a known key is not written again
     previous: str
     hash: str
     body: str
 
     @property
     def data(self) -> dict[str, Any]:
-        """The body as a mapping: `kind`, `at`, `who` and what the kind holds."""
+        """The body as a mapping: `kind`, `at`, `who` and the fields of the kind."""
         data: dict[str, Any] = json.loads(self.body)
         return data
 
 
 @dataclass(frozen=True)
 class Broken:
-    """Where a chain does not hold."""
+    """The first row at which the chain of hashes is broken."""
 
     number: int
     problem: str
 
 
 class Conflict(ValueError):
-    """A key that stands for another record already."""
+    """A key that is already used for another record."""
 
 
 class Ledger:
     """An open ledger. Use it in a `with` block; one object serves one thread of one process."""
 
     def __init__(self, place: str | Path) -> None:
-        """`place`: a file, or `postgresql://user@host/database`. Made where it does not exist yet."""
+        """`place`: a file, or `postgresql://user@host/database`. It is created where it does not exist yet."""
         self.place = str(place)
         self._team = self.place.startswith(("postgresql://", "postgres://"))
         self._mark = "%s" if self._team else "?"
         self._connection: Any = _postgresql(self.place) if self._team else _sqlite(Path(place))
-        with self._turn():
+        with self._locked():
             self._connection.execute(_TABLE)
 
     def __enter__(self) -> Ledger:
@@ -83,23 +83,23 @@ class Ledger:
         self.close()
 
     def close(self) -> None:
-        """Give the connection back."""
+        """Close the connection."""
         self._connection.close()
 
-    def append(self, kind: str, body: Mapping[str, Any], key: str | None = None) -> Entry:
-        """Write one record and return it; nothing that happens to this process can take it back. See `extend`."""
+    def append(self, kind: str, body: Mapping[str, Any], key: str | None = None) -> LedgerEntry:
+        """Write one record and return it. The record survives a crash of this process. See `extend`."""
         return self.extend([(kind, body, key)])[0]
 
-    def extend(self, records: Sequence[tuple[str, Mapping[str, Any], str | None]]) -> list[Entry]:
+    def extend(self, records: Sequence[tuple[str, Mapping[str, Any], str | None]]) -> list[LedgerEntry]:
         """Write (kind, body, key) records in one transaction: all of them or none.
 
-        A record whose key is there already is not written again, and the row that is there is returned: a writer that was
-        killed does not know whether its last record was kept, and simply repeats it. Raises `Conflict` where that row says
-        something else, ValueError where a body holds what cannot be recorded.
+        A record with a known key is not written again; the existing row is returned. A writer that was killed does not know
+        whether its last record was kept, and can repeat the record. Raises `Conflict` where the existing row says something
+        else, and ValueError where a body holds a value that cannot be recorded.
         """
         stamped = [(key or uuid.uuid4().hex, {"kind": kind, **_origin(), **body}) for kind, body, key in records]
-        bodies = [(key, canonical(data)) for key, data in stamped]  # before the turn: others are waiting
-        with self._turn():
+        bodies = [(key, canonical(data)) for key, data in stamped]  # before the lock is taken: others are waiting
+        with self._locked():
             last = self._row(f"SELECT {_COLUMNS} FROM firstbreak_ledger ORDER BY number DESC LIMIT 1")
             written = []
             for key, body in bodies:
@@ -107,20 +107,20 @@ class Ledger:
                 if row is None:
                     last = row = _after(last, key, body)
                     self._insert(row)
-                elif _said(row.body) != _said(body):
-                    raise Conflict(f"the key {key} stands for another record (row {row.number})")
+                elif _content(row.body) != _content(body):
+                    raise Conflict(f"the key {key} is already used for another record (row {row.number})")
                 written.append(row)
         return written
 
-    def __iter__(self) -> Iterator[Entry]:
-        """All rows in their order."""
+    def __iter__(self) -> Iterator[LedgerEntry]:
+        """All rows in order."""
         for row in self._connection.execute(f"SELECT {_COLUMNS} FROM firstbreak_ledger ORDER BY number"):
-            yield Entry(*row)
+            yield LedgerEntry(*row)
 
     def verify(self, holds: str | None = None) -> Broken | None:
-        """The first row at which the chain does not hold, or None.
+        """The first row at which the chain of hashes is broken, or None.
 
-        `holds` is the hash of a row that was seen before: without it nobody can tell that the end was cut off.
+        `holds` is the hash of a row that was seen before. Without it, a cut at the end cannot be detected.
         """
         previous, number, seen = GENESIS, 0, holds is None
         for entry in self:
@@ -136,8 +136,8 @@ class Ledger:
         return None if seen else Broken(number + 1, f"no row has the hash {holds}: rows after {number} were cut off")
 
     @contextmanager
-    def _turn(self) -> Iterator[None]:
-        """The only writer until the block ends; nothing is kept of a block that fails."""
+    def _locked(self) -> Iterator[None]:
+        """A lock for writing and a transaction. A block that fails is rolled back."""
         begin = ("BEGIN ISOLATION LEVEL READ COMMITTED", f"SELECT pg_advisory_xact_lock({LOCK})")
         for statement in begin if self._team else ("BEGIN IMMEDIATE",):
             self._connection.execute(statement)
@@ -148,11 +148,11 @@ class Ledger:
             raise
         self._connection.execute("COMMIT")
 
-    def _row(self, statement: str, *values: object) -> Entry | None:
+    def _row(self, statement: str, *values: object) -> LedgerEntry | None:
         row = self._connection.execute(statement, values).fetchone()
-        return None if row is None else Entry(*row)
+        return None if row is None else LedgerEntry(*row)
 
-    def _insert(self, entry: Entry) -> None:
+    def _insert(self, entry: LedgerEntry) -> None:
         marks = ", ".join([self._mark] * 5)
         values = (entry.number, entry.key, entry.previous, entry.hash, entry.body)
         self._connection.execute(f"INSERT INTO firstbreak_ledger ({_COLUMNS}) VALUES ({marks})", values)
@@ -163,14 +163,12 @@ def _sqlite(path: Path) -> Any:
 
     try:
         connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
-        connection.execute("PRAGMA journal_mode = WAL")  # readers do not hold up the writer
-        # A row that was returned survives kill -9. A power cut may take the last rows, never one from between: with an
-        # fsync for every row (FULL) a busy disk writes a hundredth as many.
+        connection.execute("PRAGMA journal_mode = WAL")  # readers do not block the writer
+        # A returned row survives kill -9. A power cut can lose the last rows, but no row in the middle. With an fsync for
+        # every row (FULL), a busy disk writes a hundredth as many rows.
         connection.execute("PRAGMA synchronous = NORMAL")
     except sqlite3.Error as error:
-        raise Unreadable(
-            path, f"is no ledger ({error})", "give the path of a ledger, or of a file to be made"
-        ) from None
+        raise Unreadable(path, f"is not a ledger ({error})", "give the path of a ledger, or of a new file") from None
     return connection
 
 
@@ -187,18 +185,18 @@ def _postgresql(url: str) -> Any:
 
 
 def _public(url: str) -> str:
-    """The URL without its password: errors end up in logs."""
+    """The URL without its password, because errors are written to logs."""
     scheme, _, rest = url.partition("://")
     return f"{scheme}://{rest.rpartition('@')[2]}"
 
 
-def _after(last: Entry | None, key: str, body: str) -> Entry:
+def _after(last: LedgerEntry | None, key: str, body: str) -> LedgerEntry:
     number, previous = (1, GENESIS) if last is None else (last.number + 1, last.hash)
-    entry = Entry(number, key, previous, "", body)
-    return Entry(number, key, previous, _hash(entry), body)
+    entry = LedgerEntry(number, key, previous, "", body)
+    return LedgerEntry(number, key, previous, _hash(entry), body)
 
 
-def _hash(entry: Entry) -> str:
+def _hash(entry: LedgerEntry) -> str:
     return digest(entry.previous, canonical([entry.number, entry.key]), canonical(entry.body))
 
 
@@ -207,6 +205,6 @@ def _origin() -> dict[str, str]:
     return {"at": now.isoformat(timespec="milliseconds"), "who": f"{getpass.getuser()}@{platform.node()}"}
 
 
-def _said(body: str) -> dict[str, Any]:
-    """What a record says apart from when it was written, and by whom."""
+def _content(body: str) -> dict[str, Any]:
+    """The content of a record without the time and the author."""
     return {name: value for name, value in json.loads(body).items() if name not in ("at", "who")}

@@ -1,4 +1,4 @@
-"""The protocol of an evaluation that is about to run, read off the environment itself."""
+"""The protocol of an evaluation that is about to run, read from the environment."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _ALE = {
 def gymnasium_protocol(
     env: Any, *, episodes: int, deterministic: bool, seeds: Sequence[int], **fields: Any
 ) -> Protocol:
-    """The protocol of `episodes` episodes in a Gymnasium environment, made and wrapped as it will be evaluated.
+    """The protocol of `episodes` episodes in a Gymnasium environment with the options and wrappers of the evaluation.
 
-    `fields` are fields of the protocol that the environment cannot know, and overrule what is read off it. Raises
-    ValueError for a name that is no field.
+    `fields` are fields of the protocol that the environment does not know. They replace fields that were read from the
+    environment. Raises ValueError for an unknown field.
     """
     spec = env.spec
     options = dict(spec.kwargs) if spec else {}

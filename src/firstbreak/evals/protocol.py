@@ -1,7 +1,7 @@
-"""The protocol of an evaluation: everything that changes a score and is not the policy, in one record with one hash.
+"""The protocol of an evaluation: everything except the policy that changes a score, in one record with one hash.
 
-A score is comparable with another only where both come from one protocol. A field that is absent is *not known*; a
-field that is null is known to be nothing (no tools, no limit). Neither is filled in from a guess.
+Two scores are comparable only if both come from the same protocol. An absent field is *not known*. A null field is known
+to be empty (no tools, no limit). Neither is filled in from a guess.
 """
 
 from __future__ import annotations
@@ -93,15 +93,15 @@ _ROWS: tuple[tuple[str, str, str], ...] = (
     ("observation_statistics", "any", "running statistics that observations are normalised with, or their hash"),
     ("reward", "text", "which reward is summed: raw, clipped, normalised, shaped"),
     ("discount", "number", "discount of the reported return"),
-    # who measured
+    # what measured
     ("harness", "text", "what ran the evaluation"),
     ("harness_version", "any", "its version"),
 )
 
 FIELDS: Mapping[str, Field] = MappingProxyType({row[0]: Field(*row) for row in _ROWS})
-OTHER = "other."  #: what a harness records beside the vocabulary is kept under this prefix, and counts as well
+OTHER = "other."  #: prefix for what a harness records outside the vocabulary; these fields are compared as well
 
-#: without these a score of answers, or of episodes, cannot be measured again
+#: fields without which a score of answers, or of episodes, cannot be reproduced
 NEEDED: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "answers": (
@@ -136,7 +136,7 @@ NEEDED_WITH: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 @dataclass(frozen=True)
 class Protocol:
-    """The record. `values`: field name -> plain value; build it with `protocol`, which checks names and types."""
+    """The record. `values`: field name -> plain value. Build it with `protocol`, which checks names and types."""
 
     values: Mapping[str, Any] = field(default_factory=dict)
 
@@ -152,28 +152,28 @@ class Protocol:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """The fields without which the score cannot be measured again."""
+        """The missing fields without which the score cannot be reproduced."""
         more = [name for cause, names in NEEDED_WITH.items() if self.values.get(cause) for name in names]
         return tuple(name for name in (*NEEDED[self.kind], *more) if name not in self.values)
 
     def record(self) -> dict[str, Any]:
-        """What is written into a file: `read` gives the same protocol back and checks the hash."""
+        """The content of a locked file. `read` returns the same protocol and checks the hash."""
         return {"schema": SCHEMA, "hash": self.hash, "fields": dict(self.values)}
 
 
 def protocol(values: Mapping[str, Any]) -> Protocol:
-    """A protocol from field names to values, brought into one spelling.
+    """A protocol from field names and values, in one spelling.
 
     Raises ValueError for a name outside the vocabulary (unless it begins with `other.`) and for a value of the wrong
-    type: a misspelt `temprature` would otherwise be a protocol in which nobody knows the temperature.
+    type. Otherwise a misspelt `temprature` would give a protocol without a temperature.
     """
     return Protocol(MappingProxyType({name: _checked(name, values[name]) for name in sorted(values)}))
 
 
 def read(path: Path) -> Protocol:
-    """A protocol from a YAML or JSON file: fields at the top, or the record that `eval lock` wrote.
+    """A protocol from a YAML or JSON file: the fields themselves, or the record that `eval lock` wrote.
 
-    Raises Unreadable where the file is no protocol, or where a locked one was edited.
+    Raises Unreadable where the file is not a protocol, or where a locked protocol was edited.
     """
     import yaml
 
@@ -185,27 +185,27 @@ def read(path: Path) -> Protocol:
         ) from None
     except yaml.YAMLError as error:
         line = str(getattr(getattr(error, "problem_mark", None), "line", 0) + 1)
-        raise Unreadable(path, "is neither YAML nor JSON", "write one `field: value` a line", line) from None
+        raise Unreadable(path, "is neither YAML nor JSON", "write one `field: value` on each line", line) from None
     if not isinstance(data, dict):
-        raise Unreadable(path, "holds no fields", "write one `field: value` a line, e.g. `temperature: 0.7`")
+        raise Unreadable(path, "holds no fields", "write one `field: value` on each line, e.g. `temperature: 0.7`")
     locked = data.get("schema") == SCHEMA
     try:
         result = protocol(_nested(data.get("fields") if locked else data))
     except ValueError as error:
-        raise Unreadable(path, str(error), "`firstbreak eval fields` lists what a protocol holds") from None
+        raise Unreadable(path, str(error), "`firstbreak eval fields` lists the fields of a protocol") from None
     if locked and data.get("hash") != result.hash:
         was = str(data.get("hash"))[:12]
         raise Unreadable(
             path,
             f"was changed after it was locked (hash {was}, now {result.hash[:12]})",
-            "restore it, or lock the new protocol under a new name",
+            "restore the file, or lock the new protocol under a new name",
         )
     return result
 
 
 @dataclass(frozen=True)
-class Difference:
-    """One field in which two protocols are not known to agree."""
+class FieldDifference:
+    """One field whose values differ, or are known for one of two protocols only."""
 
     field: str
     left: Any  #: None where `only` is "right", or where the value is null
@@ -214,7 +214,7 @@ class Difference:
 
     @property
     def meaning(self) -> str:
-        """What the field is, in words."""
+        """The meaning of the field, in words."""
         return FIELDS[self.field].meaning if self.field in FIELDS else "recorded by the harness, outside the vocabulary"
 
 
@@ -222,20 +222,20 @@ class Difference:
 class Comparison:
     """Two protocols side by side."""
 
-    differs: tuple[Difference, ...]  #: both sides record it, with other values
-    unknown: tuple[Difference, ...]  #: one side does not record it
-    accepted: tuple[Difference, ...]  #: either of these, and the caller vouches for it
+    differs: tuple[FieldDifference, ...]  #: both sides record the field, with different values
+    unknown: tuple[FieldDifference, ...]  #: one side does not record the field
+    accepted: tuple[FieldDifference, ...]  #: either of these, accepted by the caller
 
     @property
     def alike(self) -> bool:
-        """Whether scores may be compared: nothing differs, nothing is known of one side only."""
+        """Whether scores may be compared: no field differs, and no field is known for one side only."""
         return not self.differs and not self.unknown
 
 
 def compare(left: Protocol, right: Protocol, accept: Collection[str] = ()) -> Comparison:
-    """Where two protocols are not known to agree. `accept`: fields that the caller says do not matter here."""
+    """The fields in which two protocols differ, or may differ. `accept`: fields that do not matter to the caller."""
     found = [
-        Difference(name, left.values.get(name), right.values.get(name), _only(name, left, right))
+        FieldDifference(name, left.values.get(name), right.values.get(name), _only(name, left, right))
         for name in _in_order({*left.values, *right.values})
         if name not in left.values or name not in right.values or left.values[name] != right.values[name]
     ]
@@ -252,18 +252,18 @@ def _only(name: str, left: Protocol, right: Protocol) -> str | None:
 
 
 def _in_order(names: Collection[str]) -> list[str]:
-    """In the order of the vocabulary, then what is outside it."""
+    """Names in the order of the vocabulary, then names outside the vocabulary."""
     return [*(name for name in FIELDS if name in names), *sorted(set(names) - FIELDS.keys())]
 
 
 def _nested(data: Any) -> dict[str, Any]:
-    """`other: {a: 1}` as `other.a: 1`."""
+    """Write `other: {a: 1}` as `other.a: 1`."""
     if not isinstance(data, dict):
         raise ValueError("holds no fields")
     fields = {str(name): value for name, value in data.items() if name != "other"}
     other = data.get("other") or {}
     if not isinstance(other, dict):
-        raise ValueError("`other` is a mapping from names to values")
+        raise ValueError("`other` must be a mapping from names to values")
     return fields | {f"{OTHER}{name}": value for name, value in other.items()}
 
 
@@ -273,7 +273,7 @@ def _checked(name: str, value: Any) -> Any:
     if name not in FIELDS:
         near = difflib.get_close_matches(name, FIELDS, n=1)
         raise ValueError(
-            f"`{name}` is no field of a protocol; "
+            f"`{name}` is not a field of a protocol; "
             + (f"did you mean `{near[0]}`?" if near else "put it under `other:` if it changes the score")
         )
     try:
@@ -281,7 +281,7 @@ def _checked(name: str, value: Any) -> Any:
     except ValueError as error:
         raise ValueError(f"`{name}`: {error}") from None
     if value is not None and not _TYPES[FIELDS[name].type](value):
-        raise ValueError(f"`{name}` is {_A[FIELDS[name].type]}, not {value!r}")
+        raise ValueError(f"`{name}` must be {_A[FIELDS[name].type]}, not {value!r}")
     if FIELDS[name].type == "set" and value is not None:
         return sorted(value, key=canonical)
     return value

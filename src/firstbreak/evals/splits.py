@@ -1,4 +1,4 @@
-"""The splits of an evaluation, what each is for, and the looks that were taken at them, as the ledger tells it."""
+"""The splits, the purpose of each, and every evaluation of them, as recorded in the ledger."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from firstbreak.evals.ledger import Entry, Ledger
+from firstbreak.evals.ledger import Ledger, LedgerEntry
 from firstbreak.evals.protocol import Protocol
 
 
 class Use(enum.StrEnum):
-    """What an evaluation is for: which decision its score goes into."""
+    """The purpose of an evaluation: the decision that uses its score."""
 
     DEBUG = "debug"
     BASELINE = "baseline"
@@ -30,7 +30,7 @@ class Use(enum.StrEnum):
 
     @property
     def steers(self) -> bool:
-        """Whether the score flows back into what is trained: such a look fits the split a little."""
+        """Whether the score changes what is trained. Each evaluation of this kind overfits the split a little."""
         return self in (Use.TUNE, Use.SELECT)
 
 
@@ -47,50 +47,50 @@ _USES = {
 
 
 @dataclass(frozen=True)
-class Kind:
-    """A kind of split: what it is for, and how often it may be looked at (None: as often as one likes)."""
+class SplitKind:
+    """A kind of split: its purpose, and how many evaluations it allows (None: any number)."""
 
     purpose: str
     uses: frozenset[Use]
-    looks: int | None
+    allowed: int | None
 
 
-KINDS: Mapping[str, Kind] = {
-    "smoke": Kind("catch errors of the implementation", frozenset({Use.DEBUG, Use.BASELINE, Use.OBSERVE}), None),
-    "dev": Kind(
+KINDS: Mapping[str, SplitKind] = {
+    "smoke": SplitKind("catch errors of the implementation", frozenset({Use.DEBUG, Use.BASELINE, Use.OBSERVE}), None),
+    "dev": SplitKind(
         "tune parameters and rewards, choose checkpoints",
         frozenset({Use.DEBUG, Use.BASELINE, Use.TUNE, Use.SELECT, Use.OBSERVE, Use.REPORT}),
         None,
     ),
-    "public_test": Kind("observe the trend", frozenset({Use.BASELINE, Use.OBSERVE, Use.REPORT}), 10),
-    "private_test": Kind("decide on a release", frozenset({Use.RELEASE}), 1),
-    "human_audit": Kind("calibrate rewards and judges", frozenset({Use.CALIBRATE, Use.OBSERVE}), None),
+    "public_test": SplitKind("observe the trend", frozenset({Use.BASELINE, Use.OBSERVE, Use.REPORT}), 10),
+    "private_test": SplitKind("decide on a release", frozenset({Use.RELEASE}), 1),
+    "human_audit": SplitKind("calibrate rewards and judges", frozenset({Use.CALIBRATE, Use.OBSERVE}), None),
 }
 
 
 @dataclass(frozen=True, kw_only=True)
 class Split:
-    """A split as it was declared."""
+    """A declared split."""
 
     name: str
     kind: str
-    looks: int | None  #: how many are allowed; None: as many as one likes
-    size: int | None = None  #: problems or episodes
+    allowed: int | None  #: number of evaluations; None: any number
+    size: int | None = None  #: number of problems or episodes
     low: float = 0.0  #: smallest and largest score of one problem
     high: float = 1.0
-    number: int = 0  #: row of the ledger
+    number: int = 0  #: its row in the ledger
 
     @property
     def uses(self) -> frozenset[Use]:
-        """What it may be looked at for."""
+        """The purposes that this kind of split allows."""
         return KINDS[self.kind].uses
 
 
 @dataclass(frozen=True, kw_only=True)
-class Look:
-    """One evaluation: who looked at which split, with which protocol, at what, and why."""
+class EvaluationRecord:
+    """One evaluation of a split: who made it, when, for which purpose, with which protocol and which scores."""
 
-    number: int  #: row of the ledger
+    number: int  #: its row in the ledger
     at: str
     who: str
     split: str
@@ -100,31 +100,31 @@ class Look:
     run: str | None = None
     checkpoint: str | None = None
     step: float | None = None
-    fed: str | None = None  #: the decision that it went into, in words
+    fed: str | None = None  #: the decision that used the score, in words
     errors: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class History:
-    """What a ledger holds, sorted by what it is."""
+class EvaluationHistory:
+    """The rows of a ledger, sorted into splits, evaluations and protocols."""
 
-    splits: Mapping[str, tuple[Split, ...]]  #: each declaration of a name; the last one holds
-    looks: tuple[Look, ...]
+    splits: Mapping[str, tuple[Split, ...]]  #: all declarations of each name; the last one is valid
+    evaluations: tuple[EvaluationRecord, ...]
     protocols: Mapping[str, Protocol]  #: by hash
 
     def split(self, name: str) -> Split:
-        """The split as it is declared now."""
+        """The latest declaration of a split."""
         return self.splits[name][-1]
 
-    def looks_at(self, name: str) -> tuple[Look, ...]:
-        """In the order in which they were taken."""
-        return tuple(look for look in self.looks if look.split == name)
+    def evaluations_of(self, name: str) -> tuple[EvaluationRecord, ...]:
+        """The evaluations of one split, the earliest first."""
+        return tuple(record for record in self.evaluations if record.split == name)
 
 
-def history(entries: Iterable[Entry]) -> History:
-    """Sort the rows of a ledger; kinds that are not known (of a later version) are passed over."""
+def history(entries: Iterable[LedgerEntry]) -> EvaluationHistory:
+    """Sort the rows of a ledger. Unknown kinds of rows (from a later version) are skipped."""
     splits: dict[str, tuple[Split, ...]] = {}
-    looks: list[Look] = []
+    evaluations: list[EvaluationRecord] = []
     protocols: dict[str, Protocol] = {}
     for entry in entries:
         data = entry.data
@@ -138,17 +138,20 @@ def history(entries: Iterable[Entry]) -> History:
                 protocols[data["hash"]] = Protocol(data["fields"])
             case "evaluation":
                 named = ("at", "who", "split", "scores", "protocol", "run", "checkpoint", "step", "fed", "errors")
-                looks.append(Look(number=entry.number, use=Use(data["use"]), **_fields(data, *named)))
-    return History(splits, tuple(looks), protocols)
+                evaluations.append(EvaluationRecord(number=entry.number, use=Use(data["use"]), **_fields(data, *named)))
+    return EvaluationHistory(splits, tuple(evaluations), protocols)
+
+
+_FIELD = {"split_kind": "kind", "looks": "allowed"}  #: key in the ledger -> field of Split, where they differ
 
 
 def _fields(data: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    return {("kind" if name == "split_kind" else name): data[name] for name in names if name in data}
+    return {_FIELD.get(name, name): data[name] for name in names if name in data}
 
 
-def declare(ledger: Ledger, split: Split) -> Entry:
-    """Write a split into the ledger. Declaring it again changes it from then on, and the change stays visible."""
-    body = {"name": split.name, "split_kind": split.kind, "looks": split.looks, "low": split.low, "high": split.high}
+def declare(ledger: Ledger, split: Split) -> LedgerEntry:
+    """Write a split into the ledger. A second declaration is valid from then on, and both stay in the ledger."""
+    body = {"name": split.name, "split_kind": split.kind, "looks": split.allowed, "low": split.low, "high": split.high}
     return ledger.append("split", body | ({} if split.size is None else {"size": split.size}))
 
 
@@ -162,14 +165,14 @@ def record(
     key: str | None = None,
     errors: Mapping[str, float] | None = None,
     **what: str | float | None,
-) -> Entry:
-    """Write an evaluation, and its protocol once, in one transaction. `what`: run, checkpoint, step, fed.
+) -> LedgerEntry:
+    """Write an evaluation in one transaction; a protocol is written once. `what`: run, checkpoint, step, fed.
 
-    Raises LookupError for a split that was never declared: nobody could say what it may be used for.
+    Raises LookupError for a split that was not declared, because its purpose is unknown.
     """
     declared = history(ledger).splits
     if split not in declared:
-        known = f"declared are {', '.join(declared)}" if declared else "none is declared yet"
+        known = f"declared splits: {', '.join(declared)}" if declared else "no split is declared yet"
         raise LookupError(
             f"no split is called {split!r} ({known}); `firstbreak eval split {split} --kind dev` declares it"
         )

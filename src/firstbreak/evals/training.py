@@ -1,22 +1,22 @@
-"""The evaluations that a training run has made of itself, with the protocol that its configuration tells."""
+"""The evaluations inside a training run, and the protocol that the configuration of the run describes."""
 
 from __future__ import annotations
 
+from firstbreak.diagnosis.inputs import Inputs
 from firstbreak.evals.protocol import Protocol, protocol
-from firstbreak.inputs import Inputs
 from firstbreak.model import Run, Series
 from firstbreak.readers import Unreadable
 
-FIRST = 1  #: an evaluation that is logged with the first step or before it saw the model as it came
+FIRST = 1  #: an evaluation at this step or before it scores the model before training
 _SAME_WORD = ("temperature", "top_p", "top_k", "min_p", "repetition_penalty", "max_new_tokens", "max_total_tokens",
               "max_turns", "env_id", "n_envs", "precision")  # fmt: skip
 
 
 def protocol_of(run: Run) -> Protocol:
-    """What the run's configuration says of its own evaluation.
+    """The protocol of the run's own evaluation, from the run's configuration.
 
-    An evaluation inside a training run uses the workflow that rolls out, with the settings of the rollout where it has
-    none of its own. Options that the run left to the trainer's defaults are not known, and stay out.
+    An evaluation inside a training run uses the rollout workflow. It uses the settings of the rollout where it has no
+    settings of its own. Options that the run left at the trainer's defaults are unknown, and are left out.
     """
     config = run.config
     known = {
@@ -26,7 +26,7 @@ def protocol_of(run: Run) -> Protocol:
     }
     if config.get("eval_temperature") is not None:
         known["temperature"] = config.get("eval_temperature")
-    score = Inputs(run).get("eval_score")
+    score = Inputs(run).eval_score
     fields = {
         "dataset": config.get("dataset"),
         "metric": score.name if score is not None else None,
@@ -40,22 +40,20 @@ def protocol_of(run: Run) -> Protocol:
 
 
 def evaluation(run: Run) -> Series:
-    """The curve of the run's own evaluation. Raises Unreadable where there is none."""
-    score: Series | None = Inputs(run).get("eval_score")
+    """The curve of the run's own evaluation. Raises Unreadable where the run has no evaluation."""
+    score: Series | None = Inputs(run).eval_score
     if score is None or not len(score):
-        raise Unreadable(
-            run.path, "records no evaluation", "evaluate before the first step, with the training workflow"
-        )
+        raise Unreadable(run.path, "has no evaluation", "evaluate before the first step, with the training workflow")
     return score
 
 
 def before_training(run: Run) -> tuple[str, float]:
-    """(metric, score) of the model as it came. Raises Unreadable where the run was not evaluated before its first step."""
+    """(metric, score) before training. Raises Unreadable where the run was not evaluated before its first step."""
     score = evaluation(run)
     if score.steps[0] > FIRST:
         raise Unreadable(
             run.path,
-            f"was first evaluated at step {score.steps[0]:g}, when training had begun",
+            f"was first evaluated at step {score.steps[0]:g}, after training had begun",
             "evaluate once before the first step (TRL: eval_on_start), or give the result of the base model",
         )
     return score.name, float(score.values[0])

@@ -1,9 +1,12 @@
-"""The smallest experiment that separates the causes of a diagnosis, run on the user's own trainer.
+"""Finds and runs the smallest experiment that separates the causes of a diagnosis, on the user's own trainer.
 
-catalogue/   one experiment per file: what is overridden, how short it is, what is asked of it, and what each answer
-             says about each cause
-plan         which experiment is worth the most per minute, given the ranking of causes
-settings     how the user's training is started; overrides: canonical options in that trainer's own syntax
-conduct      run the arms (on this machine or on Ray), read them back, ask the questions, update the diagnosis
-decide       tests that may be looked at after every step
+plan         which experiment gives the most information per minute, for the ranking of causes
+settings     how the user's training is started
+overrides    canonical options in the trainer's own syntax
+resume       whether a trial starts from the beginning or from a checkpoint
+conduct      prepares and runs the arms, reads their logs, answers the questions, updates the diagnosis
+runner       runs one trial on this machine; supervisor: the process beside each trainer; ray: trials on a cluster
+
+The catalogue of experiments is in diagnosis/catalogue, the questions in diagnosis/questions.py, and the tests that allow
+interim analyses in diagnosis/stats/sequential.py.
 """

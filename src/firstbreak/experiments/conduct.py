@@ -1,10 +1,10 @@
-"""From a design to an updated diagnosis: prepare the trials, run them, read them back, ask the questions, keep the record.
+"""Runs an experiment: prepare the trials, run them, read their logs, answer the questions, update the diagnosis.
 
-Everything lies in one folder for each original run:
+All files of an original run are in one folder:
 
     <folder>/ledger.jsonl                   what was planned, run, answered and concluded, one line each, append-only
-    <folder>/<experiment>/firstbreak-context.json   what it was made with (code, packages, machine; secrets masked)
-    <folder>/<experiment>/<arm>-<seed>/     one trial: its command, output, result, and whatever the trainer wrote
+    <folder>/<experiment>/firstbreak-context.json   code, packages and machine (secrets masked)
+    <folder>/<experiment>/<arm>-<seed>/     one trial: command, output, result, and the trainer's files
 """
 
 from __future__ import annotations
@@ -23,33 +23,35 @@ from typing import Any, Protocol
 import numpy as np
 
 from firstbreak import context
-from firstbreak.engine.check import check
-from firstbreak.engine.diagnose import diagnose
-from firstbreak.engine.follow import Follower
-from firstbreak.engine.rank import rank
-from firstbreak.engine.read import read
-from firstbreak.experiments import decide, plan, runner
-from firstbreak.experiments.catalogue import Design, catalogue
-from firstbreak.experiments.decide import Decision, Verdict
+from firstbreak.diagnosis.catalogue import Design, catalogue
+from firstbreak.diagnosis.check import check
+from firstbreak.diagnosis.diagnose import diagnose
+from firstbreak.diagnosis.families import Family
+from firstbreak.diagnosis.inputs import Inputs
+from firstbreak.diagnosis.questions import CONTROL, TREATED, Answer, Arms, Question, curve_of
+from firstbreak.diagnosis.rank import rank
+from firstbreak.diagnosis.stats import sequential
+from firstbreak.diagnosis.stats.sequential import Decided, Decision
+from firstbreak.experiments import plan, runner
 from firstbreak.experiments.overrides import HOOK, CannotOverride, in_force, render
 from firstbreak.experiments.plan import answerable, duration, length, planned, weigh
-from firstbreak.experiments.questions import CONTROL, TREATED, Answer, Arms, curve_of
-from firstbreak.experiments.resume import ANEW, Start, start_of
+from firstbreak.experiments.resume import FROM_THE_BEGINNING, StartPoint, start_of
 from firstbreak.experiments.runner import Result, Trial
-from firstbreak.experiments.settings import Settings
-from firstbreak.inputs import Inputs
-from firstbreak.model import EMPTY, Diagnosis, RankedCause, Run, Weight
+from firstbreak.experiments.settings import ExperimentSettings
+from firstbreak.model import EMPTY, Diagnosis, FirstBreak, RankedCause, Run, Weight
 from firstbreak.readers import Unreadable
+from firstbreak.readers.follow import Follower
+from firstbreak.readers.read import read
 
-INSIDE = Path(__file__).parent.parent / "inside"
+HOOKS = Path(__file__).parent.parent / "guard" / "hooks"
 LEDGER = "ledger.jsonl"
-LOOK = 2.0  #: seconds between two looks at the curves of arms that are still running
+CHECK_SECONDS = 2.0  #: seconds between two interim analyses of running arms
 
-Evidence = Mapping[str, Sequence[Weight]]
+EvidenceByCause = Mapping[str, Sequence[Weight]]
 
 
 class Execute(Protocol):
-    """Where trials run: `runner.run_all` on this machine, `ray.run_all` on a cluster."""
+    """A function that runs trials: `local` on this machine, `ray.on_ray` on a cluster."""
 
     def __call__(
         self, trials: list[Trial], *, retries: int, stop: Callable[[], bool], report: Callable[[Result], None]
@@ -58,12 +60,12 @@ class Execute(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Conclusion:
-    """What an experiment has shown."""
+    """The result of an experiment."""
 
     design: Design
     answers: tuple[Answer, ...]  #: to the questions of the design, in order
-    decision: Decision  #: go, no-go or cannot tell: the first question
-    claim: Decision | None  #: whether the treated arm may be called better, over seeds; None without a control arm
+    decision: Decision  #: go, no-go or cannot tell: the answer to the first question
+    claim: Decision | None  #: whether the treated arm is better over seeds; None without a control arm
     trials: tuple[Result, ...]
     share: float  #: compute used, as a share of the original run
     before: tuple[RankedCause, ...]
@@ -73,21 +75,26 @@ class Conclusion:
 # --- trials ------------------------------------------------------------------------------------------------------------
 
 
-def start(design: Design, run: Run, settings: Settings) -> Start:
-    """Where the trials start. Raises `CannotOverride` where the run does not show how long it was."""
+def start(design: Design, run: Run, settings: ExperimentSettings) -> StartPoint:
+    """Where the trials start. Raises `CannotOverride` if the length of the run is unknown."""
     changed = {name.removesuffix("?") for overrides in design.arms.values() for name in overrides}
     return start_of(run, settings, length(design, run, settings)["total_steps"], changed)
 
 
 def prepare(
-    design: Design, run: Run, settings: Settings, folder: Path, seeds: int = 1, begins: Start = ANEW
+    design: Design,
+    run: Run,
+    settings: ExperimentSettings,
+    folder: Path,
+    seeds: int = 1,
+    begins: StartPoint = FROM_THE_BEGINNING,
 ) -> dict[str, list[Trial]]:
-    """Arm -> one trial for each seed. Raises `CannotOverride` where the trainer cannot be told, or a limit is too low."""
-    told = plan.arms(design, run, settings)
+    """Arm -> one trial for each seed. Raises `CannotOverride` if an option is unknown, or a limit is too low."""
+    values_of_arms = plan.arms(design, run, settings)
     _check_cost(design, run, settings, seeds, begins)
     return {
         arm: [_trial(design, arm, i, values, run, settings, folder, begins) for i in range(seeds)]
-        for arm, values in told.items()
+        for arm, values in values_of_arms.items()
     }
 
 
@@ -97,20 +104,20 @@ def _trial(
     i: int,
     values: Mapping[str, Any],
     run: Run,
-    settings: Settings,
+    settings: ExperimentSettings,
     folder: Path,
-    begins: Start,
+    begins: StartPoint,
 ) -> Trial:
     name = f"{arm}-{i}"
     place = (folder / design.id / name).resolve()
     first = in_force("seed", run.config, settings)
-    seeded = {"seed": int(first or 0) + i} if i else {}  # the first seed is the original's own
+    seeded = {"seed": int(first or 0) + i} if i else {}  # the first seed is the seed of the original run
     wanted = begins.lengthened(values) | seeded
-    inside = begins.told(wanted, run, planned(run, settings), other_seed=bool(i))
+    inside = begins.hook_values(wanted, run, planned(run, settings), other_seed=bool(i))
     rendered = render(wanted, run, settings, begins.options, inside)
     words = {"{folder}": str(place), "{config}": str(place / "config.yaml"), "{python}": sys.executable}
     if rendered.arguments and "{overrides}" not in settings.command:
-        raise CannotOverride("the command has no place for options: put {overrides} into `command` of [experiment]")
+        raise CannotOverride("the command has no place for options: add {overrides} to `command` in [experiment]")
     arguments = [w for word in settings.command for w in (rendered.arguments if word == "{overrides}" else [word])]
     environment = {**settings.environment, **rendered.environment, "FIRSTBREAK_FOLDER": str(place)}
     if HOOK in rendered.environment:
@@ -134,13 +141,13 @@ def _filled(word: str, words: Mapping[str, str]) -> str:
     return word
 
 
-def _before_pythonpath(settings: Settings) -> str:
+def _before_pythonpath(settings: ExperimentSettings) -> str:
     there = settings.environment.get("PYTHONPATH") or os.environ.get("PYTHONPATH")
-    return os.pathsep.join([str(INSIDE), *([there] if there else [])])
+    return os.pathsep.join([str(HOOKS), *([there] if there else [])])
 
 
-def _check_cost(design: Design, run: Run, settings: Settings, seeds: int, begins: Start) -> None:
-    """Refuse what will not fit the limit; where nothing says how long the run took, the time limit bounds the cost."""
+def _check_cost(design: Design, run: Run, settings: ExperimentSettings, seeds: int, begins: StartPoint) -> None:
+    """Refuse an experiment above the cost limit. If the duration of the run is unknown, the time limit is used."""
     limits, minutes = settings.limits, duration(run)
     if limits.cost is None or limits.rate is None:
         return
@@ -148,19 +155,19 @@ def _check_cost(design: Design, run: Run, settings: Settings, seeds: int, begins
     steps = length(design, run, settings)["total_steps"] + begins.lead
     each = minutes * steps / planned(run, settings) if minutes else limits.minutes
     if each is None:
-        raise CannotOverride("nothing says how long a trial takes: set limits.minutes, or leave limits.cost out")
+        raise CannotOverride("the duration of a trial is unknown: set limits.minutes, or remove limits.cost")
     cost = trials * each / 60 * limits.rate
     if cost > limits.cost:
         raise CannotOverride(
-            f"{trials} trials of {each:.0f} min cost about {cost:.2f}, more than limits.cost = {limits.cost:g}"
+            f"{trials} trials of {each:.0f} min cost about {cost:.2f}; this is more than limits.cost = {limits.cost:g}"
         )
 
 
 # --- reading back ------------------------------------------------------------------------------------------------------
 
 
-def logs(trial: Trial, settings: Settings) -> Path:
-    """Where a trial's trainer writes its metrics."""
+def logs(trial: Trial, settings: ExperimentSettings) -> Path:
+    """The path of a trial's metrics."""
     return settings.directory / settings.logs.replace("{folder}", str(trial.folder))
 
 
@@ -169,55 +176,72 @@ def read_back(
     arms: Mapping[str, Sequence[Trial]],
     results: Sequence[Result],
     run: Run,
-    settings: Settings,
-    begins: Start = ANEW,
+    settings: ExperimentSettings,
+    begins: StartPoint = FROM_THE_BEGINNING,
 ) -> Arms:
-    """The arms as far as their trials told something."""
-    told = {result.trial for result in results if result.final}
+    """The arms, with the logs of all trials that have a final result."""
+    final = {result.trial for result in results if result.final}
     runs: dict[str, list[Run]] = {arm: [] for arm in arms}
     folders: dict[str, list[Path]] = {arm: [] for arm in arms}
     for arm, trials in arms.items():
         for trial in trials:
-            if trial.name in told:
+            if trial.name in final:
                 folders[arm].append(trial.folder)
                 runs[arm].append(begins.placed(read(logs(trial, settings), trainer=run.trainer)))
-    told_arms = plan.arms(design, run, settings)
-    return Arms(runs=runs, folders=folders, original=run, told=told_arms, since=begins.since)
+    values = plan.arms(design, run, settings)
+    return Arms(
+        runs=runs, folders=folders, original=run, overrides=values, since=begins.since, first_break=_first_break
+    )
 
 
-class Watch:
-    """Looks at running arms now and then: true once every question is answered, so that nothing more is to be learned."""
+def _first_break(run: Run) -> FirstBreak | None:
+    return diagnose(run).first_break
+
+
+class InterimAnalysis:
+    """Interim analysis of running arms: True once all questions are answered, so that the trials can be stopped."""
 
     def __init__(
-        self, design: Design, arms: Mapping[str, Sequence[Trial]], run: Run, settings: Settings, begins: Start = ANEW
+        self,
+        design: Design,
+        arms: Mapping[str, Sequence[Trial]],
+        run: Run,
+        settings: ExperimentSettings,
+        begins: StartPoint = FROM_THE_BEGINNING,
     ) -> None:
         self._begins = begins
         self._questions, self._run = answerable(design, run, settings), run
-        self._told = plan.arms(design, run, settings)
+        self._values = plan.arms(design, run, settings)
         self._trials = {
             arm: [(t.folder, Follower(logs(t, settings), trainer=run.trainer)) for t in ts] for arm, ts in arms.items()
         }
-        self._lock, self._looked, self._answered = threading.Lock(), time.monotonic(), False
+        self._lock, self._checked_at, self._answered = threading.Lock(), time.monotonic(), False
 
     def __call__(self) -> bool:
         with self._lock:
-            if not self._answered and time.monotonic() - self._looked > LOOK:
-                self._answered = self._look()
-                self._looked = time.monotonic()
+            if not self._answered and time.monotonic() - self._checked_at > CHECK_SECONDS:
+                self._answered = self._all_answered()
+                self._checked_at = time.monotonic()
             return self._answered
 
-    def _look(self) -> bool:
+    def _all_answered(self) -> bool:
         runs: dict[str, list[Run]] = {}
         for arm, trials in self._trials.items():
             for _, follower in trials:
                 try:
                     follower.update()
                     runs.setdefault(arm, []).append(self._begins.placed(follower.run()))
-                except Unreadable:  # not yet begun to write
+                except Unreadable:  # no logs yet
                     return False
         folders = {arm: [folder for folder, _ in trials] for arm, trials in self._trials.items()}
         so_far = Arms(
-            runs=runs, folders=folders, original=self._run, ended=False, told=self._told, since=self._begins.since
+            runs=runs,
+            folders=folders,
+            original=self._run,
+            ended=False,
+            overrides=self._values,
+            since=self._begins.since,
+            first_break=_first_break,
         )
         return bool(self._questions) and all(q.answer(so_far).yes is not None for q in self._questions)
 
@@ -228,14 +252,14 @@ class Watch:
 def conduct(
     design: Design,
     run: Run,
-    settings: Settings,
+    settings: ExperimentSettings,
     folder: Path,
     *,
     seeds: int = 1,
     execute: Execute,
     report: Callable[[Result], None] = lambda result: None,
 ) -> Conclusion:
-    """Run an experiment of the catalogue and conclude; what has been run before in this folder is not run again."""
+    """Run an experiment of the catalogue. Trials with a stored result in this folder are not run again."""
     begins = start(design, run, settings)
     arms = prepare(design, run, settings, folder, seeds, begins)
     trials = [trial for of_arm in arms.values() for trial in of_arm]
@@ -256,7 +280,7 @@ def conduct(
         report(result)
 
     results = execute(
-        trials, retries=settings.limits.retries, stop=Watch(design, arms, run, settings, begins), report=ended
+        trials, retries=settings.limits.retries, stop=InterimAnalysis(design, arms, run, settings, begins), report=ended
     )
     seen = read_back(design, arms, results, run, settings, begins)
     answers = ask(design, run, settings, seen, arms, results)
@@ -280,7 +304,7 @@ def conduct(
         ledger,
         "concluded",
         experiment=design.id,
-        decision=conclusion.decision.verdict.value,
+        decision=conclusion.decision.decided.value,
         reason=conclusion.decision.reason,
         share=share,
         before={c.id: round(c.probability, 4) for c in before[:5]},
@@ -289,8 +313,8 @@ def conduct(
     return conclusion
 
 
-def compute(seen: Arms, run: Run, settings: Settings, begins: Start = ANEW) -> float:
-    """Steps that all arms have made, as a share of the original run's."""
+def compute(seen: Arms, run: Run, settings: ExperimentSettings, begins: StartPoint = FROM_THE_BEGINNING) -> float:
+    """Steps of all arms, as a share of the original run's steps."""
     made = (max(0.0, (r.last_step or 0.0) - begins.step) for of_arm in seen.runs.values() for r in of_arm)
     return sum(made) / planned(run, settings)
 
@@ -298,71 +322,77 @@ def compute(seen: Arms, run: Run, settings: Settings, begins: Start = ANEW) -> f
 def ask(
     design: Design,
     run: Run,
-    settings: Settings,
+    settings: ExperimentSettings,
     seen: Arms,
     arms: Mapping[str, Sequence[Trial]],
     results: Sequence[Result],
 ) -> tuple[Answer, ...]:
-    """The answer to every question of the design; open, with the reason, where the arms cannot carry one."""
+    """The answer to every question of the design. An answer is open, with a reason, if the arms cannot answer the question."""
     obstacle = _obstacle(arms, results) or _stood_still(seen)
-    recorded = answerable(design, run, settings)
+    recorded, family = answerable(design, run, settings), Inputs(run).family
     return tuple(
         Answer(yes=None, reason=obstacle)
         if obstacle
         else question.answer(seen)
         if question in recorded
-        else Answer(yes=None, reason=f"the original run records no {question.needs}")
+        else Answer(yes=None, reason=_unasked(question, family))
         for question in design.questions
     )
 
 
+def _unasked(question: Question, family: Family) -> str:
+    if not question.families.include(family):
+        return f"this question is only {question.families}"
+    return f"the original run does not log {question.needs}"
+
+
 def _obstacle(arms: Mapping[str, Sequence[Trial]], results: Sequence[Result]) -> str:
-    """Why nothing may be concluded, or nothing."""
+    """Why the experiment has no conclusion. Empty if it has one."""
     if failed := next((r for r in results if not r.final), None):
         detail = failed.detail or f"exit code {failed.exit_code}: {_last_line(failed, arms)}"
         return f"trial {failed.trial} {failed.state.replace('_', ' ')} ({detail}); see its output.txt"
     for trial in (t for of_arm in arms.values() for t in of_arm):
-        acts = json.loads(trial.environment.get(HOOK, "{}")).keys() - {"watch"}  # watching changes nothing
+        acts = json.loads(trial.environment.get(HOOK, "{}")).keys() - {"watch"}  # measurements change nothing
         missed = acts - {entry["intervention"] for entry in entries(trial.folder / "interventions.jsonl")}
         if "resumed" in missed:
-            return f"trial {trial.name} did not go on from the checkpoint: its script has to load what its option names"
+            return f"trial {trial.name} did not resume from the checkpoint: the script must load the file that its option names"
         if missed:
-            return "the intervention did not reach the trainer: name an option for it in [experiment.options]"
+            return "the hooks did not change the trainer: name an option for this change in [experiment.options]"
     return ""
 
 
 def _stood_still(seen: Arms) -> str:
-    """Which arm has no step of its own: its trainer took the steps before the checkpoint for all that were wanted."""
+    """The arm that made no step after the checkpoint, because its trainer counts the steps before the checkpoint. Or empty."""
     went_on = seen.since > -np.inf
     arm = next((arm for arm, runs in seen.runs.items() if went_on and any(r.last_step is None for r in runs)), None)
     return f"arm {arm} logged no step after the checkpoint; see its output.txt" if arm else ""
 
 
 def _last_line(failed: Result, arms: Mapping[str, Sequence[Trial]]) -> str:
-    """What a trainer said last, which is mostly why it ended."""
+    """The last line of a trainer's output, which is usually the error."""
     (folder,) = [t.folder for of_arm in arms.values() for t in of_arm if t.name == failed.trial]
     output = folder / "output.txt"
-    said = output.read_text("utf-8", "replace").strip() if output.exists() else ""
-    return "".join(c for c in said.rpartition("\n")[2] if c.isprintable())[:200]
+    text = output.read_text("utf-8", "replace").strip() if output.exists() else ""
+    return "".join(c for c in text.rpartition("\n")[2] if c.isprintable())[:200]
 
 
 def _decision(answer: Answer) -> Decision:
-    verdict = {True: Verdict.GO, False: Verdict.NO_GO, None: Verdict.CANNOT_TELL}[answer.yes]
-    return Decision(verdict=verdict, reason=answer.reason, interval=answer.interval or (-np.inf, np.inf), n=answer.n)
+    decided = {True: Decided.GO, False: Decided.NO_GO, None: Decided.CANNOT_TELL}[answer.yes]
+    return Decision(decided=decided, reason=answer.reason, interval=answer.interval or (-np.inf, np.inf), n=answer.n)
 
 
 def _claim(seen: Arms, design: Design) -> Decision | None:
-    """Is the treated arm's score better than the control's, over seeds? One number for each seed: the mean difference."""
+    """Whether the treated arm's score is better than the control's. One number for each seed: the mean difference."""
     if design.control is None:
         return None
     pairs = zip(seen.runs.get(TREATED, ()), seen.runs.get(CONTROL, ()), strict=False)
     curves = [(curve_of(t, "score"), curve_of(c, "score")) for t, c in pairs]
     means = [t.finite.values.mean() - c.finite.values.mean() for t, c in curves if t is not None and c is not None]
-    return decide.claim(np.array(means))
+    return sequential.claim(np.array(means))
 
 
-def evidence(folder: Path, run: Run, leave_out: str = "") -> Evidence:
-    """What the experiments in the folder's ledger say about each candidate: the last answers of each experiment count."""
+def evidence(folder: Path, run: Run, leave_out: str = "") -> EvidenceByCause:
+    """The evidence for each candidate from the experiments in the folder's ledger. The last answers of each experiment count."""
     last = {e["experiment"]: e["answers"] for e in entries(folder / LEDGER) if e["event"] == "answered"}
     candidates = [c.id for c in rank(Inputs(run), ())]
     found: dict[str, list[Weight]] = {}
@@ -382,7 +412,7 @@ def evidence(folder: Path, run: Run, leave_out: str = "") -> Evidence:
 
 
 def enter(ledger: Path, event: str, **what: Any) -> None:
-    """One line, with the time, at the end of the ledger. Never changes a line that is there."""
+    """Append one line with the time to the ledger."""
     now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     line = json.dumps({"time": now, "event": event, **what}, default=str) + "\n"
     ledger.parent.mkdir(parents=True, exist_ok=True)
@@ -391,7 +421,7 @@ def enter(ledger: Path, event: str, **what: Any) -> None:
 
 
 def entries(ledger: Path) -> list[dict[str, Any]]:
-    """Every whole line of the ledger; a line that was cut by a crash is left out."""
+    """Every complete line of the ledger. A line that a crash has cut is left out."""
     found = []
     for line in ledger.read_text("utf-8").splitlines() if ledger.exists() else ():
         try:
@@ -402,7 +432,7 @@ def entries(ledger: Path) -> list[dict[str, Any]]:
 
 
 def local(processes: int) -> Execute:
-    """Trials as processes of this machine, so many at a time."""
+    """A function that runs trials on this machine, `processes` at the same time."""
 
     def execute(
         trials: list[Trial], *, retries: int, stop: Callable[[], bool], report: Callable[[Result], None]

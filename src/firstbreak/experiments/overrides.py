@@ -1,7 +1,7 @@
 """Canonical options in each trainer's own syntax.
 
-An override is a value (`0.99`), a change of what is in force (`"/10"`, `"x4"`), or a value that only the user knows
-(`"@test_set"`, from the section `[experiment.values]`).
+An override is a value (`0.99`), a change of the current value (`"/10"`, `"x4"`), or a value from the user (`"@test_set"`, from
+the section `[experiment.values]`).
 """
 
 from __future__ import annotations
@@ -15,101 +15,103 @@ from typing import Any
 
 import yaml
 
-from firstbreak.experiments.settings import INTERVENTIONS, Settings
-from firstbreak.hyperparameters import HYPERPARAMETERS
+from firstbreak.dialects.hyperparameters import HYPERPARAMETERS
+from firstbreak.experiments.settings import INTERVENTIONS, ExperimentSettings
 from firstbreak.model import EMPTY, Config, Run
 
 Pairs = Sequence[tuple[str, Any]]
 CONFIG_FILE = "config.yaml"  #: in the trial's folder
-HOOK = "FIRSTBREAK_INTERVENE"  #: tells the hooks in the trainer's process what to do
-HOOKED = frozenset({"trl", "sb3"})  #: dialects whose trainers the hooks in inside/ know
+HOOK = "FIRSTBREAK_INTERVENE"  #: variable with the interventions for the hooks in the trainer's process
+HOOKED = frozenset({"trl", "sb3"})  #: dialects of the trainers that guard/hooks supports
 #: units of options that are counts
 WHOLE = frozenset({"count", "steps", "samples", "tokens", "turns", "epochs", "environment steps", "policy versions"})
 _RELATIVE = re.compile(r"([/x])\s*(\d+(?:\.\d+)?)")
 
 
 class CannotOverride(Exception):
-    """An experiment cannot be made here; the message says what is missing and where to say it."""
+    """The experiment cannot be run here. The message says what is missing and where to set it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rendered:
-    """What a set of overrides comes to: words of the command line, variables, and files by their name."""
+    """Overrides in the form of the trainer: words of the command line, environment variables, and files by name."""
 
     arguments: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
 
 
-def resolve(overrides: Mapping[str, Any], config: Config, settings: Settings) -> dict[str, Any]:
-    """The overrides as plain values. Raises `CannotOverride` where the value in force or the user's value is not known."""
+def resolve(overrides: Mapping[str, Any], config: Config, settings: ExperimentSettings) -> dict[str, Any]:
+    """The overrides as plain values. Raises `CannotOverride` if the current value or the user's value is unknown."""
     return {name: _value(name, wanted, config, settings) for name, wanted in overrides.items()}
 
 
-def _value(name: str, wanted: Any, config: Config, settings: Settings) -> Any:
+def _value(name: str, wanted: Any, config: Config, settings: ExperimentSettings) -> Any:
     if not isinstance(wanted, str):
         return wanted
     if wanted.startswith("@"):
         if wanted[1:] not in settings.values:
-            raise CannotOverride(f"it needs `{wanted[1:]}` in [experiment.values]")
+            raise CannotOverride(f"needs `{wanted[1:]}` in [experiment.values]")
         return settings.values[wanted[1:]]
     change = _RELATIVE.fullmatch(wanted)
     if change is None:
         return wanted
     now = in_force(name, config, settings)
     if now is None:
-        raise CannotOverride(f"the run does not say its {name}; give it in [experiment.now]")
+        raise CannotOverride(f"the run does not log {name}; set {name} in [experiment.now]")
     factor = float(change[2])
     value = now / factor if change[1] == "/" else now * factor
     return max(1, round(value)) if HYPERPARAMETERS[name].unit in WHOLE else float(f"{value:.6g}")
 
 
-def in_force(name: str, config: Config, settings: Settings) -> float | None:
-    """The number in force: what the user says, what the run recorded, or the trainer's default."""
-    said = settings.now.get(name)
-    return float(said) if isinstance(said, int | float) else config.number(name)
+def in_force(name: str, config: Config, settings: ExperimentSettings) -> float | None:
+    """The value in use: from the settings, from the run's configuration, or the trainer's default."""
+    given = settings.now.get(name)
+    return float(given) if isinstance(given, int | float) else config.number(name)
 
 
 def render(
     values: Mapping[str, Any],
     run: Run,
-    settings: Settings,
+    settings: ExperimentSettings,
     own: Mapping[str, Any] = EMPTY,
     inside: Mapping[str, Any] = EMPTY,
 ) -> Rendered:
-    """Plain values as the trainer wants to be told, options by its own names, and what else its process is told if hooked.
+    """Plain values (`values`) and options with the trainer's own names (`own`) in the form of the trainer.
 
-    Raises `CannotOverride` where it has no such option.
+    `inside` has more values for the hooks. Raises `CannotOverride` if the trainer does not have an option.
     """
     done = {name: value for name, value in values.items() if name in INTERVENTIONS and name not in settings.options}
     if done and not hooked(run, settings):
         names = ", ".join(f"{name} = {value}" for name, value in done.items())
-        raise CannotOverride(f"{names}: no option says it; name one in [experiment.options], or set hooks = true")
-    told = [(option(name, run, settings), value) for name, value in values.items() if name not in done]
-    rendered = _syntax(run, settings)([*told, *own.items()], settings)
+        raise CannotOverride(
+            f"{names}: this trainer has no option for it; name one in [experiment.options], or set hooks = true"
+        )
+    options = [(option(name, run, settings), value) for name, value in values.items() if name not in done]
+    rendered = _syntax(run, settings)([*options, *own.items()], settings)
     acts = {**done, **inside}
     hook = {HOOK: json.dumps(acts)} if acts else {}
     return Rendered(arguments=rendered.arguments, environment={**rendered.environment, **hook}, files=rendered.files)
 
 
-def hooked(run: Run, settings: Settings) -> bool:
-    """Whether interventions can act inside the trainer's process."""
+def hooked(run: Run, settings: ExperimentSettings) -> bool:
+    """Whether the hooks run inside the trainer's process."""
     return run.trainer in HOOKED if settings.hooks is None else settings.hooks
 
 
-def option(name: str, run: Run, settings: Settings) -> str:
-    """What the trainer calls a canonical hyperparameter. Raises `CannotOverride` where it is not known."""
+def option(name: str, run: Run, settings: ExperimentSettings) -> str:
+    """The trainer's name of a canonical hyperparameter. Raises `CannotOverride` if the name is unknown."""
     if name in settings.options:
         return settings.options[name]
     if settings.complete:
-        raise CannotOverride(f"the command has no option for {name}; name it in [experiment.options] if it has")
+        raise CannotOverride(f"the command has no option for {name}; if there is one, name it in [experiment.options]")
     if name not in run.config.keys:
         trainer = run.trainer or "this trainer"
         raise CannotOverride(f"{trainer} has no known option for {name}; name it in [experiment.options]")
     return _in_full(run.config.keys[name], run.trainer)
 
 
-#: dialect -> how the options of its tables begin in full, where the run's own configuration did not say
+#: dialect -> full prefixes of options, if the run's configuration did not contain them
 _PREFIXES: Mapping[str, Mapping[str, str]] = {
     "verl": {"actor.": "actor_rollout_ref.", "rollout.": "actor_rollout_ref."},
 }
@@ -125,7 +127,7 @@ def _in_full(key: str, trainer: str | None) -> str:
 # --- syntaxes --------------------------------------------------------------------------------------------------------
 
 
-def _syntax(run: Run, settings: Settings) -> Callable[[Pairs, Settings], Rendered]:
+def _syntax(run: Run, settings: ExperimentSettings) -> Callable[[Pairs, ExperimentSettings], Rendered]:
     name = settings.syntax or SYNTAX_OF.get(run.trainer or "")
     if name is None:
         raise CannotOverride(
@@ -135,18 +137,18 @@ def _syntax(run: Run, settings: Settings) -> Callable[[Pairs, Settings], Rendere
         return SYNTAXES[name]
     if "{option}" not in name or "{value}" not in name:
         raise CannotOverride(
-            f"syntax {name!r} is none of {', '.join(SYNTAXES)}, and no template with {{option}} and {{value}}"
+            f"syntax {name!r} is unknown: use one of {', '.join(SYNTAXES)}, or a template with {{option}} and {{value}}"
         )
-    return lambda told, settings: Rendered(arguments=_template(name, told))
+    return lambda options, settings: Rendered(arguments=_template(name, options))
 
 
-def _template(template: str, told: Pairs) -> tuple[str, ...]:
+def _template(template: str, options: Pairs) -> tuple[str, ...]:
     words = shlex.split(template)
-    return tuple(w.replace("{option}", o).replace("{value}", _word(v)) for o, v in told for w in words)
+    return tuple(w.replace("{option}", o).replace("{value}", _word(v)) for o, v in options for w in words)
 
 
 def _word(value: Any) -> str:
-    """A value as one word that YAML, hydra and argparse read alike."""
+    """A value as one word that YAML, hydra and argparse read in the same way."""
     match value:
         case bool():
             return "true" if value else "false"
@@ -160,51 +162,53 @@ def _word(value: Any) -> str:
             return json.dumps(value)
 
 
-def _flags(told: Pairs, settings: Settings) -> Rendered:
+def _flags(options: Pairs, settings: ExperimentSettings) -> Rendered:
     """`--learning_rate 1e-06`: TRL and everything that uses HfArgumentParser, OpenRLHF, CleanRL, slime."""
-    return Rendered(arguments=tuple(word for name, value in told for word in (f"--{name.lstrip('-')}", _word(value))))
+    return Rendered(
+        arguments=tuple(word for name, value in options for word in (f"--{name.lstrip('-')}", _word(value)))
+    )
 
 
-def _hydra(told: Pairs, settings: Settings) -> Rendered:
+def _hydra(options: Pairs, settings: ExperimentSettings) -> Rendered:
     """`actor.optim.lr=1e-06`: verl, AReaL, SkyRL, NeMo RL."""
-    return Rendered(arguments=tuple(f"{name}={_word(value)}" for name, value in told))
+    return Rendered(arguments=tuple(f"{name}={_word(value)}" for name, value in options))
 
 
-def _zoo(told: Pairs, settings: Settings) -> Rendered:
-    """rl-baselines3-zoo: a few options of its own, and everything else after `--hyperparams`, in Python's notation."""
+def _zoo(options: Pairs, settings: ExperimentSettings) -> Rendered:
+    """rl-baselines3-zoo: a few command-line options, and all others after `--hyperparams`, in Python syntax."""
     own = {"n_timesteps": "--n-timesteps", "total_timesteps": "--n-timesteps", "seed": "--seed", "env_id": "--env",
            "eval_freq": "--eval-freq", "save_freq": "--save-freq", "log_interval": "--log-interval",
            "trained_agent": "-i"}  # fmt: skip
-    words = [word for name, value in told if name in own for word in (own[name], _word(value))]
-    others = [f"{name}:{value!r}" for name, value in told if name not in own]
+    words = [word for name, value in options if name in own for word in (own[name], _word(value))]
+    others = [f"{name}:{value!r}" for name, value in options if name not in own]
     return Rendered(arguments=(*words, *(["--hyperparams", *others] if others else ())))
 
 
-def _yaml(told: Pairs, settings: Settings) -> Rendered:
-    """A changed copy of the user's configuration file, which the command gets as {config}."""
+def _yaml(options: Pairs, settings: ExperimentSettings) -> Rendered:
+    """A changed copy of the user's configuration file, for {config} in the command."""
     if settings.config is None:
-        raise CannotOverride("syntax yaml needs `config` in [experiment]: the file to change a copy of")
+        raise CannotOverride("syntax yaml needs `config` in [experiment]: your configuration file")
     content = yaml.safe_load(settings.config.read_text("utf-8")) or {}
-    for name, value in told:
+    for name, value in options:
         _put(content, name.split("."), value)
     return Rendered(files={CONFIG_FILE: yaml.safe_dump(content, sort_keys=False)})
 
 
-def _json(told: Pairs, settings: Settings) -> Rendered:
-    """One word of JSON, as RLlib's and Tune's command lines take a configuration."""
+def _json(options: Pairs, settings: ExperimentSettings) -> Rendered:
+    """One word with JSON, as in the command lines of RLlib and Tune."""
     content: dict[str, Any] = {}
-    for name, value in told:
+    for name, value in options:
         _put(content, name.split("."), value)
     return Rendered(arguments=(json.dumps(content),))
 
 
-def _environment(told: Pairs, settings: Settings) -> Rendered:
+def _environment(options: Pairs, settings: ExperimentSettings) -> Rendered:
     """`LEARNING_RATE=1e-06`."""
-    return Rendered(environment={re.sub(r"\W", "_", name.lstrip("-")).upper(): _word(value) for name, value in told})
+    return Rendered(environment={re.sub(r"\W", "_", name.lstrip("-")).upper(): _word(value) for name, value in options})
 
 
 def _put(tree: dict[str, Any], path: Sequence[str], value: Any) -> None:
-    """Set a nested key; a file that has the dotted key itself keeps it flat."""
+    """Set a nested key. If the file contains the dotted key itself, this key is set."""
     if ".".join(path) in tree or len(path) == 1:
         tree[".".join(path)] = value
         return
@@ -214,7 +218,7 @@ def _put(tree: dict[str, Any], path: Sequence[str], value: Any) -> None:
     _put(branch, path[1:], value)
 
 
-SYNTAXES: Mapping[str, Callable[[Pairs, Settings], Rendered]] = {
+SYNTAXES: Mapping[str, Callable[[Pairs, ExperimentSettings], Rendered]] = {
     "flags": _flags,
     "hydra": _hydra,
     "zoo": _zoo,

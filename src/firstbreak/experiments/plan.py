@@ -1,8 +1,8 @@
-"""Which experiment is worth the most: the expected information about the cause, per minute of compute.
+"""Which experiment to run first: the one with the most expected information about the cause per minute of compute.
 
-The beliefs are the probabilities of the ranking, the model of an experiment is P(yes | cause) of its questions. What an
-experiment is expected to tell is the mutual information between cause and answers (Lindley 1956, "On a measure of the
-information provided by an experiment"): how much less uncertain the ranking will be, averaged over the answers.
+The prior is the ranking of causes. The model of an experiment is P(yes | cause) of its questions. The expected information is
+the mutual information between cause and answers (Lindley 1956, "On a measure of the information provided by an
+experiment"): the mean reduction of the uncertainty of the ranking, over all possible answers.
 """
 
 from __future__ import annotations
@@ -14,56 +14,59 @@ from typing import Any
 
 import numpy as np
 
-from firstbreak.engine.rank import doubted
-from firstbreak.experiments.catalogue import Design, catalogue
+from firstbreak.diagnosis.catalogue import OF_OPTION, Design, catalogue
+from firstbreak.diagnosis.families import EVERY, Method, Policy
+from firstbreak.diagnosis.inputs import Inputs
+from firstbreak.diagnosis.questions import TREATED, Answer, Question, curve_of
+from firstbreak.diagnosis.rank import cautious_probabilities
+from firstbreak.dialects.hyperparameters import HYPERPARAMETERS
 from firstbreak.experiments.overrides import CannotOverride, hooked, in_force, render, resolve
-from firstbreak.experiments.questions import TREATED, Answer, Question, curve_of
-from firstbreak.experiments.settings import Settings
-from firstbreak.hyperparameters import HYPERPARAMETERS
-from firstbreak.inputs import Inputs
-from firstbreak.model import RankedCause, Run, Weight
+from firstbreak.experiments.settings import ExperimentSettings
+from firstbreak.model import RankedCause, Run, Weight, WeightKind
 
-LEAST_POINTS = 10  #: updates or evaluations of an arm: fewer answer nothing
-#: settings that the hooks can read from a trainer of texts, and from one of actions
+LEAST_POINTS = 10  #: smallest number of updates or evaluations of an arm
+#: settings that the hooks can read from trainers of language models, and from trainers of other policies
 HELD_FOR_TEXT = frozenset(
     {"clip_range", "entropy_coef", "kl_coef", "temperature", "top_p", "max_staleness", "behave_weight_cap"}
 )
 HELD_FOR_ACTIONS = frozenset({"clip_range", "entropy_coef", "gamma", "value_coef"})
-MOST_EVALUATIONS = 16  #: of an arm that evaluates as often as it can: more only cost time
-CERTAIN = 0.02  #: of P(yes | cause): no single answer is trusted beyond this, unless the lab has looked at more runs
-ALL_UP_TO = 8  #: questions of which all combinations of answers are gone through
-DRAWN = 1024  #: combinations drawn of more
-DECLARED_RUNS = 2.0  #: what a design declares of P(yes | cause) counts like so many runs of the lab
+MOST_EVALUATIONS = 16  #: largest number of evaluations of an arm
+CERTAIN = 0.02  #: P(yes | cause) stays this far from 0 and 1, unless the lab has counted more runs
+ALL_UP_TO = 8  #: up to this number of questions, all combinations of answers are enumerated
+DRAWN = 1024  #: number of sampled combinations for more questions
+DECLARED_RUNS = 2.0  #: weight of a declared P(yes | cause), as a number of runs of the lab
 
 
 @dataclass(frozen=True, kw_only=True)
 class Proposal:
-    """One experiment, what it is expected to tell about this run, and what it costs."""
+    """One experiment with its expected information about this run and its cost."""
 
     design: Design
     bits: float  #: expected information about the cause
     share: float  #: of the original run's compute
-    minutes: float | None  #: where the run says how long it took
-    cannot: str = ""  #: why it cannot be made here
+    minutes: float | None  #: None if the duration of the run is unknown
+    cannot: str = ""  #: why the experiment cannot be run here
 
     @property
     def worth(self) -> float:
-        """Bits per minute, or per share of the run where its duration is not known (the order is the same)."""
+        """Expected bits per share of the run's compute. The order is the same as for bits per minute."""
         return self.bits / self.share
 
 
-def propose(run: Run, ranked: Sequence[RankedCause], settings: Settings, done: Iterable[str] = ()) -> list[Proposal]:
-    """Every experiment that could tell something, the most valuable first; those that cannot be made here come last.
+def propose(
+    run: Run, ranked: Sequence[RankedCause], settings: ExperimentSettings, done: Iterable[str] = ()
+) -> list[Proposal]:
+    """All experiments that apply to the run, the most valuable first. Experiments that cannot be run here come last.
 
-    What counts is which cause it is, given that there is one: whether a run is healthy is seen by going on with it.
+    The information is about which cause it is, if there is one. Whether a run is healthy is seen by continuing it.
     """
-    believed = doubted(ranked)
+    believed = cautious_probabilities(ranked)
     causes = {c.id: believed[c.id] for c in ranked if c.link is not None}
     beliefs = {name: p / sum(causes.values()) for name, p in causes.items()}
     minutes, inputs = duration(run), Inputs(run)
     proposals = []
     for design in catalogue().values():
-        if design.id in set(done) or not design.applies(inputs):
+        if design.id in set(done) or not design.families.include(inputs.family):
             continue
         share = cost(design, run, settings)
         proposals.append(
@@ -78,36 +81,37 @@ def propose(run: Run, ranked: Sequence[RankedCause], settings: Settings, done: I
     return sorted(proposals, key=lambda p: (bool(p.cannot), -p.worth))
 
 
-def answerable(design: Design, run: Run, settings: Settings) -> tuple[Question, ...]:
-    """The questions whose curves the original run has recorded (its trainer will again), or that the hooks measure."""
-    return tuple(q for q in design.questions if _measured(q.needs, run, settings))
+def answerable(design: Design, run: Run, settings: ExperimentSettings) -> tuple[Question, ...]:
+    """The questions that hold for the run's family, and whose curves the original run has recorded or the hooks measure."""
+    family = Inputs(run).family
+    return tuple(q for q in design.questions if q.families.include(family) and _measured(q.needs, run, settings))
 
 
-def _measured(what: str, run: Run, settings: Settings) -> bool:
+def _measured(what: str, run: Run, settings: ExperimentSettings) -> bool:
     match what:
         case "":
             return True
         case "hooks":
-            return hooked(run, settings) and bool(Inputs(run).get("writes_text"))
+            return hooked(run, settings) and bool(Inputs(run).policy is Policy.TEXT)
         case "environment":
-            return hooked(run, settings) and not Inputs(run).get("writes_text")
+            return hooked(run, settings) and Inputs(run).policy is not Policy.TEXT
         case "process":
             return hooked(run, settings)
         case "preferences":
             return hooked(run, settings) and curve_of(run, "rm_accuracy") is not None
         case _ if what in HYPERPARAMETERS:
-            held = HELD_FOR_TEXT if Inputs(run).get("writes_text") else HELD_FOR_ACTIONS
+            held = HELD_FOR_TEXT if Inputs(run).policy is Policy.TEXT else HELD_FOR_ACTIONS
             return run.config.number(what) is not None or (hooked(run, settings) and what in held)
         case "advantages":
-            return _measured("environment", run, settings) and Inputs(run).get("family") == "on_policy"
+            return _measured("environment", run, settings) and Inputs(run).method is Method.ACTOR_CRITIC
         case "weights":
-            # no trainer's engine is known to the hooks: the user has said that it is recorded
-            return settings.hooks is True and bool(Inputs(run).get("writes_text"))
+            # the hooks support no engine: hooks = true means that the user's script records the weights
+            return settings.hooks is True and Inputs(run).policy is Policy.TEXT
         case _:
             return curve_of(run, what) is not None
 
 
-def _obstacle(design: Design, run: Run, settings: Settings) -> str:
+def _obstacle(design: Design, run: Run, settings: ExperimentSettings) -> str:
     try:
         for values in arms(design, run, settings).values():
             render(values, run, settings)
@@ -120,10 +124,10 @@ def _obstacle(design: Design, run: Run, settings: Settings) -> str:
 
 
 def probability(question: Question, candidate: str) -> float:
-    """P(yes | candidate): counted in the lab, smoothed by what is declared, never quite 0 or 1.
+    """P(yes | candidate): counted in the lab, smoothed with the declared probability, never exactly 0 or 1.
 
-    What is declared of all other causes is smoothed itself, by what the lab has counted under all of them. What was never
-    answered so in n runs is given half a run of n + 1 (Jeffreys).
+    The declared probability of all other causes is also smoothed, with the lab's counts for all of them. An answer that
+    never occurred in n runs counts as half a run of n + 1 (Jeffreys).
     """
     yes, runs = question.counted.get(candidate, (0, 0))
     declared, behind = question.yes.get(candidate), runs
@@ -140,7 +144,7 @@ def _smoothed(yes: int, runs: int, believed: float) -> float:
 
 
 def information(beliefs: Mapping[str, float], questions: Sequence[Question]) -> float:
-    """Expected fall of the entropy of the beliefs, in bits; the answers are independent given the cause."""
+    """Expected reduction of the entropy of the beliefs, in bits. Answers are assumed independent, given the cause."""
     masses = np.array([p for p in beliefs.values() if p > 0])
     yes = np.array([[probability(q, name) for q in questions] for name, p in beliefs.items() if p > 0])
     yes = yes.reshape(len(masses), len(questions))
@@ -155,7 +159,7 @@ def information(beliefs: Mapping[str, float], questions: Sequence[Question]) -> 
 
 
 def _answers(yes: np.ndarray, masses: np.ndarray) -> np.ndarray:
-    """Every combination of answers where that is feasible, else so many as the beliefs expect them, drawn once for all.
+    """All combinations of answers for few questions, otherwise combinations sampled from the beliefs with a fixed seed.
 
     `yes`, shape (candidates, questions): P(yes).
     """
@@ -178,37 +182,45 @@ def _likelihood(question: Question, candidate: str, yes: bool) -> float:
 
 
 def weigh(experiment: str, question: Question, answer: Answer, candidates: Iterable[str]) -> dict[str, Weight]:
-    """What an answer says about each candidate, in nats against a healthy run; nothing where it is open."""
+    """The evidence of an answer for each candidate, in nats compared with a healthy run. Empty for an open answer."""
     if answer.yes is None:
         return {}
     healthy = _likelihood(question, "healthy", answer.yes)
     text = f"{question.asks} {'yes' if answer.yes else 'no'}: {answer.reason}"
     weights = {name: math.log(_likelihood(question, name, answer.yes) / healthy) for name in candidates}
-    return {name: Weight(finding=f"experiment:{experiment}", weight=w, text=text) for name, w in weights.items() if w}
+    return {
+        name: Weight(finding=f"experiment:{experiment}", weight=w, kind=WeightKind.ANSWER, text=text)
+        for name, w in weights.items()
+        if w
+    }
 
 
 # --- size --------------------------------------------------------------------------------------------------------------
 
 
-def arms(design: Design, run: Run, settings: Settings) -> dict[str, dict[str, Any]]:
-    """Arm -> everything that its trainer is told. Raises `CannotOverride` where it cannot be."""
+def arms(design: Design, run: Run, settings: ExperimentSettings) -> dict[str, dict[str, Any]]:
+    """Arm -> all options of its trials. Raises `CannotOverride` if an option is unknown."""
     short = length(design, run, settings)
     wanted = {arm: applicable(overrides, run, settings) for arm, overrides in design.arms.items()}
     if design.overrides and not wanted[TREATED] and not design.bare:
-        raise CannotOverride("this trainer has none of its options; name them in [experiment.options]")
-    told = {arm: {**short, **resolve(overrides, run.config, settings)} for arm, overrides in wanted.items()}
-    for overrides, values in zip(wanted.values(), told.values(), strict=True):
+        raise CannotOverride(
+            "this trainer has none of the options of this experiment; name them in [experiment.options]"
+        )
+    planned_values = {arm: {**short, **resolve(overrides, run.config, settings)} for arm, overrides in wanted.items()}
+    for overrides, values in zip(wanted.values(), planned_values.values(), strict=True):
         if "eval_interval" in overrides:  # updates, in the trainer's own steps
             updates = round(values["eval_interval"] * _update(run))
             values["eval_interval"] = max(updates, round(values["total_steps"] / MOST_EVALUATIONS))
-    return told
+    return planned_values
 
 
-def applicable(overrides: Mapping[str, Any], run: Run, settings: Settings) -> dict[str, Any]:
-    """The overrides without those that are only wanted where they can be had (their names end in "?")."""
-    wanted: dict[str, Any] = {}
+def applicable(overrides: Mapping[str, Any], run: Run, settings: ExperimentSettings) -> dict[str, Any]:
+    """The overrides without optional ones (their names end in "?") that the run's family or its trainer does not have."""
+    wanted, family = dict[str, Any](), Inputs(run).family
     for name, value in overrides.items():
         if name.endswith("?"):
+            if not OF_OPTION.get(name[:-1], EVERY).include(family):
+                continue
             try:
                 render(resolve({name[:-1]: value}, run.config, settings), run, settings)
             except CannotOverride:
@@ -217,10 +229,10 @@ def applicable(overrides: Mapping[str, Any], run: Run, settings: Settings) -> di
     return wanted
 
 
-def length(design: Design, run: Run, settings: Settings) -> dict[str, float]:
-    """The overrides that make an arm short: its steps, and evaluations and warm-up in proportion.
+def length(design: Design, run: Run, settings: ExperimentSettings) -> dict[str, float]:
+    """The overrides that make an arm short: its steps, with evaluation interval and warm-up in proportion.
 
-    Raises `CannotOverride` where the run does not show how long it was.
+    Raises `CannotOverride` if the length of the run is unknown.
     """
     total = planned(run, settings)
     steps = max(design.length * total, min(total, LEAST_POINTS * _update(run)))
@@ -234,22 +246,22 @@ def length(design: Design, run: Run, settings: Settings) -> dict[str, float]:
     return values
 
 
-def planned(run: Run, settings: Settings) -> float:
-    """The original run's length in its trainer's own steps: as planned, or as far as it came."""
+def planned(run: Run, settings: ExperimentSettings) -> float:
+    """The length of the original run in its trainer's own steps: the planned length, or its last step."""
     total = in_force("total_steps", run.config, settings) or run.last_step
     if not total:
-        raise CannotOverride("the run does not say how long it is; give total_steps in [experiment.now]")
+        raise CannotOverride("the length of the run is unknown; set total_steps in [experiment.now]")
     return total
 
 
 def _update(run: Run) -> float:
-    """Steps of one update: 1, or the batch where steps count environment steps."""
+    """Steps of one update: 1, or the batch size if steps are environment steps."""
     counts_env_steps = any(series.axis == "env_steps" for series in run.series.values())
     return (run.config.number("batch_size") or 1.0) if counts_env_steps else 1.0
 
 
-def cost(design: Design, run: Run, settings: Settings) -> float:
-    """Compute as a share of the original run; a batch or group that is larger costs in proportion."""
+def cost(design: Design, run: Run, settings: ExperimentSettings) -> float:
+    """Compute as a share of the original run. A larger batch or group costs more in proportion."""
     try:
         total = planned(run, settings)
         share = length(design, run, settings)["total_steps"] / total
@@ -261,7 +273,7 @@ def cost(design: Design, run: Run, settings: Settings) -> float:
     return design.seeds * sum(share * _heavier(values, run, settings) for values in arms)
 
 
-def _heavier(values: Mapping[str, Any], run: Run, settings: Settings) -> float:
+def _heavier(values: Mapping[str, Any], run: Run, settings: ExperimentSettings) -> float:
     factor = 1.0
     for name in ("batch_size", "group_size"):
         now, then = in_force(name, run.config, settings), values.get(name)
@@ -271,7 +283,7 @@ def _heavier(values: Mapping[str, Any], run: Run, settings: Settings) -> float:
 
 
 def duration(run: Run) -> float | None:
-    """Minutes that the original run took, where its log can say."""
+    """Duration of the original run in minutes. None if its log does not contain it."""
     if (elapsed := run.series.get("time.elapsed")) is not None and len(elapsed.finite):
         return float(elapsed.finite.values.max()) / 60
     parts = ["time.step"] if "time.step" in run.series else ["time.rollout", "time.train", "time.eval"]

@@ -1,8 +1,8 @@
-"""The same trials on a Ray cluster: Ray chooses the machine, a lost worker loses only its trial, which is started again.
+"""Runs trials on a Ray cluster. Ray chooses the machine. If a worker is lost, only its trial is started again.
 
-A trial runs where its folder can be seen (a shared disk), else in a folder of the worker's own, which travels back as one
-archive. The trainer is a process below the worker, under the same supervisor as on one machine: when the worker is killed,
-its trainer ends with it.
+With a shared disk, a trial runs in its folder. Without a shared disk, the trial runs in a folder of the worker, which is sent
+back as one archive. The trainer is a child process of the worker, with the same supervisor as on one machine: when the worker is
+killed, its trainer also ends.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from typing import Any
 from firstbreak.experiments import runner
 from firstbreak.experiments.runner import Result, Trial
 
-TOKEN = ".driver"  #: in the folder of all trials: a worker that sees it shares the driver's disk
+TOKEN = ".driver"  #: in the folder of all trials: a worker that finds this file shares the driver's disk
 Answered = tuple[Result, bytes | None]
 
 
 def on_ray(address: str, *, cpus: float = 1, gpus: float = 0) -> Callable[..., list[Result]]:
-    """Runs trials on the cluster at `address` (auto, local or ray://host:port), each with so many CPUs and GPUs.
+    """A function that runs trials on the cluster at `address` (auto, local or ray://host:port). `cpus` and `gpus`: per trial.
 
-    Raises ModuleNotFoundError where Ray is not installed.
+    Raises ModuleNotFoundError if Ray is not installed.
     """
     import ray
 
@@ -34,12 +34,12 @@ def on_ray(address: str, *, cpus: float = 1, gpus: float = 0) -> Callable[..., l
     def execute(
         trials: list[Trial], *, retries: int, stop: Callable[[], bool], report: Callable[[Result], None]
     ) -> list[Result]:
-        """`stop` is not asked: a trial on another machine is not watched while it runs."""
+        """`stop` is not called: there is no interim analysis of a trial on another machine."""
         done = {trial.name: old for trial in trials if (old := runner.stored(trial)) is not None and old.final}
         for trial in trials:
             trial.folder.parent.mkdir(parents=True, exist_ok=True)
             (trial.folder.parent / TOKEN).touch()
-        # max_calls: a worker of its own for each trial; max_retries: for a worker that is lost, not for a trial that fails
+        # max_calls: a new worker for each trial; max_retries: for a lost worker, not for a failed trial
         task = ray.remote(num_cpus=cpus, num_gpus=gpus, max_calls=1, max_retries=max(3, retries))(_work)
         pending = {task.remote(trial): trial for trial in trials if trial.name not in done}
         failures = dict.fromkeys((trial.name for trial in trials), 0)
@@ -59,7 +59,7 @@ def on_ray(address: str, *, cpus: float = 1, gpus: float = 0) -> Callable[..., l
 
 
 def _received(ray: Any, ready: Any, trial: Trial) -> Result:
-    """A result, with the trial's folder unpacked where it came from another disk."""
+    """The result. If the trial ran on another disk, its folder is unpacked here."""
     try:
         result, archive = ray.get(ready)
     except (ray.exceptions.RayError, OSError) as error:
@@ -74,7 +74,7 @@ def _received(ray: Any, ready: Any, trial: Trial) -> Result:
 
 
 def _work(trial: Trial) -> Answered:
-    """On a worker: run the trial here."""
+    """On a worker: run the trial."""
     if (trial.folder.parent / TOKEN).exists():
         return runner.run(trial), None
     with tempfile.TemporaryDirectory() as scratch:
@@ -87,7 +87,7 @@ def _work(trial: Trial) -> Answered:
 
 
 def _moved(trial: Trial, folder: Path) -> Trial:
-    """The same trial in another folder: wherever its command names the old one, it names the new."""
+    """The same trial in another folder. The old folder is replaced in the command and the environment."""
     old = str(trial.folder)
     return replace(
         trial,

@@ -1,7 +1,7 @@
-"""Where an experiment starts: what sets in late is looked for from the last checkpoint before it, not from the beginning.
+"""Where the trials of an experiment start. For a fault that begins late, trials resume from the last checkpoint before it.
 
-A checkpoint brings back more than the weights. The learning rate and the random state that it holds would win over those
-of the trial, and its history is the original's; a trial's own part is what comes after.
+A checkpoint contains more than the weights: its learning rate and random state would replace those of the trial, and its
+history belongs to the original run. Only the steps after the checkpoint belong to the trial.
 """
 
 from __future__ import annotations
@@ -13,85 +13,89 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from firstbreak.engine.diagnose import diagnose
-from firstbreak.engine.read import checkpoints_in
+from firstbreak.diagnosis.diagnose import diagnose
 from firstbreak.experiments.overrides import hooked
-from firstbreak.experiments.settings import Settings
+from firstbreak.experiments.settings import ExperimentSettings
 from firstbreak.model import EMPTY, Checkpoint, Run
+from firstbreak.readers.read import checkpoints_in
 from firstbreak.words import number
 
-OPTION = "resume_from"  #: what `[experiment.options]` calls the option of a trainer that is not listed here
+OPTION = "resume_from"  #: the key in `[experiment.options]` for a trainer that is not listed here
 RATES = frozenset({"learning_rate", "value_learning_rate"})
 
 
 @dataclass(frozen=True)
-class Way:
-    """How a trainer is told to go on from a checkpoint, and what it makes of it."""
+class ResumeMethod:
+    """How a trainer resumes from a checkpoint, and what it restores."""
 
-    options: Mapping[str, Any]  #: its own option -> value, with {checkpoint} where the path belongs
-    counts_on: bool | None = True  #: whether the steps it is told include those before the checkpoint; None: unknown
-    whole: tuple[str, ...] = ()  #: what the folder of a checkpoint holds once it is complete
-    hooked: bool = False  #: the hooks know what it is made from, and keep its trial's settings
-    keeps_rate: bool = False  #: the checkpoint's learning rate wins over the one that is told, ...
-    weights_only: Mapping[str, Any] = field(default_factory=lambda: EMPTY)  #: ... unless these options leave it out
-    anew: Mapping[str, Any] = field(default_factory=lambda: EMPTY)  #: options without which it may go on unasked
-    not_for: frozenset[str] = frozenset()  #: algorithms that it cannot resume
+    options: Mapping[str, Any]  #: the trainer's option -> value, with {checkpoint} for the path
+    counts_on: bool | None = (
+        True  #: whether the number of steps includes the steps before the checkpoint; None: unknown
+    )
+    whole: tuple[str, ...] = ()  #: files in the folder of a complete checkpoint
+    hooked: bool = False  #: the hooks support this trainer and keep the settings of the trial
+    keeps_rate: bool = False  #: the checkpoint's learning rate replaces the one of the trial, ...
+    weights_only: Mapping[str, Any] = field(default_factory=lambda: EMPTY)  #: ... unless these options are set
+    without_resuming: Mapping[str, Any] = field(
+        default_factory=lambda: EMPTY
+    )  #: options for a start from the beginning
+    not_for: frozenset[str] = frozenset()  #: algorithms that cannot be resumed
 
 
 #: transformers/trainer.py saves trainer_state.json last; scheduler.pt is left out where only the model is saved
-_TRANSFORMERS = Way(
+_TRANSFORMERS = ResumeMethod(
     {"resume_from_checkpoint": "{checkpoint}"},
     whole=("scheduler.pt", "trainer_state.json"),
     hooked=True,
     keeps_rate=True,
 )
 # Not here: OpenRLHF's --load_checkpoint (openrlhf/trainer/ray/ppo_actor.py) and AReaL's recover mode (areal/utils/recover.py)
-# know the latest checkpoint only, in the folder into which they go on saving, so that a trial would write over the
-# original's. CleanRL has no option for it, and RLlib no command line.
-WAYS: Mapping[str, Way] = {
+# only resume from the latest checkpoint, in the folder into which they also save, so that a trial would overwrite the
+# original checkpoints. CleanRL has no option to resume, and RLlib has no command line.
+RESUME_METHODS: Mapping[str, ResumeMethod] = {
     "trl": _TRANSFORMERS,
-    # llamafactory/train/ppo/trainer.py raises a ValueError when it is told to resume
+    # llamafactory/train/ppo/trainer.py raises a ValueError with the option to resume
     "llamafactory": replace(_TRANSFORMERS, not_for=frozenset({"ppo"})),
     # verl/trainer/ppo/ray_trainer.py: resume_mode is auto (the latest, wherever it was saved), disable or resume_path; data.pt
     # is saved last. verl/utils/checkpoint/fsdp_checkpoint_manager.py loads the optimizer's and the scheduler's rates.
-    "verl": Way(
+    "verl": ResumeMethod(
         {"trainer.resume_mode": "resume_path", "trainer.resume_from_path": "{checkpoint}"},
         whole=("actor", "data.pt"),
         keeps_rate=True,
         weights_only={"actor_rollout_ref.actor.checkpoint.load_contents": ["model"]},
-        anew={"trainer.resume_mode": "disable"},
+        without_resuming={"trainer.resume_mode": "disable"},
     ),
     # rl_zoo3/train.py: -i, --trained-agent. rl_zoo3/exp_manager.py hands `load` the hyperparameters; `learn` counts afresh
-    "sb3": Way({"trained_agent": "{checkpoint}"}, counts_on=False, hooked=True),
+    "sb3": ResumeMethod({"trained_agent": "{checkpoint}"}, counts_on=False, hooked=True),
 }
 
 
 @dataclass(frozen=True, kw_only=True)
-class Start:
-    """From where the trials of an experiment go on, or why they begin anew."""
+class StartPoint:
+    """Where the trials of an experiment start, and why."""
 
     reason: str
     checkpoint: Checkpoint | None = None
-    place: str = ""  #: of the checkpoint
-    options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)  #: the trainer's own, with their values
+    place: str = ""  #: path of the checkpoint
+    options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)  #: options of the trainer, with their values
     counts_on: bool | None = True
-    hooked: bool = False  #: the hooks keep the trial's settings, and say that the checkpoint was loaded
-    lead: float = 0.0  #: steps from the checkpoint to the break, which a trial makes besides its own
+    hooked: bool = False  #: the hooks keep the settings of the trial, and log that the checkpoint was loaded
+    lead: float = 0.0  #: steps from the checkpoint to the break, in addition to the trial's own steps
 
     @property
     def step(self) -> float:
-        """Steps that lie behind a trial when it begins."""
+        """The step of the checkpoint; 0 for a start from the beginning."""
         return self.checkpoint.step if self.checkpoint else 0.0
 
     @property
     def since(self) -> float:
-        """The step of the break, before which trials that go on from a checkpoint do what the original did."""
+        """The step of the break. Before this step, resumed trials are the same as the original run."""
         return self.step + self.lead if self.checkpoint else -math.inf
 
     def lengthened(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """An arm's overrides, whose number of steps reaches the break and is counted as this trainer counts it.
+        """The overrides of an arm with a number of steps that reaches the break, in the way the trainer counts steps.
 
-        Its warm-up is left as it was: it belongs to the original's schedule, and lies behind.
+        The warm-up steps are not changed: the warm-up belongs to the original schedule, before the checkpoint.
         """
         if self.checkpoint is None:
             return dict(values)
@@ -99,8 +103,8 @@ class Start:
         kept = {name: value for name, value in values.items() if name != "warmup_steps"}
         return kept | {"total_steps": round(values["total_steps"] + self.lead + behind)}
 
-    def told(self, values: Mapping[str, Any], run: Run, planned: float, other_seed: bool) -> dict[str, Any]:
-        """What the hooks in the trainer's process have to know: all that must not come from the checkpoint."""
+    def hook_values(self, values: Mapping[str, Any], run: Run, planned: float, other_seed: bool) -> dict[str, Any]:
+        """The values for the hooks in the trainer's process: everything that must not come from the checkpoint."""
         if not self.hooked:
             return {}
         own = {run.config.keys[name]: value for name, value in values.items() if name in run.config.keys}
@@ -114,9 +118,9 @@ class Start:
         return {"resumed": state}
 
     def placed(self, trial: Run) -> Run:
-        """A trial's own part of what was read, its steps continued where the trainer has counted them afresh.
+        """The trial's own part of a run. If the trainer counts steps from 0 again, the steps are shifted to continue.
 
-        A trainer that counts on may write the history before the checkpoint once more; it is the original's.
+        A trainer that continues the count may log the steps before the checkpoint again. They belong to the original run.
         """
         if self.checkpoint is None or trial.first_step is None:
             return trial
@@ -127,75 +131,83 @@ class Start:
         return replace(trial, series={name: s for name, s in series.items() if len(s)})
 
 
-ANEW = Start(reason="from the beginning")
+FROM_THE_BEGINNING = StartPoint(reason="from the beginning")
 
 
-def start_of(run: Run, settings: Settings, length: float, changed: Collection[str] = ()) -> Start:
-    """Where trials of `length` steps start: from the beginning where the break lies within them, or nothing better is there.
+def start_of(run: Run, settings: ExperimentSettings, length: float, changed: Collection[str] = ()) -> StartPoint:
+    """Where trials of `length` steps start. From the beginning if the break is within `length`, or if no checkpoint fits.
 
     `changed`: the hyperparameters that the experiment overrides.
     """
-    way = _way(run, settings)
+    method = _method(run, settings)
     first = diagnose(run).first_break
     if first is None or first.step is None or first.step <= length:
-        return _anew(way)
+        return _from_the_beginning(method)
     earliest = first.interval[0] if first.interval else first.step
     dated = f"step {number(first.step)}" + (f" ({number(earliest)} at the earliest)" if earliest < first.step else "")
-    late = f"the break is dated to {dated}, later than the {number(length)} steps of a trial"
+    late = f"the break is at {dated}, later than the {number(length)} steps of a trial"
     folder = _folder(run, settings)
     saved = [c for c in checkpoints_in(folder) if 0 < c.step < earliest]
     if not saved:
-        remedy = "name their folder as `checkpoints` in [experiment] if they are elsewhere"
-        return _anew(way, f"{late}, and no checkpoint before it is in {folder} ({remedy}); it may not show")
-    if way is None:
-        remedy = f"name its option as {OPTION} in [experiment.options]"
-        return _anew(way, f"{late}, and how this trainer resumes is not known ({remedy})")
-    last = next((c for c in reversed(saved) if _is_whole(folder / c.path, way)), None)
+        remedy = "set `checkpoints` in [experiment] to their folder"
+        return _from_the_beginning(
+            method,
+            f"{late}, and {folder} has no checkpoint before it ({remedy}); it may not occur in the trials",
+        )
+    if method is None:
+        remedy = f"set {OPTION} in [experiment.options] to its option"
+        return _from_the_beginning(method, f"{late}, and the option of this trainer to resume is not known ({remedy})")
+    last = next((c for c in reversed(saved) if _is_whole(folder / c.path, method)), None)
     if last is None:
-        return _anew(way, f"{late}, and none of the {len(saved)} checkpoints before it is complete; it may not show")
-    inside = way.hooked and hooked(run, settings)
-    keeps_rate = way.keeps_rate and not RATES.isdisjoint(changed) and not inside
-    if keeps_rate and not way.weights_only:
-        remedy = "hooks = true in [experiment] lets it take another"
-        return _anew(way, f"{late}, and this trainer would go on with the checkpoint's learning rate ({remedy})")
+        return _from_the_beginning(
+            method,
+            f"{late}, and none of the {len(saved)} checkpoints before it is complete; it may not occur in the trials",
+        )
+    inside = method.hooked and hooked(run, settings)
+    keeps_rate = method.keeps_rate and not RATES.isdisjoint(changed) and not inside
+    if keeps_rate and not method.weights_only:
+        remedy = "set hooks = true in [experiment]"
+        return _from_the_beginning(
+            method, f"{late}, and this trainer would use the checkpoint's learning rate ({remedy})"
+        )
     place = str((folder / last.path).resolve())
-    told = {**way.options, **(way.weights_only if keeps_rate else EMPTY)}
+    options = {**method.options, **(method.weights_only if keeps_rate else EMPTY)}
     lead = max(0.0, min(first.step - last.step, (settings.limits.steps or math.inf) - length))
     end = number(last.step + lead + length)
-    cut = f"; limits.steps ends it at step {end}" if lead < first.step - last.step else ""
-    return Start(
+    cut = f"; limits.steps ends the trial at step {end}" if lead < first.step - last.step else ""
+    return StartPoint(
         reason=f"from {last.path} (step {number(last.step)}) to step {end}: {late}{cut}",
         checkpoint=last,
         place=place,
-        options={n: v.replace("{checkpoint}", place) if isinstance(v, str) else v for n, v in told.items()},
-        counts_on=way.counts_on,
+        options={n: v.replace("{checkpoint}", place) if isinstance(v, str) else v for n, v in options.items()},
+        counts_on=method.counts_on,
         hooked=inside,
         lead=lead,
     )
 
 
-def _anew(way: Way | None, why: str = "") -> Start:
-    reason = f"{ANEW.reason}: {why}" if why else ANEW.reason
-    return Start(reason=reason, options=way.anew if way else EMPTY)
+def _from_the_beginning(method: ResumeMethod | None, why: str = "") -> StartPoint:
+    reason = f"{FROM_THE_BEGINNING.reason}: {why}" if why else FROM_THE_BEGINNING.reason
+    return StartPoint(reason=reason, options=method.without_resuming if method else EMPTY)
 
 
-def _folder(run: Run, settings: Settings) -> Path:
-    """Where the original's checkpoints lie: as the user says, or where its log does."""
+def _folder(run: Run, settings: ExperimentSettings) -> Path:
+    """The folder of the original checkpoints: from the settings, or the folder of the log."""
     place = Path(run.path)
     return settings.checkpoints or (place if place.is_dir() else place.parent)
 
 
-def _is_whole(place: Path, way: Way) -> bool:
-    """Whether a checkpoint was saved to its end: a trainer that was killed meanwhile leaves half of one behind."""
+def _is_whole(place: Path, method: ResumeMethod) -> bool:
+    """Whether a checkpoint is complete. A trainer that was killed while saving leaves an incomplete one."""
     if place.is_dir():
-        return any(place.iterdir()) and all((place / name).exists() for name in way.whole)
-    if way.whole:  # a file of the like name inside of a folder
+        return any(place.iterdir()) and all((place / name).exists() for name in method.whole)
+    if method.whole:  # a file with such a name, where a folder is expected
         return False
     return zipfile.is_zipfile(place) if place.suffix == ".zip" else place.stat().st_size > 0
 
 
-def _way(run: Run, settings: Settings) -> Way | None:
-    known = WAYS.get(run.trainer or "")
+def _method(run: Run, settings: ExperimentSettings) -> ResumeMethod | None:
+    known = RESUME_METHODS.get(run.trainer or "")
     if OPTION in settings.options:
-        return replace(known or Way({}, counts_on=None), options={settings.options[OPTION]: "{checkpoint}"})
+        return replace(known or ResumeMethod({}, counts_on=None), options={settings.options[OPTION]: "{checkpoint}"})
     return None if settings.complete or known is None or run.algorithm in known.not_for else known

@@ -1,4 +1,4 @@
-"""One trial: a command in a folder of its own, within limits, whose result is stored once and never run again."""
+"""Runs one trial: a command in its own folder, with limits. A stored result is used again."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ from pathlib import Path
 
 from firstbreak.experiments import supervisor
 
-POLL = 0.1  #: seconds between two looks at a trial
-SWEEPS = 50  #: looks for what was left running
-#: states in which a trial has told what it can: it is not run again
+POLL = 0.1  #: seconds between two checks of a trial
+SWEEPS = 50  #: attempts to end processes that are still running
+#: states with a final result: the trial is not run again
 FINAL = frozenset({"finished", "stopped", "over_time"})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Trial:
-    """One command to run. `folder` holds all that it writes."""
+    """One command to run. All of its files are in `folder`."""
 
     name: str  #: arm and seed
     folder: Path
     arguments: tuple[str, ...]
     directory: str
-    environment: Mapping[str, str] = field(default_factory=dict)  #: on top of the environment of this process
+    environment: Mapping[str, str] = field(default_factory=dict)  #: in addition to the environment of this process
     files: Mapping[str, str] = field(default_factory=dict)  #: name in the folder -> content, written before it starts
     seconds: float | None = None  #: limit
-    bytes: float | None = None  #: limit of what the folder may hold
+    bytes: float | None = None  #: limit of the folder's size
 
     @property
     def mark(self) -> str:
-        """What makes this trial the same trial in another session: where it lies and what it runs."""
-        told = sorted({**self.environment, **self.files}.items())
-        described = json.dumps([str(self.folder.resolve()), self.directory, self.arguments, told])
+        """The identity of the trial in a later session: its folder and its command."""
+        given = sorted({**self.environment, **self.files}.items())
+        described = json.dumps([str(self.folder.resolve()), self.directory, self.arguments, given])
         return hashlib.sha256(described.encode()).hexdigest()[:32]
 
 
@@ -50,14 +50,14 @@ class Result:
     """How a trial ended."""
 
     trial: str
-    state: str  #: finished, failed, stopped (nothing more to learn), over_time, over_disk, interrupted
+    state: str  #: finished, failed, stopped (all questions answered), over_time, over_disk, interrupted
     exit_code: int | None
     seconds: float
     detail: str = ""
 
     @property
     def final(self) -> bool:
-        """Whether the trial has told what it can."""
+        """Whether the result is final, so that the trial is not run again."""
         return self.state in FINAL
 
 
@@ -67,7 +67,7 @@ def never() -> bool:
 
 
 def stored(trial: Trial) -> Result | None:
-    """The result of this very trial, where it has ended before."""
+    """The stored result of this trial, if it has ended before."""
     try:
         described = json.loads((trial.folder / "trial.json").read_text())
         result = json.loads((trial.folder / "result.json").read_text())
@@ -77,10 +77,10 @@ def stored(trial: Trial) -> Result | None:
 
 
 def run(trial: Trial, stop: Callable[[], bool] = never, cancelled: threading.Event | None = None) -> Result:
-    """Run the trial and wait for its end; the stored result where it has ended already.
+    """Run the trial and wait for its end. If the trial has ended before, returns the stored result.
 
-    `stop` is asked now and then whether nothing more is to be learned from it: that is a result. `cancelled` ends it
-    without one, as does the death of this process.
+    `stop` is called repeatedly. If `stop` returns True, the trial ends with a final result. `cancelled` ends the trial
+    without a result, like the death of this process.
     """
     if (done := stored(trial)) is not None and done.final:
         return done
@@ -95,6 +95,7 @@ def run(trial: Trial, stop: Callable[[], bool] = never, cancelled: threading.Eve
             stdin=subprocess.PIPE,
             stdout=complaints,
             stderr=complaints,
+            env={**os.environ, supervisor.MARK: trial.mark},  # it may outlive this process, and writes until it is gone
             start_new_session=True,  # Ctrl-C in a terminal reaches the runner only, which then closes the pipe
         )
     assert keeper.stdin is not None
@@ -122,7 +123,7 @@ def run(trial: Trial, stop: Callable[[], bool] = never, cancelled: threading.Eve
 
 
 def _clear(trial: Trial) -> None:
-    """An empty folder, and no process left of an earlier attempt."""
+    """Empty the folder, and end processes of an earlier attempt."""
     _sweep(trial)
     if trial.folder.exists():
         shutil.rmtree(trial.folder)
@@ -130,9 +131,9 @@ def _clear(trial: Trial) -> None:
 
 
 def _sweep(trial: Trial) -> None:
-    """End what an attempt has left running: only where its supervisor was killed is there anything.
+    """End processes of an attempt that still run, which happens only if its supervisor was killed.
 
-    Looked for until there is nothing more: a process may start another while it is looked for, and writes until it is gone.
+    Repeated until no process is left: a process may start another one during the search.
     """
     for _ in range(SWEEPS):
         left = list(supervisor.marked(trial.mark))
@@ -152,7 +153,7 @@ def run_all(
     stop: Callable[[], bool] = never,
     report: Callable[[Result], None] = lambda result: None,
 ) -> list[Result]:
-    """All trials on this machine, so many at a time, in the order given; what fails is started again `retries` times."""
+    """Run all trials on this machine, `processes` at the same time. A failed trial is started again up to `retries` times."""
     cancelled = threading.Event()
 
     def tried(trial: Trial) -> Result:
@@ -171,7 +172,7 @@ def run_all(
                 for future in wait(waiting, return_when=FIRST_COMPLETED).done:
                     done[waiting.pop(future)] = future.result()
                     report(future.result())
-        except BaseException:  # Ctrl-C: the pool waits for its threads, and these for their trials
+        except BaseException:  # Ctrl-C: the pool waits for its threads, and the threads wait for their trials
             cancelled.set()
             raise
     return [done[trial.name] for trial in trials]

@@ -4,34 +4,34 @@
     command = "python train.py {overrides} --output_dir {folder}/run"
     directory = "."              # where the command is started, relative to this file
     logs = "{folder}/run"        # where the trainer writes its metrics
-    checkpoints = "saved/ppo"    # where the original run's lie, if not with its log; relative to this file
+    checkpoints = "saved/ppo"    # folder of the original run's checkpoints, if not the folder of its log; relative to this file
     syntax = "flags"             # flags, hydra, zoo, yaml, json, environment, or a template like "--set {option}={value}";
-                                 # the trainer's own where it is left out
-    config = "train.yaml"        # with syntax yaml: {config} becomes a changed copy of this file
-    hooks = true                 # the command runs Python on which interventions may act (see inside/)
+                                 # default: the syntax of the trainer
+    config = "train.yaml"        # with syntax yaml: {config} is a changed copy of this file
+    hooks = true                 # the command runs Python, and hooks may change the trainer (see guard/hooks/)
 
-    complete = true              # the script knows the options listed below and no others
+    complete = true              # the script has only the options listed below
 
-    [experiment.options]         # this script's own names, where they differ from the trainer's
+    [experiment.options]         # this script's names, if they differ from the trainer's names
     learning_rate = "lr"
-    resume_from = "init"         # goes on from a checkpoint: late faults are looked for from the last one before them
-    [experiment.now]             # values in force that the run did not record
+    resume_from = "init"         # the option to resume from a checkpoint, for faults that begin late
+    [experiment.now]             # values that the run did not log
     learning_rate = 1e-5
-    [experiment.values]          # what only the user knows
+    [experiment.values]          # values that only you know
     test_set = "data/test.parquet"
     small_model = "Qwen/Qwen3-0.6B"
     [experiment.environment]
     WANDB_MODE = "offline"
     [experiment.limits]
     minutes = 30                 # of one trial
-    disk_gb = 5                  # that one trial may write
-    steps = 500                  # most steps of one trial
-    cost = 20                    # of all trials together, in the unit of `rate`
+    disk_gb = 5                  # largest size of one trial's folder
+    steps = 500                  # of one trial, at most
+    cost = 20                    # of all trials, in the unit of `rate`
     rate = 2.5                   # cost of an hour of one trial
-    retries = 1                  # a trial that fails is started again
+    retries = 1                  # number of times that a failed trial is started again
 
 `{folder}` is the trial's own folder, `{overrides}` the rendered options, `{config}` the changed configuration file and
-`{python}` the interpreter that runs firstbreak. Nothing is run through a shell.
+`{python}` the interpreter that runs firstbreak. No shell is used.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from firstbreak.hyperparameters import HYPERPARAMETERS
+from firstbreak.dialects.hyperparameters import HYPERPARAMETERS
 from firstbreak.model import EMPTY
 from firstbreak.readers import Unreadable
 
@@ -52,20 +52,20 @@ SECTION = "experiment"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Limits:
-    """What trials may use. None: no limit."""
+class TrialLimits:
+    """The limits of trials. None: no limit."""
 
     minutes: float | None = None  #: of one trial
-    disk_gb: float | None = None  #: written into one trial's folder
+    disk_gb: float | None = None  #: size of one trial's folder
     steps: float | None = None  #: of one trial
-    cost: float | None = None  #: of all trials together
+    cost: float | None = None  #: of all trials
     rate: float | None = None  #: cost of an hour of one trial
-    retries: int = 0  #: of a trial that fails or loses its machine
+    retries: int = 0  #: of a trial that fails, or whose machine is lost
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
-    """The section, checked. See the top of this module."""
+class ExperimentSettings:
+    """The section [experiment], after all checks. See the docstring of this module."""
 
     command: tuple[str, ...]
     directory: Path = field(default_factory=Path.cwd)
@@ -73,60 +73,61 @@ class Settings:
     checkpoints: Path | None = None
     syntax: str | None = None
     config: Path | None = None
-    hooks: bool | None = None  #: None: as far as the trainer is known to be hooked
-    complete: bool = False  #: there are no other options than those in `options`
+    hooks: bool | None = None  #: None: true for trainers that the hooks support
+    complete: bool = False  #: the script has only the options in `options`
     options: Mapping[str, str] = field(default_factory=lambda: EMPTY)
     now: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     values: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     environment: Mapping[str, str] = field(default_factory=lambda: EMPTY)
-    limits: Limits = field(default_factory=Limits)
+    limits: TrialLimits = field(default_factory=TrialLimits)
 
 
-def load(path: Path) -> Settings:
-    """The section of a TOML file. Raises `Unreadable` with the place and the remedy."""
+def load(path: Path) -> ExperimentSettings:
+    """The section [experiment] of a TOML file. Raises `Unreadable` with the problem and its remedy."""
     try:
         section = tomllib.loads(path.read_text("utf-8"))[SECTION]
     except FileNotFoundError:
         raise Unreadable(
-            path, "no such file", f"write a section [{SECTION}] with a `command`; see docs/experiments.md"
+            path, "no such file", f"create the file with a section [{SECTION}] and a `command`; see docs/experiments.md"
         ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise Unreadable(path, f"is no TOML ({error})", "correct it there") from None
+        raise Unreadable(path, f"is not valid TOML ({error})", "correct this place in the file") from None
     except KeyError:
         raise Unreadable(
-            path, f"has no section [{SECTION}]", "add one with a `command`; see docs/experiments.md"
+            path, f"has no section [{SECTION}]", "add this section with a `command`; see docs/experiments.md"
         ) from None
     return parse(section, path)
 
 
-def parse(section: Mapping[str, Any], path: Path) -> Settings:
+def parse(section: Mapping[str, Any], path: Path) -> ExperimentSettings:
     """Settings from the section as TOML has it; relative paths are relative to the file's folder."""
 
     def wrong(problem: str, remedy: str) -> Unreadable:
         return Unreadable(path, problem, remedy, f"[{SECTION}]")
 
-    known = {f.name for f in fields(Settings)}
+    known = {f.name for f in fields(ExperimentSettings)}
     for name in section.keys() - known:
-        raise wrong(f"{name!r} is no setting", f"these are: {', '.join(sorted(known))}")
+        raise wrong(f"{name!r} is not a setting", f"use one of: {', '.join(sorted(known))}")
     if not isinstance(section.get("command"), str) or not section["command"].strip():
         raise wrong(
-            "no `command`", 'give the command that starts the training, as in command = "python train.py {overrides}"'
+            "no `command`",
+            'add the command that starts the training, for example command = "python train.py {overrides}"',
         )
     limits = section.get("limits", {})
     for name, value in limits.items():
-        if name not in {f.name for f in fields(Limits)}:
-            raise wrong(f"{name!r} is no limit", f"these are: {', '.join(f.name for f in fields(Limits))}")
+        if name not in {f.name for f in fields(TrialLimits)}:
+            raise wrong(f"{name!r} is not a limit", f"use one of: {', '.join(f.name for f in fields(TrialLimits))}")
         if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
             raise wrong(f"limits.{name} is {value!r}", "give a number of at least 0")
     for name in (*section.get("options", {}), *section.get("now", {})):
         if name not in HYPERPARAMETERS and name not in INTERVENTIONS and name != "resume_from":
-            raise wrong(f"{name!r} is no hyperparameter", "`firstbreak explain` lists them")
+            raise wrong(f"{name!r} is not a hyperparameter", "`firstbreak explain` lists all of them")
     home = path.resolve().parent
     try:
         command = tuple(shlex.split(section["command"]))
     except ValueError as error:
-        raise wrong(f"the command cannot be split into words ({error})", "close its quotation marks") from None
-    return Settings(
+        raise wrong(f"the command cannot be split into words ({error})", "add the missing quotation mark") from None
+    return ExperimentSettings(
         command=command,
         directory=home / section.get("directory", "."),
         logs=section.get("logs", "{folder}"),
@@ -139,16 +140,16 @@ def parse(section: Mapping[str, Any], path: Path) -> Settings:
         now=section.get("now", EMPTY),
         values=section.get("values", EMPTY),
         environment={name: str(value) for name, value in section.get("environment", {}).items()},
-        limits=Limits(**limits),
+        limits=TrialLimits(**limits),
     )
 
 
-#: What no option of a trainer says: done inside the trainer's process (inside/), or by an option that the user names.
+#: Changes without an option in most trainers: made inside the trainer's process (guard/hooks/), or by an option of the user.
 INTERVENTIONS: Mapping[str, str] = {
-    "reward": "negated, shuffled (within each group), toy (easy, monotone), shorter (minus more than characters earn)",
+    "reward": "negated, shuffled (within each group), toy (an easy reward), shorter (with a penalty on length)",
     "data": "test (the evaluation's problems), one (a single prompt)",
     "policy": "frozen (only the critic learns)",
-    "watch": "reward (known answers are scored as well), data (training's prompts are compared with the evaluation's), "
-    "weights (trainer's are compared with the engine's and the evaluation's), environment (what actions do; advantages are "
-    "worked out again), process (optimizers' rates, settings in force, processor, memory)",
+    "watch": "reward (known answers are also scored), data (prompts of training and evaluation are compared), weights (of "
+    "trainer, engine and evaluation are compared), environment (effects of actions; advantages are computed again), "
+    "process (learning rates of the optimizers, settings in force, processor, memory)",
 }

@@ -1,13 +1,13 @@
-"""Keeps one trial: starts the trainer, watches its limits, writes down how it ended, and leaves nothing running.
+"""Supervises one trial: starts the trainer, checks its limits, records how the trial ended, and ends all of its processes.
 
-Started by runner.py as a process of its own, with the standard library only. Whoever dies first, nothing is left over:
+runner.py starts this file as its own process, with the standard library only. No process is left, whichever dies first:
 
-    the runner dies      the pipe to its standard input closes, and the trial is ended
-    the supervisor dies  the kernel kills the trainer (Linux), and the runner its process group and whatever left that group
-    the trainer dies     its process group, and whatever left that group, is ended
+    the runner dies      the pipe to standard input closes, and the supervisor ends the trial
+    the supervisor dies  the kernel kills the trainer (Linux), and the runner kills all other processes of the trial
+    the trainer dies     the supervisor ends all other processes of the trial
 
-Processes that leave the group (a daemon, a worker with a session of its own) are found by a mark in their environment,
-where the system shows it (/proc).
+Processes that leave the process group (a daemon, a worker with its own session) are found by a mark in their environment, if
+the system has /proc.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from pathlib import Path
 from typing import Any
 
 MARK = "FIRSTBREAK_TRIAL"
-GRACE = 5.0  #: seconds between asking a trainer to end and killing it
-LOOK = 0.1  #: seconds between two looks at the trainer
-WEIGH = 2.0  #: seconds between two looks at the disk
+GRACE = 5.0  #: seconds between SIGTERM and SIGKILL
+POLL = 0.1  #: seconds between two checks of the trainer
+DISK_POLL = 2.0  #: seconds between two checks of the disk
 PR_SET_PDEATHSIG = 1
 
 
 def main(folder: Path) -> None:
-    """Run the trial that `trial.json` in the folder describes; `result.json` says how it ended."""
+    """Run the trial in `trial.json` of the folder. `result.json` says how the trial ended."""
     trial = json.loads((folder / "trial.json").read_text())
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     start = time.monotonic()
@@ -68,32 +68,32 @@ def _result(state: str, code: int | None, start: float, detail: str) -> dict[str
 
 
 def _die_with_parent() -> None:
-    """In the child, before the trainer is loaded: be killed when the supervisor dies (Linux)."""
+    """In the child process, before the trainer starts: ask the kernel to kill it when the supervisor dies (Linux)."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() == 1:  # it died in between
+        if os.getppid() == 1:  # the supervisor has already died
             os._exit(1)
 
 
 def _watch(child: subprocess.Popen[bytes], folder: Path, seconds: float | None, size: float | None) -> str:
-    """How the trial ends: by itself, stopped by the runner, over a limit, or because the runner is gone."""
-    start = weighed = time.monotonic()
+    """Wait for the end of the trial: by itself, stopped by the runner, over a limit, or because the runner has died."""
+    start = measured = time.monotonic()
     while child.poll() is None:
-        readable, _, _ = select.select([0], [], [], LOOK)
+        readable, _, _ = select.select([0], [], [], POLL)
         if readable:
             return "stopped" if os.read(0, 16) else "interrupted"
         now = time.monotonic()
         if seconds is not None and now - start > seconds:
             return "over_time"
-        if size is not None and now - weighed > WEIGH:
-            weighed = now
+        if size is not None and now - measured > DISK_POLL:
+            measured = now
             if used(folder) > size:
                 return "over_disk"
     return "ended"
 
 
 def used(folder: Path) -> int:
-    """Bytes on disk below a folder."""
+    """Size in bytes of a folder on disk."""
     total = 0
     for parent, _, names in os.walk(folder):
         for name in names:
@@ -103,18 +103,18 @@ def used(folder: Path) -> int:
 
 
 def end(group: int, mark: str) -> None:
-    """End a process group, and every process with the mark: asked first, then killed."""
+    """End a process group, and every process with the mark: first SIGTERM, then SIGKILL."""
     _signal(group, mark, signal.SIGTERM)
     deadline = time.monotonic() + GRACE
     while _alive(group, mark) and time.monotonic() < deadline:
-        time.sleep(LOOK / 2)
+        time.sleep(POLL / 2)
     while _alive(group, mark):
         _signal(group, mark, signal.SIGKILL)
-        time.sleep(LOOK / 2)
+        time.sleep(POLL / 2)
 
 
 def marked(mark: str) -> list[int]:
-    """The processes whose environment carries the mark, but for this one; none where the system does not show it."""
+    """The processes with the mark in their environment, except this one. Empty if the system has no /proc."""
     wanted = f"{MARK}={mark}".encode()
     found = []
     for entry in Path("/proc").glob("[0-9]*/environ"):
@@ -133,9 +133,9 @@ def _signal(group: int, mark: str, what: signal.Signals) -> None:
 
 
 def _alive(group: int, mark: str) -> bool:
-    """Whether anything of the trial still runs. A zombie that only waits to be collected does not."""
+    """Whether any process of the trial still runs. A zombie does not count."""
     if Path("/proc/self").exists():
-        return bool(marked(mark))  # a zombie has no environment any more
+        return bool(marked(mark))  # a zombie has no environment
     try:
         os.killpg(group, 0)
     except (ProcessLookupError, PermissionError):
@@ -144,7 +144,7 @@ def _alive(group: int, mark: str) -> bool:
 
 
 def write(path: Path, content: Any) -> None:
-    """JSON that is there as a whole or not at all, whatever happens in between."""
+    """Write JSON so that the file is complete or does not exist."""
     partial = path.with_name(f".{path.name}.{os.getpid()}")
     with partial.open("w") as stream:
         json.dump(content, stream)

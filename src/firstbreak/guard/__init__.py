@@ -1,12 +1,16 @@
-"""Guards a live run: cheap invariants on every step, the detectors of `diagnose` every so often, and the evidence kept.
+"""Guards a live run: cheap rules at every step, the detectors of `diagnose` at scheduled checks, and bundles of evidence.
 
-guard.py        Guard: what a training loop talks to
-history.py      every metric over the whole run, in bounded memory
-invariants.py   what is asked of every single step
-looks.py        when the detectors look, and for how long at most
-decision.py     what may be done, and what is to be done
-bundle.py       the evidence of one incident, written whole or not at all
-replay.py       the same update again, from a bundle
-notify.py       telling people: webhook, Slack, Discord, e-mail, trackio
-adapters/       one framework's hook each
+guard.py        Guard: the class that a training loop calls
+history.py      every metric over the whole run, in limited memory
+invariants.py   the rules for every single step
+schedule.py     when the detectors run, and how long training waits for them
+decision.py     the actions, the policies, and a decision of the guard
+evidence.py     the files of a bundle
+bundle.py       writes the evidence of one incident, completely or not at all
+replay.py       runs the update of a bundle again
+synchronous.py  settings for synchronous training
+notify.py       messages to people: webhook, Slack, Discord, e-mail, trackio
+view.py         the screen of `firstbreak watch`
+adapters/       one file per framework
+hooks/          code that runs inside the trainer's process during an experiment
 """

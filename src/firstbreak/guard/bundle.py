@@ -1,9 +1,9 @@
-"""The evidence of one incident: a folder that is there whole, or not at all.
+"""Writes the evidence of one incident: a folder that is complete, or does not exist.
 
-Everything is written into a hidden folder beside the final one, flushed to the disk, and then renamed: whoever kills the
-process at any moment finds the last whole bundle, or none. A part that cannot be written (the disk is full, an optimizer
-that cannot be saved) is listed as lost, and the others are kept; small parts come first, so that the diagnosis survives
-a disk that has no room for the model.
+All files are written into a hidden folder beside the final one, flushed to the disk, and then the folder is renamed. If the
+process is killed at any moment, the last complete bundle remains. A file that cannot be written (the disk is full, an
+optimizer cannot be saved) is listed under `lost`, and the other files are written. Small files come first, so that the
+diagnosis is written even if the disk has no space for the model.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from firstbreak.readers import Unreadable, why
 SCHEMA = "firstbreak.incident/1"
 MANIFEST = "bundle.json"
 
-Part = bytes | Callable[[BinaryIO], None]  #: the content of a file, or what writes it
+FileContent = bytes | Callable[[BinaryIO], None]  #: the content of a file, or a function that writes the file
 
 
-def write(folder: Path, name: str, parts: Mapping[str, Part], about: Mapping[str, Any]) -> Path:
-    """Write a bundle below `folder`, which is made where it is missing; the bundle's folder.
+def write(folder: Path, name: str, contents: Mapping[str, FileContent], about: Mapping[str, Any]) -> Path:
+    """Write a bundle below `folder`, which is created if needed. Returns the folder of the bundle.
 
-    `parts` are files by name; `about` goes into the manifest. Raises OSError where not even the manifest can be written.
+    `contents` are the files by name. `about` is added to the manifest. Raises OSError if the manifest cannot be written.
     """
     folder.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix=f".{name}-", dir=folder))
     try:
         files: dict[str, Any] = {}
         lost: dict[str, str] = {}
-        for part in sorted(parts, key=lambda n: not isinstance(parts[n], bytes)):
+        for file in sorted(contents, key=lambda n: not isinstance(contents[n], bytes)):
             try:
-                files[part] = _put(scratch / part, parts[part])
-            except Exception as error:  # one part that cannot be written must not cost the others
-                (scratch / part).unlink(missing_ok=True)
-                lost[part] = f"{type(error).__name__}: {error}"
+                files[file] = _put(scratch / file, contents[file])
+            except Exception as error:  # the other files are still written
+                (scratch / file).unlink(missing_ok=True)
+                lost[file] = f"{type(error).__name__}: {error}"
         manifest = {"schema": SCHEMA, "name": name, **about, "files": files, "lost": lost}
         _put(scratch / MANIFEST, json.dumps(manifest, indent=1, default=str).encode())
         _flush(scratch)
@@ -54,7 +54,7 @@ def write(folder: Path, name: str, parts: Mapping[str, Part], about: Mapping[str
     return target
 
 
-def _put(path: Path, content: Part) -> dict[str, Any]:
+def _put(path: Path, content: FileContent) -> dict[str, Any]:
     with path.open("w+b") as file:
         if isinstance(content, bytes):
             file.write(content)
@@ -67,7 +67,7 @@ def _put(path: Path, content: Part) -> dict[str, Any]:
 
 
 def _flush(folder: Path) -> None:
-    """A rename or a new file is on the disk only once its folder is."""
+    """Flush a folder: a rename or a new file is on the disk only after its folder was flushed."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -81,32 +81,32 @@ def _free(folder: Path, name: str) -> Path:
 
 
 def read(bundle: Path) -> dict[str, Any]:
-    """The manifest of a bundle whose files are all there and unchanged. Raises `Unreadable` otherwise."""
+    """The manifest of a bundle. Raises `Unreadable` if a file is missing or was changed."""
     path = bundle / MANIFEST
     try:
         manifest: dict[str, Any] = json.loads(path.read_text())
     except (OSError, ValueError) as error:
-        raise Unreadable(path, f"cannot be read ({why(error)})", "give the folder that the guard has named") from None
+        raise Unreadable(path, f"cannot be read ({why(error)})", "give the folder that the guard printed") from None
     if manifest.get("schema") != SCHEMA:
-        raise Unreadable(path, f"is not a bundle of schema {SCHEMA}", "give the folder that the guard has named")
+        raise Unreadable(path, f"is not a bundle with the schema {SCHEMA}", "give the folder that the guard printed")
     for name, expected in manifest["files"].items():
-        part = bundle / name
-        if not part.is_file():
-            raise Unreadable(part, "is missing", "copy the bundle again, as a whole")
-        with part.open("rb") as file:
+        path = bundle / name
+        if not path.is_file():
+            raise Unreadable(path, "is missing", "copy the whole bundle again")
+        with path.open("rb") as file:
             if hashlib.file_digest(file, "sha256").hexdigest() != expected["sha256"]:
-                raise Unreadable(part, "has changed since it was written", "copy the bundle again, as a whole")
+                raise Unreadable(path, "has changed since it was written", "copy the whole bundle again")
     return manifest
 
 
-def whole(folder: Path) -> list[Path]:
-    """The bundles below a folder, the oldest first. What a killed process left half-written is hidden, and not among them."""
+def complete(folder: Path) -> list[Path]:
+    """The complete bundles below a folder, the oldest first. Incomplete ones of a killed process are in hidden folders."""
     found = [path.parent for path in folder.glob(f"[!.]*/{MANIFEST}")]
     return sorted(found, key=lambda path: path.stat().st_mtime)
 
 
 class Writing:
-    """A bundle that is being written in the background: a disk that hangs must not hold up training."""
+    """Writes a bundle in the background, so that a disk that hangs does not block training."""
 
     def __init__(self, job: Callable[[], Path]) -> None:
         self.path: Path | None = None
@@ -116,7 +116,7 @@ class Writing:
         self._thread.start()
 
     def wait(self, seconds: float) -> bool:
-        """Whether it is done, well or badly, after at most so long."""
+        """Wait at most `seconds`. Returns whether writing has ended, with or without an error."""
         self._thread.join(seconds)
         return not self._thread.is_alive()
 

@@ -1,4 +1,4 @@
-"""What may be done about a run, and what is to be done: data, with the finding behind it."""
+"""The actions of a guard, its policies, and its decisions with their findings."""
 
 from __future__ import annotations
 
@@ -11,78 +11,78 @@ from firstbreak.words import number
 
 
 class Act(enum.StrEnum):
-    """From the mildest to the gravest."""
+    """The actions of a guard, from the mildest to the most severe."""
 
-    CONTINUE = "continue"  #: with a diagnosis: an alarm, on which nothing is done before it has lasted
-    SKIP_UPDATE = "skip-update"  #: do not apply the update at hand; in PPO, no further epoch on this batch
-    REDUCE = "reduce"  #: go on with half the learning rate
+    CONTINUE = "continue"  #: with a diagnosis: an alarm; the guard acts only if the alarm lasts
+    SKIP_UPDATE = "skip-update"  #: do not apply the current update; in PPO, run no more epochs on this batch
+    REDUCE = "reduce"  #: continue with half the learning rate
     STOP = "stop"
-    ROLLBACK = "rollback"  #: stop, and go on from an earlier checkpoint
+    ROLLBACK = "rollback"  #: stop, and continue from an earlier checkpoint
 
     @property
     def rank(self) -> int:
-        """0 for the mildest."""
+        """0 for the mildest action."""
         return list(Act).index(self)
 
 
-class Policy(enum.StrEnum):
-    """What a guard may do by itself. Whatever it may not do, it tells."""
+class GuardPolicy(enum.StrEnum):
+    """What a guard may do by itself. Other decisions are only reported."""
 
     OBSERVE = "observe"
-    SKIP_UPDATE = "skip-update"  #: leave out single updates, and lower the learning rate
-    STOP = "stop"  #: and end the run
+    SKIP_UPDATE = "skip-update"  #: skip single updates, and reduce the learning rate
+    STOP = "stop"  #: also end the run
 
     @classmethod
     def _missing_(cls, value: object) -> None:
-        raise ValueError(f"no policy is called {value!r}; these are: {', '.join(cls)}")
+        raise ValueError(f"there is no policy {value!r}; use one of: {', '.join(cls)}")
 
     def permits(self, act: Act) -> bool:
-        """Whether a guard with this policy may do it."""
+        """Whether a guard with this policy may do this action."""
         return act in _PERMITTED[self]
 
 
 _PERMITTED = {
-    Policy.OBSERVE: frozenset({Act.CONTINUE}),
-    Policy.SKIP_UPDATE: frozenset({Act.CONTINUE, Act.SKIP_UPDATE, Act.REDUCE}),
-    Policy.STOP: frozenset(Act),
+    GuardPolicy.OBSERVE: frozenset({Act.CONTINUE}),
+    GuardPolicy.SKIP_UPDATE: frozenset({Act.CONTINUE, Act.SKIP_UPDATE, Act.REDUCE}),
+    GuardPolicy.STOP: frozenset(Act),
 }
-REDUCTION = 0.5  #: of the learning rate, by one REDUCE
+REDUCTION = 0.5  #: factor of the learning rate for one REDUCE
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Decision:
-    """What the loop is to do now (`act`), what the evidence asks for (`advice`), and the finding behind it."""
+class GuardDecision:
+    """What the loop must do now (`act`), what the finding requires (`advice`), and the finding."""
 
     act: Act = Act.CONTINUE
-    advice: Act = Act.CONTINUE  #: differs from `act` where the policy does not permit it
+    advice: Act = Act.CONTINUE  #: differs from `act` if the policy does not permit it
     step: float | None = None
-    by: str = ""  #: the invariant or detector
+    by: str = ""  #: name of the rule or detector
     finding: Finding | None = None
-    diagnosis: Diagnosis | None = None  #: where the detectors have looked
-    rollback: Checkpoint | None = None  #: from where to go on
-    synchronous: str = ""  #: settings for synchronous training, where stale data are suspected: the first thing to try
-    bundle: Path | None = None  #: the evidence, where it was kept
+    diagnosis: Diagnosis | None = None  #: if the decision comes from the detectors
+    rollback: Checkpoint | None = None  #: the checkpoint to continue from
+    synchronous: str = ""  #: settings for synchronous training; the first thing to try if the data may be stale
+    bundle: Path | None = None  #: the folder of the evidence, if a bundle was written
 
     @property
     def stop(self) -> bool:
-        """Whether the loop is to end."""
+        """Whether the loop must end."""
         return self.act in (Act.STOP, Act.ROLLBACK)
 
     @property
     def skip(self) -> bool:
-        """Whether the update at hand is to be left out."""
+        """Whether the current update must be skipped."""
         return self.act is Act.SKIP_UPDATE or self.stop
 
     def __str__(self) -> str:
         where = "" if self.step is None else f"step {number(self.step)}: "
-        said = "" if self.finding is None else f" ({self.by}): {self.finding.message}"
+        message = "" if self.finding is None else f" ({self.by}): {self.finding.message}"
         alarm = self.advice is Act.CONTINUE and self.diagnosis is not None
         word = "stop if it lasts" if alarm else self.advice.value
-        told = "" if self.act is self.advice else ", not done under this policy"
-        back = f"; go on from {self.rollback.path}" if self.rollback is not None else ""
+        permitted = "" if self.act is self.advice else ", not done under this policy"
+        back = f"; continue from {self.rollback.path}" if self.rollback is not None else ""
         kept = f"; evidence in {self.bundle}" if self.bundle is not None else ""
-        first = f"; try first, synchronous training:\n{self.synchronous}" if self.synchronous else ""
-        return f"{where}{word}{told}{said}{back}{kept}{first}"
+        first = f"; try synchronous training first:\n{self.synchronous}" if self.synchronous else ""
+        return f"{where}{word}{permitted}{message}{back}{kept}{first}"
 
 
-GO_ON = Decision()
+GO_ON = GuardDecision()

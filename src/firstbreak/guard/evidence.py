@@ -1,4 +1,4 @@
-"""What every bundle holds, whatever the framework: metrics, options, samples, the diagnosis, and where the code came from."""
+"""The files of every bundle, for all frameworks: metrics, options, samples, the diagnosis, and the version of the code."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from firstbreak.guard.bundle import Part
+from firstbreak.guard.bundle import FileContent
 from firstbreak.model import Diagnosis, Sample
 
-GIT_SECONDS = 5.0  #: that git may take to name the commit
+GIT_SECONDS = 5.0  #: time limit for git
 RELEVANT = {
     "firstbreak", "numpy", "torch", "transformers", "trl", "accelerate", "stable-baselines3", "gymnasium", "ray", "vllm",
     "sglang", "pytorch-lightning", "lightning", "verl", "areal", "openrlhf", "deepspeed", "flash-attn", "datasets",
@@ -29,9 +29,9 @@ def files(
     samples: Iterable[Sample],
     diagnosis: Diagnosis | None,
     readme: str,
-) -> dict[str, Part]:
-    """File name -> content, of what is in memory now; what takes time is left to whoever writes the files."""
-    kept: dict[str, Part] = {
+) -> dict[str, FileContent]:
+    """File name -> content, from what is in memory now. Slow parts are functions that run when the file is written."""
+    kept: dict[str, FileContent] = {
         "README.md": readme.encode(),
         "metrics.jsonl": _lines({"step": step, **numbers} for step, numbers in recent),
         "config.json": _json(dict(config)),
@@ -47,7 +47,7 @@ def files(
 
 @cache
 def origin() -> dict[str, Any]:
-    """The code that was running: command, interpreter, packages, and the commit of the working directory."""
+    """The code that was running: command, Python version, packages, and the commit of the working directory."""
     installed = {d.metadata["Name"]: d.version for d in distributions()}
     return {
         "command": sys.argv,
@@ -61,7 +61,7 @@ def origin() -> dict[str, Any]:
 
 
 def seeds(config: Mapping[str, Any]) -> dict[str, Any]:
-    """What random numbers began with: the options that speak of a seed, torch's own, and Python's for hashes."""
+    """The random seeds: options with "seed" in their name, the seed of torch, and PYTHONHASHSEED."""
     named = {name: value for name, value in config.items() if "seed" in str(name).lower()}
     torch = sys.modules.get("torch")
     drawn = {} if torch is None else {"torch.initial_seed": torch.initial_seed()}
@@ -77,16 +77,16 @@ def _git(*arguments: str) -> str:
 
 
 def readme(reason: str, adapter: str, command: str, rollback: str | None) -> str:
-    """What a person who finds the folder reads first."""
-    back = f"\nGo on from the checkpoint `{rollback}`.\n" if rollback else ""
-    again = f"\nRun this one update again:\n\n    {command}\n" if adapter else ""
+    """The text of README.md in the bundle."""
+    back = f"\nContinue from the checkpoint `{rollback}`.\n" if rollback else ""
+    again = f"\nTo run the update of this bundle again:\n\n    {command}\n" if adapter else ""
     return f"""# Training was stopped: {reason}
 {back}{again}
-- `bundle.json`: step, reason, seeds, what was measured in this update, checksums, and what could not be saved
-- `diagnosis.md`, `diagnosis.json`: what the detectors saw, where they had looked
+- `bundle.json`: step, reason, seeds, the metrics of this update, checksums, and the files that could not be saved
+- `diagnosis.md`, `diagnosis.json`: the findings of the detectors, if a scheduled check has run
 - `metrics.jsonl`: the last steps; `samples.jsonl`: the last completions or episodes; `config.json`: the options
 - `origin.json`: command, versions, commit
-- `state.pt`: weights, optimizer and random numbers before this update; `batch.pt`: its data
+- `state.pt`: weights, optimizer and random numbers before this update; `batch.pt`: the data of this update
 """
 
 

@@ -1,4 +1,4 @@
-"""What a training loop talks to: `observe` after every step, `before_update` inside one, a bundle when it ends badly."""
+"""The class that a training loop calls: `observe` after every step, `before_update` inside an update."""
 
 from __future__ import annotations
 
@@ -14,38 +14,38 @@ from types import TracebackType
 from typing import Any
 
 from firstbreak import dialects
-from firstbreak.engine.follow import assemble_in_memory
-from firstbreak.guard import bundle, evidence, looks, synchronous
-from firstbreak.guard.decision import GO_ON, Act, Decision, Policy
-from firstbreak.guard.history import History, number
-from firstbreak.guard.invariants import LASTING, Breach, Watch
+from firstbreak.guard import bundle, evidence, schedule, synchronous
+from firstbreak.guard.decision import GO_ON, Act, GuardDecision, GuardPolicy
+from firstbreak.guard.history import MetricHistory, number
+from firstbreak.guard.invariants import Violation, Watch, limits
 from firstbreak.model import Checkpoint, Confidence, Diagnosis, Finding, Run, Sample, Samples, Severity
+from firstbreak.readers.follow import assemble_in_memory
 
 LOG = logging.getLogger("firstbreak.guard")
-SHARE = 0.01  #: of training time that looks may take
-PATIENCE = 1.0  #: seconds that training waits for one look
-WRITING = 30.0  #: seconds that the end of training waits for a bundle
-MOST_SAMPLES = 512  #: the last ones are kept
-WITHOUT_GATE = 3  #: steps after which a stop no longer waits for an update that can be replayed
+SHARE = 0.01  #: of the training time that scheduled checks may take
+PATIENCE = 1.0  #: seconds that training waits for one check
+WRITING = 30.0  #: seconds that training waits for a bundle at its end
+MOST_SAMPLES = 512  #: largest number of samples; the last ones are stored
+MOST_STEPS_WAITED = 3  #: steps that a stop waits for an update that can be replayed
 
 Samplelike = Sample | Mapping[str, Any]
 
 
-def tell_log(decision: Decision) -> None:
-    """A warning in the log `firstbreak.guard`."""
+def log_decision(decision: GuardDecision) -> None:
+    """Write the decision to the log `firstbreak.guard`, as a warning."""
     LOG.warning("%s", decision)
 
 
 class Guard:
-    """Watches a live run, and says at every step what to do: continue, skip this update, reduce, stop, roll back.
+    """Watches a live run. At every step, the guard decides: continue, skip this update, reduce, stop, or roll back.
 
-    `policy`: "observe" tells and does nothing; "skip-update" may leave single updates out and lower the learning rate;
-    "stop" may end the run as well. On a stop, and where training crashes inside `with guard:`, a bundle of evidence is
-    written below `folder`. `trainer` and `config` are the trainer's name and options, where no adapter gives them.
-    `tell` gets each decision that is news. `share` bounds the time of the detectors, as a share of training time, and
-    `patience` (seconds) the time that training waits for them at once.
+    `policy`: "observe" only reports. "skip-update" may skip single updates and reduce the learning rate. "stop" may also
+    end the run. On a stop, and on a crash inside `with guard:`, the guard writes a bundle of evidence below `folder`.
+    `trainer` and `config` are the trainer's name and options, if no adapter gives them. `on_decision` is called with each
+    new decision. `share` limits the time of the detectors, as a share of the training time. `patience` (seconds) limits
+    the time that training waits for one check.
 
-    Nothing that goes wrong in here reaches training: it costs a warning.
+    An error inside the guard never reaches training. The guard logs a warning.
     """
 
     def __init__(
@@ -57,32 +57,32 @@ class Guard:
         config: Mapping[str, Any] | None = None,
         target_kl: float | None = None,
         replay_with: str = "MODULE:FUNCTION",
-        tell: Callable[[Decision], None] = tell_log,
+        on_decision: Callable[[GuardDecision], None] = log_decision,
         share: float = SHARE,
         patience: float = PATIENCE,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         if trainer is not None and trainer not in dialects.dialects():
-            raise ValueError(f"no trainer is called {trainer!r}; known: {', '.join(dialects.dialects())}")
-        looks.warm_up()
-        self.policy, self.folder = Policy(policy), Path(folder)
+            raise ValueError(f"there is no trainer {trainer!r}; use one of: {', '.join(dialects.dialects())}")
+        schedule.warm_up()
+        self.policy, self.folder = GuardPolicy(policy), Path(folder)
         self.config: dict[str, Any] = dict(config or {})
         self.target_kl = target_kl
-        self.replay_with = replay_with  #: what builds the trainer again, for `firstbreak replay`
-        self.diagnosis: Diagnosis | None = None  #: of the last look
-        self.decision = GO_ON  #: the last one that was told
-        self.schedule = looks.Schedule(share)
-        self._tell, self._patience, self._clock, self._left = tell, patience, clock, clock()
-        self._history, self._samples = History(), deque[Sample](maxlen=MOST_SAMPLES)
+        self.replay_with = replay_with  #: the function that builds the trainer, for `firstbreak replay`
+        self.diagnosis: Diagnosis | None = None  #: of the last check
+        self.decision = GO_ON  #: the last reported decision
+        self.schedule = schedule.Schedule(share)
+        self._on_decision, self._patience, self._clock, self._left = on_decision, patience, clock, clock()
+        self._history, self._samples = MetricHistory(), deque[Sample](maxlen=MOST_SAMPLES)
         self._checkpoints: list[Checkpoint] = []
         self._steps, self._minibatches = Watch(trainer, target_kl), Watch(trainer, target_kl)
-        self._look: looks.Look | None = None
-        self._suspicion = looks.Suspicion()
-        self._told: Counter[tuple[Act, str]] = Counter()
+        self._check: schedule.ScheduledCheck | None = None
+        self._suspicion = schedule.Suspicion()
+        self._reported: Counter[tuple[Act, str]] = Counter()
         self._warned: set[str] = set()
-        # The stop that waits for its evidence, and the update at hand.
-        self._adapter, self._parts, self._gated = "", _nothing, False
-        self._pending: Decision | None = None
+        # The stop that waits for its evidence, and the current update.
+        self._adapter, self._files, self._update_hooks = "", _nothing, False
+        self._pending: GuardDecision | None = None
         self._waited = 0
         self._measured: dict[str, float] = {}  #: before the first optimizer step of this update
         self._untouched = False  #: no optimizer step of this update was applied
@@ -90,7 +90,7 @@ class Guard:
 
     @property
     def trainer(self) -> str | None:
-        """The dialect that metrics are read in; None: chosen by their names."""
+        """The trainer whose names the metrics have. None: chosen from the names."""
         return self._steps.trainer
 
     @trainer.setter
@@ -105,11 +105,11 @@ class Guard:
         metrics: Mapping[str, Any],
         samples: Iterable[Samplelike] | None = None,
         config: Mapping[str, Any] | None = None,
-    ) -> Decision:
-        """Take in one step's metrics, under the trainer's own names; what to do.
+    ) -> GuardDecision:
+        """Take in the metrics of one step, under the trainer's own names. Returns what to do.
 
-        Values that are no numbers are passed over. `samples` are completions or episodes of this step, as `Sample` or as
-        mappings with its fields; `config` are options that became known. Never raises.
+        Values that are not numbers are ignored. `samples` are completions or episodes of this step, as `Sample` or as
+        mappings with the fields of `Sample`. `config` are new options. Never raises.
         """
         entered = self._clock()
         self.schedule.trained(entered - self._left)
@@ -122,10 +122,10 @@ class Guard:
         self.schedule.spent(self._left - entered)
         return decision
 
-    def before_update(self, metrics: Mapping[str, Any]) -> Decision:
-        """Inside an update, before the optimizer's step: the invariants alone, on what is known of this minibatch.
+    def before_update(self, metrics: Mapping[str, Any]) -> GuardDecision:
+        """Call this inside an update, before the optimizer step. Only the rules for single steps run, on the given metrics.
 
-        `skip` of the decision means: do not apply it, and in PPO end the epochs of this batch. Never raises.
+        If the decision has `skip`, do not apply the update, and in PPO end the epochs on this batch. Never raises.
         """
         try:
             return self._before_update(metrics)
@@ -134,9 +134,9 @@ class Guard:
             return GO_ON
 
     def begin_update(self) -> bool:
-        """A new update begins: whether to keep what is needed to run it again, in place of what was kept before.
+        """A new update begins. Returns whether to store what is needed to run this update again, instead of the last one.
 
-        Not where a stop waits, and an update that was held back is kept as its evidence.
+        False if a stop is waiting and an update was skipped: the stored update is the evidence for the stop.
         """
         if self._pending is not None and self._measured and self._untouched:
             return False
@@ -144,38 +144,42 @@ class Guard:
         return True
 
     def stop(self, reason: str) -> None:
-        """End the run for a reason of your own, whatever the policy: the next `observe` says so, with the evidence kept."""
+        """End the run for your own reason, with any policy. The next `observe` returns the stop and writes the evidence."""
         finding = Finding(message=reason, severity=Severity.CRITICAL, confidence=Confidence.HIGH, onset=self._step)
         back = rollback_to(self._checkpoints, before=self._step)
         act = Act.STOP if back is None else Act.ROLLBACK
-        asked = Decision(act=act, advice=act, step=self._step, by="asked for", finding=finding, rollback=back)
-        self._pending = self._pending or asked
+        requested = GuardDecision(
+            act=act, advice=act, step=self._step, by="your request", finding=finding, rollback=back
+        )
+        self._pending = self._pending or requested
 
     def checkpoint(self, step: float, path: str | Path) -> None:
-        """A model was saved at this step: a place to roll back to."""
+        """Record a checkpoint at this step, for a rollback."""
         saved = Checkpoint(step=float(step), path=str(path))
         if saved not in self._checkpoints:
             self._checkpoints.append(saved)
 
-    def attach(self, adapter: str, parts: Callable[[], Mapping[str, bundle.Part]], *, gated: bool) -> None:
-        """An adapter gives what a bundle holds besides metrics: `parts()` are its files, asked for when training has ended.
+    def attach(
+        self, adapter: str, files: Callable[[], Mapping[str, bundle.FileContent]], *, update_hooks: bool
+    ) -> None:
+        """Set what an adapter adds to a bundle: `files()` returns the files, and is called when training has ended.
 
-        `gated`: it calls `begin_update` and `before_update`, so that a stop waits for one more update, which is held back
-        and kept with the exact state before it.
+        With `update_hooks`, the adapter calls `begin_update` and `before_update`. Then a stop waits for one more update.
+        This update is skipped and stored with the exact state before it.
         """
-        self._adapter, self._parts, self._gated = adapter, parts, gated
+        self._adapter, self._files, self._update_hooks = adapter, files, update_hooks
 
-    def look(self) -> Diagnosis | None:
-        """Have the detectors look now, whatever it costs; None where they fail."""
+    def check_now(self) -> Diagnosis | None:
+        """Run all detectors now, without a time limit. Returns None if they fail."""
         self._examine(None)
         return self.diagnosis
 
     def run(self) -> Run:
-        """The run so far, as `firstbreak.read` would have read it. Raises `Unreadable` where nothing was observed."""
+        """The run so far, as from `firstbreak.read`. Raises `Unreadable` if nothing was observed."""
         return self._snapshot()()
 
     def close(self) -> None:
-        """Training has ended: a stop that still waits for its evidence is written down as it is."""
+        """Training has ended. A stop that still waits for its evidence is written with the evidence so far."""
         if self._pending is not None and not self._over:
             self._conclude(self._pending)
 
@@ -189,7 +193,7 @@ class Guard:
             self.close()
 
     def incident(self, reason: str, crash: str = "") -> Path | None:
-        """Write a bundle; its folder, or None where that failed or takes longer than WRITING seconds."""
+        """Write a bundle. Returns its folder, or None if writing fails or takes longer than WRITING seconds."""
         name = f"incident-{int(self._step or 0):08d}"
         back = self.decision.rollback
         command = f"firstbreak replay {self.folder / name} --with {self.replay_with}"
@@ -204,10 +208,12 @@ class Guard:
             "command": command,
             "rollback": None if back is None else asdict(back),
         }
-        told = evidence.readme(reason, self._adapter, command, None if back is None else back.path)
+        text = evidence.readme(reason, self._adapter, command, None if back is None else back.path)
         try:
-            parts = evidence.files(self._history.recent, self.config, self._samples, self.diagnosis, told)
-            writing = bundle.Writing(partial(bundle.write, self.folder, name, {**parts, **self._held()}, about))
+            files = evidence.files(self._history.recent, self.config, self._samples, self.diagnosis, text)
+            writing = bundle.Writing(
+                partial(bundle.write, self.folder, name, {**files, **self._adapter_files()}, about)
+            )
         except Exception as error:
             self._warn("bundle", error)
             return None
@@ -225,7 +231,7 @@ class Guard:
 
     def _observe(
         self, step: float, metrics: Mapping[str, Any], samples: Iterable[Samplelike], config: Mapping[str, Any]
-    ) -> Decision:
+    ) -> GuardDecision:
         numbers = self._history.add(step, metrics)
         self._samples.extend(s if isinstance(s, Sample) else Sample(**{"step": step, **s}) for s in samples)
         if config:
@@ -235,62 +241,64 @@ class Guard:
             return self.decision
         if self._pending is not None:
             return self._await_update(self._pending, numbers)
-        breaches = self._steps.breaches(numbers, self.config)
-        looked = self._scheduled_look(urgent=any(breach.act is Act.CONTINUE for breach in breaches))
-        advised = [self._advised(breach) for breach in breaches]
-        return self._gravest(advised if looked is None else [*advised, looked])
+        violations = self._steps.violations(numbers, self.config)
+        checked = self._scheduled_check(urgent=any(violation.act is Act.CONTINUE for violation in violations))
+        advised = [self._advised(violation) for violation in violations]
+        return self._most_severe(advised if checked is None else [*advised, checked])
 
-    def _before_update(self, metrics: Mapping[str, Any]) -> Decision:
+    def _before_update(self, metrics: Mapping[str, Any]) -> GuardDecision:
         numbers = {name: value for name, raw in metrics.items() if (value := number(raw)) is not None}
         self._measured = self._measured or numbers
         decision = GO_ON
         if self._pending is None:
-            decision = self._gravest([self._advised(b) for b in self._minibatches.breaches(numbers, self.config)])
+            violations = self._minibatches.violations(numbers, self.config)
+            decision = self._most_severe([self._advised(violation) for violation in violations])
         if self._pending is not None:
             decision = replace(self._pending, act=Act.SKIP_UPDATE)
         self._untouched &= decision.skip
         return decision
 
-    def _advised(self, breach: Breach) -> Decision:
-        """What a breach asks for, as a decision that no policy has judged yet."""
-        finding = breach.finding(self._step)
-        if breach.act is not Act.STOP:
-            return Decision(advice=breach.act, step=self._step, by=breach.invariant, finding=finding)
-        before = self._history.recent[max(0, len(self._history.recent) - LASTING - 1)][0] if self._history.recent else 0
+    def _advised(self, violation: Violation) -> GuardDecision:
+        """The advice for a violated rule, before the policy is applied."""
+        finding = violation.finding(self._step)
+        if violation.act is not Act.STOP:
+            return GuardDecision(advice=violation.act, step=self._step, by=violation.invariant, finding=finding)
+        recent = self._history.recent
+        before = recent[max(0, len(recent) - limits().lasting - 1)][0] if recent else 0
         back = rollback_to(self._checkpoints, before=before)
         advice = Act.STOP if back is None else Act.ROLLBACK
-        return Decision(advice=advice, step=self._step, by=breach.invariant, finding=finding, rollback=back)
+        return GuardDecision(advice=advice, step=self._step, by=violation.invariant, finding=finding, rollback=back)
 
-    # Looks ------------------------------------------------------------------------------------------------------------
+    # Scheduled checks ------------------------------------------------------------------------------------------------
 
-    def _scheduled_look(self, *, urgent: bool) -> Decision | None:
-        """What the detectors advise, where a look was due or an earlier one has finished."""
-        if self._look is None and not self.schedule.due(self._history.points, urgent=urgent):
+    def _scheduled_check(self, *, urgent: bool) -> GuardDecision | None:
+        """The advice of the detectors, if a check is due or has finished."""
+        if self._check is None and not self.schedule.due(self._history.points, urgent=urgent):
             return None
         return self._examine(self._patience)
 
-    def _examine(self, patience: float | None) -> Decision | None:
-        began, look = self._clock(), self._look
-        if look is None:
-            look = looks.Look(self._snapshot())
-            look.wait(patience)
-        done = look.done()
-        self._look = None if done else look
-        suspected = look.diagnosis is not None and look.diagnosis.verdict.action in looks.ENDS
-        self.schedule.looked(self._history.points, self._clock() - began, suspected=suspected)
+    def _examine(self, patience: float | None) -> GuardDecision | None:
+        began, check = self._clock(), self._check
+        if check is None:
+            check = schedule.ScheduledCheck(self._snapshot())
+            check.wait(patience)
+        done = check.done()
+        self._check = None if done else check
+        suspected = check.diagnosis is not None and check.diagnosis.verdict.action in schedule.ENDS
+        self.schedule.checked(self._history.points, self._clock() - began, suspected=suspected)
         if not done:
             return None
-        if look.error is not None:
-            self._warn("a look", look.error)
-        elif look.diagnosis is not None:
-            self.diagnosis = look.diagnosis
-            for line in looks.crashed(look.diagnosis):
+        if check.error is not None:
+            self._warn("a scheduled check", check.error)
+        elif check.diagnosis is not None:
+            self.diagnosis = check.diagnosis
+            for line in schedule.crashed(check.diagnosis):
                 self._warn("a detector", RuntimeError(line))
-            return self._judge(look.diagnosis)
+            return self._judge(check.diagnosis)
         return None
 
     def _snapshot(self) -> Callable[[], Run]:
-        """What makes the run as it is now, whatever is observed meanwhile."""
+        """A function that builds the run as it is now, even if more steps are observed later."""
         kept = tuple(self._samples)
         return partial(
             assemble_in_memory,
@@ -301,13 +309,13 @@ class Guard:
             checkpoints=tuple(self._checkpoints),
         )
 
-    def _judge(self, diagnosis: Diagnosis) -> Decision | None:
-        """An alarm where the detectors would stop the run, a stop where they have said so for long enough."""
-        lasts, found = self._suspicion.on(diagnosis, self._history.points), looks.worst(diagnosis)
-        if diagnosis.verdict.action not in looks.ENDS or found is None:
+    def _judge(self, diagnosis: Diagnosis) -> GuardDecision | None:
+        """An alarm if the detectors advise to stop; a stop if they have advised to stop for long enough."""
+        lasts, found = self._suspicion.on(diagnosis, self._history.points), schedule.worst(diagnosis)
+        if diagnosis.verdict.action not in schedule.ENDS or found is None:
             return None
         by, finding = found
-        alarm = Decision(
+        alarm = GuardDecision(
             step=self._step, by=by, finding=finding, diagnosis=diagnosis, synchronous=synchronous.snippet(diagnosis)
         )
         if not lasts:
@@ -319,75 +327,75 @@ class Guard:
 
     # Deciding ---------------------------------------------------------------------------------------------------------
 
-    def _gravest(self, advised: Sequence[Decision]) -> Decision:
-        """The gravest of what is advised, as far as the policy permits it."""
+    def _most_severe(self, advised: Sequence[GuardDecision]) -> GuardDecision:
+        """The most severe of the advised decisions, as far as the policy permits it."""
         if not advised:
             return GO_ON
-        gravest = max(advised, key=lambda d: d.advice.rank)
-        acts = (gravest.advice, Act.SKIP_UPDATE if gravest.diagnosis is None else Act.CONTINUE, Act.CONTINUE)
-        permitted = next(act for act in acts if self.policy.permits(act) and act.rank <= gravest.advice.rank)
-        decision = replace(gravest, act=permitted)
+        worst = max(advised, key=lambda d: d.advice.rank)
+        acts = (worst.advice, Act.SKIP_UPDATE if worst.diagnosis is None else Act.CONTINUE, Act.CONTINUE)
+        permitted = next(act for act in acts if self.policy.permits(act) and act.rank <= worst.advice.rank)
+        decision = replace(worst, act=permitted)
         if decision.stop:
             self._pending = decision
-            return replace(decision, act=Act.CONTINUE) if self._gated else self._conclude(decision)
+            return replace(decision, act=Act.CONTINUE) if self._update_hooks else self._conclude(decision)
         self.decision = decision
         self._announce(decision)
         return decision
 
-    def _await_update(self, pending: Decision, numbers: Mapping[str, float]) -> Decision:
-        """The stop, once an update was held back and measured; before that, go on."""
+    def _await_update(self, pending: GuardDecision, numbers: Mapping[str, float]) -> GuardDecision:
+        """The stop, after an update was skipped and measured. Before that, continue."""
         self._waited += 1
-        held_back = bool(self._measured) and self._untouched
-        if held_back:  # what the trainer logs after it is what it came to
+        skipped = bool(self._measured) and self._untouched
+        if skipped:  # the metrics of this step belong to the skipped update
             self._measured = {**numbers, **self._measured}
-        if held_back or not self._gated or self._waited >= WITHOUT_GATE:
+        if skipped or not self._update_hooks or self._waited >= MOST_STEPS_WAITED:
             return self._conclude(pending)
         return replace(pending, act=Act.CONTINUE)
 
-    def _conclude(self, pending: Decision) -> Decision:
-        """Keep the evidence, and end the run."""
+    def _conclude(self, pending: GuardDecision) -> GuardDecision:
+        """Write the evidence, and end the run."""
         self._over, self.decision = True, pending
         reason = pending.advice.value if pending.finding is None else f"{pending.by}: {pending.finding.message}"
         self.decision = replace(pending, bundle=self.incident(reason))
         self._announce(self.decision)
         return self.decision
 
-    def _announce(self, decision: Decision) -> None:
-        """Tell what is news: the same again only at the 1st, 2nd, 4th, 8th, ... time."""
+    def _announce(self, decision: GuardDecision) -> None:
+        """Report a decision. The same decision is reported only at the 1st, 2nd, 4th, 8th, ... time."""
         key = decision.advice, decision.by
-        self._told[key] += 1
-        if decision.stop or self._told[key].bit_count() == 1:
+        self._reported[key] += 1
+        if decision.stop or self._reported[key].bit_count() == 1:
             try:
-                self._tell(decision)
+                self._on_decision(decision)
             except Exception as error:
-                self._warn("tell", error)
+                self._warn("on_decision", error)
 
-    def _held(self) -> Mapping[str, bundle.Part]:
-        """What the adapter holds; nothing where it fails, so that the rest is kept."""
+    def _adapter_files(self) -> Mapping[str, bundle.FileContent]:
+        """The files of the adapter. Empty if the adapter fails, so that the other files are written."""
         try:
-            return self._parts()
+            return self._files()
         except Exception as error:
             self._warn("the adapter", error)
             return {}
 
     def _warn(self, what: str, error: Exception) -> None:
-        """Say once that something of the guard itself failed."""
+        """Log an error inside the guard, once for each part of the guard."""
         if what not in self._warned:
             self._warned.add(what)
-            LOG.warning("%s failed, and training goes on: %s: %s", what, type(error).__name__, error)
+            LOG.warning("the guard: %s failed, and training continues: %s: %s", what, type(error).__name__, error)
 
 
 def rollback_to(
     checkpoints: Sequence[Checkpoint], *, before: float | None, best: float | None = None
 ) -> Checkpoint | None:
-    """Of the checkpoints up to the step `before`, the one nearest to the step `best`, or the last one.
+    """The checkpoint up to the step `before` that is nearest to the step `best`. Without `best`, the last one.
 
-    Trainers delete old checkpoints, so one on this machine has to be there still.
+    Trainers delete old checkpoints. For this reason, a local checkpoint must still exist.
     """
-    there = [c for c in checkpoints if "://" in c.path or Path(c.path).exists()]
-    sound = [c for c in there if before is None or c.step <= before]
+    existing = [c for c in checkpoints if "://" in c.path or Path(c.path).exists()]
+    sound = [c for c in existing if before is None or c.step <= before]
     return min(sound, key=lambda c: abs(c.step - best) if best is not None else -c.step, default=None)
 
 
-def _nothing() -> Mapping[str, bundle.Part]:
+def _nothing() -> Mapping[str, bundle.FileContent]:
     return {}

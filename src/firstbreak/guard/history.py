@@ -1,9 +1,9 @@
-"""Every metric of a live run, over the whole run, in memory that does not grow with its length.
+"""Every metric of a live run, over the whole run, in memory that does not grow with the length of the run.
 
-A curve holds at most CAPACITY points. When it is full, every second point is dropped, and from then on only every second,
-fourth, ... new one is taken. So the points always lie evenly over the entire run, as a detector expects them, and each
-is a value that was really logged: means of neighbours would shrink the noise that detectors measure. A value that is not
-finite is evidence and takes the place of the point it stands next to. The last RECENT steps are kept in full besides.
+A curve has at most CAPACITY points. When a curve is full, every second point is dropped. From then on, only every second,
+fourth, ... new value is stored. The points are always evenly spaced over the run, as detectors expect. Each point is a
+value that was really logged; means of neighbours would reduce the noise that detectors measure. A value that is not finite
+is evidence and replaces its neighbour. In addition, the last RECENT steps are stored completely.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ import numpy as np
 from firstbreak.readers import Curve
 
 CAPACITY = 4096  #: points of one curve; even
-RECENT = 256  #: steps kept whole
-MOST_METRICS = 1000  #: names beyond these are not kept: a name that holds the step would fill any memory
+RECENT = 256  #: steps stored completely
+MOST_METRICS = 1000  #: largest number of names; names that contain the step would fill the memory
 
 
 class Thinned:
@@ -34,7 +34,7 @@ class Thinned:
         self._seen = 0
 
     def add(self, step: float, value: float) -> None:
-        """Take a value in, or pass it over."""
+        """Store a value, or skip it."""
         if self._seen % self.stride == 0:
             self.steps.append(step)
             self.values.append(value)
@@ -52,11 +52,11 @@ class Thinned:
         self.stride *= 2
 
     def curve(self) -> Curve:
-        """A copy of the points so far."""
+        """A copy of the stored points."""
         return Curve(index=np.array(self.steps), values=np.array(self.values))
 
 
-class History:
+class MetricHistory:
     """All curves, and the last steps as they were logged."""
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ class History:
         self.points = 0  #: steps observed
 
     def add(self, step: float, metrics: Mapping[str, Any]) -> dict[str, float]:
-        """Keep one step's metrics; those of them that are numbers."""
+        """Store the metrics of one step. Returns those that are numbers."""
         numbers: dict[str, float] = {}
         for name, value in metrics.items():
             if value.__class__ is not float:
@@ -89,7 +89,7 @@ class History:
 
 
 def number(value: Any) -> float | None:
-    """What a logged value is as a number (numpy and torch scalars included); None where it is none."""
+    """A logged value as a number (also from numpy and torch scalars). None if it is not a number."""
     if value is None or isinstance(value, str | bytes):
         return None
     try:

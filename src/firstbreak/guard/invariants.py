@@ -1,20 +1,22 @@
 """What is asked of every single step: a few comparisons of one number with its own past, in constant memory.
 
-Each rule is a pure function of (past, value, limits). A breach either names an act by itself (a NaN needs no curve), or
-asks for a look of the detectors, which see the run as a whole: a clip fraction or an entropy alone proves nothing.
+Each rule is a pure function of (past, value, limits). It is the quick form of a check (`INVARIANTS` names it), and takes its
+thresholds from that check, so that a number stands in one place. A violation either names an act by itself (a NaN needs
+no curve), or asks that all detectors check the run now: a clip fraction or an entropy alone proves nothing.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping
+from functools import cache
 from typing import Any, NamedTuple
 
 from firstbreak import dialects
-from firstbreak.detectors.numerics.non_finite_values import COMPUTED
-from firstbreak.detectors.numerics.non_finite_values import LASTING as LASTING
+from firstbreak.diagnosis.detectors.numerics.non_finite_values import COMPUTED
+from firstbreak.diagnosis.registry import detectors
+from firstbreak.dialects.hyperparameters import canonical_config
 from firstbreak.guard.decision import Act
-from firstbreak.hyperparameters import canonical_config
 from firstbreak.model import Confidence, Finding, Severity
 from firstbreak.words import number, percent
 
@@ -39,16 +41,39 @@ NO_PAST = Past()
 
 
 class Limits(NamedTuple):
-    """What the run itself has set."""
+    """The thresholds of the checks that the rules speed up, and what the run itself has set."""
 
+    lasting: int  #: values in a row that are not finite, or points beyond a limit, from which on it is no accident
+    kl_target_ratio: float  #: times the target
+    ratio_deviation: float  #: of the mean ratio from 1
+    grad_growth: float  #: times the usual gradient norm
+    clip_high: float  #: share of the samples
+    entropy_share: float  #: of the entropy at the start
     target_kl: float | None = None
 
 
-class Breach(NamedTuple):
+@cache
+def limits() -> Limits:
+    """As the checks have them."""
+
+    def threshold(invariant: str, name: str) -> Any:
+        return detectors()[INVARIANTS[invariant]].thresholds[name].default
+
+    return Limits(
+        lasting=int(threshold("finite", "lasting_points")),
+        kl_target_ratio=float(threshold("kl-against-target", "max_target_ratio")),
+        ratio_deviation=float(threshold("ratio", "deviation_critical")),
+        grad_growth=float(threshold("grad-norm-tail", "growth_warning")),
+        clip_high=float(threshold("clip-fraction", "high")),
+        entropy_share=float(threshold("entropy-floor", "max_share")),
+    )
+
+
+class Violation(NamedTuple):
     """An invariant that does not hold."""
 
     invariant: str
-    act: Act  #: CONTINUE: have the detectors look now
+    act: Act  #: CONTINUE: have the detectors check now
     message: str
     severity: Severity
     metric: str = ""  #: the signal
@@ -65,112 +90,117 @@ class Breach(NamedTuple):
         )
 
 
-Rule = Callable[[Past, float, Limits], tuple[Past, Breach | None]]
+Rule = Callable[[Past, float, Limits], tuple[Past, Violation | None]]
 
 
-def finite(past: Past, value: float, limits: Limits) -> tuple[Past, Breach | None]:
+def finite(past: Past, value: float, limits: Limits) -> tuple[Past, Violation | None]:
     """A number that an update computes has a value: one that has none spoils every weight it touches.
 
     Micikevicius et al. (arXiv 1710.03740): a scaler of mixed precision skips single steps on purpose, so a single one
-    asks for just that; LASTING in a row are no accident.
+    asks for just that; `lasting` in a row are no accident.
     """
     if math.isfinite(value):
         return past._replace(seen=past.seen + 1, broken_in_a_row=0), None
     past = past._replace(broken=past.broken + 1, broken_in_a_row=past.broken_in_a_row + 1)
-    if past.broken_in_a_row >= LASTING:
+    if past.broken_in_a_row >= limits.lasting:
         message = f"not finite for {past.broken_in_a_row} steps in a row: go back to before it"
-        return past, Breach("finite", Act.STOP, message, Severity.CRITICAL)
-    if past.seen == 0 or past.broken > PADDING * past.seen + LASTING:
+        return past, Violation("finite", Act.STOP, message, Severity.CRITICAL)
+    if past.seen == 0 or past.broken > PADDING * past.seen + limits.lasting:
         return past, None
-    return past, Breach("finite", Act.SKIP_UPDATE, f"is {value}: do not apply this update", Severity.WARNING)
+    return past, Violation("finite", Act.SKIP_UPDATE, f"is {value}: do not apply this update", Severity.WARNING)
 
 
-KL_OVER_TARGET = 1.5  #: times the target: where Spinning Up and Stable-Baselines3 end the epochs of a batch
 KL_FAR = (
     1.0  #: nats; without a target, one update that is beyond this and far beyond all before is enough to lose a policy
 )
 KL_TIMES = 50.0
 
 
-def kl(past: Past, value: float, limits: Limits) -> tuple[Past, Breach | None]:
+def kl(past: Past, value: float, limits: Limits) -> tuple[Past, Violation | None]:
     """One update stays near the policy that collected the data."""
     size = abs(value)
     if limits.target_kl is not None:
-        bound = KL_OVER_TARGET * limits.target_kl
+        bound = limits.kl_target_ratio * limits.target_kl
         what = f"{number(bound / limits.target_kl)} times the target of {number(limits.target_kl)}"
     else:
         bound = max(KL_FAR, KL_TIMES * math.exp(past.level)) if past.seen >= WARM_UP else math.inf
         what = f"far beyond its own past, about {number(math.exp(past.level))}"
-    past = _with(past, size, size > bound)
+    past = _with(past, size, size > bound, limits)
     if size <= bound:
         return past, None
     message = f"this update moves the policy by {number(size)} nats, more than {what}: end its epochs here"
-    return past, Breach("kl-against-target", Act.SKIP_UPDATE, message, Severity.WARNING)
+    return past, Violation("kl-against-target", Act.SKIP_UPDATE, message, Severity.WARNING)
 
 
-RATIO_OFF = math.log(2)  #: of a mean ratio, which is 1 on average whatever the policy does
 RATIO_IN_A_ROW = 3
 
 
-def ratio(past: Past, value: float, limits: Limits) -> tuple[Past, Breach | None]:
+def ratio(past: Past, value: float, limits: Limits) -> tuple[Past, Violation | None]:
     """The mean probability ratio of new to old policy stays near 1."""
-    off = value <= 0 or abs(math.log(value)) > RATIO_OFF
-    past = _with(past, abs(value), off)
+    off = abs(value - 1) >= limits.ratio_deviation
+    past = _with(past, abs(value), off, limits)
     if past.beyond != RATIO_IN_A_ROW:
         return past, None
     message = (
         f"the mean ratio has been far from 1 for {past.beyond} steps (now {number(value)}): lower the learning rate"
     )
-    return past, Breach("ratio", Act.REDUCE, message, Severity.WARNING)
+    return past, Violation("ratio", Act.REDUCE, message, Severity.WARNING)
 
 
 GRAD_SIGMAS = 8.0  #: mean distances of log norm from its running level
-GRAD_TIMES = 10.0
 
 
-def grad_norm(past: Past, value: float, limits: Limits) -> tuple[Past, Breach | None]:
+def grad_norm(past: Past, value: float, limits: Limits) -> tuple[Past, Violation | None]:
     """A gradient norm lies in the tail of its own past, on a logarithmic scale (ZClip, arXiv 2504.02507)."""
-    bound = math.exp(past.level) * max(GRAD_TIMES, math.exp(GRAD_SIGMAS * past.spread))
+    bound = math.exp(past.level) * max(limits.grad_growth, math.exp(GRAD_SIGMAS * past.spread))
     off = past.seen >= WARM_UP and value > bound
     usual = math.exp(past.level)
-    past = _with(past, value, off)
-    if not off or past.beyond > LASTING:  # a new level is no outlier: the detectors look at those
+    past = _with(past, value, off, limits)
+    if not off or past.beyond > limits.lasting:  # a new level is no outlier: the detectors look at those
         return past, None
     message = (
         f"the gradient norm is {number(value)}, {number(value / usual)} times what is usual: leave this update out"
     )
-    return past, Breach("grad-norm-tail", Act.SKIP_UPDATE, message, Severity.WARNING)
+    return past, Violation("grad-norm-tail", Act.SKIP_UPDATE, message, Severity.WARNING)
 
 
-CLIPPED = 0.5  #: share of the samples whose gradient the clip cuts
 CLIPPED_IN_A_ROW = 5
 
 
-def clip_fraction(past: Past, value: float, limits: Limits) -> tuple[Past, Breach | None]:
+def clip_fraction(past: Past, value: float, limits: Limits) -> tuple[Past, Violation | None]:
     """The clip leaves most of the batch a gradient."""
-    past = _with(past, value, value > CLIPPED)
+    past = _with(past, value, value > limits.clip_high, limits)
     if past.beyond != CLIPPED_IN_A_ROW:
         return past, None
-    message = (
-        f"the clip has cut more than {percent(CLIPPED)} of the batch for {past.beyond} steps: lower the learning rate"
-    )
-    return past, Breach("clip-fraction", Act.REDUCE, message, Severity.WARNING)
+    share = percent(limits.clip_high)
+    message = f"the clip has cut more than {share} of the batch for {past.beyond} steps: lower the learning rate"
+    return past, Violation("clip-fraction", Act.REDUCE, message, Severity.WARNING)
 
 
-FLOOR = 0.15  #: of the entropy that the run began with
 FLOOR_IN_A_ROW = 3
 
 
-def entropy(past: Past, value: float, limits: Limits) -> tuple[Past, Breach | None]:
+def entropy(past: Past, value: float, limits: Limits) -> tuple[Past, Violation | None]:
     """Entropy stays above a part of its own start. A solved task goes below it too, so the detectors decide."""
-    off = past.seen >= WARM_UP and past.start > 0 and value < FLOOR * past.start
-    past = _with(past, value, off)
+    off = past.seen >= WARM_UP and past.start > 0 and value < limits.entropy_share * past.start
+    past = _with(past, value, off, limits)
     if past.beyond != FLOOR_IN_A_ROW:
         return past, None
-    message = f"entropy fell to {number(value)}, below {percent(FLOOR)} of its start of {number(past.start)}"
-    return past, Breach("entropy-floor", Act.CONTINUE, message, Severity.NOTICE)
+    message = (
+        f"entropy fell to {number(value)}, below {percent(limits.entropy_share)} of its start of {number(past.start)}"
+    )
+    return past, Violation("entropy-floor", Act.CONTINUE, message, Severity.NOTICE)
 
 
+#: invariant -> the check that it speeds up: the same question of the whole run, which decides in the end
+INVARIANTS: Mapping[str, str] = {
+    "finite": "non-finite-values",
+    "kl-against-target": "step-too-large",
+    "ratio": "importance-weight-off",
+    "grad-norm-tail": "grad-norm-explosion",
+    "clip-fraction": "clip-fraction-high",
+    "entropy-floor": "entropy-collapse",
+}
 RULES: Mapping[str, Rule] = {
     "kl.old": kl,
     "kl.old.k1": kl,
@@ -188,12 +218,12 @@ class Watch:
 
     def __init__(self, trainer: str | None, target_kl: float | None) -> None:
         self.trainer, self.target_kl = trainer, target_kl
-        self._limits = Limits(target_kl)
+        self._limits = limits()._replace(target_kl=target_kl)
         self._known: set[str] = set()
         self._watched: list[tuple[str, str, float, Rule]] = []
         self._pasts: dict[str, Past] = {}
 
-    def breaches(self, numbers: Mapping[str, float], config: Mapping[str, Any]) -> list[Breach]:
+    def violations(self, numbers: Mapping[str, float], config: Mapping[str, Any]) -> list[Violation]:
         """What does not hold in these numbers."""
         if not numbers.keys() <= self._known:
             self.learn(numbers, config)
@@ -202,9 +232,9 @@ class Watch:
             value = numbers.get(name)
             if value is None:
                 continue
-            self._pasts[name], breach = rule(self._pasts.get(name, NO_PAST), value * scale, self._limits)
-            if breach is not None:
-                found.append(breach._replace(metric=signal))
+            self._pasts[name], violation = rule(self._pasts.get(name, NO_PAST), value * scale, self._limits)
+            if violation is not None:
+                found.append(violation._replace(metric=signal))
         return found
 
     def learn(self, names: Collection[str], config: Mapping[str, Any]) -> None:
@@ -215,7 +245,8 @@ class Watch:
         found = ((name, m.signal, m.scale, rule_for(m.signal)) for name, m in meanings.items())
         self._watched = [(name, signal, scale, rule) for name, signal, scale, rule in found if rule is not None]
         if self.target_kl is None:
-            self._limits = Limits(canonical_config(config, dialect, self._known).number("target_kl"))
+            target = canonical_config(config, dialect, self._known).number("target_kl")
+            self._limits = self._limits._replace(target_kl=target)
 
 
 def rule_for(signal: str) -> Rule | None:
@@ -224,7 +255,7 @@ def rule_for(signal: str) -> Rule | None:
     if rule is None:
         return finite if COMPUTED.fullmatch(signal) else None
 
-    def both(past: Past, value: float, limits: Limits) -> tuple[Past, Breach | None]:
+    def both(past: Past, value: float, limits: Limits) -> tuple[Past, Violation | None]:
         if not math.isfinite(value):
             return finite(past, value, limits)
         return rule(past if not past.broken_in_a_row else past._replace(broken_in_a_row=0), value, limits)
@@ -232,10 +263,10 @@ def rule_for(signal: str) -> Rule | None:
     return both
 
 
-def _with(past: Past, value: float, beyond: bool) -> Past:
+def _with(past: Past, value: float, beyond: bool, limits: Limits) -> Past:
     """The past with one value more. A value beyond the bound does not move the level it is measured by."""
     seen, run = past.seen + 1, past.beyond + 1 if beyond else 0
-    if beyond and run <= LASTING:
+    if beyond and run <= limits.lasting:
         return past._replace(seen=seen, beyond=run)
     logarithm = math.log(max(abs(value), 1e-12))
     weight = max(MEMORY, 1 / seen)

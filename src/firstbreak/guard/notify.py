@@ -1,16 +1,16 @@
-"""Telling people: a webhook, Slack, Discord, e-mail, trackio.
+"""Sends messages to people: webhook, Slack, Discord, e-mail, trackio.
 
 A target is one string:
 
-    https://host/path               a webhook: gets the message as JSON
-    slack+https://host/path         Slack, Mattermost and others that speak its format (hooks.slack.com needs no prefix)
+    https://host/path               a webhook, which gets the message as JSON
+    slack+https://host/path         Slack, Mattermost and others with the same format (hooks.slack.com needs no prefix)
     discord+https://host/path       Discord (discord.com needs no prefix)
-    mailto:someone@example.org      e-mail, through the server in FIRSTBREAK_SMTP: smtp://user:password@host:587
-    trackio:PROJECT/RUN             an alert at this run of trackio
+    mailto:someone@example.org      e-mail, with the server in FIRSTBREAK_SMTP: smtp://user:password@host:587
+    trackio:PROJECT/RUN             an alert in this run of trackio
 
-Messages are sent from a thread of their own, each at most ATTEMPTS times with doubling pauses. The same verdict is sent
-once an hour at most, however often it comes and goes. A target holds secrets, so no line ever shows more of it than its host,
-and what looks like a secret in a message is blacked out.
+Messages are sent from their own thread, with at most ATTEMPTS attempts and a pause that doubles each time. The same verdict is
+sent at most once an hour. A target contains secrets: log messages show only its host. Text in a message that looks like a
+secret is replaced by "[hidden]".
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ PAUSE = 1.0  #: seconds before the second attempt; doubled for each further one
 AGAIN = 3600.0  #: seconds before the same verdict is sent again
 TIMEOUT = 10.0  #: seconds that one attempt may take
 TRACKIO_TIMEOUT = 60.0  #: seconds: importing trackio alone takes some
-WAITING = 100  #: messages; where a target is down for long, the oldest news is no news
+WAITING = 100  #: messages in the queue; further messages are dropped if a target is down
 LONGEST = 1800  #: characters: Discord takes 2000
 SMTP = "FIRSTBREAK_SMTP"
 
@@ -54,12 +54,12 @@ _SECRET = re.compile(
 
 @dataclass(frozen=True)
 class Message:
-    """What is sent. Equal `action` and `about` are the same news."""
+    """A message. Messages with equal `action` and `about` are the same news."""
 
     run: str
     action: str
     text: str
-    about: str = ""  #: what it rests on: a link, a detector
+    about: str = ""  #: the reason: a link, a detector
     step: float | None = None
 
     def __str__(self) -> str:
@@ -71,7 +71,7 @@ Send = Callable[[Message], None]
 
 
 class Notifier:
-    """Sends messages to targets in the background. Raises `Unreadable` where a target is none."""
+    """Sends messages to targets in the background. Raises `Unreadable` if a target has a wrong form."""
 
     def __init__(
         self,
@@ -88,8 +88,8 @@ class Notifier:
         self._thread = threading.Thread(target=self._work, name="firstbreak-notify", daemon=True)
         self._thread.start()
 
-    def tell(self, message: Message) -> bool:
-        """Whether it is news, and will be sent."""
+    def send(self, message: Message) -> bool:
+        """Send a message if it is new. Returns whether the message will be sent."""
         key, now = (message.action, message.about), self._clock()
         if now - self._sent.get(key, -self._again) < self._again:
             return False
@@ -101,7 +101,7 @@ class Notifier:
         return True
 
     def close(self, seconds: float = 2 * TIMEOUT) -> None:
-        """Wait until everything is sent, at most so long."""
+        """Wait until all messages are sent, at most `seconds`."""
         end = time.monotonic() + seconds
         while self._waiting.unfinished_tasks and time.monotonic() < end:
             time.sleep(0.01)
@@ -120,14 +120,14 @@ class Notifier:
                 return send(message)
             except Exception as error:
                 if attempt == ATTEMPTS or not _passes(error):
-                    LOG.warning("a message to %s is lost after %d attempts: %s", host, attempt, _told(error))
+                    LOG.warning("a message to %s was not sent after %d attempts: %s", host, attempt, _reason(error))
                     return
                 time.sleep(max(pause, _asked_to_wait(error)))
                 pause *= 2
 
 
 def sender(target: str) -> Send:
-    """What sends a message to one target. Raises `Unreadable` where it is none that is known."""
+    """The function that sends a message to one target. Raises `Unreadable` if the form of the target is unknown."""
     kind, _, rest = target.partition("+")
     address = urlsplit(target if not rest.startswith("http") else rest)
     known = {"hooks.slack.com": "slack", "discord.com": "discord", "discordapp.com": "discord"}
@@ -138,13 +138,13 @@ def sender(target: str) -> Send:
     if address.scheme == "mailto" and "@" in address.path:
         server = urlsplit(os.environ.get(SMTP, ""))
         if server.scheme not in ("smtp", "smtps") or not server.hostname:
-            raise Unreadable(target, "no mail server is known", f"set {SMTP}=smtp://user:password@host:587")
+            raise Unreadable(target, "no mail server is set", f"set {SMTP}=smtp://user:password@host:587")
         return partial(_mail, address.path, server)
     project, _, run = address.path.partition("/")
     if address.scheme == "trackio" and project and run:
         return partial(_trackio, project, run)
     known_targets = "an https: address, mailto:NAME@HOST or trackio:PROJECT/RUN"
-    raise Unreadable(_host(target), "is no target for messages", f"give {known_targets}")
+    raise Unreadable(_host(target), "is not a target for messages", f"use {known_targets}")
 
 
 def _post(url: str, body: Callable[[Message], dict[str, Any]], message: Message) -> None:
@@ -179,7 +179,7 @@ def _mail(to: str, server: Any, message: Message) -> None:
 
 
 def _trackio(project: str, run: str, message: Message) -> None:
-    """In a process of its own: trackio prints to stdout, and ends the run that this process may have open."""
+    """In its own process: trackio prints to stdout, and would end a run that this process has open."""
     level = "ERROR" if message.action in ("stop", "rollback") else "WARN"
     step = "" if message.step is None else str(int(message.step))
     title = f"firstbreak: {message.action}"
@@ -197,25 +197,25 @@ run.finish()
 
 
 def _passes(error: Exception) -> bool:
-    """Whether it may be better in a moment: not where the address or the message is refused."""
+    """Whether another attempt may succeed. Not if the address or the message was refused."""
     if isinstance(error, urllib.error.HTTPError):
         return error.code in (408, 425, 429) or error.code >= 500
     return isinstance(error, OSError) and not isinstance(error, smtplib.SMTPAuthenticationError)
 
 
 def _asked_to_wait(error: Exception) -> float:
-    """Seconds that the other side asks for, a minute at most."""
+    """Seconds to wait from the Retry-After header, at most 60."""
     asked = error.headers.get("Retry-After") if isinstance(error, urllib.error.HTTPError) else None
     return min(float(asked), 60.0) if asked is not None and asked.isdigit() else 0.0
 
 
-def _told(error: Exception) -> str:
-    """What went wrong, without the address."""
+def _reason(error: Exception) -> str:
+    """The error without the address."""
     return f"HTTP {error.code}" if isinstance(error, urllib.error.HTTPError) else type(error).__name__
 
 
 def _host(target: str) -> str:
-    """As much of a target as may be shown."""
+    """The part of a target that may be shown."""
     address = urlsplit(target)
     return f"{address.scheme}://{address.hostname}" if address.hostname else f"{address.scheme or 'target'}:..."
 

@@ -1,7 +1,7 @@
-"""The update of a bundle once more, and whether it comes out the same.
+"""Runs the update of a bundle again, and compares the results.
 
-The code that builds the trainer is the user's: they name it, and nothing that a bundle holds is executed. The bundle puts
-weights, optimizer, random numbers and data in place.
+The user names a function of their own code that builds the trainer. No code from the bundle is executed. The bundle gives
+the weights, the optimizer state, the random numbers and the data.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from firstbreak.guard import bundle
 from firstbreak.readers import Unreadable
 
 ADAPTERS = ("torch", "sb3", "trl", "lightning")
-TOLERANCE = 1e-5  #: relative: sums may be taken in another order on another machine
+TOLERANCE = 1e-5  #: relative: another machine may compute sums in another order
 
 
 @dataclass(frozen=True)
 class Compared:
-    """One number of the update."""
+    """One number of the update, then and now."""
 
     name: str
     then: float
@@ -31,21 +31,23 @@ class Compared:
 
     @property
     def equal(self) -> bool:
-        """Within TOLERANCE; two values that are not finite are equal where they are the same."""
+        """Whether the numbers are equal within TOLERANCE. Two NaNs, or two equal infinities, are equal."""
         both_nan = math.isnan(self.then) and math.isnan(self.now)
         return both_nan or self.then == self.now or math.isclose(self.then, self.now, rel_tol=TOLERANCE, abs_tol=1e-9)
 
 
 def replay(folder: Path, built: Any) -> list[Compared]:
-    """Run the update again on what the user's code has `built`. Raises `Unreadable` where the bundle does not hold enough."""
+    """Run the update again on `built`, the result of the user's function. Raises `Unreadable` if the bundle is not sufficient."""
     manifest = bundle.read(folder)
     adapter = manifest["adapter"]
     missing = [name for name in ("state.pt", "batch.pt") if name not in manifest["files"]]
     if adapter not in ADAPTERS or missing:
-        held = f"holds no {' and no '.join(missing)}" if missing else f"is of {adapter or 'no adapter'}"
+        held = f"contains no {' and no '.join(missing)}" if missing else f"comes from {adapter or 'no adapter'}"
         why = "; ".join(f"{name}: {reason}" for name, reason in manifest["lost"].items())
         raise Unreadable(
-            folder, f"{held}, so its update cannot be run again{f' ({why})' if why else ''}", "see README.md"
+            folder,
+            f"{held}, so the update cannot be run again{f' ({why})' if why else ''}",
+            "see README.md in the bundle",
         )
     measured: Mapping[str, Any] = manifest["measured"]
     module = importlib.import_module(f"firstbreak.guard.adapters.{adapter}")
@@ -54,7 +56,7 @@ def replay(folder: Path, built: Any) -> list[Compared]:
 
 
 def build(place: str) -> Any:
-    """What `module:function` returns, the module being looked for in the working directory too. Raises `Unreadable`."""
+    """The result of `module:function`. The module may be in the working directory. Raises `Unreadable`."""
     name, _, function = place.partition(":")
     sys.path.insert(0, str(Path.cwd()))
     try:

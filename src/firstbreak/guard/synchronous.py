@@ -1,7 +1,7 @@
-"""The first thing to try where stale data are suspected: the trainer's own settings for synchronous training.
+"""The trainer's settings for synchronous training: the first thing to try if the data may be stale.
 
-Asynchronous training is the one suspect that can be ruled out by a switch (AReaL's guide "Diagnosing RL Performance"
-begins with it), so a decision carries the switch ready to paste.
+One option is enough to test whether asynchronous training is the reason (AReaL's guide "Diagnosing RL Performance" begins
+with this test). For this reason, a decision contains the settings, ready to copy.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import yaml
 from firstbreak import dialects
 from firstbreak.model import Diagnosis, Link
 
-WORTH_TRYING = 0.1  #: probability of a cause in this link from which the switch is offered
+WORTH_TRYING = 0.1  #: smallest probability of a cause in this link for which the settings are shown
 
-#: trainer -> its options; where a trainer is not named here, the limit on the age of the data is set to 0
+#: trainer -> its options; for other trainers, the limit on the staleness of the data is set to 0
 SETTINGS: Mapping[str, Mapping[str, object]] = {
     "areal": {
         "rollout.max_head_offpolicyness": 0,
@@ -23,12 +23,12 @@ SETTINGS: Mapping[str, Mapping[str, object]] = {
         "actor.use_decoupled_loss": False,
     },
     "nemo_rl": {"grpo.async_grpo.enabled": False},
-    "open_instruct": {"async_steps": 1},  # the least that it knows: generation of the next batch during the update
+    "open_instruct": {"async_steps": 1},  # the smallest value: the next batch is generated during the update
 }
 
 
 def settings(trainer: str | None) -> Mapping[str, object]:
-    """The options, by the trainer's own names; empty where it has none that are known."""
+    """The options under the trainer's own names. Empty if none are known."""
     name = trainer or ""
     if name in SETTINGS:
         return SETTINGS[name]
@@ -38,7 +38,7 @@ def settings(trainer: str | None) -> Mapping[str, object]:
 
 
 def snippet(diagnosis: Diagnosis) -> str:
-    """The settings as YAML, where the diagnosis suspects stale data; "" where it does not, or the trainer has none."""
+    """The settings as YAML if the diagnosis suspects stale data; "" if not, or if no settings are known."""
     suspected = diagnosis.first_break is not None and diagnosis.first_break.link is Link.FRESHNESS
     suspected |= any(c.link is Link.FRESHNESS and c.probability >= WORTH_TRYING for c in diagnosis.causes)
     options = settings(diagnosis.run.trainer) if suspected and diagnosis.first_break is not None else {}

@@ -1,4 +1,4 @@
-"""A live run on one screen: how far it is, the verdict, the ten links, and the curves that matter."""
+"""The screen for a live run: progress, verdict, the ten links, and the most important curves."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from firstbreak.diagnosis.inputs import Inputs
 from firstbreak.guard import synchronous
-from firstbreak.inputs import Inputs
 from firstbreak.model import Diagnosis, Link, Run, Series
 from firstbreak.reports import curves, story
-from firstbreak.reports.look import STYLE, Look, Page
+from firstbreak.reports.terminal_style import STYLE, Page, TerminalStyle
 from firstbreak.words import number, percent
 
 MOST_CURVES = 6
@@ -32,11 +32,11 @@ SHOWN = (
 
 
 def renderable(dx: Diagnosis) -> Page:
-    """The screen for `rich.live.Live`; its width and characters are the console's."""
-    return Page(partial(_parts, dx))
+    """The screen for `rich.live.Live`, with the width and the characters of the console."""
+    return Page(partial(_files, dx))
 
 
-def _parts(dx: Diagnosis, how: Look) -> Iterator[RenderableType]:
+def _files(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
     action = dx.verdict.action
     word = Text(f" {how.symbol[action]} {story.ACTION_WORD[action].upper()} ", style=f"{STYLE[action]} reverse")
     yield Text.assemble(word, "  ", how.text(dx.run.path, "bold"))
@@ -57,8 +57,8 @@ def _parts(dx: Diagnosis, how: Look) -> Iterator[RenderableType]:
         yield how.hanging(Text(how.symbol[severity], STYLE[severity]), how.text(outcome.finding.message))
 
 
-def progress(run: Run, how: Look) -> str:
-    """How far it is, against the planned length where that was recorded."""
+def progress(run: Run, how: TerminalStyle) -> str:
+    """The current step, and the planned length if it was recorded."""
     last, total = run.last_step, run.config.number("total_steps")
     if last is None:
         return ""
@@ -69,8 +69,8 @@ def progress(run: Run, how: Look) -> str:
     return f"{full * filled}{empty * (BAR - filled)} step {number(last)} of {number(total)} ({percent(last / total)})"
 
 
-def _links(dx: Diagnosis, how: Look) -> Table:
-    """Two rows of five, outside in."""
+def _links(dx: Diagnosis, how: TerminalStyle) -> Table:
+    """The ten links in two rows of five, in the order of the loop."""
     table = Table.grid(padding=(0, 1), expand=False)
     for _ in range(5):
         table.add_column(no_wrap=True)
@@ -80,12 +80,12 @@ def _links(dx: Diagnosis, how: Look) -> Table:
     return table
 
 
-def _link(dx: Diagnosis, link: Link, how: Look) -> Text:
+def _link(dx: Diagnosis, link: Link, how: TerminalStyle) -> Text:
     status = dx.links[link].status
     return how.text(f"{how.symbol[status]} {story.link_word(link)}", STYLE[status])
 
 
-def _curves(dx: Diagnosis, how: Look) -> Table:
+def _curves(dx: Diagnosis, how: TerminalStyle) -> Table:
     table = Table.grid(padding=(0, 1))
     table.add_column(no_wrap=True)
     table.add_column(justify="right", no_wrap=True)
@@ -98,10 +98,10 @@ def _curves(dx: Diagnosis, how: Look) -> Table:
 
 
 def shown(dx: Diagnosis) -> list[Series]:
-    """The score first, then what findings speak of, then what everybody looks at."""
-    score = Inputs(dx.run).get("score")
-    spoken = [o.finding.metric for o in dx.findings if o.finding is not None and o.finding.metric is not None]
-    wanted = [*([] if score is None else [score.name]), *spoken, *SHOWN]
+    """The curves to show: the score, then the metrics of the findings, then the usual ones."""
+    score = Inputs(dx.run).score
+    of_findings = [o.finding.metric for o in dx.findings if o.finding is not None and o.finding.metric is not None]
+    wanted = [*([] if score is None else [score.name]), *of_findings, *SHOWN]
     found = {s.name: s for name in wanted for s in _called(dx.run, name) if len(s)}
     return list(found.values())[:MOST_CURVES]
 
@@ -111,7 +111,7 @@ def _called(run: Run, name: str) -> list[Series]:
     return [s for key, s in run.series.items() if key == name or key in (f"{name}.k1", f"{name}.k2", f"{name}.k3")][:1]
 
 
-def line(series: Series, how: Look, width: int) -> str:
+def line(series: Series, how: TerminalStyle, width: int) -> str:
     """A curve in one row of characters."""
     domain = (float(series.steps[0]), float(series.steps[-1]))
     values, broken = curves.columns(series, domain, max(8, width))

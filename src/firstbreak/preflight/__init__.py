@@ -1,50 +1,37 @@
-"""Before the GPU hours: checks of what a run is going to be made of, each with an answer and a remedy.
+"""Checks before the run: of its environment, reward, critic, data, evaluation and memory, each with an answer and a remedy.
 
 A check is a module (or package) `preflight/<name>.py` with one public function
 
     def check(target, *, option=default, ...) -> Report
 
 Its keyword names are the options of `firstbreak check <name>` and the keys of that check's section in `firstbreak.toml`.
-It is made of probes, which answer like detectors (a `Finding`, `Expected`, `NotApplicable`, `NotMeasured`), or with a
-sentence that says what was seen and is right; `ask` makes an `Outcome` of the answer. What is wrong with the thing that
-is checked is a Finding: its code may raise, hang or return nonsense, and that is an answer too. Only a wrong call
-(a target that does not exist, a file that cannot be read) raises `firstbreak.readers.Unreadable`.
+A check consists of probes. A probe answers like a detector (a `Finding`, `Expected`, `NotApplicable`, `NotMeasured`), or with
+a sentence that says what was measured and is right; `ask` turns the answer into an `Outcome`. A fault of what is checked is a
+Finding: if the user's code raises, hangs or returns nonsense, that is an answer too. Only a wrong call (a target that does not
+exist, a file that cannot be read) raises `firstbreak.readers.Unreadable`.
 
-A message says the number, what it means and the first thing to try. What a report may draw beside it is a `Table` or
-`Bars`; reports know nothing of the checks. The command of a check is `cli/check/<name>.py`, a translation of options.
+A message gives the number, what it means and the first thing to try. A report may also draw a `ReportTable` or `Bars`; reports
+know nothing of the checks. The command of a check is `cli/check/<name>.py`, which only translates options.
 """
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from firstbreak.model import (
-    EMPTY,
-    Action,
-    Expected,
-    Finding,
-    Link,
-    NotApplicable,
-    NotMeasured,
-    Outcome,
-    Severity,
-    Status,
-)
+from firstbreak.diagnosis.checks import Answer as Answer
+from firstbreak.diagnosis.checks import Check, run_check
+from firstbreak.model import EMPTY, Action, Finding, Link, Outcome, Severity
 from firstbreak.words import number
-
-Answer = Finding | Expected | NotApplicable | NotMeasured | str | None
 
 
 @dataclass(frozen=True, kw_only=True)
-class Table:
-    """Rows under a heading; cells are words already (see words.py), the first column names the row."""
+class ReportTable:
+    """Rows under a heading. Cells are text (see words.py); the first column names the row."""
 
     title: str
     columns: tuple[str, ...]
@@ -53,7 +40,7 @@ class Table:
 
 @dataclass(frozen=True, kw_only=True)
 class Bars:
-    """Amounts side by side: a histogram of one or two groups, or the parts of a sum."""
+    """Amounts in rows: a histogram of one or two groups, or the parts of a sum."""
 
     title: str
     columns: tuple[str, ...]  #: what each amount of a row is: the groups of a histogram, "GB"
@@ -62,20 +49,20 @@ class Bars:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Report:
-    """What one check says."""
+    """The result of one check."""
 
     check: str  #: "env", "reward", ...
     target: str  #: what was checked, in the user's words
     outcomes: tuple[Outcome, ...]
     summary: str = ""  #: one sentence that answers the question; made from the findings where it is empty
     facts: tuple[tuple[str, str], ...] = ()  #: label and text: what was looked at, how much of it
-    exhibits: tuple[Table | Bars, ...] = ()
+    exhibits: tuple[ReportTable | Bars, ...] = ()
     #: for programs: everything measured, under stable names
     numbers: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
 
     @property
     def action(self) -> Action:
-        """STOP: do not train yet; WATCH: look at the warnings first; CONTINUE: nothing stands in the way."""
+        """STOP: do not train yet; WATCH: look at the warnings first; CONTINUE: nothing was found."""
         worst = max((outcome.finding.severity.rank for outcome in self.findings if outcome.finding), default=0)
         return (Action.CONTINUE, Action.WATCH, Action.STOP)[worst]
 
@@ -87,33 +74,12 @@ class Report:
 
 
 def ask(probe_id: str, link: Link, probe: Callable[[], Answer]) -> Outcome:
-    """What a probe answers, as an Outcome. A probe of ours that raises costs one line (CRASHED), never the report."""
-
-    def outcome(status: Status, **more: Any) -> Outcome:
-        return Outcome(detector=probe_id, link=link, status=status, **more)
-
-    try:
-        match probe():
-            case None:
-                return outcome(Status.OK)
-            case str(seen):
-                return outcome(Status.OK, note=seen)
-            case Finding() as finding:
-                return outcome(Status.FOUND, finding=finding)
-            case Expected(why):
-                return outcome(Status.OK, note=why, expected=True)
-            case NotApplicable(why):
-                return outcome(Status.NOT_APPLICABLE, note=why)
-            case NotMeasured(why):
-                return outcome(Status.NOT_MEASURED, note=why)
-    except Exception as error:
-        frame = traceback.extract_tb(error.__traceback__)[-1]
-        place = f"{Path(frame.filename).name}:{frame.lineno}"
-        return outcome(Status.CRASHED, note=f"{type(error).__name__}: {error} ({place})")
+    """The answer of a probe, as an Outcome. A probe that raises costs one line of the report (CRASHED), never the report."""
+    return run_check(Check(id=probe_id, link=link, ask=probe))
 
 
 def critical(message: str, **facts: Any) -> Finding:
-    """A finding on which a practitioner would not start the run."""
+    """A finding because of which a practitioner would not start the run."""
     return Finding(message=message, severity=Severity.CRITICAL, facts=facts)
 
 
@@ -123,12 +89,12 @@ def warning(message: str, **facts: Any) -> Finding:
 
 
 def notice(message: str, **facts: Any) -> Finding:
-    """A finding that is worth knowing, and may be meant."""
+    """A finding that is worth knowing, and may be intended."""
     return Finding(message=message, severity=Severity.NOTICE, facts=facts)
 
 
 def histogram(title: str, groups: Mapping[str, Sequence[float] | np.ndarray], bins: int = 10) -> Bars:
-    """Counts of every group over common bins; values that are few and discrete get one row each."""
+    """Counts of every group over common bins; a few discrete values get one row each."""
     finite = {name: np.asarray(v, float)[np.isfinite(np.asarray(v, float))] for name, v in groups.items()}
     everything = np.concatenate(list(finite.values()))
     if not everything.size:

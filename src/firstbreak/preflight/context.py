@@ -1,4 +1,4 @@
-"""Is it recorded what the run is made with, and is that still what lies here?"""
+"""Are code, packages, hardware, configuration and seeds of the run recorded, and are they still the same?"""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from pathlib import Path
 
 from firstbreak import context
 from firstbreak.context import FILE, Context
-from firstbreak.engine.read import read
 from firstbreak.model import Link, NotApplicable, NotMeasured
-from firstbreak.preflight import Answer, Report, Table, ask, critical, notice, warning
+from firstbreak.preflight import Answer, Report, ReportTable, ask, critical, notice, warning
+from firstbreak.readers.read import read
 from firstbreak.words import number
 
-SHOWN = 20  #: differences in the table
+SHOWN = 20  #: rows of the table of differences (convention)
 
 
 def check(run: str, *, record: bool = False, config: str | None = None, code: str | None = None) -> Report:
-    """Check the context of a run's folder against this machine and the repository in `code` (the current folder).
+    """Check the recorded context of a run's folder against this machine and the repository in `code` (the current folder).
 
-    With `record` it is written first, with the options of the `config` file. Raises `Unreadable` where a file cannot be
+    With `record`, the context is written first, with the options of the `config` file. Raises `Unreadable` where a file cannot be
     read.
     """
     here = Path(code) if code else Path.cwd()
@@ -48,11 +48,11 @@ def recorded(run: str, found: Context | None) -> Answer:
     """The file is there, with a configuration."""
     if found is None:
         return critical(
-            f"{run} holds no {FILE}: nobody will know what the run was made with. Call firstbreak.context.record({run!r}, "
-            "config=...) before training, or give --record."
+            f"{run} has no {FILE}: nothing says which code, packages and configuration the run uses. Call "
+            f"firstbreak.context.record({run!r}, config=...) before training, or give --record."
         )
     if not found.config:
-        return warning("the configuration is not in it. Pass it: firstbreak.context.record(..., config=args).")
+        return warning("the configuration is not recorded. Pass it: firstbreak.context.record(..., config=args).")
     return f"written {found.created}, {len(found.config)} options, {len(found.packages)} packages"
 
 
@@ -62,14 +62,16 @@ def code_known(found: Context | None) -> Answer:
         return NotMeasured("nothing is recorded")
     code = found.code
     if not code.commit:
-        return warning("the code was in no git repository: it cannot be had again. Commit it before training.")
+        return warning(
+            "the code is in no git repository, so this version can be lost. Commit the code before training."
+        )
     if code.diff_cut:
-        return warning("the changes that are not committed are longer than what is kept. Commit them before training.")
+        return warning("the changes that are not committed are too long for the record. Commit them before training.")
     if code.untracked:
         return notice(
-            f"{len(code.untracked)} files that git does not know are not in the record: {code.untracked[0]}, ..."
+            f"{len(code.untracked)} files that git does not track are not in the record: {code.untracked[0]}, ..."
         )
-    changes = f" with {number(code.diff.count(chr(10)))} lines of changes, kept" if code.dirty else ""
+    changes = f" with {number(code.diff.count(chr(10)))} recorded lines of changes" if code.dirty else ""
     return f"commit {code.commit[:12]}{changes}"
 
 
@@ -78,26 +80,24 @@ def seeds_known(found: Context | None) -> Answer:
     if found is None:
         return NotMeasured("nothing is recorded")
     if not found.seeds:
-        return warning("no seed is recorded: the run cannot be repeated, nor told from another seed. Pass seed=.")
+        return warning("no seed is recorded, so the run cannot be repeated. Pass seed=.")
     return ", ".join(f"{name} {value}" for name, value in found.seeds.items())
 
 
 def unchanged(found: Context | None, now: Context | None) -> Answer:
-    """What lies here is still what the run was made with."""
+    """Code, packages, hardware and configuration are still those of the run."""
     if found is None or now is None:
         return NotApplicable("nothing is recorded")
     apart = _apart(found, now)
     parts = {part: sum(d.part == part for d in apart) for part in dict.fromkeys(d.part for d in apart)}
     if apart:
         said = ", ".join(f"{part} ({n})" for part, n in parts.items())
-        return notice(
-            f"since then there are differences in: {said}. A run from here is another experiment.", parts=parts
-        )
+        return notice(f"these differ from the record: {said}. A run from here is a different experiment.", parts=parts)
     return "code, packages and hardware are those of the record"
 
 
 def _apart(found: Context, now: Context) -> list[context.Difference]:
-    """What differs and could change a result: the command and the clock of this check do not."""
+    """The differences that could change a result: the command and the time of this check cannot."""
     kept = {"code", "packages", "hardware"} | ({"config"} if now.config else set())
     return [d for d in context.differences(found, now) if d.part in kept]
 
@@ -110,9 +110,9 @@ def _facts(found: Context) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _table(found: Context, now: Context) -> Table:
+def _table(found: Context, now: Context) -> ReportTable:
     rows = tuple((f"{d.part} {d.name}", _short(d.before), _short(d.after)) for d in _apart(found, now)[:SHOWN])
-    return Table(title="What differs", columns=("", "recorded", "now"), rows=rows)
+    return ReportTable(title="What differs", columns=("", "recorded", "now"), rows=rows)
 
 
 def _short(value: object) -> str:

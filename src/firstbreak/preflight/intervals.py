@@ -1,4 +1,4 @@
-"""How sure a share, a mean or a comparison is."""
+"""Confidence intervals of a share, a mean and a comparison."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 
 from firstbreak.model import Interval
 
-Z = 1.959964  # 95 %, two-sided
-DRAWS = 2000
+Z = 1.959964  #: standard deviations: 95 %, two-sided
+DRAWS = 2000  #: bootstrap samples: the ends of an interval vary by a few percent of its width (convention)
 
 
 def wilson(hits: int, n: int) -> Interval:

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from firstbreak.model import Action, Outcome
-from firstbreak.preflight import Report, Table
+from firstbreak.preflight import Report, ReportTable
 from firstbreak.readers import Unreadable
 
 FILES = ("firstbreak.toml", "pyproject.toml")
@@ -38,7 +38,7 @@ CHECKS = {
     "env": "env",
     "critic": "critic",
 }
-WORD = {Action.STOP: "do not train yet", Action.WATCH: "look at this first", Action.CONTINUE: "nothing in the way"}
+WORD = {Action.STOP: "do not train yet", Action.WATCH: "look at this first", Action.CONTINUE: "nothing found"}
 TYPES: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "bool": (bool,), "str": (str,)}
 Section = tuple[str, dict[str, Any]]
 
@@ -46,8 +46,8 @@ Section = tuple[str, dict[str, Any]]
 def check(plan: str = ".", *, only: Collection[str] = ()) -> Report:
     """Every check that a firstbreak.toml or pyproject.toml (or a folder with one) asks for, in one report.
 
-    `only` names the checks to run. Raises `Unreadable` where the file is none, or asks for what there is not; what a
-    check cannot read is told with the name of its section.
+    `only` names the checks to run. Raises `Unreadable` where there is no such file, where the file asks for a check or an option
+    that does not exist, and, with the name of the section, where a check cannot read something.
     """
     path = _file(Path(plan))
     wanted = [(name, options) for name, options in sections(path) if not only or name in only]
@@ -63,7 +63,7 @@ def check(plan: str = ".", *, only: Collection[str] = ()) -> Report:
         target=os.path.relpath(path),
         outcomes=tuple(_named(outcome, report, reports) for report in reports for outcome in report.outcomes),
         summary=_summary(reports),
-        exhibits=(Table(title="The checks", columns=("check", "of", "verdict", "findings"), rows=rows),),
+        exhibits=(ReportTable(title="The checks", columns=("check", "of", "verdict", "findings"), rows=rows),),
         numbers={"checks": [{"check": r.check, "target": r.target, **r.numbers} for r in reports]},
     )
 
@@ -73,7 +73,7 @@ def sections(path: Path) -> Iterator[Section]:
     try:
         tree = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise Unreadable(path, f"is no TOML ({error})", "correct the file") from None
+        raise Unreadable(path, f"is not TOML ({error})", "correct the file") from None
     own = tree.get("tool", {}).get("firstbreak", {}) if path.name == "pyproject.toml" else tree
     asked = own.get("check", {})
     where = "tool.firstbreak.check" if path.name == "pyproject.toml" else "check"
@@ -104,7 +104,7 @@ def _file(place: Path) -> Path:
 
 
 def _run(path: Path, name: str, options: dict[str, Any]) -> Report:
-    """One check. What its section gets wrong is told with the section's name."""
+    """The report of one check. An error names its section."""
     function: Callable[..., Report] = importlib.import_module(f"firstbreak.preflight.{CHECKS[name]}").check
     known = inspect.signature(function).parameters
     for key in options:
@@ -125,7 +125,7 @@ def _run(path: Path, name: str, options: dict[str, Any]) -> Report:
 
 
 def _named(outcome: Outcome, report: Report, reports: list[Report]) -> Outcome:
-    """Two checks of one kind are told apart by what they looked at."""
+    """Several checks of one kind get the name of their target."""
     several = sum(other.check == report.check for other in reports) > 1
     return replace(outcome, detector=f"{outcome.detector} ({report.target})") if several else outcome
 
@@ -136,5 +136,5 @@ def _summary(reports: list[Report]) -> str:
     if stopped:
         return f"{len(stopped)} of {len(reports)} checks say not to train yet: {', '.join(stopped)}."
     if watched:
-        return f"Nothing stops the run; look at {', '.join(watched)} first."
-    return f"Nothing stands in the way: {', '.join(r.check for r in reports)}."
+        return f"Nothing is a reason not to train; look at {', '.join(watched)} first."
+    return f"Nothing was found by {', '.join(r.check for r in reports)}."

@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from firstbreak.engine.read import read as read_run
 from firstbreak.evals import protocol as protocols
 from firstbreak.evals.canonical import plain
 from firstbreak.evals.protocol import FIELDS, Protocol
 from firstbreak.model import Link, NotApplicable
-from firstbreak.preflight import Answer, Report, Table, ask, critical, notice, warning
+from firstbreak.preflight import Answer, Report, ReportTable, ask, critical, notice, warning
 from firstbreak.readers import Unreadable
+from firstbreak.readers.read import read as read_run
 
-#: names that mean something else tomorrow
+#: names whose meaning changes with time
 MOVING = frozenset({"latest", "main", "master", "head", "newest", "current", "nightly", "auto"})
 #: settings of generation that a training configuration holds under the same names
 SETTINGS = ("temperature", "top_p", "top_k", "min_p", "repetition_penalty", "max_new_tokens", "max_total_tokens", "max_turns",
@@ -47,47 +47,46 @@ def check(protocol: str, *, rollout: str | None = None, expect: str | None = Non
 
 
 def complete(found: Protocol) -> Answer:
-    """Everything is there without which the score cannot be measured again."""
+    """Every field that is needed to measure the score again is there."""
     if found.missing:
         what = "; ".join(f"`{name}`: {FIELDS[name].meaning}" for name in found.missing)
         return critical(
-            f"the score cannot be measured again without what is missing here: {what}. Write it down; `null` says that there "
-            "is none.",
+            f"fields are missing, so the score cannot be measured again: {what}. Add them; `null` says that there is none.",
             missing=list(found.missing),
         )
     return f"all fields that a score of {found.kind} needs"
 
 
 def fixed(found: Protocol) -> Answer:
-    """No value means something else tomorrow, and what is drawn at random is drawn alike."""
+    """No value changes its meaning with time, and random samples have a seed."""
     moving = [name for name, value in found.values.items() if isinstance(value, str) and value.lower() in MOVING]
     if moving:
         said = ", ".join(f"{name}: {found.values[name]}" for name in moving)
-        return warning(f"{said}: means something else tomorrow. Name a version, a commit or a date.")
+        return warning(f"{said}: the meaning changes with time. Name a version, a commit or a date.")
     drawn = found.values.get("temperature")
     if found.kind == "answers" and drawn and found.values.get("seed") is None:
         return warning(
             f"answers are sampled at temperature {drawn:g} without a seed: two measurements differ by chance. Set `seed`, or "
-            "draw several answers to each problem."
+            "sample several answers for each problem."
         )
     if found.values.get("pass_k") and (found.values.get("samples_per_problem") or 0) < found.values["pass_k"]:
         return critical(
-            f"pass@{found.values['pass_k']} needs as many answers, and samples_per_problem is "
-            f"{found.values.get('samples_per_problem')}. Draw more (twice k for a usable estimate)."
+            f"pass@{found.values['pass_k']} needs at least that many answers, but samples_per_problem is "
+            f"{found.values.get('samples_per_problem')}. Sample more (twice k for a usable estimate)."
         )
-    return "no value that moves"
+    return "no value changes its meaning with time"
 
 
 def locked(path: Path, found: Protocol, expect: str | None) -> Answer:
-    """The file carries its own hash (`protocols.read` refused it otherwise), and it is the expected one."""
+    """The file contains its own hash (else `protocols.read` raises), and the hash is the expected one."""
     if expect is not None and not found.hash.startswith(expect):
         return critical(
-            f"the hash is {found.hash[:16]}, not {expect[:16]}: this is another protocol than the one that was agreed on. "
+            f"the hash is {found.hash[:16]}, not {expect[:16]}: this is not the protocol that was agreed on. "
             "Scores are not comparable."
         )
     if expect is None and protocols.SCHEMA not in path.read_text(encoding="utf-8"):
         return warning(
-            "the protocol is not locked: it can change from one evaluation to the next without a trace. "
+            "the protocol is not locked: it can change between two evaluations, and nothing shows the change. "
             f"`firstbreak eval lock` writes it with its hash ({found.hash[:16]})."
         )
     return f"locked as {found.hash[:16]}"
@@ -101,8 +100,8 @@ def like_rollouts(found: Protocol, trained: dict[str, Any] | None) -> Answer:
     limit, allowed = trained.get("max_new_tokens"), found.values.get("max_new_tokens")
     if limit and allowed and allowed < limit:
         return warning(
-            f"answers may have {allowed} tokens in the evaluation and {limit} in training: a policy that has learned to think "
-            "longer is cut, and its score falls. Raise max_new_tokens of the evaluation."
+            f"answers may have {allowed} tokens in the evaluation and {limit} in training: long answers are cut in the "
+            "evaluation, and its score falls. Raise max_new_tokens of the evaluation."
         )
     if apart:
         said = ", ".join(f"{n} {found.values[n]} (rollouts: {trained[n]})" for n in apart)
@@ -128,8 +127,10 @@ def _settings(rollout: str) -> dict[str, Any]:
     return found
 
 
-def _table(found: Protocol, trained: dict[str, Any]) -> Table:
+def _table(found: Protocol, trained: dict[str, Any]) -> ReportTable:
     names = [name for name in SETTINGS if name in trained or name in found.values]
     cells = [(n, str(found.values.get(n, "not recorded")), str(trained.get(n, "not recorded"))) for n in names]
     rows = tuple((n, left, right, "" if left == right else "differs") for n, left, right in cells)
-    return Table(title="Beside the training rollouts", columns=("setting", "evaluation", "rollouts", ""), rows=rows)
+    return ReportTable(
+        title="Compared with the training rollouts", columns=("setting", "evaluation", "rollouts", ""), rows=rows
+    )

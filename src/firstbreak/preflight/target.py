@@ -15,7 +15,7 @@ from firstbreak.readers import Unreadable
 def load(name: str) -> Any:
     """The object that `module:attribute` (or `path/to/file.py:attribute`) names.
 
-    It is imported as Python would import it from the current folder: it is the user's own code, and runs. Raises
+    It is imported as Python would import it from the current folder. This runs the user's own code. Raises
     `Unreadable` where there is no such thing, with what the import said.
     """
     place, _, attribute = name.rpartition(":")
@@ -28,7 +28,9 @@ def load(name: str) -> Any:
     except (Exception, SystemExit) as error:  # whatever the module does when it is imported
         problem = f"cannot be imported: {type(error).__name__}: {error}"
         remedy = (
-            f"run `python {place}` and mend that" if place.endswith(".py") else f"try `python -c 'import {place}'` here"
+            f"run `python {place}` and correct the error"
+            if place.endswith(".py")
+            else f"try `python -c 'import {place}'` here"
         )
         raise Unreadable(name, problem, remedy) from error
     for part in attribute.split("."):

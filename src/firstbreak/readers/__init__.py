@@ -20,11 +20,16 @@ Nothing from a log is ever executed or unpickled.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
+
+from firstbreak import plugins
 
 
 class Unreadable(Exception):
@@ -72,3 +77,10 @@ class Recording:
     notes: list[str] = field(default_factory=list)  #: facts: "tail is still being written", versions, ...
     resume: Any = None  #: opaque: pass it to the next read() of the same file
     replaces: bool = False  #: resumed on a file that was rewritten since: these curves replace the earlier ones
+
+
+@cache
+def readers() -> Mapping[str, ModuleType]:
+    """Format -> reader module, the highest PRIORITY first."""
+    found = plugins.modules(__name__, "sniff", "firstbreak.readers")
+    return dict(sorted(found.items(), key=lambda item: -getattr(item[1], "PRIORITY", 0)))

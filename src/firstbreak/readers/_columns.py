@@ -18,16 +18,16 @@ CONFIG_NAMES = frozenset({"config", "hyperparameters", "hyperparams", "hparams",
 _PROGRESS = re.compile(r"(\w+)/(?:max|total)_\w+")  # ms-swift: "global_step/max_steps": "12/547"
 _SPELLED_OUT = frozenset({"NaN", "nan", "Infinity", "-Infinity", "inf", "-inf"})  # writers whose JSON has no NaN
 _MAX_TABLE = 1 << 23  # cells; records that hardly share a name are added one by one, or they would fill the memory
-_TOLD = re.compile(r"(?:(?:eval|test|train)[a-z]*_)?(?:rewards?|returns?|scores?)$", re.IGNORECASE)
+_CONTENT_IN_NAME = re.compile(r"(?:(?:eval|test|train)[a-z]*_)?(?:rewards?|returns?|scores?)$", re.IGNORECASE)
 _VARIES = object()
 _NONE = type(None)
 _NUMBERS = frozenset({float, int, bool, _NONE})
 
 
-def told_by(path: Path) -> str | None:
+def name_from_file(path: Path) -> str | None:
     """What a column without a name holds, where its file's name says so: `reinforce_rewards.npy` holds `rewards`."""
-    told = _TOLD.search(path.stem)
-    return told[0] if told else None
+    found = _CONTENT_IN_NAME.search(path.stem)
+    return found[0] if found else None
 
 
 class Columns:

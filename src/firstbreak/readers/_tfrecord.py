@@ -24,11 +24,11 @@ _FRAME = 16
 _FIRST_BYTE = 0x09  # of an event: its wall time; records that begin otherwise are found too, one by one
 _CANDIDATE_LIMIT = 1 << 16  # bytes
 _LARGEST = 1 << 30  # bytes; no logger writes such a record, and it might not fit the memory
-_PADDING = 64  # zero bytes behind the records of a batch, so that fixed-width views may look past the last one
+_PADDING = 64  # zero bytes behind the records of a batch, so that fixed-width views may reach past the last one
 
 
 @dataclass(frozen=True)
-class Batch:
+class RecordBatch:
     """Payloads data[starts[i]:ends[i]], int64 (n,), in file order; data[0] lies at `offset` in the file."""
 
     data: bytes
@@ -48,7 +48,7 @@ class Records:
     unfinished: int = 0  #: bytes behind the last record: an incomplete one, or no record at all
     lost_from: int | None = None  #: where the chain of records broke, until it is found again
 
-    def batches(self) -> Iterator[Batch]:
+    def batches(self) -> Iterator[RecordBatch]:
         """The valid records, a piece of the file at a time."""
         self.file.seek(0, 2)
         size = self.file.tell()
@@ -111,13 +111,13 @@ class Records:
             wanted,
         )
 
-    def _checked(self, data: bytes, starts: np.ndarray, ends: np.ndarray) -> Batch:
+    def _checked(self, data: bytes, starts: np.ndarray, ends: np.ndarray) -> RecordBatch:
         """The batch without the records whose payload is damaged."""
         valid = masked(crc32c(np.frombuffer(data, np.uint8), starts, ends)) == every(data, "<u4")[ends]
         if not valid.all():
             self.bad_payloads += (starts[~valid] - _HEADER + self.offset).tolist()
             starts, ends = starts[valid], ends[valid]
-        return Batch(data, starts, ends, self.offset)
+        return RecordBatch(data, starts, ends, self.offset)
 
 
 def every(data: bytes, dtype: str) -> np.ndarray:

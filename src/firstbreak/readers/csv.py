@@ -26,7 +26,7 @@ import numpy as np
 
 from firstbreak.readers import Curve, Recording, Unreadable
 from firstbreak.readers._cells import column, matrix
-from firstbreak.readers._columns import Columns, told_by
+from firstbreak.readers._columns import Columns, name_from_file
 from firstbreak.readers._literal import number, parse
 from firstbreak.readers._tail import MAX_LINE, Lines, open_file, still_holds
 
@@ -64,7 +64,7 @@ def sniff(path: Path, head: bytes) -> bool:
     names, row = (line.decode("utf-8", "replace").strip().split(",") for line in lines[:2])
     if len(names) != len(row) or any(number(cell) is None for cell in row):
         return False
-    return told_by(path) is not None if len(row) == 1 else all(_NAME.fullmatch(cell.strip()) for cell in names)
+    return name_from_file(path) is not None if len(row) == 1 else all(_NAME.fullmatch(cell.strip()) for cell in names)
 
 
 def read(path: Path, resume: Any = None) -> Recording:
@@ -73,7 +73,7 @@ def read(path: Path, resume: Any = None) -> Recording:
     with open_file(path) as file:
         layout = cursor.context if cursor else _layout(path, file.readline(MAX_HEADER + 1))
         lines = Lines(file, cursor.offset if cursor else layout.header_bytes)
-        table = _Table(path, layout, cursor.rows if cursor else 0)
+        table = _CsvTable(path, layout, cursor.rows if cursor else 0)
         for block in _whole_records(lines):
             table.add(block)
         recording = table.recording()
@@ -121,8 +121,8 @@ def _layout(path: Path, header: bytes) -> _Layout:
         raise Unreadable(path, f"has more than {MAX_COLUMNS} columns", "check that it is a table of metrics", "line 1")
     cells = _rows(text, separator)[0]
     if _is_row(cells):
-        told = told_by(path) if len(cells) == 1 else None
-        names = [told] if told else [f"column {i}" for i in range(1, len(cells) + 1)]
+        name = name_from_file(path) if len(cells) == 1 else None
+        names = [name] if name else [f"column {i}" for i in range(1, len(cells) + 1)]
         return _Layout(tuple(names), separator, b"", 0, line=0)
     return _Layout(tuple(_distinct(cells)), separator, header.rstrip(b"\r\n"), len(header), _long(cells))
 
@@ -177,7 +177,7 @@ def _end_of_records(block: bytes) -> int:
     return end
 
 
-class _Table:
+class _CsvTable:
     """Rows in, columns out."""
 
     def __init__(self, path: Path, layout: _Layout, rows: int) -> None:
@@ -244,7 +244,7 @@ class _Table:
                 self.columns.extend(name, index, values)
 
     def _add_mixed(self, name: str, index: np.ndarray, cells: tuple[str, ...]) -> None:
-        """Adds cells that are not all numbers. Equal cells are the rule (names, flags), and are looked at once."""
+        """Adds cells that are not all numbers. Equal cells are the rule (names, flags), and are parsed once."""
         numbers = {cell: number(cell) for cell in set(cells)}
         values = [numbers[cell] for cell in cells]
         found = [value is not None for value in values]

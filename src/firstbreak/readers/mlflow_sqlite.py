@@ -22,7 +22,7 @@ _BATCH = 1 << 16
 
 
 @dataclass(frozen=True)
-class _Position:
+class _MlflowPosition:
     run: str
     row_id: int
 
@@ -44,7 +44,7 @@ def read(path: Path, resume: Any = None) -> Recording:
     with database(file, *_TABLES) as db:
         run = choose(file, wanted, _runs(db))
         newest = db.execute("SELECT max(rowid) FROM metrics WHERE run_uuid = ?", (run,)).fetchone()[0] or 0
-        goes_on = isinstance(resume, _Position) and resume.run == run and resume.row_id <= newest
+        goes_on = isinstance(resume, _MlflowPosition) and resume.run == run and resume.row_id <= newest
         after = resume.row_id if goes_on else 0
         damage: list[str] = []
         curves = _curves(db, run, after, newest, damage)
@@ -62,7 +62,7 @@ def read(path: Path, resume: Any = None) -> Recording:
         order=(started or 0) / 1e3,
         damage=damage,
         notes=[f"MLflow's status of the run: {status}"] if status != "FINISHED" else [],
-        resume=_Position(run, newest),
+        resume=_MlflowPosition(run, newest),
         replaces=resume is not None and not goes_on,
     )
 

@@ -36,7 +36,7 @@ def read(path: Path, resume: Any = None) -> Recording:
     if not files:
         raise Unreadable(path, "holds no data-*.log", "give the folder of one Neptune run")
     operations = GrowingFiles({file.name: file for file in files}, resume)
-    run = _Run()
+    run = _NeptuneRun()
     for name in operations.files:
         for _, line in operations.lines(name):
             run.take(line)
@@ -57,7 +57,7 @@ def _number(file: Path) -> int:
     return int(digits) if digits.isdecimal() else 0
 
 
-class _Run:
+class _NeptuneRun:
     """Operations in, points and config out."""
 
     def __init__(self) -> None:

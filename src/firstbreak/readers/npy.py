@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from firstbreak.readers import Curve, Recording, Unreadable
-from firstbreak.readers._columns import told_by
+from firstbreak.readers._columns import name_from_file
 from firstbreak.readers._npy import read_array
 from firstbreak.readers._tail import open_file
 
@@ -34,7 +34,7 @@ def read(path: Path, resume: Any = None) -> Recording:
         raise Unreadable(path, f"an array of {shape} is no table of curves", "save one row per evaluation")
     index = np.arange(len(array), dtype=float)
     columns = (
-        {told_by(path) or "value": array}
+        {name_from_file(path) or "value": array}
         if array.ndim == 1
         else {f"column {i + 1}": column for i, column in enumerate(array.T)}
     )

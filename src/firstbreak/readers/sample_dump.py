@@ -1,6 +1,6 @@
 """Dumps of completions, one JSON object per line: verl, AReaL, NeMo-RL, prime-rl, open-instruct, tinker, SkyRL, ...
 
-What a record is told by is the names in it, so that a dump is recognised wherever it lies.
+A record is recognised by its field names, so a dump is recognised in any folder.
 """
 
 from __future__ import annotations

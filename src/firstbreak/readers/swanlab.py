@@ -67,7 +67,7 @@ def _config(folder: Path) -> dict[str, Any]:
 
 def _read_records(path: Path, resume: Any) -> Recording:
     cursor = still_holds(path, resume)
-    run = _Run()
+    run = _SwanlabRun()
     with open_file(path) as file:
         header = file.read(FILE_HEADER)
         if not (_MAGIC + bytes([_VERSION])).startswith(header):
@@ -88,7 +88,7 @@ def _read_records(path: Path, resume: Any) -> Recording:
     )
 
 
-class _Run:
+class _SwanlabRun:
     """Records in, points out."""
 
     def __init__(self) -> None:

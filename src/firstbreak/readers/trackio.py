@@ -27,7 +27,7 @@ _BATCH = 1024  # rows that are parsed together: as many as stay in the cache
 
 
 @dataclass(frozen=True)
-class _Position:
+class _TrackioPosition:
     run: str
     row_id: int
     rows: int
@@ -52,8 +52,8 @@ def read(path: Path, resume: Any = None) -> Recording:
         key = _key(db)
         span = "coalesce(CAST(min(id) AS INTEGER), 1), coalesce(CAST(max(id) AS INTEGER), 0)"
         first, last = db.execute(f"SELECT {span} FROM metrics WHERE {key} = ?", (run,)).fetchone()
-        goes_on = isinstance(resume, _Position) and resume.run == run and resume.row_id <= last
-        table = _Table(resume if goes_on else _Position(run, first - 1, 0))
+        goes_on = isinstance(resume, _TrackioPosition) and resume.run == run and resume.row_id <= last
+        table = _TrackioTable(resume if goes_on else _TrackioPosition(run, first - 1, 0))
         # The "+" keeps SQLite from an index on the run, after which it would have to sort all the rows.
         query = f"""SELECT id, step, CAST(timestamp AS BLOB), CAST(metrics AS BLOB) FROM metrics
                     WHERE id > ? AND id <= ? AND +{key} = ? ORDER BY id"""
@@ -91,10 +91,10 @@ def _config(db: sqlite3.Connection, key: str, run: str) -> tuple[dict[str, Any],
     return flat(options), str(row[1])
 
 
-class _Table:
+class _TrackioTable:
     """Rows in, columns out."""
 
-    def __init__(self, position: _Position) -> None:
+    def __init__(self, position: _TrackioPosition) -> None:
         self.position = position
         self.columns = Columns()
         self._first_row = position.rows
@@ -114,7 +114,7 @@ class _Table:
         self.columns.add_records(records, index)
         seconds = {stamp: _unix_seconds(stamp) for stamp in set(stamps)}  # rows are written in batches that share one
         self._times += map(seconds.__getitem__, stamps)
-        self.position = _Position(self.position.run, ids[-1], rows + len(records))
+        self.position = _TrackioPosition(self.position.run, ids[-1], rows + len(records))
 
     def _parsed(self, cells: tuple[bytes, ...]) -> list[dict[str, Any]]:
         try:

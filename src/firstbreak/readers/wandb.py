@@ -45,7 +45,7 @@ def read(path: Path, resume: Any = None) -> Recording:
     if path.is_dir():
         path = next(iter(sorted(path.glob("run-*.wandb"))), path)
     cursor = still_holds(path, resume)
-    run = _Run(cursor.rows if cursor else 0)
+    run = _WandbRun(cursor.rows if cursor else 0)
     with open_file(path) as file:
         header = file.read(FILE_HEADER)
         if not (_MAGIC + b"\0").startswith(header):
@@ -79,7 +79,7 @@ def _with_times(curves: dict[str, Curve]) -> dict[str, Curve]:
     return curves
 
 
-class _Run:
+class _WandbRun:
     """Records in, columns and config out."""
 
     def __init__(self, rows: int) -> None:

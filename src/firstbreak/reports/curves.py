@@ -1,4 +1,4 @@
-"""A curve made ready to draw: thinned so that spikes survive, scaled into the unit square, binned into columns."""
+"""Prepares a curve for drawing: thinned without losing spikes, scaled to 0..1, binned into columns."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from firstbreak.model import Interval, Series
 from firstbreak.words import number
 
-MOST_POINTS = 400  # drawn per curve: more than a report has pixels for, few enough to keep the file small
+MOST_POINTS = 400  # points of a drawn curve: enough for the pixels of a report, few enough for a small file
 LOG_ABOVE = 200.0  # a positive curve whose peak is this many times its median is drawn on a log scale
 
 
@@ -24,11 +24,11 @@ class Scale:
     log: bool = False
 
     def __call__(self, values: np.ndarray | float) -> np.ndarray:
-        """Heights of finite `values`; half height for a curve that never moves."""
+        """Heights of finite `values`; half height for a constant curve."""
         low, high = self.low, self.high
         if self.log:
             low, high, values = math.log10(low), math.log10(high), np.log10(values)
-        # Divided before they are subtracted: the range of a diverged curve may itself not be a finite number.
+        # Divide before subtracting: the range of a diverged curve can overflow.
         unit = max(abs(low), abs(high)) or 1.0
         span = high / unit - low / unit
         if span == 0.0:
@@ -37,9 +37,9 @@ class Scale:
 
 
 def scale(series: Series, level: float | None = None) -> Scale | None:
-    """The scale that shows all finite values; None where there are none.
+    """The scale that shows all finite values. None without finite values.
 
-    The level is taken into view unless that would press the curve into less than a third of the height.
+    The scale includes the level, unless the curve would then use less than a third of the height.
     """
     values = series.finite.values
     if not len(values):
@@ -71,14 +71,14 @@ def across(steps: np.ndarray | float, domain: Interval) -> np.ndarray:
 def thin(series: Series, most: int = MOST_POINTS) -> list[Series]:
     """Pieces of the curve between its gaps, with at most about `most` points in all.
 
-    Each bin along the steps keeps its lowest and its highest finite value: a spike of one point survives any thinning.
+    Each bin along the steps keeps its lowest and its highest finite value, so a spike of one point is never lost.
     A value that is not finite ends a piece.
     """
     finite = np.isfinite(series.values)
     kept = np.flatnonzero(finite)
     if len(kept) > most:
         kept = np.unique(
-            [pick for chunk in _bins(series.steps, most // 2) for pick in _extremes(series, chunk, finite)]
+            [index for chunk in _bins(series.steps, most // 2) for index in _extremes(series, chunk, finite)]
         )
     gaps_before = np.cumsum(~finite)[kept]
     cuts = np.flatnonzero(np.diff(gaps_before)) + 1
@@ -112,8 +112,8 @@ def gaps(series: Series, domain: Interval, n: int) -> list[float]:
 def columns(series: Series, domain: Interval, n: int) -> tuple[np.ndarray, np.ndarray]:
     """For each of `n` equal bins of the domain: one value (NaN where there is none), and whether a point is not finite.
 
-    A bin shows the value farthest from the curve's median: a mean would hide the spikes that a report is read for.
-    Between two bins with a value lies a straight line, as between two points of any plot.
+    A bin shows the value farthest from the median of the curve, because a mean would hide spikes. Between two bins with a
+    value, the values are interpolated.
     """
     place = np.minimum((across(series.steps, domain) * n).astype(int), n - 1)
     finite = np.isfinite(series.values)
@@ -121,9 +121,9 @@ def columns(series: Series, domain: Interval, n: int) -> tuple[np.ndarray, np.nd
     broken[place[~finite]] = True
     if finite.any():
         values, place = series.values[finite], place[finite]
-        with np.errstate(over="ignore"):  # a diverged curve may span more than a float can hold
+        with np.errstate(over="ignore"):  # the range of a diverged curve can overflow
             order = np.argsort(np.abs(values - np.median(values)), kind="stable")
-        shown[place[order]] = values[order]  # of several values for one bin the last one written, the farthest, stays
+        shown[place[order]] = values[order]  # the last value written for a bin stays: the farthest one
     for left, right in pairwise(np.flatnonzero(broken | np.isfinite(shown))):
         if not (broken[left] or broken[right]):
             weight = np.linspace(0, 1, right - left + 1)

@@ -1,4 +1,4 @@
-"""The diagnosis as a web page: one file, no script, nothing fetched; readable on a phone, on paper and by ear."""
+"""The diagnosis as a web page: one file without scripts and external resources, for screens, paper and screen readers."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def render_all(diagnoses: Sequence[Diagnosis]) -> str:
 
 
 def fragment(dx: Diagnosis) -> str:
-    """The report for a notebook's cell: its styles reach nothing outside it."""
-    # Ids have to differ between the cells of one notebook, and the same diagnosis has to give the same text.
+    """The report for a notebook cell. Its styles do not affect the rest of the notebook."""
+    # Ids must differ between the cells of a notebook, and the same diagnosis must give the same text.
     uid = (
         "d" + hashlib.sha256(f"{dx.run.path}\0{dx.verdict.summary}".encode("utf-8", "backslashreplace")).hexdigest()[:8]
     )
@@ -70,13 +70,13 @@ def stylesheet() -> Markup:
 
 
 def _policy(style: str) -> str:
-    """Nothing may be loaded or run; the one style sheet is known by its hash."""
+    """The content security policy: nothing is loaded or run except the one style sheet, by its hash."""
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
 
 
 def article(dx: Diagnosis, uid: str) -> Markup:
-    """The report itself, for a page that brings the styles; ids begin with `uid`, a finding's ends with its detector."""
+    """The report, for a page with the styles. Ids begin with `uid`; the id of a finding ends with its detector."""
     sections = [_section(dx, section, uid) for section in story.sections(dx)]
     return element("article", *sections, aria_labelledby=f"{uid}-verdict", class_=dx.verdict.action.value)
 
@@ -177,16 +177,18 @@ def _cause(dx: Diagnosis, cause: RankedCause) -> Markup:
 
 
 def _why(dx: Diagnosis, cause: RankedCause) -> Markup | None:
-    """The weights of a cause; open where it competes for the first place."""
+    """The weights of a cause, opened for the leading causes."""
     if not cause.evidence or not dx.findings:
         return None
-    ledger = story.ledger(cause)
-    most = max((abs(weight) for weight, _ in ledger.rows), default=0.0) or 1.0
+    table_of_weights = story.weight_table(cause)
+    most = max((abs(weight) for weight, _ in table_of_weights.rows), default=0.0) or 1.0
     rows = (
         element("tr", _weight(weight), _balance(weight / most), element("td", _prose(text)))
-        for weight, text in ledger.rows
+        for weight, text in table_of_weights.rows
     )
-    total = element("tr", _weight(ledger.total), element("td"), element("td", f"total ({story.LEDGER_NOTE})"))
+    total = element(
+        "tr", _weight(table_of_weights.total), element("td"), element("td", f"total ({story.WEIGHTS_NOTE})")
+    )
     header = ("weight", "against / for", "evidence")
     table = element(
         "table",
@@ -203,7 +205,7 @@ def _weight(weight: float) -> Markup:
 
 
 def _balance(share: float) -> Markup:
-    """A bar from the middle: to the right for a cause, to the left against it."""
+    """A bar from the middle: to the right for evidence for the cause, to the left for evidence against it."""
     width = 50 * abs(share)
     start = 50.0 if share >= 0 else 50 - width
     bar = element(
@@ -227,8 +229,8 @@ def _expected(dx: Diagnosis, uid: str) -> Markup:
     return _bullets(dx.expected)
 
 
-def _blind(dx: Diagnosis, uid: str) -> Markup:
-    links, rest = story.blind_links(dx), story.blind_rest(dx)
+def _not_measured(dx: Diagnosis, uid: str) -> Markup:
+    links, rest = story.unmeasured_links(dx), story.further_unmeasured(dx)
     return join(_facts(links) if links else None, _bullets(rest) if rest else None)
 
 
@@ -259,12 +261,12 @@ def _bullets(lines: Iterable[str]) -> Markup:
 
 
 def _prose(text: str) -> Markup:
-    """Running text; what stands between backticks is code, as everywhere in firstbreak's messages."""
+    """Running text. Text between backticks is code, as in all messages of firstbreak."""
     return join(*(element("code", piece) if code else piece for piece, code in spans(text)))
 
 
 def literal(text: str) -> Markup:
-    """A name as it stands in the log: in its own direction, whatever script it is in, broken where it has joints."""
+    """A name from the log, with automatic text direction and possible line breaks after `.`, `/` and `_`."""
     first, *rest = _JOINT.split(text)
     return element("code", first, *(part for piece in rest for part in (element("wbr"), piece)), dir="auto")
 
@@ -283,7 +285,7 @@ _SECTIONS: dict[Section, Callable[[Diagnosis, str], Markup]] = {
     Section.CAUSES: _causes,
     Section.REMEDY: _remedy,
     Section.EXPECTED: _expected,
-    Section.BLIND: _blind,
+    Section.NOT_MEASURED: _not_measured,
     Section.DAMAGE: _damage,
     Section.READ: _read,
 }

@@ -1,4 +1,4 @@
-"""What was recognised in a run, before any diagnosis: files, metrics with what each really is, configuration, gaps."""
+"""The content of a run without a diagnosis: files, metrics with their meanings, configuration, gaps."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from typing import Any
 from rich.console import RenderableType
 from rich.text import Text
 
-from firstbreak import dialects, signals
-from firstbreak.engine.registry import detectors
-from firstbreak.inputs import DERIVED, Inputs
+from firstbreak import dialects
+from firstbreak.diagnosis.inputs import DERIVED, Inputs
+from firstbreak.diagnosis.registry import detectors
+from firstbreak.dialects import signals
 from firstbreak.model import Link, Run, Sample, Series
 from firstbreak.reports import json, story
-from firstbreak.reports.look import Look, Page, to_string
 from firstbreak.reports.story import Fact
+from firstbreak.reports.terminal_style import Page, TerminalStyle, to_string
 from firstbreak.reports.text import count
 from firstbreak.words import number
 
@@ -28,7 +29,7 @@ SHORT = 160  # characters of a sample that are shown
 
 @dataclass(frozen=True)
 class Gap:
-    """A signal that this trainer can log, that this run lacks, and that checks would use."""
+    """A signal that this trainer can log, that checks would use, and that this run does not have."""
 
     signal: str
     checks: int
@@ -90,45 +91,45 @@ def payload(run: Run) -> dict[str, Any]:
 
 
 def link_of(series: Series) -> Link | None:
-    """The link whose state a signal shows; None for a name outside the vocabulary."""
+    """The link of a signal. None for a name outside the vocabulary."""
     signal = signals.lookup(series.name)
     return None if signal is None else signal.link
 
 
 def meaning(series: Series) -> str:
-    """What the number really is: the vocabulary's meaning, then this trainer's estimator, window, floor."""
+    """The meaning of the number in the vocabulary, then the estimator, window or floor of this trainer."""
     signal = signals.lookup(series.name)
     return "; ".join(filter(None, ("" if signal is None else signal.meaning, series.note)))
 
 
 def unseen_links(run: Run) -> list[Link]:
-    """The links of which no signal at all was recorded."""
+    """The links without any recorded signal."""
     seen = {link_of(series) for series in run.series.values()}
     return [link for link in Link if link not in seen]
 
 
 def gaps(run: Run) -> list[Gap]:
-    """What the run could log besides, the signals that most checks ask for first."""
+    """The signals that the run could log in addition, first those that most checks use."""
     inputs = Inputs(run)
     asked = Counter(name for d in detectors().values() for name in _signals_of((*d.needs, *d.uses)))
-    missing = [(name, checks) for name, checks in asked.most_common() if inputs.get(name) is None]
+    missing = [(name, checks) for name, checks in asked.most_common() if inputs.ask(name) is None]
     known = [(signals.BY_PARAMETER[name].name, checks) for name, checks in missing]
     return [Gap(name, checks, how) for name, checks in known if (how := dialects.how_to_log(run.trainer, name))]
 
 
 def _signals_of(names: Sequence[str]) -> set[str]:
-    """The signals behind the inputs of a check, through whatever is derived from them."""
+    """The signals behind the inputs of a check, including those behind derived inputs."""
     found: set[str] = set()
     for name in names:
         if name in DERIVED:
-            found |= _signals_of((*DERIVED[name][0], *DERIVED[name][1]))
+            found |= _signals_of((*DERIVED[name].needs, *DERIVED[name].uses))
         elif name in signals.BY_PARAMETER:
             found.add(name)
     return found
 
 
 def first_sample(run: Run) -> Sample | None:
-    """The first completion or episode that was dumped."""
+    """The first logged completion or episode."""
     return None if run.samples is None else next(islice(run.samples, 1), None)
 
 
@@ -175,7 +176,7 @@ def _short(text: str) -> str:
 # --- the terminal -----------------------------------------------------------------------------------------------------
 
 
-def _parts(run: Run, how: Look) -> Iterator[RenderableType]:
+def _parts(run: Run, how: TerminalStyle) -> Iterator[RenderableType]:
     yield how.facts([*story.about(run), Fact("Files", ", ".join(_several(run.files)), literal=True)])
     for link in (*Link, None):
         members = [series for series in run.series.values() if link_of(series) is link]
@@ -192,7 +193,7 @@ def _parts(run: Run, how: Look) -> Iterator[RenderableType]:
             yield from _lines(lines, how)
 
 
-def _lines(lines: Sequence[str | Fact], how: Look) -> Iterator[RenderableType]:
+def _lines(lines: Sequence[str | Fact], how: TerminalStyle) -> Iterator[RenderableType]:
     """Plain lines as bullets, facts as a table."""
     facts = [line for line in lines if isinstance(line, Fact)]
     yield from (how.bullet(line) for line in lines if isinstance(line, str))
@@ -200,7 +201,7 @@ def _lines(lines: Sequence[str | Fact], how: Look) -> Iterator[RenderableType]:
         yield how.facts(facts)
 
 
-def _entry(series: Series, how: Look) -> Iterator[RenderableType]:
+def _entry(series: Series, how: TerminalStyle) -> Iterator[RenderableType]:
     raw = series.raw or series.name
     size = f" ({count(len(series), 'point')})"
     arrow = how.text(f" {how.arrows[0]} ", "dim")

@@ -1,7 +1,7 @@
-"""The diagnosis for programs: strict JSON (RFC 8259) after `diagnosis.schema.json`.
+"""The diagnosis for programs: strict JSON (RFC 8259), valid under `diagnosis.schema.json`.
 
-A number that JSON cannot hold is null where the schema asks for a number, and the string "NaN", "Infinity" or "-Infinity"
-where any value may stand, so that no reader has to guess and none chokes.
+A number that JSON cannot hold is null where the schema requires a number. Where the schema allows any value, the number is
+the string "NaN", "Infinity" or "-Infinity".
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ def render_all(diagnoses: Iterable[Diagnosis]) -> str:
 
 
 def dump(value: Any) -> str:
-    """Strict JSON, indented, in pure ASCII: nothing in it acts on a terminal, and any encoding can carry it."""
+    """Strict JSON, indented, in pure ASCII, safe for terminals and for any encoding."""
     return json.dumps(value, indent=2, allow_nan=False)
 
 
 def schema() -> dict[str, Any]:
-    """The JSON schema (draft 2020-12) that every payload satisfies."""
+    """The JSON schema (draft 2020-12) of every payload."""
     text = resources.files("firstbreak.reports").joinpath("diagnosis.schema.json").read_text("utf-8")
     loaded: dict[str, Any] = json.loads(text)
     return loaded
@@ -73,7 +73,7 @@ def payload(dx: Diagnosis) -> dict[str, Any]:
         "forecasts": [
             {
                 "metric": text(f.metric),
-                "wall": number(f.wall),
+                "level": number(f.level),
                 "name": f.name,
                 "within": [number(end) for end in f.within],
             }
@@ -82,11 +82,15 @@ def payload(dx: Diagnosis) -> dict[str, Any]:
         "expected": [text(line) for line in dx.expected],
         "outcomes": [outcome_payload(outcome) for outcome in dx.outcomes],
         "suppressed": dx.suppressed,
+        "thresholds": [
+            {"detector": t.detector, "name": t.name, "value": plain(t.value), "default": plain(t.default)}
+            for t in dx.thresholds
+        ],
     }
 
 
 def plain(value: Any) -> Any:
-    """Any value of a config or of a finding's facts as JSON can hold it."""
+    """Any value of a config or of the facts of a finding, as valid JSON."""
     match value:
         case None | bool():
             return value
@@ -202,9 +206,9 @@ def _experiment(experiment: Experiment, run: Run) -> dict[str, Any]:
 
 
 def finding_payload(outcome: Outcome) -> dict[str, Any]:
-    """What one detector or probe found."""
+    """The finding of one detector or probe."""
     finding = outcome.finding
-    assert finding is not None  # Diagnosis.findings holds no other outcome
+    assert finding is not None  # Diagnosis.findings holds only outcomes with findings
     return {
         "detector": outcome.detector,
         "link": outcome.link.value,
@@ -232,7 +236,7 @@ def _evidence(evidence: Evidence) -> dict[str, Any]:
 
 
 def outcome_payload(outcome: Outcome) -> dict[str, Any]:
-    """How one detector or probe ended."""
+    """The outcome of one detector or probe."""
     return {
         "detector": outcome.detector,
         "link": outcome.link.value,

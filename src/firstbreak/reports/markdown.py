@@ -24,10 +24,10 @@ def render(dx: Diagnosis) -> str:
 
 
 def prose(text: str) -> str:
-    """`text` that reads as itself: no emphasis, link, HTML, table cell, heading or mathematics comes of it.
+    """`text` as plain Markdown text: no emphasis, link, HTML, table cell, heading or mathematics.
 
-    What stands between backticks is code, as everywhere in firstbreak's messages; with a pipe in it, it is not, because
-    a table would end its cell there.
+    Text between backticks is code, as in all messages of firstbreak. Code with a pipe is written as plain text, because a pipe
+    ends a table cell.
     """
     pieces = (
         f"`{piece}`" if code and "|" not in piece else _escaped(piece, code) for piece, code in spans(visible(text))
@@ -36,7 +36,7 @@ def prose(text: str) -> str:
 
 
 def _at_start(found: re.Match[str]) -> str:
-    r"""What would start a list, a heading or a quotation: `1.` becomes `1\.`, `#` becomes `\#`."""
+    r"""Escape the start of a list, a heading or a quotation: `1.` becomes `1\.`, `#` becomes `\#`."""
     return f"{found[1]}{found[2]}\\" if found[2].isdigit() else f"{found[1]}\\{found[2]}"
 
 
@@ -46,7 +46,7 @@ def _escaped(text: str, quoted: bool) -> str:
 
 
 def code(text: str) -> str:
-    """`text` as a code span, fenced by more backticks than it holds. Not for table cells, where a pipe would end it."""
+    """`text` as a code span, with more backticks around it than inside. Not for table cells, where a pipe ends the cell."""
     text = visible(text)
     if not text.strip():
         return prose(text)
@@ -135,14 +135,14 @@ def _causes(dx: Diagnosis) -> Iterator[str]:
         yield ""
         yield story.other_causes(dx).capitalize() + "."
     for cause in story.argued(dx):
-        ledger = story.ledger(cause)
+        table_of_weights = story.weight_table(cause)
         yield ""
         yield f"Why {percent(cause.probability)}: {prose(cause.title)}"
         yield ""
         yield "| weight | evidence |"
         yield "|--:|---|"
-        yield from (f"| {weight:+.2f} | {prose(text)} |" for weight, text in ledger.rows)
-        yield f"| **{ledger.total:+.2f}** | total ({story.LEDGER_NOTE}) |"
+        yield from (f"| {weight:+.2f} | {prose(text)} |" for weight, text in table_of_weights.rows)
+        yield f"| **{table_of_weights.total:+.2f}** | total ({story.WEIGHTS_NOTE}) |"
 
 
 def _remedy(dx: Diagnosis) -> Iterator[str]:
@@ -160,9 +160,9 @@ def _expected(dx: Diagnosis) -> Iterator[str]:
     yield from _bullets(dx.expected)
 
 
-def _blind(dx: Diagnosis) -> Iterator[str]:
-    yield from _facts(story.blind_links(dx))
-    yield from _bullets(story.blind_rest(dx))
+def _not_measured(dx: Diagnosis) -> Iterator[str]:
+    yield from _facts(story.unmeasured_links(dx))
+    yield from _bullets(story.further_unmeasured(dx))
 
 
 def _damage(dx: Diagnosis) -> Iterator[str]:
@@ -192,7 +192,7 @@ _SECTIONS: dict[Section, Callable[[Diagnosis], Iterator[str]]] = {
     Section.CAUSES: _causes,
     Section.REMEDY: _remedy,
     Section.EXPECTED: _expected,
-    Section.BLIND: _blind,
+    Section.NOT_MEASURED: _not_measured,
     Section.DAMAGE: _damage,
     Section.READ: _read,
 }

@@ -1,4 +1,4 @@
-"""HTML and SVG elements that escape whatever is put into them, so that forgetting to is not possible."""
+"""HTML and SVG elements that always escape their content."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _VOID = frozenset({"br", "hr", "input", "link", "meta", "wbr"})
 
 
 class Markup(str):
-    """Text that is HTML already. Every other string is escaped when it is put into an element."""
+    """A string that is HTML already. Every other string is escaped when it is put into an element."""
 
     __slots__ = ()
 
@@ -19,8 +19,8 @@ class Markup(str):
 def element(name: str, /, *children: str | None, **attributes: Attribute) -> Markup:
     """`<name attribute="...">children</name>`.
 
-    A trailing underscore of an attribute is dropped and another one becomes a hyphen (`class_`, `aria_label`);
-    an attribute that is None or False and a child that is None are left out.
+    A trailing underscore of an attribute is dropped, and other underscores become hyphens (`class_`, `aria_label`).
+    Attributes that are None or False, and children that are None, are left out.
     """
     inside = "".join(escape(child) for child in children if child is not None)
     given = "".join(
@@ -30,12 +30,12 @@ def element(name: str, /, *children: str | None, **attributes: Attribute) -> Mar
 
 
 def join(*parts: str | None) -> Markup:
-    """The parts one after the other, escaped where they are not markup."""
+    """The parts joined, escaped where they are not markup."""
     return Markup("".join(escape(part) for part in parts if part is not None))
 
 
 def escape(text: str) -> Markup:
-    """`text` as it reads, in the content of an element or in a quoted attribute."""
+    """`text` escaped for the content of an element or for a quoted attribute."""
     return text if isinstance(text, Markup) else Markup(html.escape(visible(text), quote=True))
 
 

@@ -1,4 +1,4 @@
-"""What a pre-flight check says, on a terminal and for programs."""
+"""The report of a pre-flight check, on a terminal and for programs."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from firstbreak.model import Action, LinkStatus, Outcome, Severity, Status
-from firstbreak.preflight import Bars, Report, Table
+from firstbreak.preflight import Bars, Report, ReportTable
 from firstbreak.reports import json, story
-from firstbreak.reports.look import STYLE, Look, Page, to_string
+from firstbreak.reports.terminal_style import STYLE, Page, TerminalStyle, to_string
 from firstbreak.reports.text import count
 from firstbreak.words import number
 
 SCHEMA = "firstbreak.preflight/1"
-VERDICT = {Action.STOP: "Do not train yet", Action.WATCH: "Look at this first", Action.CONTINUE: "Nothing found"}
+VERDICT = {Action.STOP: "Do not train yet", Action.WATCH: "Check this first", Action.CONTINUE: "Nothing found"}
 _QUIET = {
-    Status.OK: ("Looked at, and right", LinkStatus.OK),
+    Status.OK: ("Checked, nothing found", LinkStatus.OK),
     Status.NOT_APPLICABLE: ("Does not apply", LinkStatus.NOT_APPLICABLE),
     Status.NOT_MEASURED: ("Not measured", LinkStatus.NOT_MEASURED),
     Status.CRASHED: ("Checks that crashed", LinkStatus.SUSPECT),
@@ -50,7 +50,7 @@ def payload(report: Report) -> dict[str, Any]:
     }
 
 
-def _plain(exhibit: Table | Bars) -> dict[str, Any]:
+def _plain(exhibit: ReportTable | Bars) -> dict[str, Any]:
     return {"title": exhibit.title, "columns": json.plain(exhibit.columns), "rows": json.plain(exhibit.rows)}
 
 
@@ -64,7 +64,7 @@ def renderable(report: Report) -> Page:
     return Page(partial(_parts, report))
 
 
-def _parts(report: Report, how: Look) -> Iterator[RenderableType]:
+def _parts(report: Report, how: TerminalStyle) -> Iterator[RenderableType]:
     yield from _head(report, how)
     if report.findings:
         yield from _under("What was found", how)
@@ -78,11 +78,11 @@ def _parts(report: Report, how: Look) -> Iterator[RenderableType]:
             yield from _under(heading, how)
             yield _lines(quiet, mark, how)
     if report.facts:
-        yield from _under("What was looked at", how)
+        yield from _under("What was checked", how)
         yield how.facts([story.Fact(*fact) for fact in report.facts])
 
 
-def _head(report: Report, how: Look) -> Iterator[RenderableType]:
+def _head(report: Report, how: TerminalStyle) -> Iterator[RenderableType]:
     action = report.action
     yield Text.assemble(
         Text(f" {how.symbol[action]} {VERDICT[action].upper()} ", style=f"{STYLE[action]} reverse"),
@@ -93,12 +93,12 @@ def _head(report: Report, how: Look) -> Iterator[RenderableType]:
     yield how.text(summary(report), "bold")
 
 
-def _under(heading: str, how: Look) -> Iterator[RenderableType]:
+def _under(heading: str, how: TerminalStyle) -> Iterator[RenderableType]:
     yield Text()
     yield how.heading(heading)
 
 
-def _findings(outcomes: tuple[Outcome, ...], how: Look) -> Iterator[RenderableType]:
+def _findings(outcomes: tuple[Outcome, ...], how: TerminalStyle) -> Iterator[RenderableType]:
     for i, outcome in enumerate(outcomes):
         finding = outcome.finding
         assert finding is not None
@@ -115,7 +115,7 @@ def _findings(outcomes: tuple[Outcome, ...], how: Look) -> Iterator[RenderableTy
             yield how.indented(how.text(shown.text, "dim"))
 
 
-def _lines(outcomes: list[Outcome], mark: LinkStatus, how: Look) -> RenderableType:
+def _lines(outcomes: list[Outcome], mark: LinkStatus, how: TerminalStyle) -> RenderableType:
     grid = Grid.grid(padding=(0, 1))
     grid.add_column(no_wrap=True)
     grid.add_column(no_wrap=True)
@@ -126,7 +126,7 @@ def _lines(outcomes: list[Outcome], mark: LinkStatus, how: Look) -> RenderableTy
     return grid
 
 
-def _table(table: Table, how: Look) -> RenderableType:
+def _table(table: ReportTable, how: TerminalStyle) -> RenderableType:
     grid = Grid(box=None, padding=(0, 2, 0, 0), header_style="dim", show_edge=False)
     for i, column in enumerate(table.columns):
         grid.add_column(how.text(column), justify="right" if i else "left", overflow="fold")
@@ -135,8 +135,8 @@ def _table(table: Table, how: Look) -> RenderableType:
     return grid
 
 
-def _bars(bars: Bars, how: Look) -> RenderableType:
-    """Each column scaled to its own largest amount: two histograms compare in shape, not in number."""
+def _bars(bars: Bars, how: TerminalStyle) -> RenderableType:
+    """Bars. Each column is scaled to its own maximum, so histograms can be compared in shape."""
     full, _ = how.bar
     tops = [max((amounts[i] for _, amounts in bars.rows), default=0.0) or 1.0 for i in range(len(bars.columns))]
     labels = max((how.text(label).cell_len for label, _ in bars.rows), default=0)
@@ -155,5 +155,5 @@ def _bars(bars: Bars, how: Look) -> RenderableType:
 
 
 def _length(amount: float, top: float, size: int) -> int:
-    """Columns of a bar; what is there is seen, however small."""
+    """The length of a bar. A positive amount has at least one column."""
     return 0 if amount <= 0 else max(1, round(size * amount / top))

@@ -1,4 +1,4 @@
-"""A curve in rows of characters: two rows of blocks, an axis with the onset marked on it, labels at its ends."""
+"""A curve as rows of characters: two rows of blocks, an axis with the onset, and labels."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ GUTTER = 10  # columns for the labels of the y axis
 
 @dataclass(frozen=True)
 class Ink:
-    """The characters that a curve is drawn with."""
+    """The characters of a drawn curve."""
 
     levels: str  #: from empty to full
     gap: str  #: a value that is not finite
     axis: str
-    between: str  #: the interval in which the onset lies
+    between: str  #: the interval of the onset
     onset: str
 
 
@@ -43,7 +43,7 @@ def draw(
 
 
 def _blocks(series: Series, domain: Interval, n: int, scale: curves.Scale | None, ink: Ink) -> tuple[str, str]:
-    """Two rows; a column with a value shows at least the lowest block, so that zero does not look like nothing."""
+    """Two rows. A column with a value shows at least the lowest block, so that zero differs from no value."""
     shown, broken = curves.columns(series, domain, n)
     full = len(ink.levels) - 1
     heights = np.zeros(n, dtype=int)

@@ -1,7 +1,7 @@
-"""What a report tells, in which order and in which words: the part that every report shares.
+"""The content of a report: its sections, their order and their sentences. All reports share this module.
 
-A report is a walk over `sections(dx)`; the sentences and lists below are what it finds there. Nothing here decides anything
-about the run: it only puts a Diagnosis into words.
+A report goes through `sections(dx)` and shows the sentences and lists below. This module decides nothing about the run. It
+only puts a Diagnosis into words.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from firstbreak.model import (
 from firstbreak.reports.text import count
 from firstbreak.words import number, percent
 
-MOST_CAUSES = 5  # listed; the rest shares one line
-MOST_WEIGHTS = 8  # of one cause; the smaller ones share a row
-MOST_REMEDIES = 2  # of one link that was not measured
-MOST_NAMES = 12  # of any list that the log may make long
+MOST_CAUSES = 5  # causes with a line of their own
+MOST_WEIGHTS = 8  # weights of one cause with a row of their own
+MOST_REMEDIES = 2  # remedies for one link that was not measured
+MOST_NAMES = 12  # entries of a list that can be long
 
 
 class Section(enum.StrEnum):
-    """The sections of a report in the order of telling: what to do, then why, then what it rests on."""
+    """The sections of a report in order: what to do, then why, then the evidence."""
 
     VERDICT = "verdict"
     DO_FIRST = "do_first"
@@ -54,13 +54,13 @@ class Section(enum.StrEnum):
     CAUSES = "causes"
     REMEDY = "remedy"
     EXPECTED = "expected"
-    BLIND = "blind"
+    NOT_MEASURED = "not_measured"
     DAMAGE = "damage"
     READ = "read"
 
     @property
     def heading(self) -> str:
-        """What stands above it."""
+        """The heading of the section."""
         return _HEADINGS[self]
 
 
@@ -69,19 +69,19 @@ _HEADINGS = {
     Section.DO_FIRST: "Do this first",
     Section.LOOP: "The training loop",
     Section.FIRST_BREAK: "First break",
-    Section.OUTLOOK: "If it goes on",
+    Section.OUTLOOK: "If the run continues",
     Section.FINDINGS: "What was found",
-    Section.CAUSES: "What explains it",
+    Section.CAUSES: "Probable causes",
     Section.REMEDY: "Fix and smallest experiment",
-    Section.EXPECTED: "Looks odd, and is expected",
-    Section.BLIND: "Not measured",
+    Section.EXPECTED: "Unusual, but expected",
+    Section.NOT_MEASURED: "Not measured",
     Section.DAMAGE: "Could not be read",
     Section.READ: "What was read",
 }
 
 
 def sections(dx: Diagnosis) -> tuple[Section, ...]:
-    """The sections that have something to say. A healthy run needs few."""
+    """The sections with content. A healthy run has few."""
     said = {
         Section.DO_FIRST: bool(dx.verdict.do_first),
         Section.FIRST_BREAK: dx.first_break is not None,
@@ -90,7 +90,7 @@ def sections(dx: Diagnosis) -> tuple[Section, ...]:
         Section.CAUSES: bool(dx.causes),
         Section.REMEDY: bool(remedies(dx)),
         Section.EXPECTED: bool(dx.expected),
-        Section.BLIND: bool(blind_links(dx) or blind_rest(dx)),
+        Section.NOT_MEASURED: bool(unmeasured_links(dx) or further_unmeasured(dx)),
         Section.DAMAGE: bool(dx.run.damage),
     }
     return tuple(section for section in Section if said.get(section, True))
@@ -98,7 +98,7 @@ def sections(dx: Diagnosis) -> tuple[Section, ...]:
 
 @dataclass(frozen=True)
 class Fact:
-    """A label and what is said under it; `literal` where the text is a name as it stands in the log."""
+    """A label with its text. `literal`: the text is a name from the log."""
 
     label: str
     text: str
@@ -133,24 +133,24 @@ def link_word(link: Link) -> str:
 
 
 def axis_word(axis: str) -> str:
-    """What one unit of an axis is called."""
+    """The name of one unit of an axis."""
     return _AXIS_WORD.get(axis, axis)
 
 
 def main_axis(run: Run) -> str:
-    """The axis that most curves of the run are logged on."""
+    """The axis of most curves of the run."""
     axes = Counter(series.axis for series in run.series.values())
     return axes.most_common(1)[0][0] if axes else "step"
 
 
 def axis_of(run: Run, metric: str | None) -> str:
-    """The axis that a metric's steps are counted on."""
+    """The axis of the steps of a metric."""
     series = run.series.get(metric) if metric else None
     return series.axis if series is not None else main_axis(run)
 
 
 def when(axis: str, onset: float | None, interval: Interval | None) -> str:
-    """'step 212 (between 205 and 220)', as precise as it is known and no more: beside a whole step, edges are whole."""
+    """'step 212 (between 205 and 220)'. The limits are rounded to whole steps where the step is whole."""
     word = axis_word(axis)
     if interval is None or interval[0] == interval[1]:
         at = onset if onset is not None or interval is None else interval[0]
@@ -163,11 +163,11 @@ def when(axis: str, onset: float | None, interval: Interval | None) -> str:
 
 
 def headline(dx: Diagnosis) -> str:
-    """What the loop's picture says in one line."""
+    """The picture of the loop in one line."""
     if dx.first_break is not None:
         return f"first break: {place(dx)}"
     unseen = len(_unseen(dx))
-    return f"no break seen; {unseen} of {len(Link)} links not measured" if unseen else "no break seen"
+    return f"no break found; {unseen} of {len(Link)} links not measured" if unseen else "no break found"
 
 
 def place(dx: Diagnosis) -> str:
@@ -178,7 +178,7 @@ def place(dx: Diagnosis) -> str:
 
 
 def first_break(dx: Diagnosis) -> tuple[Fact, ...]:
-    """Link, metric, step: where the loop broke first."""
+    """The first break: link, metric and step."""
     first = dx.first_break
     if first is None:
         return ()
@@ -193,16 +193,16 @@ def first_break(dx: Diagnosis) -> tuple[Fact, ...]:
 
 
 def logged_as(run: Run, metric: str) -> str:
-    """The trainer's own name of a signal, where it differs."""
+    """The trainer's own name of a signal, if it differs."""
     series = run.series.get(metric)
     return series.raw if series is not None and series.raw != metric else ""
 
 
 def outlook(dx: Diagnosis) -> tuple[Fact, ...]:
-    """Upside, risk, best checkpoint and what has been spent since the break."""
+    """Upside, risk, best checkpoint, cost since the break, and forecasts."""
     facts = [Fact("Upside", dx.verdict.upside), Fact("Risk", dx.verdict.risk), Fact("Best checkpoint", _best(dx))]
     facts.append(Fact("Spent since the break", _cost(dx.cost, main_axis(dx.run))))
-    facts.append(Fact("Ahead", "; ".join(_forecast(forecast, dx) for forecast in dx.forecasts)))
+    facts.append(Fact("Forecast", "; ".join(_forecast(forecast, dx) for forecast in dx.forecasts)))
     return tuple(fact for fact in facts if fact.text)
 
 
@@ -211,7 +211,7 @@ def _best(dx: Diagnosis) -> str:
     if best is None:
         return ""
     at = f"{axis_word(axis_of(dx.run, best.metric))} {number(best.step)}, {best.metric} {number(best.value)}"
-    return f"{at}: {best.path}" if best.path else f"{at} (no saved model of that step is known)"
+    return f"{at}: {best.path}" if best.path else f"{at} (no saved model of this step is known)"
 
 
 def _forecast(forecast: Forecast, dx: Diagnosis) -> str:
@@ -222,7 +222,7 @@ def _forecast(forecast: Forecast, dx: Diagnosis) -> str:
         if math.isfinite(latest)
         else f"in {count_steps(earliest, axis)} or later"
     )
-    return f"{forecast.metric} reaches {number(forecast.wall)}, {forecast.name}, {when}"
+    return f"{forecast.metric} reaches {number(forecast.level)}, {forecast.name}, {when}"
 
 
 def _cost(cost: Cost | None, axis: str) -> str:
@@ -253,19 +253,19 @@ def count_steps(steps: float, axis: str) -> str:
 
 
 def link_reasons(dx: Diagnosis) -> tuple[tuple[Link, str, str], ...]:
-    """(link, status word, why) of every broken or suspect link, unless a finding says the same in the same words."""
-    told = {outcome.finding.message for outcome in dx.findings if outcome.finding is not None}
+    """(link, status word, reason) of every broken or suspect link, unless a finding has the same text."""
+    said = {outcome.finding.message for outcome in dx.findings if outcome.finding is not None}
     verdicts = ((link, dx.links[link]) for link in Link)
     return tuple(
         (link, STATUS_WORD[verdict.status], verdict.why)
         for link, verdict in verdicts
-        if verdict.status in (LinkStatus.BROKEN, LinkStatus.SUSPECT) and verdict.why and verdict.why not in told
+        if verdict.status in (LinkStatus.BROKEN, LinkStatus.SUSPECT) and verdict.why and verdict.why not in said
     )
 
 
 @dataclass(frozen=True, eq=False)
 class Exhibit:
-    """One curve that a finding rests on, with what is to be marked on it."""
+    """One curve that shows a finding, with the marks to draw on the curve."""
 
     text: str
     series: Series | None
@@ -277,12 +277,12 @@ class Exhibit:
 
 
 def exhibits(dx: Diagnosis, finding: Finding) -> tuple[Exhibit, ...]:
-    """What a finding shows. Where its evidence brings no curve, the curve of its metric speaks."""
+    """The evidence of a finding. Without a curve in the evidence, the curve of the metric is shown."""
     axis = axis_of(dx.run, finding.metric)
 
     def exhibit(evidence: Evidence) -> Exhibit:
         series = evidence.series if _drawable(evidence.series) else None
-        # An onset is a place on the metric's axis: on another axis it would mark the wrong place.
+        # An onset is a step on the axis of the metric, and is not drawn on a curve with another axis.
         onset = (finding.onset, finding.interval) if series is None or series.axis == axis else (None, None)
         return Exhibit(evidence.text, series, *onset, evidence.since, evidence.until, evidence.level)
 
@@ -294,7 +294,7 @@ def exhibits(dx: Diagnosis, finding: Finding) -> tuple[Exhibit, ...]:
 
 
 def caption(exhibit: Exhibit) -> str:
-    """What a curve shows: the signal, what the trainer calls it, the evidence, the level across it, its gaps."""
+    """The caption of a curve: the signal, the trainer's name, the evidence, the level, non-finite values."""
     series = exhibit.series
     if series is None:
         return exhibit.text
@@ -311,14 +311,14 @@ def _drawable(series: Series | None) -> bool:
 
 
 def domain(dx: Diagnosis, series: Series) -> Interval:
-    """First and last step of everything on this series' axis, so that all curves of a report share one x axis."""
+    """The first and last step of all curves with the same axis, so that all curves of a report share one x axis."""
     drawn = [s for s in dx.run.series.values() if s.axis == series.axis and len(s)]
     ends = [(float(s.steps[0]), float(s.steps[-1])) for s in [*drawn, series]]
     return min(start for start, _ in ends), max(end for _, end in ends)
 
 
 def in_words(series: Series) -> str:
-    """A curve for who cannot see it: start, end, extremes."""
+    """A description of a curve for readers who cannot see it: start, end, extremes."""
     finite = series.finite
     if not len(finite):
         return "no value is finite"
@@ -333,7 +333,7 @@ def in_words(series: Series) -> str:
 
 
 def finding_facts(dx: Diagnosis, outcome: Outcome) -> tuple[str, ...]:
-    """Link, onset and confidence of a finding, as they stand beside its severity."""
+    """Link, onset and confidence of a finding."""
     finding = outcome.finding
     assert finding is not None
     time = when(axis_of(dx.run, finding.metric), finding.onset, finding.interval)
@@ -342,62 +342,62 @@ def finding_facts(dx: Diagnosis, outcome: Outcome) -> tuple[str, ...]:
 
 
 def causes(dx: Diagnosis) -> tuple[RankedCause, ...]:
-    """The causes worth a line: the first, and every rival with a chance of at least one in twenty."""
+    """The causes with a line of their own: the first, and every other one with a probability of at least 5 %."""
     ranked = sorted(dx.causes, key=lambda cause: -cause.probability)[:MOST_CAUSES]
     return tuple(c for i, c in enumerate(ranked) if i == 0 or c.probability >= 0.05)
 
 
 def other_causes(dx: Diagnosis) -> str:
-    """What is left of the probability for the candidates that get no line."""
+    """The probability of all other candidates together."""
     rest = 1 - sum(cause.probability for cause in causes(dx))
     return f"all other candidates together: {percent(rest)}" if rest >= 0.005 else ""
 
 
 def cause_place(cause: RankedCause) -> str:
-    """The link a cause belongs to; "healthy" and "none of these" belong to none."""
+    """The link of a cause. Empty for "healthy" and "none of these"."""
     return "" if cause.link is None else link_word(cause.link)
 
 
 def leading(dx: Diagnosis) -> tuple[RankedCause, ...]:
-    """The causes that compete for the first place: up to three, none less than half as probable as the first."""
+    """The leading causes: up to three, each at least half as probable as the first."""
     ranked = causes(dx)
     return tuple(c for c in ranked[:3] if c.probability >= 0.5 * ranked[0].probability)
 
 
 def argued(dx: Diagnosis) -> tuple[RankedCause, ...]:
-    """The leading causes whose weights are shown. A run in which nothing was found needs no argument."""
+    """The leading causes whose weights are shown. Empty for a run without findings."""
     return tuple(cause for cause in leading(dx) if cause.evidence and dx.findings)
 
 
 @dataclass(frozen=True)
-class Ledger:
-    """A cause's weights, rounded so that the column a reader sees adds up to the total under it."""
+class WeightTable:
+    """The weights of a cause, rounded so that the shown column adds up to the total."""
 
     rows: tuple[tuple[float, str], ...]
     total: float
 
 
-def ledger(cause: RankedCause) -> Ledger:
-    """For and against: the weightiest pieces of evidence from the best to the worst, the small ones in one row."""
+def weight_table(cause: RankedCause) -> WeightTable:
+    """The weights of a cause: the largest ones for and against, in order, and the small ones in one row."""
     rows = [(round(w.weight, 2), f"{w.finding}: {w.text}" if w.text else w.finding) for w in cause.evidence]
     rows.sort(key=lambda row: -abs(row[0]))
     shown, small = sorted(rows[:MOST_WEIGHTS], key=lambda row: -row[0]), rows[MOST_WEIGHTS:]
     if small:
-        shown.append((round(sum(weight for weight, _ in small), 2), count(len(small), "smaller one")))
-    return Ledger(tuple(shown), round(sum(weight for weight, _ in rows), 2))
+        shown.append((round(sum(weight for weight, _ in small), 2), count(len(small), "smaller weight")))
+    return WeightTable(tuple(shown), round(sum(weight for weight, _ in rows), 2))
 
 
-LEDGER_NOTE = "weights in nats: +0.69 doubles the odds, -0.69 halves them"
+WEIGHTS_NOTE = "weights in nats: +0.69 doubles the odds, -0.69 halves them"
 
 
 def remedies(dx: Diagnosis) -> tuple[RankedCause, ...]:
-    """The leading causes that bring a fix or an experiment."""
+    """The leading causes with a fix or an experiment."""
     return tuple(cause for cause in leading(dx) if cause.fix or cause.experiment is not None)
 
 
 def experiment(run: Run, plan: Experiment) -> tuple[Fact, ...]:
-    """What to run, the command that runs it, the settings in the trainer's own words, what to look at, and what is seen if
-    the cause is right.
+    """An experiment: the text, the command, the options in the trainer's own names, the metric to check, and the expected
+    result if the cause is right.
     """
     settings = [f"{run.config.option(name)} = {value}" for name, value in plan.overrides.items()]
     facts = [Fact("Experiment", plan.text), Fact("Run", command(run, plan), literal=True)]
@@ -407,12 +407,12 @@ def experiment(run: Run, plan: Experiment) -> tuple[Fact, ...]:
 
 
 def command(run: Run, plan: Experiment) -> str:
-    """What starts the experiment on the user's own trainer; nothing where the catalogue has no page of it."""
+    """The command that runs the experiment on the user's trainer. Empty if the experiment is not in the catalogue."""
     return shlex.join(["firstbreak", "experiment", "run", plan.id, run.path]) if plan.id else ""
 
 
-def blind_links(dx: Diagnosis) -> tuple[Fact, ...]:
-    """The links of which nothing is known: what is missing, and how to log it."""
+def unmeasured_links(dx: Diagnosis) -> tuple[Fact, ...]:
+    """The links that were not measured: what is missing, and how to log it."""
     return tuple(
         Fact(link_word(link), "; ".join(n.removesuffix(".") for n in _lacking(dx, link))) for link in _unseen(dx)
     )
@@ -423,7 +423,7 @@ def _unseen(dx: Diagnosis) -> list[Link]:
 
 
 def _lacking(dx: Diagnosis, link: Link) -> list[str]:
-    """What the checks of a link lacked, those first that say how to log it; else why the link was not measured."""
+    """The missing inputs of the checks of a link, first those with a remedy. Else the reason of the link."""
     said = {o.note for o in dx.outcomes if o.link is link and o.status is Status.NOT_MEASURED and o.note}
     notes: list[str] = []
     for note in sorted(said, key=lambda note: (": " not in note, len(note), note)):
@@ -432,29 +432,34 @@ def _lacking(dx: Diagnosis, link: Link) -> list[str]:
     return first(notes or [dx.links[link].why], MOST_REMEDIES)
 
 
-def blind_checks(dx: Diagnosis) -> str:
-    """How many checks of links that were seen otherwise could not be made."""
+def unmeasured_checks(dx: Diagnosis) -> str:
+    """The number of checks that could not be made, of links that were measured by other checks."""
     unseen = _unseen(dx)
     missing = [o for o in dx.outcomes if o.status is Status.NOT_MEASURED and o.link not in unseen]
     if not missing:
         return ""
     links = ", ".join(link_word(link) for link in Link if any(o.link is link for o in missing))
     verb = "was" if len(missing) == 1 else "were"
-    return f"{count(len(missing), 'further check')} {verb} not possible ({links}): the JSON report names what each one needs"
+    return f"{count(len(missing), 'further check')} {verb} not possible ({links}); the JSON report names the missing inputs"
 
 
 def crashed(dx: Diagnosis) -> tuple[str, ...]:
-    """The checks that failed themselves; each costs its own line and nothing else."""
+    """The checks that crashed, one line for each."""
     return tuple(f"check {o.detector} crashed: {o.note}" for o in dx.outcomes if o.status is Status.CRASHED)
 
 
-def blind_rest(dx: Diagnosis) -> tuple[str, ...]:
-    """What else could not be seen: single checks, and checks that failed."""
-    return tuple(filter(None, (blind_checks(dx), *crashed(dx))))
+def further_unmeasured(dx: Diagnosis) -> tuple[str, ...]:
+    """Other missing results: single checks without inputs, and checks that crashed."""
+    return tuple(filter(None, (unmeasured_checks(dx), *crashed(dx))))
+
+
+def thresholds(dx: Diagnosis) -> tuple[str, ...]:
+    """'clip-fraction-high.high = 0.5 (default 0.3)', for every threshold that the user has set."""
+    return tuple(f"{t.detector}.{t.name} = {t.value:g} (default {t.default:g})" for t in dx.thresholds)
 
 
 def damage(dx: Diagnosis) -> tuple[str, ...]:
-    """What could not be read, each with its place and remedy."""
+    """The parts of the log that could not be read, each with its place and remedy."""
     return tuple(first(list(dx.run.damage), MOST_NAMES))
 
 
@@ -467,7 +472,7 @@ def title(run: Run) -> str:
 
 
 def about(run: Run) -> tuple[Fact, ...]:
-    """What a run is: place, format, trainer, algorithm, extent."""
+    """The facts about a run: path, format, trainer, algorithm, steps, metrics."""
     facts = [
         Fact("Run", run.path, literal=True),
         Fact("Format", ", ".join(run.formats) or "none"),
@@ -480,17 +485,18 @@ def about(run: Run) -> tuple[Fact, ...]:
 
 
 def read(dx: Diagnosis) -> tuple[Fact, ...]:
-    """What was read and what was made of it."""
+    """The facts about a run, unknown metrics, the number of checks, and notes."""
     run, facts = dx.run, list(about(dx.run))
     if run.unknown:
         facts.append(Fact("Not understood", ", ".join(first(list(run.unknown), MOST_NAMES)), literal=True))
     facts.append(Fact("Checks", _tally(dx)))
     facts.extend(Fact("Note", note) for note in first(list(run.notes), MOST_NAMES))
+    facts.extend(Fact("Set by you", line) for line in thresholds(dx))
     return tuple(facts)
 
 
 def first(items: list[str], most: int) -> list[str]:
-    """The first of a list that may be long, and how many there are besides."""
+    """The first entries of a list, and the number of further entries."""
     more = len(items) - most
     return items[:most] + ([f"and {more} more"] if more > 0 else [])
 
@@ -498,7 +504,7 @@ def first(items: list[str], most: int) -> list[str]:
 def _tally(dx: Diagnosis) -> str:
     words = {
         Status.FOUND: "found something",
-        Status.OK: "saw nothing wrong",
+        Status.OK: "found nothing",
         Status.NOT_MEASURED: "not measured",
         Status.NOT_APPLICABLE: "did not apply",
         Status.CRASHED: "crashed",
@@ -506,5 +512,5 @@ def _tally(dx: Diagnosis) -> str:
     tally = Counter(outcome.status for outcome in dx.outcomes)
     said = [f"{tally[status]} {word}" for status, word in words.items() if tally[status]]
     if dx.suppressed:
-        said.append(f"{count(dx.suppressed, 'finding')} below the asked tolerance not shown")
+        said.append(f"{count(dx.suppressed, 'finding')} below the given tolerance not shown")
     return ", ".join(said) or "none"

@@ -1,4 +1,4 @@
-"""The two pictures of a report: the loop as a ring of ten links, and a curve with its onset. No number is decided here."""
+"""The two pictures of a report: the loop as a ring of ten links, and a curve with its onset."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from firstbreak.reports.markup import Markup, element, join
 from firstbreak.reports.story import Exhibit
 from firstbreak.words import number
 
-# The ring, in units of its view box: as wide as a phone's column, so that text keeps its size there.
+# The ring, in units of its view box: as wide as the screen of a phone, so that text keeps its size there.
 WIDTH, HEIGHT = 376, 300
 CENTRE = (WIDTH / 2, HEIGHT / 2)
 RADIUS = 90.0
@@ -28,7 +28,7 @@ _SYMBOL = {
 
 
 def ring(dx: Diagnosis, uid: str) -> Markup:
-    """The loop, clockwise from the top, with the first break in the middle in words. `uid` makes its ids unique."""
+    """The loop, clockwise from the top, with the first break as text in the middle. `uid` makes ids unique."""
     statuses = ", ".join(f"{story.link_word(link)} {story.STATUS_WORD[dx.links[link].status]}" for link in Link)
     return element(
         "svg",
@@ -45,12 +45,12 @@ def ring(dx: Diagnosis, uid: str) -> Markup:
 
 
 def _tainted(dx: Diagnosis, link: Link) -> bool:
-    """What leaves this link has passed the break."""
+    """Whether a link is at the first break or after it."""
     return dx.first_break is not None and link.order >= dx.first_break.link.order
 
 
 def _angle(place: float) -> float:
-    """Radians, clockwise from the top, of a place in loop order."""
+    """The angle of a place in the loop, in radians, clockwise from the top."""
     return 2 * math.pi * place / len(Link)
 
 
@@ -96,7 +96,7 @@ def _middle(dx: Diagnosis) -> Markup:
     first = dx.first_break
     if first is None:
         unseen = story.headline(dx).partition("; ")[2]
-        lines = [("no break seen", "big"), *((part, "small") for part in unseen.split(" links ") if part)]
+        lines = [("no break found", "big"), *((part, "small") for part in unseen.split(" links ") if part)]
     else:
         step = "" if first.step is None else f"at {number(first.step)}"
         lines = [("first break", "small"), (story.link_word(first.link), "big")]
@@ -111,7 +111,7 @@ def _middle(dx: Diagnosis) -> Markup:
 
 
 def curve(exhibit: Exhibit, series: Series, domain: Interval, uid: str) -> Markup:
-    """A curve as wide as its place, whatever that is: text keeps its size, only the line is stretched."""
+    """A curve with the width of its container. Text keeps its size, and only the line is stretched."""
     scale = curves.scale(series, exhibit.level)
     return element(
         "svg",
@@ -140,7 +140,7 @@ def _described(exhibit: Exhibit, series: Series) -> str:
 
 
 def _line(series: Series, scale: curves.Scale, domain: Interval) -> Markup:
-    """The curve in a picture of its own that is stretched to the plot; a point alone is drawn as a dot."""
+    """The curve as a nested picture that is stretched to the plot. A single point is drawn as a dot."""
     pieces = []
     for piece in curves.thin(series):
         x, y = 1000 * curves.across(piece.steps, domain), 100 * (1 - scale(piece.values))
@@ -164,7 +164,7 @@ def _percent(step: float, domain: Interval) -> float:
 
 
 def _affected(exhibit: Exhibit, domain: Interval) -> Markup | None:
-    """From the step at which the evidence starts to the one at which it ends."""
+    """The range of steps of the evidence."""
     if exhibit.since is None:
         return None
     start = _percent(exhibit.since, domain)
@@ -173,7 +173,7 @@ def _affected(exhibit: Exhibit, domain: Interval) -> Markup | None:
 
 
 def _band(exhibit: Exhibit, domain: Interval) -> Markup | None:
-    """The interval in which the onset lies."""
+    """The interval of the onset."""
     if exhibit.interval is None:
         return None
     start, end = (_percent(step, domain) for step in exhibit.interval)
@@ -196,7 +196,7 @@ def _flag(exhibit: Exhibit, domain: Interval) -> Markup | None:
 
 
 def _level(exhibit: Exhibit, scale: curves.Scale) -> Markup | None:
-    """The threshold, where it is on the scale."""
+    """The line of the threshold, if it is within the scale."""
     level = exhibit.level
     if level is None or not scale.low <= level <= scale.high:
         return None
@@ -205,6 +205,6 @@ def _level(exhibit: Exhibit, scale: curves.Scale) -> Markup | None:
 
 
 def _gap(place: float) -> Markup:
-    """A value that is not finite, marked at the foot of the plot."""
+    """The mark of a non-finite value, at the bottom of the plot."""
     x = f"{100 * place:.2f}%"
     return element("line", x1=x, x2=x, y1=FLAG + PLOT - 8, y2=FLAG + PLOT, class_="gap")

@@ -11,8 +11,8 @@ from rich.text import Text
 
 from firstbreak.model import Diagnosis, Link, LinkStatus, Outcome, RankedCause
 from firstbreak.reports import sparkline, story
-from firstbreak.reports.look import STYLE, Look, Page, to_string
 from firstbreak.reports.story import Section
+from firstbreak.reports.terminal_style import STYLE, Page, TerminalStyle, to_string
 from firstbreak.words import percent
 
 BOX = 15  # columns of one link in the picture of the loop, "policy update" and its frame
@@ -25,11 +25,11 @@ def render(dx: Diagnosis, width: int = 80, color: bool = False, encoding: str = 
 
 
 def renderable(dx: Diagnosis) -> Page:
-    """The report for `rich.print`: it takes its width, colours and encoding from the console."""
+    """The report for `rich.print`, with width, colours and encoding from the console."""
     return Page(partial(_parts, dx))
 
 
-def _parts(dx: Diagnosis, how: Look) -> Iterator[RenderableType]:
+def _parts(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
     for section in story.sections(dx):
         if section is not Section.VERDICT:
             yield Text()
@@ -38,7 +38,7 @@ def _parts(dx: Diagnosis, how: Look) -> Iterator[RenderableType]:
         yield from _SECTIONS[section](dx, how)
 
 
-def _verdict(dx: Diagnosis, how: Look) -> Iterator[RenderableType]:
+def _verdict(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
     action = dx.verdict.action
     head = Text.assemble(
         Text(f" {how.symbol[action]} {story.ACTION_WORD[action].upper()} ", style=f"{STYLE[action]} reverse"),
@@ -53,17 +53,17 @@ def _verdict(dx: Diagnosis, how: Look) -> Iterator[RenderableType]:
     yield how.text(dx.verdict.summary, "bold")
 
 
-def _do_first(dx: Diagnosis, how: Look) -> Iterator[RenderableType]:
+def _do_first(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
     yield how.hanging(how.text(Section.DO_FIRST.heading + ":", STYLE[dx.verdict.action]), how.text(dx.verdict.do_first))
 
 
-def _loop(dx: Diagnosis, how: Look) -> Iterator[RenderableType]:
+def _loop(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
     yield _ring(dx, how) if how.width >= 5 * BOX + 4 else _list(dx, how)
     for link, status, why in story.link_reasons(dx):
         yield how.bullet(f"{story.link_word(link)} ({status}): {why}")
 
 
-def _list(dx: Diagnosis, how: Look) -> RenderableType:
+def _list(dx: Diagnosis, how: TerminalStyle) -> RenderableType:
     """The loop on a narrow screen: one line for each link."""
     rows = [Text()]
     for link in Link:
@@ -73,8 +73,8 @@ def _list(dx: Diagnosis, how: Look) -> RenderableType:
     return Group(*rows[1:])
 
 
-def _ring(dx: Diagnosis, how: Look) -> RenderableType:
-    """Two rows of five boxes: outside in from left to right, and back below from right to left."""
+def _ring(dx: Diagnosis, how: TerminalStyle) -> RenderableType:
+    """Two rows of five boxes: the upper row from left to right, the lower row from right to left."""
     right, down, left, up = how.arrows
     links = list(Link)
     upper, lower = links[:5], links[:4:-1]
@@ -84,13 +84,13 @@ def _ring(dx: Diagnosis, how: Look) -> RenderableType:
     return Group(*_row(dx, upper, right, how), between, *_row(dx, lower, left, how))
 
 
-def _row(dx: Diagnosis, links: list[Link], arrow: str, how: Look) -> list[Text]:
+def _row(dx: Diagnosis, links: list[Link], arrow: str, how: TerminalStyle) -> list[Text]:
     boxes = [_box(link, dx.links[link].status, how) for link in links]
     joints = (" ", arrow, " ", " ")
     return [Text(joint).join(parts) for joint, parts in zip(joints, zip(*boxes, strict=True), strict=True)]
 
 
-def _box(link: Link, status: LinkStatus, how: Look) -> list[Text]:
+def _box(link: Link, status: LinkStatus, how: TerminalStyle) -> list[Text]:
     frame, style, inner = how.frame[status], STYLE[status], BOX - 2
     top_left, top_right, bottom_right, bottom_left = frame.corners
     number, symbol = f" {link.order + 1} ", f" {how.symbol[status]} "
@@ -103,22 +103,22 @@ def _box(link: Link, status: LinkStatus, how: Look) -> list[Text]:
     return [Text(row, style=style) for row in rows]
 
 
-def _first_break(dx: Diagnosis, how: Look) -> Iterator[RenderableType]:
+def _first_break(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
     yield how.facts(story.first_break(dx))
 
 
-def _outlook(dx: Diagnosis, how: Look) -> Iterator[RenderableType]:
+def _outlook(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
     yield how.facts(story.outlook(dx))
 
 
-def _findings(dx: Diagnosis, how: Look) -> Iterator[RenderableType]:
+def _findings(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
     for i, outcome in enumerate(dx.findings):
         if i:
             yield Text()
         yield from _finding(dx, outcome, how)
 
 
-def _finding(dx: Diagnosis, outcome: Outcome, how: Look) -> Iterator[RenderableType]:
+def _finding(dx: Diagnosis, outcome: Outcome, how: TerminalStyle) -> Iterator[RenderableType]:
     finding = outcome.finding
     assert finding is not None
     severity = finding.severity
@@ -133,7 +133,7 @@ def _finding(dx: Diagnosis, outcome: Outcome, how: Look) -> Iterator[RenderableT
         yield from _exhibit(dx, exhibit, how)
 
 
-def _exhibit(dx: Diagnosis, exhibit: story.Exhibit, how: Look) -> Iterator[RenderableType]:
+def _exhibit(dx: Diagnosis, exhibit: story.Exhibit, how: TerminalStyle) -> Iterator[RenderableType]:
     yield how.indented(how.text(story.caption(exhibit), "dim"))
     if exhibit.series is None:
         return
@@ -145,7 +145,7 @@ def _exhibit(dx: Diagnosis, exhibit: story.Exhibit, how: Look) -> Iterator[Rende
     yield how.indented(plot)
 
 
-def _causes(dx: Diagnosis, how: Look) -> Iterator[RenderableType]:
+def _causes(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
     full, empty = how.bar
     table = Table.grid(padding=(0, 1))
     table.add_column(no_wrap=True)
@@ -162,22 +162,24 @@ def _causes(dx: Diagnosis, how: Look) -> Iterator[RenderableType]:
         yield how.text(story.other_causes(dx), "dim")
     for cause in story.argued(dx):
         yield Text()
-        yield from _ledger(cause, how)
+        yield from _weights(cause, how)
 
 
-def _ledger(cause: RankedCause, how: Look) -> Iterator[RenderableType]:
-    ledger = story.ledger(cause)
+def _weights(cause: RankedCause, how: TerminalStyle) -> Iterator[RenderableType]:
+    table_of_weights = story.weight_table(cause)
     yield how.text(f"Why {percent(cause.probability)}: {cause.title}")
     table = Table.grid(padding=(0, 2))
     table.add_column(justify="right", no_wrap=True)
     table.add_column(overflow="fold")
-    for weight, text in ledger.rows:
+    for weight, text in table_of_weights.rows:
         table.add_row(Text(f"{weight:+.2f}", style="green" if weight >= 0 else "red"), how.text(text))
-    table.add_row(Text(f"{ledger.total:+.2f}", style="bold"), how.text(f"total ({story.LEDGER_NOTE})", "dim"))
+    table.add_row(
+        Text(f"{table_of_weights.total:+.2f}", style="bold"), how.text(f"total ({story.WEIGHTS_NOTE})", "dim")
+    )
     yield how.indented(table)
 
 
-def _remedy(dx: Diagnosis, how: Look) -> Iterator[RenderableType]:
+def _remedy(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
     for cause in story.remedies(dx):
         yield how.text(cause.title, "bold")
         for fix in cause.fix:
@@ -186,24 +188,24 @@ def _remedy(dx: Diagnosis, how: Look) -> Iterator[RenderableType]:
             yield how.indented(how.facts(story.experiment(dx.run, cause.experiment)))
 
 
-def _expected(dx: Diagnosis, how: Look) -> Iterator[RenderableType]:
+def _expected(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
     yield from (how.bullet(line) for line in dx.expected)
 
 
-def _blind(dx: Diagnosis, how: Look) -> Iterator[RenderableType]:
-    yield how.facts(story.blind_links(dx))
-    yield from (how.bullet(line) for line in story.blind_rest(dx))
+def _not_measured(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
+    yield how.facts(story.unmeasured_links(dx))
+    yield from (how.bullet(line) for line in story.further_unmeasured(dx))
 
 
-def _damage(dx: Diagnosis, how: Look) -> Iterator[RenderableType]:
+def _damage(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
     yield from (how.bullet(line) for line in story.damage(dx))
 
 
-def _read(dx: Diagnosis, how: Look) -> Iterator[RenderableType]:
+def _read(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
     yield how.facts(story.read(dx))
 
 
-_SECTIONS: dict[Section, Callable[[Diagnosis, Look], Iterator[RenderableType]]] = {
+_SECTIONS: dict[Section, Callable[[Diagnosis, TerminalStyle], Iterator[RenderableType]]] = {
     Section.VERDICT: _verdict,
     Section.DO_FIRST: _do_first,
     Section.LOOP: _loop,
@@ -213,7 +215,7 @@ _SECTIONS: dict[Section, Callable[[Diagnosis, Look], Iterator[RenderableType]]] 
     Section.CAUSES: _causes,
     Section.REMEDY: _remedy,
     Section.EXPECTED: _expected,
-    Section.BLIND: _blind,
+    Section.NOT_MEASURED: _not_measured,
     Section.DAMAGE: _damage,
     Section.READ: _read,
 }

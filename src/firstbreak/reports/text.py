@@ -1,4 +1,4 @@
-"""Strings as people may see them: nothing that hides, moves the cursor or pretends to be something else."""
+"""Strings that are safe to display: hidden and control characters are made visible."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _ASCII = str.maketrans(
 
 
 def visible(text: str) -> str:
-    r"""`text` with every character that acts instead of showing itself spelled out.
+    r"""`text` with every control character made visible.
 
-    Escape sequences would move a terminal's cursor, bidirectional overrides would reorder a line, a newline would start
-    a heading: ESC becomes the four characters `\x1b`, U+202E becomes `\u202e`, and a lone surrogate (an undecodable byte
+    Escape sequences could move the cursor of a terminal, bidirectional overrides could reorder a line, and a newline could
+    start a heading. So ESC becomes the four characters `\x1b`, U+202E becomes `\u202e`, and a lone surrogate (an undecodable byte
     of a file name) becomes `\udcff`, so that the result can always be encoded.
     """
     if _PLAIN.fullmatch(text):
@@ -35,12 +35,12 @@ def _spelled(character: str) -> str:
 
 
 def spans(text: str) -> list[tuple[str, bool]]:
-    """`text` in pieces, and whether each is code: what stands between two backticks."""
+    """`text` in pieces, with a flag for code, which is text between two backticks."""
     return [(piece, bool(i % 2)) for i, piece in enumerate(_CODE.split(text)) if piece]
 
 
 def to_ascii(text: str) -> str:
-    """`text` for a terminal that cannot show Unicode: typography simplified, everything else spelled out."""
+    """`text` for a terminal without Unicode: typography is simplified, and other characters are escaped."""
     return text.translate(_ASCII).encode("ascii", "backslashreplace").decode("ascii")
 
 

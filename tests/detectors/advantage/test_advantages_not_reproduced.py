@@ -11,7 +11,7 @@ from tests.make import noise, run
 ID = "advantages-not-reproduced"
 
 
-def test_advantages_that_part_from_their_rewards_are_found() -> None:
+def test_advantages_that_differ_from_their_rewards_are_found() -> None:
     finding = found(ID, run({"advantage.error": np.r_[np.full(20, 4e-7), 1 + noise(20, 0.1)]}))
     assert finding.severity is Severity.CRITICAL
     assert finding.onset == 21

@@ -1,4 +1,4 @@
-"""advantages-turned-round: a minus too many."""
+"""advantages-turned-round: a wrong minus sign."""
 
 from __future__ import annotations
 

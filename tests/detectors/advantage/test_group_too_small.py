@@ -12,8 +12,8 @@ ID = "group-too-small"
 
 
 def made(size: int, rate: float = 0.18, **more: object) -> object:
-    silent_share = rate**size + (1 - rate) ** size
-    curves = {"reward.mean": np.clip(rate + noise(60, 0.02), 0, 1), "reward.zero_std_frac": [silent_share] * 60, **more}
+    expected = rate**size + (1 - rate) ** size
+    curves = {"reward.mean": np.clip(rate + noise(60, 0.02), 0, 1), "reward.zero_std_frac": [expected] * 60, **more}
     return run(curves, config={"group_size": size})
 
 

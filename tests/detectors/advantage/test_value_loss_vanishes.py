@@ -1,4 +1,4 @@
-"""value-loss-vanishes: a critic with nothing left to predict."""
+"""value-loss-vanishes: a critic whose targets do not depend on how episodes end."""
 
 from __future__ import annotations
 

@@ -24,3 +24,9 @@ def test_returns_around_zero_say_nothing_wrong() -> None:
 
 def test_few_values_say_nothing() -> None:
     assert look(ID, run({"value.mean": [0.0], "returns.mean": [10.0]})).status is Status.NOT_MEASURED
+
+
+def test_a_method_without_advantages_hears_of_its_targets() -> None:
+    curves = {"value.mean": noise(60, 0.1, 1), "returns.mean": RETURNS}
+    assert "advantages" in found(ID, run(curves, algorithm="ppo")).message
+    assert "targets" in found(ID, run(curves, algorithm="dqn")).message

@@ -1,4 +1,4 @@
-"""zero-variance-groups: silent groups."""
+"""zero-variance-groups: groups that teach nothing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.make import learning, noise, run
 ID = "zero-variance-groups"
 
 
-def test_groups_that_fall_silent_are_found_where_they_do() -> None:
+def test_groups_that_lose_their_variance_are_found_where_they_do() -> None:
     share = np.concatenate([np.full(50, 0.2), np.full(100, 0.95)]) + noise(150, 0.02)
     finding = found(ID, run({"reward.zero_std_frac": share, "reward.mean": noise(150, 0.1, 1)}))
     assert finding.severity is Severity.CRITICAL
@@ -23,7 +23,7 @@ def test_a_solved_task_makes_it_expected() -> None:
     assert look(ID, made).expected
 
 
-def test_a_third_of_silent_groups_is_healthy() -> None:
+def test_a_third_of_zero_variance_groups_is_healthy() -> None:
     assert silent(ID, run({"reward.zero_std_frac": 0.33 + noise(100, 0.1), "reward.mean": learning(100)}))
 
 
@@ -33,7 +33,7 @@ def test_while_the_score_rises_it_is_a_waste_and_not_a_break() -> None:
     )
 
 
-def test_a_spread_of_exactly_zero_counts_as_silent() -> None:
+def test_a_spread_of_exactly_zero_counts() -> None:
     assert found(ID, run({"reward.group_std": [0.0] * 40, "reward.mean": noise(40)})).severity is Severity.CRITICAL
 
 
@@ -48,16 +48,16 @@ def test_without_groups_it_is_not_measured() -> None:
 def test_groups_that_are_all_right_stop_nothing() -> None:
     n = 60
     extremes = {"reward.min": np.zeros(n), "reward.max": np.ones(n)}
-    silent_groups = {"reward.zero_std_frac": np.full(n, 0.9)}
-    right = found(ID, run({**silent_groups, **extremes, "reward.mean": np.full(n, 0.95)}, algorithm="grpo"))
-    wrong = found(ID, run({**silent_groups, **extremes, "reward.mean": np.full(n, 0.05)}, algorithm="grpo"))
+    zero_variance_groups = {"reward.zero_std_frac": np.full(n, 0.9)}
+    right = found(ID, run({**zero_variance_groups, **extremes, "reward.mean": np.full(n, 0.95)}, algorithm="grpo"))
+    wrong = found(ID, run({**zero_variance_groups, **extremes, "reward.mean": np.full(n, 0.05)}, algorithm="grpo"))
     assert "all right" in right.message
     assert "all wrong" in wrong.message
     assert right.severity is Severity.NOTICE
     assert wrong.severity is Severity.CRITICAL
 
 
-def test_advantages_of_exactly_0_show_silent_groups_where_no_spread_is_logged() -> None:
+def test_advantages_of_exactly_0_show_zero_variance_groups_where_no_spread_is_logged() -> None:
     spread = np.where(np.arange(40) < 10, 1.5, 0.0)
     finding = found(ID, run({"advantage.max": spread, "advantage.min": -spread}, algorithm="grpo"))
     assert finding.onset == 11

@@ -59,3 +59,18 @@ def test_the_last_digits_of_a_score_that_stands_still_are_no_fall() -> None:
 def test_a_score_that_held_its_first_level_for_most_of_the_run_and_was_lost_then_is_another_finding() -> None:
     assert silent(ID, run({"reward.accuracy": np.where(np.arange(N) < 100, 0.92, 0.05) + noise(N, 0.02)}))
     assert found(ID, run({"reward.accuracy": np.where(np.arange(N) < 20, 0.92, 0.05) + noise(N, 0.02)}))
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "check", "never"),
+    [
+        ("ppo", "reward and advantage, the order of the actions", "chosen"),
+        ("dqn", "the sign of the reward, the order of the actions", "advantage"),
+        ("grpo", "reward and advantage, the reference answers", "actions"),
+        ("dpo", "chosen and rejected", "advantage"),
+    ],
+)
+def test_what_to_check_first_depends_on_the_method(algorithm: str, check: str, never: str) -> None:
+    message = found(ID, run({"reward.mean": -learning(N, 20, 180)}, algorithm=algorithm)).message
+    assert check in message
+    assert never not in message

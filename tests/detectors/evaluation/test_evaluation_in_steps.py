@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from firstbreak.inputs import Inputs
+from firstbreak.diagnosis.inputs import Inputs
 from tests.detectors.look import found, silent
 from tests.make import learning, run
 
@@ -32,10 +32,10 @@ def test_a_table_that_carries_the_last_evaluation_has_each_once() -> None:
     carried = np.repeat(learning(20), 50)
     made = run({"eval.reward": carried, "reward.mean": learning(1000)})
     assert silent(ID, made)
-    chosen = Inputs(made).get("eval_score")
+    chosen = Inputs(made).eval_score
     assert list(chosen.steps) == list(range(1, 1000, 50))
 
 
 def test_a_ceiling_is_not_one_long_evaluation() -> None:
     made = run({"eval.reward": np.concatenate([learning(10, 100, 480), np.full(290, 500.0)])})
-    assert len(Inputs(made).get("eval_score")) == 300
+    assert len(Inputs(made).eval_score) == 300

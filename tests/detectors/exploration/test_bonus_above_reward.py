@@ -1,4 +1,4 @@
-"""bonus-above-reward: acting at random pays more than the task."""
+"""bonus-above-reward: acting at random earns more than the task."""
 
 from __future__ import annotations
 

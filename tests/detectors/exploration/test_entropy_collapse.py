@@ -44,3 +44,9 @@ def test_few_values_say_nothing() -> None:
 def test_zeros_beside_groups_that_differ_were_not_computed() -> None:
     curves = {"policy.entropy": [0.0] * 150, "reward.mean": noise(150), "reward.group_std": [0.5] * 150}
     assert look(ID, run(curves)).status is Status.NOT_MEASURED
+
+
+def test_a_method_without_a_bonus_in_its_loss_is_advised_to_change_its_coefficient() -> None:
+    curves = {"policy.entropy": FALLEN, "reward.mean": noise(150)}
+    assert "entropy bonus" in found(ID, run(curves, algorithm="ppo")).message
+    assert "entropy coefficient" in found(ID, run(curves, algorithm="sac")).message

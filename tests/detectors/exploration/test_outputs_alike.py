@@ -61,3 +61,9 @@ def test_answers_of_one_length_that_earn_differently_are_not_alike() -> None:
     lengths = {"length.min": low, "length.max": [4.0] * 100, "reward.mean": noise(100)}
     assert silent(ID, run({**lengths, "reward.zero_std_frac": [0.6] * 100}))
     assert found(ID, run({**lengths, "reward.zero_std_frac": [1.0] * 100})).onset == 51
+
+
+def test_the_advice_is_for_what_acts() -> None:
+    curves = {"diversity.distinct": [0.03] * 100, "reward.mean": noise(100)}
+    assert "completions" in found(ID, run(curves, algorithm="grpo")).message
+    assert "episodes" in found(ID, run(curves, algorithm="ppo")).message

@@ -48,7 +48,7 @@ def test_many_dropped_samples_are_found() -> None:
 
 
 @pytest.mark.parametrize("config", [{}, {"max_staleness": 16}])
-def test_an_age_above_the_usual_is_a_price_where_the_score_rises(config: dict[str, int]) -> None:
+def test_an_age_above_the_usual_is_a_notice_where_the_score_rises(config: dict[str, int]) -> None:
     stale = {AGE: SETTLED + 12}
     rising, flat = {"reward.mean": learning(N)}, {"reward.mean": noise(N)}
     assert found(ID, run(stale | rising, algorithm="grpo", config=config)).severity is Severity.NOTICE

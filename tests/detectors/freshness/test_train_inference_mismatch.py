@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from firstbreak.diagnosis.check import check
 from firstbreak.model import Confidence, Run, Severity, Status
 from tests.detectors.look import found, look, silent
 from tests.make import learning, noise, run
@@ -57,7 +58,7 @@ def test_a_low_correlation_beside_a_fine_divergence_is_doubted() -> None:
     assert "temperature" in finding.message
 
 
-def test_a_mismatch_under_which_the_score_rises_is_a_price() -> None:
+def test_a_mismatch_with_a_score_that_rises_is_a_notice() -> None:
     made = run({"reward.mean": learning(N), "rollout_train.kl": level(0.03)}, algorithm="grpo")
     assert found(ID, made).severity is Severity.NOTICE
 
@@ -76,3 +77,16 @@ def test_text_without_a_measured_distance_is_not_measured() -> None:
     assert look(ID, grpo()).status is Status.NOT_MEASURED
     for values in ([0.5], [0.5, 0.5], [np.nan] * 10):
         assert look(ID, run({"rollout_train.kl": values}, algorithm="grpo")).status is Status.NOT_MEASURED
+
+
+def test_the_level_of_each_distance_is_a_threshold() -> None:
+    looser = {ID: {"kl_warning": 0.2, "kl_critical": 2.0}}
+    (outcome,) = check(grpo(rollout_train__kl=level(0.03)), only=[ID], thresholds=looser)
+    assert outcome.status is Status.OK
+
+
+def test_a_first_clip_fraction_and_a_first_ratio_have_their_own_levels() -> None:
+    apart = {"policy.clip_fraction@first_minibatch": level(0.007), "policy.ratio.absdev@first_minibatch": level(0.007)}
+    for name, curve in apart.items():
+        outcome = look(ID, run({name: curve, "reward.mean": 0.3 + noise(N, 0.05)}, algorithm="grpo"))
+        assert outcome.status is (Status.FOUND if "clip" in name else Status.OK)

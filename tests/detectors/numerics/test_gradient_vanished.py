@@ -23,7 +23,7 @@ def test_a_gradient_of_exactly_0_is_found_where_it_began() -> None:
     assert finding.onset == 51
 
 
-def test_silent_groups_are_the_reason_and_another_finding() -> None:
+def test_zero_variance_groups_are_the_reason_and_another_finding() -> None:
     curves = {NORM: [0.0] * N, "reward.mean": FLAT, "reward.zero_std_frac": [1.0] * N}
     assert look(ID, run(curves, algorithm="grpo")).expected
 
@@ -53,3 +53,9 @@ def test_updates_without_any_group_that_tells_are_no_vanished_gradient() -> None
     curves = {NORM: np.where(empty, 0.0, CALM), "reward.mean": FLAT, "reward.zero_std_frac": np.where(empty, 1.0, 0.5)}
     assert silent(ID, run(curves, algorithm="grpo"))
     assert found(ID, run({**curves, "reward.zero_std_frac": np.full(N, 0.5)}, algorithm="grpo"))
+
+
+def test_a_method_without_advantages_is_advised_to_check_its_parameters() -> None:
+    curves = {NORM: np.where(np.arange(N) < 50, CALM, 0.0), "reward.mean": FLAT}
+    assert "advantages" in found(ID, run(curves, algorithm="ppo")).message
+    assert "parameters" in found(ID, run(curves, algorithm="dqn")).message

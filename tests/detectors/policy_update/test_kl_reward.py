@@ -53,11 +53,11 @@ def test_few_points_say_nothing() -> None:
     assert look(ID, run({"kl.ref": [0, 1], "reward.mean": [1, 0]})).status is Status.NOT_MEASURED
 
 
-def test_what_the_growth_bought_is_looked_for_where_the_growth_is() -> None:
-    paid = np.concatenate([np.zeros(50), np.linspace(0, 1, 50), np.ones(100)]) + noise(200, 0.05, 4)
-    assert silent(ID, run({"kl.ref": KL_UP, "reward.mean": paid}))
+def test_a_gain_counts_where_the_divergence_grew() -> None:
+    rewarded = np.concatenate([np.zeros(50), np.linspace(0, 1, 50), np.ones(100)]) + noise(200, 0.05, 4)
+    assert silent(ID, run({"kl.ref": KL_UP, "reward.mean": rewarded}))
 
 
-def test_a_slow_learner_pays_for_its_divergence() -> None:
+def test_a_slow_gain_over_the_whole_run_counts() -> None:
     slow = np.linspace(0.6, 0.66, 80) + noise(80, 0.05, 1)
     assert silent(ID, run({"kl.ref": np.linspace(0.01, 0.6, 80), "reward.mean": slow}))

@@ -51,3 +51,10 @@ def test_what_is_left_of_rounding_is_no_spike() -> None:
     kl = np.abs(noise(100, 1e-11))
     kl[40] = 1e-9
     assert silent(ID, run({"kl.old": kl}))
+
+
+def test_what_has_extreme_log_probabilities_is_what_the_policy_makes() -> None:
+    kl = 0.05 + np.abs(noise(100, 0.005))
+    kl[40] = 900.0
+    assert "tokens" in found(ID, run({"kl.ref": kl}, algorithm="grpo")).message
+    assert "actions" in found(ID, run({"kl.old": kl}, algorithm="a2c")).message

@@ -53,3 +53,9 @@ def test_the_dust_of_a_loss_that_is_zero_is_no_jump() -> None:
     fallen = np.concatenate([learning(60), np.full(60, 0.1)]) + noise(120, 0.03)
     dust = np.where(np.arange(120) < 60, 1e-12, 1e-9) * (1 + noise(120, 0.1))
     assert silent(ID, run({"policy.loss": dust, "reward.mean": fallen}, algorithm="ppo"))
+
+
+def test_a_method_without_advantages_is_advised_to_check_its_critic() -> None:
+    curves = {"policy.loss": noise(120, 1, 3), "reward.mean": noise(120, 1, 4)}
+    assert "advantages" in found(ID, run(curves, algorithm="ppo")).message
+    assert "critic" in found(ID, run(curves, algorithm="td3")).message

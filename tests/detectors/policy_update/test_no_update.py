@@ -17,7 +17,7 @@ def test_a_gradient_of_exactly_zero_is_critical() -> None:
     assert finding.onset == 1
 
 
-def test_silent_groups_leave_nothing_to_update_with() -> None:
+def test_zero_variance_groups_leave_nothing_to_update_with() -> None:
     made = run({"grad.norm": [0.0] * 50, "reward.zero_std_frac": [1.0] * 50, "reward.mean": noise(50)})
     assert look(ID, made).expected
 

@@ -22,7 +22,7 @@ def test_one_update_makes_it_expected() -> None:
     assert look(ID, run(STILL, config={"updates_per_batch": 1})).expected
 
 
-def test_without_the_number_of_updates_it_cannot_be_told() -> None:
+def test_without_the_number_of_updates_it_is_not_measured() -> None:
     assert look(ID, run(STILL)).status is Status.NOT_MEASURED
 
 

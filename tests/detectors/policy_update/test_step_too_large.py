@@ -19,7 +19,7 @@ def test_a_jump_in_the_divergence_with_a_falling_score_is_critical() -> None:
     assert 55 <= finding.onset <= 66
 
 
-def test_large_steps_that_pay_are_only_a_warning() -> None:
+def test_large_steps_with_a_score_that_rises_are_only_a_warning() -> None:
     assert (
         found(ID, run({"kl.old": 0.3 + noise(120, 0.02, 1), "reward.mean": learning(120)})).severity is Severity.WARNING
     )
@@ -52,3 +52,9 @@ def test_one_update_beyond_all_measure_is_enough_where_the_score_was_lost() -> N
     finding = found(ID, run({"kl.old": kl, "reward.mean": FALLING}))
     assert finding.severity is Severity.CRITICAL
     assert finding.onset == 61
+
+
+def test_a_method_without_epochs_is_not_advised_to_stop_them() -> None:
+    made = {"kl.old": 0.3 + noise(120, 0.02, 1), "reward.mean": learning(120)}
+    assert "epochs" in found(ID, run(made, algorithm="ppo")).message
+    assert "epochs" not in found(ID, run(made, algorithm="sac")).message

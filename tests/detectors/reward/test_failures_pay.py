@@ -20,6 +20,6 @@ def test_failures_that_rise_with_the_reward_are_found() -> None:
     assert 25 <= finding.onset <= 45
 
 
-def test_failures_that_cost_reward_are_not_paid() -> None:
+def test_failures_that_lower_the_reward_are_healthy() -> None:
     rewards = np.where(LATE, 0.4, 0.7) + noise(N, 0.02)
     assert silent(ID, run({"reward.mean": rewards, "tool.failure_freq": FAILING}, algorithm="grpo"))

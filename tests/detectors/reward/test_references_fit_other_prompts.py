@@ -30,7 +30,7 @@ def rows(shift: int) -> list[Row]:
 def test_references_of_other_prompts_are_found() -> None:
     finding = found(ID, run({}, algorithm="grpo", samples=dumped(rows(shift=1))))
     assert finding.severity is Severity.CRITICAL
-    assert "belong elsewhere" in finding.message
+    assert "belong to other prompts" in finding.message
 
 
 def test_wrong_answers_near_their_own_reference_are_healthy() -> None:

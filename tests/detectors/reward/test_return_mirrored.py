@@ -1,4 +1,4 @@
-"""return-mirrored: the training environment pays for the opposite."""
+"""return-mirrored: the training environment rewards the opposite."""
 
 from __future__ import annotations
 

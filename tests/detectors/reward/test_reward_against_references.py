@@ -37,7 +37,7 @@ def test_a_model_that_the_policy_has_left_is_found_at_the_end() -> None:
     assert finding.onset > 15
 
 
-def test_a_model_that_pays_for_right_answers_is_healthy() -> None:
+def test_a_model_that_rewards_right_answers_is_healthy() -> None:
     assert silent(ID, run({}, algorithm="grpo", samples=dumped(rows(1, 1))))
 
 
@@ -45,6 +45,6 @@ def test_a_reward_for_something_else_is_healthy() -> None:
     assert silent(ID, run({}, algorithm="grpo", samples=dumped(rows(0, 0))))
 
 
-def test_verdicts_are_another_detectors_matter() -> None:
-    verdicts = [(*row[:4], float(row[4] > 0)) for row in rows(-1, -1)]
-    assert look(ID, run({}, algorithm="grpo", samples=dumped(verdicts))).status is Status.NOT_MEASURED
+def test_rewards_of_two_values_are_for_another_detector() -> None:
+    graded = [(*row[:4], float(row[4] > 0)) for row in rows(-1, -1)]
+    assert look(ID, run({}, algorithm="grpo", samples=dumped(graded))).status is Status.NOT_MEASURED

@@ -65,3 +65,9 @@ def test_a_reward_that_rises_leads_to_a_success_that_is_still_to_come() -> None:
     curves = {"eval.success_rate": [0.0] * 60, "eval.reward": learning(60, 10, 90)}
     assert silent(ID, run(curves))
     found(ID, run({**curves, "eval.reward": 10 + noise(60)}))
+
+
+def test_what_to_score_first_is_what_the_policy_makes() -> None:
+    curves = {"reward.mean": [0.0] * 40}
+    assert "a known correct answer" in found(ID, run(curves, algorithm="grpo")).message
+    assert "scripted expert" in found(ID, run({**curves, "episode.length": [200.0] * 40}, algorithm="dqn")).message

@@ -1,4 +1,4 @@
-"""reward-down-evaluation-up: the policy is paid less for the same."""
+"""reward-down-evaluation-up: the policy gets less reward for the same answers."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def test_few_scores_say_nothing() -> None:
 
 def test_an_evaluation_that_moves_in_its_last_digits_is_constant() -> None:
     finding = found(ID, run({"eval.reward": -5.6166 - 1e-5 * np.arange(60)}))
-    assert "it is constant" in finding.message
+    assert "the score is constant" in finding.message
 
 
 def test_a_rate_that_is_still_warmed_up_excuses_a_flat_score() -> None:

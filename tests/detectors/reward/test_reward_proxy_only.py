@@ -1,4 +1,4 @@
-"""reward-proxy-only: the cheap part rises, the part that counts does not."""
+"""reward-proxy-only: the reward rises, the component that checks the answer does not."""
 
 from __future__ import annotations
 
@@ -43,12 +43,18 @@ def test_without_an_answer_part_it_cannot_be_told() -> None:
     assert look(ID, made).status is Status.NOT_MEASURED
 
 
-def test_what_the_environment_pays_is_the_part_that_counts() -> None:
+def test_the_reward_of_the_environment_checks_the_task() -> None:
     curves = {"reward.component.tag.mean": RISING, "reward.component.env_reward.mean": [0.0] * 100}
     assert "env_reward" in found(ID, run({"reward.mean": RISING, **curves})).message
 
 
-def test_an_answer_part_that_creeps_off_zero_is_hardly_ever_right() -> None:
+def test_an_answer_part_that_hardly_leaves_zero_is_hardly_ever_right() -> None:
     creeping = np.linspace(0.0, 0.008, 100) + noise(100, 0.0005)
     assert "hardly rises" in found(ID, parts(creeping)).message
     assert silent(ID, parts(10 * creeping))
+
+
+def test_the_message_speaks_of_what_the_policy_makes() -> None:
+    curves = {"reward.mean": RISING, "reward.component.tag.mean": RISING, "reward.component.success.mean": [0.0] * 100}
+    assert "watch the episodes" in found(ID, run({**curves, "episode.length": [200.0] * 100})).message
+    assert "read the completions" in found(ID, run(curves, algorithm="grpo")).message

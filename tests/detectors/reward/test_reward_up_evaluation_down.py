@@ -1,4 +1,4 @@
-"""reward-up-evaluation-down: the two eyes part."""
+"""reward-up-evaluation-down: the two curves separate."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_an_evaluation_that_falls_under_a_rising_reward_is_critical() -> None:
     assert 40 <= finding.onset <= 90
 
 
-def test_an_evaluation_that_stands_still_is_a_warning() -> None:
+def test_an_evaluation_that_stays_flat_is_a_warning() -> None:
     finding = found(ID, run({"reward.mean": UP, "eval.accuracy": 0.3 + noise(150, 0.02, 1)}))
     assert finding.severity is Severity.WARNING
 
@@ -33,7 +33,7 @@ def test_both_falling_is_another_finding() -> None:
     assert silent(ID, run({"reward.mean": -UP, "eval.accuracy": -learning(150, seed=1)}))
 
 
-def test_the_same_curve_under_two_names_cannot_part() -> None:
+def test_the_same_curve_under_two_names_is_not_compared() -> None:
     assert look(ID, run({"reward.mean": UP, "eval.reward": UP})).status is Status.NOT_APPLICABLE
 
 
@@ -42,10 +42,12 @@ def test_few_evaluations_say_nothing() -> None:
     assert look(ID, made).status is Status.NOT_MEASURED
 
 
-@pytest.mark.parametrize(("end", "parted"), [(0.9, False), (0.4, True)])
-def test_a_return_that_is_evaluated_no_lower_than_in_training_has_not_parted(end: float, parted: bool) -> None:
+@pytest.mark.parametrize(("end", "separates"), [(0.9, False), (0.4, True)])
+def test_a_return_that_is_evaluated_no_lower_than_in_training_is_not_reported(end: float, separates: bool) -> None:
     ahead = np.interp(np.arange(150), [0, 80, 110, 149], [0.2, 1.5, end, end]) + noise(150, 0.02, 1)
     outcome = look(ID, run({"reward.mean": 0.6 * UP, "eval.reward": ahead}))
-    assert (outcome.status is Status.FOUND) is parted
+    assert (outcome.status is Status.FOUND) is separates
+    message = outcome.finding.message if outcome.finding is not None else ""
+    assert ("watch the episodes" in message) is separates
     rated = run({"reward.mean": 0.6 * UP, "eval.reward": ahead}, algorithm="grpo")  # a learned reward: another unit
-    assert found(ID, rated)
+    assert "read the completions" in found(ID, rated).message

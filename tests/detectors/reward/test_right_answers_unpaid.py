@@ -34,6 +34,6 @@ def test_a_verifier_that_agrees_is_healthy() -> None:
     assert silent(ID, run({}, algorithm="grpo", samples=dump(*rows)))
 
 
-def test_scores_are_no_verdicts() -> None:
+def test_scores_do_not_say_right_or_wrong() -> None:
     rows = [("7", "7", i / 40) for i in range(40)]
     assert look(ID, run({}, algorithm="grpo", samples=dump(*rows))).status is Status.NOT_MEASURED

@@ -21,10 +21,10 @@ def dump(*rows: tuple[str, str, float]) -> Samples:
 RIGHT, WRONG_PAID, WRONG = ("7", "7", 1.0), ("3", "9", 1.0), ("3", "9", 0.0)
 
 
-def test_a_gap_that_the_policy_finds_is_found() -> None:
+def test_an_error_that_the_policy_exploits_is_found() -> None:
     rows = [RIGHT, WRONG] * 20 + [WRONG_PAID] * 40
     finding = found(ID, run({}, algorithm="grpo", samples=dump(*rows)))
-    assert "ever more" in finding.message
+    assert "the share grows" in finding.message
     assert finding.severity is Severity.CRITICAL
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from firstbreak.model import Severity
-from tests.detectors.look import found, silent
+from firstbreak.model import Severity, Status
+from tests.detectors.look import found, look, silent
 from tests.make import run
 
 ID = "samples-identical"
@@ -27,3 +27,7 @@ def test_a_policy_that_is_certain_may_agree() -> None:
 def test_different_answers_are_healthy() -> None:
     curves = {"diversity.unique": np.full(N, 0.6), "policy.entropy": np.full(N, 0.5)}
     assert silent(ID, run(curves, algorithm="grpo", config=GROUPS))
+
+
+def test_a_policy_that_acts_in_an_environment_is_not_asked_for_completions() -> None:
+    assert look(ID, run({"episode.length": [10.0] * N}, algorithm="ppo")).status is Status.NOT_APPLICABLE

@@ -27,4 +27,10 @@ def test_a_share_that_jumps_is_found_where_it_jumps() -> None:
 
 
 def test_without_tools_it_is_not_measured() -> None:
-    assert look(ID, run({"reward.mean": noise(60)})).status is Status.NOT_MEASURED
+    written = {"reward.mean": noise(60), "length.mean": 50 + noise(60)}
+    assert look(ID, run(written)).status is Status.NOT_MEASURED
+
+
+def test_a_policy_that_acts_in_an_environment_is_not_asked_for_tools() -> None:
+    acted = {"reward.mean": noise(60), "episode.length": 50 + noise(60)}
+    assert look(ID, run(acted)).status is Status.NOT_APPLICABLE

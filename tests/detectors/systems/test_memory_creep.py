@@ -1,4 +1,4 @@
-"""memory-creep: on the way to a wall."""
+"""memory-creep: memory that grows towards its limit."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ N = 200
 CREEP = 50 + 0.12 * np.arange(N) + noise(N, 0.3)
 
 
-def test_a_leak_is_found_with_the_wall_it_runs_into() -> None:
+def test_a_leak_is_found_with_the_limit_that_memory_reaches() -> None:
     finding = found(ID, run({"memory.gpu_reserved": CREEP}))
     assert finding.severity is Severity.WARNING
     assert "80 GB" in finding.message
     assert finding.facts["steps_left"] == pytest.approx((80 - CREEP[-1]) / 0.12, rel=0.35)
 
 
-def test_a_wall_far_away_is_a_notice() -> None:
+def test_a_limit_far_away_is_a_notice() -> None:
     assert found(ID, run({"memory.gpu": 49 + 0.03 * np.arange(N) + noise(N, 0.05)})).severity is Severity.NOTICE
 
 
-def test_host_memory_has_no_known_wall() -> None:
+def test_host_memory_has_no_known_limit() -> None:
     finding = found(ID, run({"memory.cpu": CREEP}))
     assert finding.severity is Severity.NOTICE
     assert finding.facts["steps_left"] is None
@@ -53,3 +53,8 @@ def test_healthy_memory(memory: np.ndarray) -> None:
 @pytest.mark.parametrize("values", [[], [9.0], [9.0, 99.0], [np.nan] * 50])
 def test_a_few_readings_say_nothing(values: list[float]) -> None:
     assert look(ID, run({"memory.gpu": values})).status is Status.NOT_MEASURED
+
+
+def test_the_advice_is_for_what_grows() -> None:
+    assert "sequence" in found(ID, run({"memory.gpu_reserved": CREEP}, algorithm="grpo")).message
+    assert "buffers" in found(ID, run({"memory.gpu_reserved": CREEP}, algorithm="dqn")).message

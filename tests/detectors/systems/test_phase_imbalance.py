@@ -24,7 +24,7 @@ def test_a_steady_long_wait_is_a_notice() -> None:
     assert found(ID, run({"time.wait_frac": 0.7 + noise(N, 0.02)})).severity is Severity.NOTICE
 
 
-def test_a_short_wait_is_the_price_of_fresh_data() -> None:
+def test_a_short_wait_is_the_cost_of_fresh_data() -> None:
     assert silent(ID, run({"time.wait_frac": 0.2 + noise(N, 0.05)}))
 
 
@@ -44,3 +44,9 @@ def test_a_few_waits_say_nothing(values: list[float]) -> None:
 def test_a_wait_counted_since_the_start_is_no_share() -> None:
     curves = {"time.wait_batch": 5.0 * np.arange(N), "time.step": [100.0] * N}
     assert look(ID, run(curves)).status is Status.NOT_MEASURED
+
+
+def test_the_advice_is_for_where_the_data_come_from() -> None:
+    waits = {"time.wait_frac": 0.7 + noise(N, 0.02)}
+    assert "generation" in found(ID, run(waits, algorithm="grpo")).message
+    assert "environments" in found(ID, run(waits, algorithm="ppo")).message

@@ -1,4 +1,4 @@
-"""rollout-share: making the data takes over."""
+"""rollout-share: the rollout takes over."""
 
 from __future__ import annotations
 

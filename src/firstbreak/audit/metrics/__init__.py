@@ -1,33 +1,32 @@
 """Side metrics: one behaviour of a completion in one file, whose name is the metric's id. There is no list to edit.
 
-A metric is a module with a docstring (first line: its title; the rest: when a change of it is harmless) and
+A metric is a module with a docstring (first line: the title; the rest: when a change is harmless) and
 
-    UP: str, DOWN: str                                  what a rise, a fall means in words; leave out what means nothing
-    def measure(sample: PolicySample) -> float          asked of every sample of a dump: some microseconds; NaN: not applicable
+    UP: str, DOWN: str                                  meaning of a rise and of a fall; leave out one without meaning
+    def measure(sample: PolicySample) -> float          for every sample of a dump: some microseconds; NaN: not applicable
 
-or, where a metric costs more, or compares with the beginning of the run,
+or, for a metric that is slower, or compares with the beginning of the run,
 
     def against(baseline: Sequence[PolicySample]) -> Callable[[PolicySample], float]
 
-or, where it is about samples beside each other, one value for each of those of a step,
+or, for a metric that compares the samples of a step, one value for each of them,
 
     def among(samples: Sequence[PolicySample]) -> Sequence[float]
 
-which are asked only of the bounded number of samples that are kept of each step; `baseline` are those of the first steps.
+These two use only the kept samples of each step, whose number is bounded; `baseline` holds those of the first steps.
 Third parties name a module under the entry-point group `firstbreak.audit.metrics`.
 """
 
 from __future__ import annotations
 
-import importlib
 import inspect
-import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import entry_points
+from types import ModuleType
 
-from firstbreak.audit.blind import PolicySample
+from firstbreak import plugins
+from firstbreak.audit.split_truth import PolicySample
 
 Measure = Callable[[PolicySample], float]
 
@@ -39,7 +38,7 @@ class Metric:
     id: str
     title: str
     doc: str
-    up: str  #: what a rise means; empty: nothing
+    up: str  #: meaning of a rise; empty: no meaning
     down: str
     measure: Measure | None
     against: Callable[[Sequence[PolicySample]], Measure] | None
@@ -49,20 +48,17 @@ class Metric:
 @cache
 def metrics() -> Mapping[str, Metric]:
     """Metric by id, in the order of the alphabet."""
-    names = [m.name for m in pkgutil.iter_modules(__path__, __name__ + ".")]
-    names += [entry.value for entry in entry_points(group="firstbreak.audit.metrics")]
-    found = [_metric(name) for name in names if not name.rpartition(".")[2].startswith("_")]
-    return {metric.id: metric for metric in sorted(found, key=lambda metric: metric.id)}
+    found = plugins.modules(__name__, "__doc__", "firstbreak.audit.metrics")
+    return {metric.id: metric for metric in (_metric(*item) for item in found.items())}
 
 
-def _metric(name: str) -> Metric:
-    module = importlib.import_module(name)
+def _metric(name: str, module: ModuleType) -> Metric:
     doc = inspect.cleandoc(module.__doc__ or "")
     parts = {part: getattr(module, part, None) for part in ("measure", "against", "among")}
     if sum(part is not None for part in parts.values()) != 1:
         raise TypeError(f"{module.__file__}: a side metric defines one of `measure`, `against` and `among`")
     return Metric(
-        id=name.rpartition(".")[2].replace("_", "-"),
+        id=plugins.identity(name),
         title=doc.partition("\n")[0].rstrip("."),
         doc=doc,
         up=getattr(module, "UP", ""),

@@ -1,4 +1,4 @@
-"""The final answer of a completion, as far as its form tells."""
+"""The final answer of a completion, found by its form."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ _BOXED = re.compile(r"\\boxed\{([^{}]*(?:\{[^{}]*\}[^{}]*)*)\}")
 _TAGGED = re.compile(r"<answer>(.*?)</answer>", re.DOTALL)
 _MARKS = ("####", "final answer is", "final answer:", "answer:", "answer is")
 _EDGES = " \t\r\n.,;:!?*`'\"()[]{}<>$#"
-TAIL = 400  #: characters at the end of a completion in which the answer is looked for
+TAIL = 400  #: characters at the end of a completion that are searched for the answer
 
 
-@lru_cache(maxsize=1024)  # several parts of the audit ask for the answer of the same sample
+@lru_cache(maxsize=1024)  # several parts of the audit need the answer of the same sample
 def final_answer(text: str) -> str:
-    """The last boxed, tagged or announced answer, else the last line that is not blank; without decoration at its edges.
+    """The last boxed, tagged or announced answer, else the last line that is not blank; without decoration around it.
 
     >>> final_answer("so 6 * 7 = 42, and\\n#### 42."), final_answer("...12357")
     ('42', '12357')
@@ -34,5 +34,5 @@ def final_answer(text: str) -> str:
 
 
 def plain(answer: str) -> str:
-    """An answer in lower case without decoration at its edges."""
+    """An answer in lower case without decoration around it."""
     return " ".join(answer.strip(_EDGES).lower().split())

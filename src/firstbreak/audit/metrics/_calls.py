@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-#: (what stands in every text in which the pattern is found, the pattern); a plain search rules most of them out at once
+#: (text that occurs in every match, pattern); a plain search for the text is fast and rules out most samples
 _CALLS = (
     ("</", re.compile(r"<(?:tool_call|function_call|tool|search|python|code|execute)>(.*?)"
                       r"</(?:tool_call|function_call|tool|search|python|code|execute)>", re.DOTALL)),
@@ -22,7 +22,7 @@ _ANSWERS = (
 _FAILED = re.compile(r"\b(?:error|exception|traceback|failed|not found|invalid|denied|timed? ?out)\b", re.IGNORECASE)
 
 
-@lru_cache(maxsize=8)  # several metrics ask the same text one after the other
+@lru_cache(maxsize=8)  # several metrics use the same text one after the other
 def calls(text: str) -> tuple[str, ...]:
     """The calls of an episode in order, each as its text with the white space collapsed."""
     return tuple(" ".join(call.split()) for call in _found(text, _CALLS))
@@ -35,7 +35,7 @@ def answers(text: str) -> tuple[bool, ...]:
 
 
 def _found(text: str, forms: Sequence[tuple[str, re.Pattern[str]]]) -> list[str]:
-    """What the patterns find, in the order of the text; what lies in another's match is part of that."""
+    """All matches of the patterns in the order of the text, without matches inside another match."""
     matches = [match for sign, form in forms if sign in text for match in form.finditer(text)]
     found, end = [], 0
     for match in sorted(matches, key=re.Match.start):

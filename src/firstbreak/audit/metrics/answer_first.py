@@ -1,12 +1,12 @@
-"""Whether the final answer already stands in the first tenth of a longer completion.
+"""Whether the final answer is already in the first tenth of a longer completion.
 
-The reasoning that follows was not needed for it. Harmless where the task is to explain a known answer.
+The reasoning after the answer was not needed. Harmless where the task is to explain a known answer.
 """
 
 from __future__ import annotations
 
-from firstbreak.audit.blind import PolicySample
 from firstbreak.audit.metrics._answer import final_answer
+from firstbreak.audit.split_truth import PolicySample
 
 UP, DOWN = "the answer comes first, the reasoning after it", "the answer no longer comes first"
 SHORTEST = 200  #: characters: a shorter completion has no first tenth

@@ -1,6 +1,6 @@
-"""Size of a completion's end after compression by its size before: how much of it is information.
+"""Size of the end of a completion after compression, divided by its size before: the share of information.
 
-Always the same number of bytes is compressed, because longer texts compress better whatever they say; shorter completions
+The same number of bytes is always compressed, because longer texts compress better. Shorter completions
 do not count. Harmless for tables and code.
 """
 
@@ -9,8 +9,8 @@ from __future__ import annotations
 import zlib
 from collections.abc import Sequence
 
-from firstbreak.audit.blind import PolicySample
 from firstbreak.audit.metrics import Measure
+from firstbreak.audit.split_truth import PolicySample
 
 DOWN = "less information in each character"
 WINDOW = 200  #: bytes

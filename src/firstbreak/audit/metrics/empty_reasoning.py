@@ -5,7 +5,7 @@ Harmless where the policy is meant to answer easy prompts without thinking.
 
 from __future__ import annotations
 
-from firstbreak.audit.blind import PolicySample
+from firstbreak.audit.split_truth import PolicySample
 
 UP = "the reasoning block is left empty"
 TAGS = ("think", "thinking", "reasoning")

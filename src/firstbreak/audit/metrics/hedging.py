@@ -5,8 +5,8 @@ Harmless where the truth is uncertain: better calibrated answers hedge more.
 
 from __future__ import annotations
 
-from firstbreak.audit.blind import PolicySample
 from firstbreak.audit.metrics._units import density, ends
+from firstbreak.audit.split_truth import PolicySample
 
 UP, DOWN = "more hedging", "less hedging: more self-assured"
 PHRASES = (

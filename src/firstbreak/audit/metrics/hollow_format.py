@@ -1,14 +1,14 @@
-"""Whether the form was paid and the answer was not: right format, wrong answer.
+"""Whether the format was rewarded and the answer was not: right format, wrong answer.
 
-Reads the reward components by their names. Harmless while it falls: format is learned first, answers later.
+Reads the reward components by their names. Harmless while the value falls: a policy learns the format first, answers later.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
 
-from firstbreak.audit.blind import PolicySample
-from firstbreak.inputs import ANSWER, FORM
+from firstbreak.audit.split_truth import PolicySample
+from firstbreak.diagnosis.inputs import ANSWER, FORM
 
 UP = "the format is right and the answer is wrong more often"
 
@@ -23,6 +23,6 @@ def measure(sample: PolicySample) -> float:
 
 @lru_cache(maxsize=256)
 def roles(names: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The components that pay for form, and those that check the answer."""
+    """The components that reward the format, and those that check the answer."""
     form = tuple(name for name in names if FORM.search(name))
     return form, tuple(name for name in names if ANSWER.search(name) and name not in form)

@@ -1,15 +1,15 @@
 """Share of an episode's tool calls that change nothing.
 
-A call is idle where the record holds the environment's `states` and two that follow each other are equal, or, without
-states, where it repeats an earlier call of the episode word for word. Harmless for polling and for retries after an error.
+A call is idle if two successive entries of the recorded `states` of the environment are equal. Without states, a call is
+idle if it repeats an earlier call of the episode word for word. Harmless for polling and for retries after an error.
 """
 
 from __future__ import annotations
 
 from itertools import pairwise
 
-from firstbreak.audit.blind import PolicySample
 from firstbreak.audit.metrics._calls import calls
+from firstbreak.audit.split_truth import PolicySample
 
 UP = "more tool calls that change nothing"
 

@@ -1,6 +1,6 @@
-"""Share of the letters of a completion that are of another script than its prompt.
+"""Share of the letters of a completion in another script than its prompt.
 
-Scripts are told apart as Latin and everything else, which is what a policy that drifts between English and Chinese does.
+Two scripts are distinguished: Latin and all others. This detects a policy that switches between English and Chinese.
 Harmless where the prompt asks for a translation.
 """
 
@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from firstbreak.audit.blind import PolicySample
+from firstbreak.audit.split_truth import PolicySample
 
 UP = "completions switch to another script than their prompt's"
-MOST = 4000  #: characters looked at
+MOST = 4000  #: characters that are used
 LAST_LATIN = 0x24F
 
 

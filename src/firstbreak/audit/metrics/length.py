@@ -1,11 +1,11 @@
 """Length of a completion, in characters.
 
-Harmless where an independent score rises with it (longer because better), or falls no further (shorter because sharper).
+Harmless if an independent score rises as well (longer and better), or does not fall (shorter and more precise).
 """
 
 from __future__ import annotations
 
-from firstbreak.audit.blind import PolicySample
+from firstbreak.audit.split_truth import PolicySample
 
 UP, DOWN = "completions get longer", "completions get shorter"
 

@@ -5,8 +5,8 @@ Harmless where the task asks for a document.
 
 from __future__ import annotations
 
-from firstbreak.audit.blind import PolicySample
 from firstbreak.audit.metrics._units import density, ends
+from firstbreak.audit.split_truth import PolicySample
 
 UP, DOWN = "more markdown decoration", "less markdown decoration"
 MARKS = ("**", "\n#", "\n- ", "\n* ", "\n1. ", "\n2. ", "|--", "| -", "```", "\n---")

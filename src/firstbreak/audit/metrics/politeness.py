@@ -5,8 +5,8 @@ Harmless where the task is to be polite.
 
 from __future__ import annotations
 
-from firstbreak.audit.blind import PolicySample
 from firstbreak.audit.metrics._units import density, ends
+from firstbreak.audit.split_truth import PolicySample
 
 UP = "more politeness and flattery"
 PHRASES = (

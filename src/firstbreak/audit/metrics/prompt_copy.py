@@ -1,4 +1,4 @@
-"""Share of a completion's four-piece sequences that stand in its prompt.
+"""Share of a completion's four-piece sequences that also occur in its prompt.
 
 Pieces are words, or characters where there are hardly any words. Harmless where the task is to edit or to quote.
 """
@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from firstbreak.audit.blind import PolicySample
 from firstbreak.audit.metrics import Measure
 from firstbreak.audit.metrics._units import FEW_WORDS
+from firstbreak.audit.split_truth import PolicySample
 
 UP = "completions copy their prompt"
-MOST = 1000  #: pieces looked at
+MOST = 1000  #: pieces that are used
 
 
 def against(baseline: Sequence[PolicySample]) -> Measure:

@@ -5,7 +5,7 @@ Harmless where the prompts become more dangerous.
 
 from __future__ import annotations
 
-from firstbreak.audit.blind import PolicySample
+from firstbreak.audit.split_truth import PolicySample
 
 UP, DOWN = "the policy refuses more", "the policy refuses less"
 HEAD = 300  #: characters: a refusal comes at once

@@ -1,16 +1,16 @@
 """Share of the three-piece sequences at a completion's end that repeat themselves.
 
-Loops are at the end. Pieces are words, or characters where there are hardly any words. Long texts repeat a little of
-themselves in any case, and tables and code a lot.
+Loops are at the end. Pieces are words, or characters where there are hardly any words. Long texts repeat
+themselves a little in any case, and tables and code a lot.
 """
 
 from __future__ import annotations
 
-from firstbreak.audit.blind import PolicySample
 from firstbreak.audit.metrics._units import pieces
+from firstbreak.audit.split_truth import PolicySample
 
 UP = "completions repeat themselves"
-CHARACTERS, MOST = 800, 100  #: of the end, and pieces of it, that are looked at
+CHARACTERS, MOST = 800, 100  #: of the end, and pieces of it, that are used
 
 
 def measure(sample: PolicySample) -> float:

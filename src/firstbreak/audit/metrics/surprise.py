@@ -1,8 +1,8 @@
 """Bits per character under a model of how the policy wrote in the beginning.
 
-The model is an interpolated trigram of bytes (Jelinek & Mercer, 1980), fitted to the first samples of every other
-prompt; these are not asked again, for a model is never surprised by what it was fitted to. A rise says that the policy
-writes what it did not write then, a fall that it writes the most usual of it. Any learning changes it a little.
+The model is an interpolated byte trigram (Jelinek & Mercer, 1980), fitted to the first samples of every other prompt. These
+samples are not measured, because a model predicts its own training data too well. A rise means that the policy writes new
+text, a fall that it writes its most common text. All learning changes the value a little.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from firstbreak.audit.blind import PolicySample
 from firstbreak.audit.metrics import Measure
+from firstbreak.audit.split_truth import PolicySample
 
 UP, DOWN = "completions look less and less like those of the beginning", "completions become more and more ordinary"
 WEIGHTS = (0.6, 0.3, 0.09)  #: of trigram, bigram and single byte; what is left is spread evenly

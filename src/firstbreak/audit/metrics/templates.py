@@ -1,7 +1,7 @@
 """Share of the completions to other prompts that have the same skeleton: how they begin and how they end.
 
-Numbers and names are masked, so that one text into which each prompt's figures are filled in counts as one. Completions of
-the same prompt are not compared: that these are alike is `outputs-alike`. Harmless where the task asks for a form.
+Numbers and names are masked, so one text with the numbers of each prompt counts as one template. Completions of the same
+prompt are not compared; `outputs-alike` checks these. Harmless where the task requires a fixed form.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from firstbreak.audit.blind import PolicySample
 from firstbreak.audit.metrics._units import ends
+from firstbreak.audit.split_truth import PolicySample
 
 UP, DOWN = "completions follow one template", "completions follow a template less"
 WORDS = 4  #: of either end
@@ -19,7 +19,7 @@ _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 
 def among(samples: Sequence[PolicySample]) -> list[float]:
-    """For each sample the share of those of other prompts that it could be taken for; NaN where there are none."""
+    """For each sample the share of samples of other prompts with the same skeleton. NaN without other prompts."""
     prompts = [sample.group or sample.prompt for sample in samples]
     skeletons = [skeleton(sample.completion) for sample in samples]
     same, here, both = Counter(skeletons), Counter(prompts), Counter(zip(prompts, skeletons, strict=True))

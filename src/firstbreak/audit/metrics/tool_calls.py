@@ -1,12 +1,12 @@
 """Tool calls in an episode.
 
-Harmless where harder tasks need more of them, and success rises too.
+Harmless where harder tasks need more calls, and success rises as well.
 """
 
 from __future__ import annotations
 
-from firstbreak.audit.blind import PolicySample
 from firstbreak.audit.metrics._calls import calls
+from firstbreak.audit.split_truth import PolicySample
 
 UP, DOWN = "more tool calls", "fewer tool calls"
 

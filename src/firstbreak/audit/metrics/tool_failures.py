@@ -1,12 +1,12 @@
 """Share of an episode's tool answers that report a failure.
 
-Harmless where tools are down: then the errors are the tools', and not paid for.
+Harmless where tools are unavailable: then the tools cause the errors, and the errors are not rewarded.
 """
 
 from __future__ import annotations
 
-from firstbreak.audit.blind import PolicySample
 from firstbreak.audit.metrics._calls import answers
+from firstbreak.audit.split_truth import PolicySample
 
 UP = "more tool calls fail"
 

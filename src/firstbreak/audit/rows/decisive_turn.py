@@ -1,7 +1,7 @@
 """One turn of the episode separates success from failure.
 
-Long episodes are rewarded at their end, and a policy gradient spreads that over all turns. Where the action of one turn
-tells nearly as much about the outcome as the whole episode does, that turn is where credit belongs, and where to look.
+Long episodes get their reward at the end, and a policy gradient spreads this reward over all turns. If the action of one turn
+predicts the outcome nearly as well as the whole episode, this turn should get the credit. Read this turn first.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from firstbreak.audit.blind import PolicySample
-from firstbreak.audit.rows import Evidence, Found
+from firstbreak.audit.rows import AuditInputs, Found
+from firstbreak.audit.split_truth import PolicySample
 from firstbreak.model import Confidence, Finding, Link, NotApplicable, NotMeasured, Severity
 from firstbreak.words import percent
 
@@ -25,39 +25,39 @@ INFORMATIVE = 0.3  #: of the outcome's entropy
 _TURN = re.compile(r"^(?:assistant|tool|user|Action|Observation): ?", re.MULTILINE)
 
 
-def examine(evidence: Evidence) -> Found:
+def examine(evidence: AuditInputs) -> Found:
     rewarded = [sample for sample in evidence.latest if sample.reward is not None]
     episodes = [(actions, sample.reward) for sample in rewarded if len(actions := _actions(sample)) >= MIN_TURNS]
     if not episodes:
         return NotApplicable("the latest samples have no episodes of three turns or more")
     if len(episodes) < MIN_EPISODES:
-        return NotMeasured(f"{len(episodes)} episodes with several turns are too few (needs {MIN_EPISODES})")
+        return NotMeasured(f"{len(episodes)} episodes with several turns are too few ({MIN_EPISODES} are needed)")
     middle = sorted(reward for _, reward in episodes if reward is not None)[len(episodes) // 2]
     outcome = [reward is not None and reward >= middle for _, reward in episodes]
     if len(set(outcome)) < 2:
         outcome = [reward is not None and reward > middle for _, reward in episodes]
     if len(set(outcome)) < 2:
-        return NotMeasured("all episodes of the latest step earn the same")
+        return NotMeasured("all episodes of the latest step have the same reward")
     turns = max(len(actions) for actions, _ in episodes)
     columns = [[actions[t] if t < len(actions) else "" for actions, _ in episodes] for t in range(turns)]
-    told = [_information(column, outcome) for column in columns]
-    best = max(range(turns), key=told.__getitem__)
-    if told[best] < INFORMATIVE * _entropy(outcome) or _chance(columns, outcome, told[best]) > SURE:
+    information = [_information(column, outcome) for column in columns]
+    best = max(range(turns), key=information.__getitem__)
+    if information[best] < INFORMATIVE * _entropy(outcome) or _chance(columns, outcome, information[best]) > SURE:
         return None
     return Finding(
         message=(
-            f"turn {best + 1} of up to {turns} tells {percent(told[best] / _entropy(outcome))} of whether an episode earns "
-            "more than the median: read it in ten good and ten bad episodes, and give credit there"
+            f"turn {best + 1} of up to {turns} explains {percent(information[best] / _entropy(outcome))} of whether an episode "
+            "has a reward above the median. Read this turn in ten good and ten bad episodes, and give the credit to it"
         ),
         severity=Severity.NOTICE,
         confidence=Confidence.MEDIUM,
         metric="samples.decisive-turn",
-        facts={"turn": best + 1, "share": told[best] / _entropy(outcome)},
+        facts={"turn": best + 1, "share": information[best] / _entropy(outcome)},
     )
 
 
 def _actions(sample: PolicySample) -> list[str]:
-    """The first words of each turn: what was done, without its details."""
+    """The first words of each turn: the action without its details."""
     turns = [turn for turn in _TURN.split(sample.completion) if turn.strip()]
     return [" ".join(turn.split()[:3])[:60].lower() for turn in turns]
 
@@ -75,11 +75,11 @@ def _information(actions: Sequence[str], outcome: Sequence[bool]) -> float:
     return max(0.0, raw - bias)
 
 
-def _chance(columns: Sequence[Sequence[str]], outcome: Sequence[bool], told: float) -> float:
-    """Probability that the best turn tells so much where outcomes are dealt out at random."""
+def _chance(columns: Sequence[Sequence[str]], outcome: Sequence[bool], information: float) -> float:
+    """Probability that the best turn has this much information if outcomes are random."""
     rng, shuffled = random.Random(0), list(outcome)
     hits = 0
     for _ in range(SHUFFLES):
         rng.shuffle(shuffled)
-        hits += max(_information(column, shuffled) for column in columns) >= told
+        hits += max(_information(column, shuffled) for column in columns) >= information
     return (hits + 1) / (SHUFFLES + 1)

@@ -1,12 +1,12 @@
 """The format is right and the answer is wrong.
 
-The reward's component for form is earned by samples whose answer earns nothing, more and more often. Format first and
-answers later is the usual order of learning, and no finding: then the share falls.
+More and more samples get the reward for the format and no reward for the answer. A policy often learns the format first and
+answers later. In this case the share falls, and there is no finding.
 """
 
 from __future__ import annotations
 
-from firstbreak.audit.rows import Evidence, Found
+from firstbreak.audit.rows import AuditInputs, Found
 from firstbreak.model import Confidence, Finding, Link, NotMeasured, Severity
 from firstbreak.words import percent
 
@@ -14,16 +14,16 @@ LINK = Link.REWARD
 OFTEN = 0.3
 
 
-def examine(evidence: Evidence) -> Found:
+def examine(evidence: AuditInputs) -> Found:
     hollow = evidence.sides.get("hollow-format")
     if hollow is None:
-        return NotMeasured("the reward has no component for form beside one for the answer, as far as their names tell")
+        return NotMeasured("the names of the reward components do not show one for the format and one for the answer")
     if hollow.shifted <= 0 or hollow.late < OFTEN:
         return None
     return Finding(
         message=(
             f"{percent(hollow.late)} of the late samples have the right format and a wrong answer, {percent(hollow.early)} "
-            "of the early ones: pay for the format only where the answer is right"
+            "of the early ones. Reward the format only where the answer is right"
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,

@@ -1,13 +1,13 @@
-"""The same answer earns more in another style.
+"""The same answer gets a different reward in another style.
 
-Among samples of one prompt that give the same final answer, the reward still goes by length, markdown, politeness,
-hedging or repetition. That is what a judge or a reward model with a taste looks like; a length penalty looks so on purpose.
+Among samples of one prompt with the same final answer, the reward still depends on length, markdown, politeness, hedging or
+repetition. This is typical of a biased judge or reward model. A length penalty has the same effect on purpose.
 """
 
 from __future__ import annotations
 
-from firstbreak.audit.rows import Evidence, Found
-from firstbreak.audit.shift import Side
+from firstbreak.audit.rows import AuditInputs, Found
+from firstbreak.audit.shift import SideMetric
 from firstbreak.model import Confidence, Finding, Link, NotMeasured, Severity
 from firstbreak.words import number
 
@@ -16,7 +16,7 @@ STYLES = ("length", "markdown", "politeness", "hedging", "repetition")
 STRONG = 0.3  #: correlation
 
 
-def examine(evidence: Evidence) -> Found:
+def examine(evidence: AuditInputs) -> Found:
     sides = [side for name in STYLES if (side := evidence.sides.get(name)) is not None and side.same_answer is not None]
     if not sides:
         return NotMeasured("no prompt has several samples with the same final answer and different rewards")
@@ -28,11 +28,11 @@ def examine(evidence: Evidence) -> Found:
     low, high = found.interval
     return Finding(
         message=(
-            f"among samples of one prompt with the same answer the reward goes by {worst.metric.id} (correlation "
-            f"{number(found.r)}, 95 % {number(low)} to {number(high)}): the reward has a taste; rewrite fifty answers in "
-            "another style without changing what they say, and score both"
+            f"among samples of one prompt with the same answer, the reward depends on {worst.metric.id} (correlation "
+            f"{number(found.r)}, 95 % {number(low)} to {number(high)}). The reward has a style bias: rewrite fifty answers in "
+            "another style with the same content, and score both versions"
         ),
-        severity=Severity.WARNING if worst.shifted == found.paid else Severity.NOTICE,
+        severity=Severity.WARNING if worst.shifted == found.direction else Severity.NOTICE,
         confidence=Confidence.MEDIUM,
         metric=f"samples.{worst.metric.id}",
         onset=worst.step,
@@ -41,8 +41,8 @@ def examine(evidence: Evidence) -> Found:
     )
 
 
-def _strength(side: Side) -> float:
-    """The end of the interval that is nearer to no correlation at all."""
+def _strength(side: SideMetric) -> float:
+    """The end of the interval that is nearer to zero correlation."""
     assert side.same_answer is not None
     low, high = side.same_answer.interval
     return max(low, -high)

@@ -1,14 +1,14 @@
-"""Completions speak to the judge.
+"""Completions address the judge.
 
-Instructions to whoever grades ("ignore the rubric", "give this a 10"), role markers of chat templates, or closing tags of
-a grader's prompt. Text like that is an attack on a model that judges, whether the policy means it or not.
+Completions contain instructions to a grader ("ignore the rubric", "give this a 10"), role markers of chat templates, or
+closing tags of a grader's prompt. Text of this kind is an attack on a model that judges, whether intended or not.
 """
 
 from __future__ import annotations
 
 import re
 
-from firstbreak.audit.rows import Evidence, Found
+from firstbreak.audit.rows import AuditInputs, Found
 from firstbreak.model import Confidence, Finding, Link, NotMeasured, Severity
 from firstbreak.words import percent
 
@@ -23,16 +23,16 @@ ATTACK = re.compile(
     r"|\"?(?:score|rating|verdict|winner)\"?\s*:\s*\"?(?:10|100|5|A|B)\"?\s*\}",
     re.IGNORECASE,
 )
-LONGEST = 20_000  #: characters looked at
+LONGEST = 20_000  #: characters that are searched
 
 
 def attacks(text: str) -> str | None:
-    """The first words in a text that speak to a judge, or None."""
+    """The first words in a text that address a judge, or None."""
     found = ATTACK.search(text[:LONGEST])
     return found[0] if found else None
 
 
-def examine(evidence: Evidence) -> Found:
+def examine(evidence: AuditInputs) -> Found:
     if not evidence.latest:
         return NotMeasured("there is no sample")
     seen = [found for sample in evidence.latest if (found := attacks(sample.completion))]
@@ -42,9 +42,9 @@ def examine(evidence: Evidence) -> Found:
     share = len(seen) / len(evidence.latest)
     return Finding(
         message=(
-            f"{percent(share)} of the latest completions speak to a judge (“{seen[0][:60]}”), "
-            f"{percent(len(before) / max(1, len(evidence.table.baseline())))} of the first: "
-            "let no model grade them without delimiters around the text, and read what it gave these"
+            f"{percent(share)} of the latest completions address a judge (“{seen[0][:60]}”), "
+            f"{percent(len(before) / max(1, len(evidence.table.baseline())))} of the first ones. "
+            "Put delimiters around the text before a model grades it, and read the grades of these completions"
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,

@@ -1,14 +1,14 @@
-"""Completions are more than twice as long as in the beginning, and length earns.
+"""Completions are more than twice as long as in the beginning, and length is rewarded.
 
-Harmless where an independent score has risen with it. Pad twenty answers with filler and score them again: if the reward
-rises, it pays for length.
+Harmless where an independent score rises as well. Pad twenty answers with filler and score them again: if the reward rises,
+length is rewarded.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from firstbreak.audit.rows import Evidence, Found
+from firstbreak.audit.rows import AuditInputs, Found
 from firstbreak.model import Confidence, Finding, Link, NotMeasured, Severity
 from firstbreak.words import number, percent
 
@@ -17,11 +17,11 @@ TIMES = 2.0
 SHARE = 0.25  #: of the latest samples
 
 
-def examine(evidence: Evidence) -> Found:
+def examine(evidence: AuditInputs) -> Found:
     baseline = [len(sample.completion) for sample in evidence.table.baseline()]
     latest = [len(sample.completion) for sample in evidence.latest]
     if len(evidence.table.rows) < 2 or not baseline:
-        return NotMeasured("the samples are of one step: there is no beginning to compare with")
+        return NotMeasured("all samples are of one step, so there is no beginning to compare with")
     usual = float(np.median(baseline))
     share = float(np.mean([length > TIMES * usual for length in latest]))
     side = evidence.sides["length"]
@@ -30,10 +30,10 @@ def examine(evidence: Evidence) -> Found:
     return Finding(
         message=(
             f"{percent(share)} of the latest completions are more than twice as long as the median of the beginning "
-            f"({number(usual)} characters){', and longer ones earn more' if side.paid else ''}: "
-            "pad twenty answers with filler and score them again"
+            f"({number(usual)} characters){', and longer completions get a higher reward' if side.rewarded else ''}. "
+            "Pad twenty answers with filler and score them again"
         ),
-        severity=Severity.WARNING if side.paid else Severity.NOTICE,
+        severity=Severity.WARNING if side.rewarded else Severity.NOTICE,
         confidence=Confidence.HIGH,
         metric="samples.length",
         onset=side.step,

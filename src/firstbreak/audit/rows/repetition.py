@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.audit.metrics.repetition import measure
-from firstbreak.audit.rows import Evidence, Found
+from firstbreak.audit.rows import AuditInputs, Found
 from firstbreak.model import Confidence, Finding, Link, Severity
 from firstbreak.words import percent
 
@@ -18,7 +18,7 @@ REPEATS = 0.2
 MORE = 0.2  #: of the samples, beyond the share of the beginning
 
 
-def examine(evidence: Evidence) -> Found:
+def examine(evidence: AuditInputs) -> Found:
     before = _share([measure(sample) for sample in evidence.table.baseline()])
     now = _share([measure(sample) for sample in evidence.latest])
     if now < before + MORE:
@@ -27,7 +27,7 @@ def examine(evidence: Evidence) -> Found:
     return Finding(
         message=(
             f"{percent(now)} of the latest completions repeat themselves, {percent(before)} in the beginning"
-            f"{', and repetition earns' if side.paid else ''}: read three of them to the end"
+            f"{', and repetition is rewarded' if side.rewarded else ''}. Read three of them to the end"
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH if side.shifted > 0 else Confidence.MEDIUM,

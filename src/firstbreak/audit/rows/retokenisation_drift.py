@@ -1,7 +1,7 @@
 """The tokens of a turn are not the tokens that were sampled.
 
-In an episode of several turns, the ids up to turn t have to be a prefix of the ids up to turn t + 1. Where a chat template
-or a decode-and-encode comes in between, they are not, and the policy is trained on tokens that it never sampled.
+In an episode of several turns, the token ids up to turn t must be a prefix of the ids up to turn t + 1. A chat template or a
+decode-and-encode step between turns can change them. Then the policy is trained on tokens that it never sampled.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-from firstbreak.audit.blind import PolicySample
-from firstbreak.audit.rows import Evidence, Found
+from firstbreak.audit.rows import AuditInputs, Found
+from firstbreak.audit.split_truth import PolicySample
 from firstbreak.model import Confidence, Finding, Link, NotMeasured, Severity
 from firstbreak.words import percent
 
@@ -21,7 +21,7 @@ ASKED = ("prompt_ids", "prompt_token_ids", "prompt_tokens", "observation_ids", "
 WRITTEN = ("completion_ids", "response_ids", "response_token_ids", "completion_tokens", "action_ids", "ac")
 
 
-def examine(evidence: Evidence) -> Found:
+def examine(evidence: AuditInputs) -> Found:
     pairs = [pair for _, sample in evidence.table.kept() for pair in _joints(sample)]
     if not pairs:
         return NotMeasured(
@@ -33,7 +33,7 @@ def examine(evidence: Evidence) -> Found:
     return Finding(
         message=(
             f"{percent(len(broken) / len(pairs))} of {len(pairs)} turns do not begin with the tokens of the turn before "
-            f"(the first difference is at token {min(broken)}): append the sampled ids, never encode the text again"
+            f"(the first difference is at token {min(broken)}). Append the sampled ids, and never encode the text again"
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
@@ -43,15 +43,15 @@ def examine(evidence: Evidence) -> Found:
 
 
 def _joints(sample: PolicySample) -> Iterator[int | None]:
-    """For each two turns that follow each other: where their tokens part, None where they do not."""
+    """For each pair of successive turns: the position of the first different token, None without a difference."""
     turns = next((t for name in TURNS if isinstance(t := sample.meta.get(name), list)), [])
     ids = [(_ids(turn, ASKED), _ids(turn, WRITTEN)) for turn in turns if isinstance(turn, dict)]
     for (asked, written), (later, _) in pairwise(ids):
         if asked and written and later:
             before = asked + written
             same = zip(before, later, strict=False)
-            parted = next((i for i, (a, b) in enumerate(same) if a != b), None)
-            yield parted if parted is not None or len(later) >= len(before) else len(later)
+            differs = next((i for i, (a, b) in enumerate(same) if a != b), None)
+            yield differs if differs is not None or len(later) >= len(before) else len(later)
 
 
 def _ids(turn: dict[str, Any], names: tuple[str, ...]) -> list[int]:

@@ -1,7 +1,7 @@
 """firstbreak check NAME: one module of this package for each check, with a click command `command`.
 
-The body of a command calls the check and returns its Report; `@reported` adds the options that all checks share, writes
-the report and sets the exit code.
+The body of a command calls the check and returns its Report. `@reported` adds the shared options, writes the report and sets
+the exit code.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 #: check -> one line for `--help`; the module of that name holds a click command `command`
 CHECKS = {
-    "env": "Contract, spaces, seeding, scales; and whether a simple rule beats random actions.",
-    "reward": "Distribution, density and direction of a reward; what gets past it, and what it refuses.",
-    "critic": "Can the value function fit the returns of fixed rollouts, and are these cut in the right places?",
-    "data": "Pairs, prompts and offline data: duplicates, overlap, length, templates, which tokens get loss.",
-    "eval": "Is the protocol of the evaluation complete and fixed, and what differs from the rollouts?",
-    "memory": "What lies on a GPU in each phase, for each role; does it fit, and what to change first.",
-    "context": "Is it recorded what the run was made with, and is that still what lies here?",
-    "plan": "All of these, as `firstbreak.toml` or `pyproject.toml` says.",
+    "env": "Check an environment: API, spaces, seeding, scales, and whether a simple rule beats random actions.",
+    "reward": "Check a reward: distribution, density, direction, accepted tricks and rejected right answers.",
+    "critic": "Check whether the value function can fit the returns of fixed rollouts, and whether episodes end correctly.",
+    "data": "Check pairs, prompts and offline data: duplicates, overlap, length, templates, loss mask.",
+    "eval": "Check whether an evaluation protocol is complete and locked, and how it differs from the rollouts.",
+    "memory": "Estimate the GPU memory of each phase and role: does it fit, and what to change first.",
+    "context": "Check whether the context of a run is recorded, and whether the code is still the same.",
+    "plan": "Run all checks that `firstbreak.toml` or `pyproject.toml` lists.",
 }
 FAILS = {"stop": frozenset({"stop"}), "watch": frozenset({"stop", "watch"}), "never": frozenset[str]()}
 
@@ -41,17 +41,17 @@ FAILS = {"stop": frozenset({"stop"}), "watch": frozenset({"stop", "watch"}), "ne
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 def command() -> None:
-    """Before the run: find it before the GPU hours.
+    """Find faults before a run, without GPU hours.
 
-    Exit code 0: nothing stands in the way; 1: do not train yet (see --fail-on); 2: the call is wrong.
+    Exit code 0: no problem was found; 1: do not train yet (see --fail-on); 2: the call is wrong.
     """
 
 
 def reported(body: Callable[..., Report]) -> Callable[..., None]:
-    """A command that writes the Report its body returns. Below `@click.command`, above or below other options."""
+    """A decorator for a command that returns a Report: adds the options, and writes the report. Use it below `@click.command`."""
 
     @click.option(
-        "--format", "format_", type=click.Choice(("terminal", "json")), default="terminal", help="How to write."
+        "--format", "format_", type=click.Choice(("terminal", "json")), default="terminal", help="Format of the report."
     )
     @click.option(
         "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file, not to stdout."
@@ -74,7 +74,7 @@ def reported(body: Callable[..., Report]) -> Callable[..., None]:
 
 
 def write(report: Report, format_: str, output: Path | None = None) -> None:
-    """The report to stdout or into a file."""
+    """Write the report to stdout or into a file."""
     from firstbreak.cli import _output
     from firstbreak.reports import json, preflight
 

@@ -14,12 +14,14 @@ if TYPE_CHECKING:
 
 @click.command("context")
 @click.argument("run", metavar="FOLDER")
-@click.option("--record", is_flag=True, help="Write it first; in a training script: firstbreak.context.record(...).")
-@click.option("--config", metavar="PATH", help="The options that go into the record.")
-@click.option("--code", metavar="FOLDER", help="The repository of the code; the current folder where not given.")
+@click.option(
+    "--record", is_flag=True, help="Write the record first; in a training script: firstbreak.context.record(...)."
+)
+@click.option("--config", metavar="PATH", help="The options to record.")
+@click.option("--code", metavar="FOLDER", help="The repository of the code.  [default: the current folder]")
 @reported
 def command(**options: Any) -> Report:
-    """Check that it is recorded what a run is made with, and that it still is what lies here.
+    """Check that the context of a run is recorded, and that the code here is still the same.
 
     The record is firstbreak-context.json in the run's folder; secrets are masked in it.
     """

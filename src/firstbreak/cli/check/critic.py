@@ -14,10 +14,14 @@ if TYPE_CHECKING:
 
 @click.command("critic")
 @click.argument("rollouts")
-@click.option("--critic", metavar="MODULE:FACTORY", help="A torch module of (observations) -> values.")
-@click.option("--gamma", type=click.FloatRange(0, 1), help="The discount, where the trainer's targets are not given.")
+@click.option("--critic", metavar="MODULE:FACTORY", help="A torch module: (observations) -> values.")
+@click.option("--gamma", type=click.FloatRange(0, 1), help="The discount, if the targets of the trainer are not given.")
 @click.option(
-    "--steps", type=click.IntRange(200), default=4000, show_default=True, help="To collect from an off-policy model."
+    "--steps",
+    type=click.IntRange(200),
+    default=4000,
+    show_default=True,
+    help="Steps to collect from an off-policy model.",
 )
 @reported
 def command(rollouts: str, critic: str | None, gamma: float | None, steps: int) -> Report:

@@ -15,19 +15,23 @@ if TYPE_CHECKING:
 @click.command("data")
 @click.argument("data", metavar="PATH")
 @click.option("--test", metavar="PATH", help="Prompts that must not be in the training data.")
-@click.option("--tokenizer", metavar="PATH", help="Folder, tokenizer.json, or name on the hub.")
-@click.option("--max-prompt", type=click.IntRange(1), help="The trainer's limit of a prompt, in tokens.")
-@click.option("--trainer", help="sft, dpo, reward: TRL makes a batch, and its loss mask is shown.")
-@click.option("--set", "settings", metavar="OPTION=VALUE", multiple=True, help="An option of that trainer's config.")
-@click.option("--collate", metavar="MODULE:FUNCTION", help="(rows, tokenizer) -> batch, of any other trainer.")
-@click.option("--judge", metavar="MODULE:FUNCTION", help="(prompt, completion) -> number: which answer is better.")
+@click.option("--tokenizer", metavar="PATH", help="Folder, tokenizer.json, or name on the Hugging Face hub.")
+@click.option("--max-prompt", type=click.IntRange(1), help="The prompt length limit of the trainer, in tokens.")
+@click.option("--trainer", help="sft, dpo or reward: TRL makes a batch, and the check shows its loss mask.")
+@click.option(
+    "--set", "settings", metavar="OPTION=VALUE", multiple=True, help="An option of the config of this trainer."
+)
+@click.option("--collate", metavar="MODULE:FUNCTION", help="(rows, tokenizer) -> batch, for any other trainer.")
+@click.option(
+    "--judge", metavar="MODULE:FUNCTION", help="(prompt, completion) -> number, higher for the better answer."
+)
 @reported
 def command(data: str, settings: tuple[str, ...], **options: Any) -> Report:
-    """Check pairs, prompts, texts or recorded transitions before anything is trained on them.
+    """Check pairs, prompts, texts or recorded transitions before training.
 
     PATH is JSON lines, JSON, CSV, Parquet, a folder that Hugging Face datasets saved, or .npz or HDF5 of transitions.
     """
-    from firstbreak.hyperparameters import plain
+    from firstbreak.dialects.hyperparameters import plain
     from firstbreak.preflight import data as check
     from firstbreak.readers import Unreadable
 

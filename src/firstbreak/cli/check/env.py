@@ -14,13 +14,23 @@ if TYPE_CHECKING:
 
 @click.command("env")
 @click.argument("target")
-@click.option("--expert", metavar="MODULE:FUNCTION", help="(observation) -> action; without it, a rule is searched.")
-@click.option("--episodes", type=click.IntRange(10), default=100, show_default=True, help="With each policy.")
-@click.option("--steps", type=click.IntRange(100), default=20_000, show_default=True, help="At most, with each policy.")
-@click.option("--agent", metavar="NAME", help="Which agent of a PettingZoo environment.")
+@click.option(
+    "--expert",
+    metavar="MODULE:FUNCTION",
+    help="(observation) -> action; without an expert, the check searches for a simple rule.",
+)
+@click.option("--episodes", type=click.IntRange(10), default=100, show_default=True, help="Episodes with each policy.")
+@click.option(
+    "--steps",
+    type=click.IntRange(100),
+    default=20_000,
+    show_default=True,
+    help="Largest number of steps with each policy.",
+)
+@click.option("--agent", metavar="NAME", help="The agent of a PettingZoo environment.")
 @reported
 def command(target: str, expert: str | None, episodes: int, steps: int, agent: str | None) -> Report:
-    """Check an environment before anything is trained in it.
+    """Check an environment before training.
 
     TARGET is a Gymnasium id, or module:factory (file.py:factory) of a Gymnasium, vectorised Gymnasium, PettingZoo or
     dm_env environment. Its code runs in this process.

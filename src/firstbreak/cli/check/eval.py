@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 @click.command("eval")
 @click.argument("protocol")
 @click.option("--rollout", metavar="PATH", help="A run or training configuration to compare with.")
-@click.option("--expect", metavar="HASH", help="The hash that the protocol was locked with, or its beginning.")
+@click.option("--expect", metavar="HASH", help="The hash of the locked protocol, or its beginning.")
 @reported
 def command(**options: Any) -> Report:
-    """Check that the protocol of an evaluation is complete and fixed, before the first number is measured with it.
+    """Check that the protocol of an evaluation is complete and locked, before the first evaluation.
 
     PROTOCOL is a YAML or JSON file of fields (`firstbreak eval fields`), or what `firstbreak eval lock` wrote.
     """

@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 @click.argument("samples", required=False)
 @click.option("--pairs", metavar="FILE", help="Labelled preference pairs, for a reward model.")
 @click.option(
-    "--group-size", type=click.IntRange(2), default=8, show_default=True, help="Completions of a prompt in the run."
+    "--group-size", type=click.IntRange(2), default=8, show_default=True, help="Completions for each prompt in the run."
 )
 @click.option(
     "--column",
     "columns",
     multiple=True,
     metavar="ROLE=NAME",
-    help="Which column is the prompt, completion, answer, human, ...",
+    help="The role of a column: prompt, completion, answer, human, ...",
 )
 @reported
 def command(function: str, samples: str | None, pairs: str | None, group_size: int, columns: tuple[str, ...]) -> Report:
-    """Check a reward function or reward model before anything is trained on it.
+    """Check a reward function or reward model before training.
 
     FUNCTION is module:function (file.py:function) with TRL's signature, verl's, or (prompt, completion). SAMPLES is a
     trainer's dump of completions, JSON lines or CSV. The function runs in this process.

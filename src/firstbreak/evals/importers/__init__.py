@@ -1,20 +1,19 @@
-"""What other harnesses write, as protocols and scores: one module for each.
+"""Results of other harnesses, as protocols and scores. One module for each harness.
 
-A module has `recognises(path, head)` (the first bytes are given) and `read(path) -> list[Evaluation]`, one for each task
-in the file. It takes over what the file says and fills nothing in: a temperature that was left to the model's own
-default is not known, and stays out of the protocol.
+A module has `recognises(path, head)`, where `head` holds the first bytes, and `read(path) -> list[Evaluation]` with one
+evaluation for each task in the file. A module copies what the file says and guesses nothing: a temperature that was left at
+the model's default is unknown, and is left out of the protocol.
 """
 
 from __future__ import annotations
 
-import importlib
 import json
-import pkgutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from firstbreak import plugins
 from firstbreak.evals.canonical import digest
 from firstbreak.evals.protocol import Protocol, protocol
 from firstbreak.readers import Unreadable
@@ -24,30 +23,29 @@ HEAD_BYTES = 4096
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluation:
-    """One evaluation as a harness wrote it down."""
+    """One evaluation as a harness recorded it."""
 
     protocol: Protocol
     scores: Mapping[str, float]  #: metric -> value, as the harness reports it
     errors: Mapping[str, float] = field(default_factory=dict)  #: metric -> standard error, where it is reported
     model: str | None = None
-    step: float | None = None  #: of training, where the file knows it
+    step: float | None = None  #: training step, where the file records it
     source: str = ""
 
 
 def read(path: Path) -> list[Evaluation]:
-    """The evaluations in a file that a known harness wrote. Raises Unreadable otherwise."""
+    """The evaluations in a file of a known harness. Raises Unreadable for other files."""
     try:
         with path.open("rb") as file:
             head = file.read(HEAD_BYTES)
     except OSError as error:
         raise Unreadable(path, error.strerror or str(error), "give a file that an evaluation wrote") from None
-    names = sorted(module.name for module in pkgutil.iter_modules(__path__))
-    for name in names:
-        module = importlib.import_module(f"{__name__}.{name}")
+    known = plugins.modules(__name__, "recognises")
+    for module in known.values():
         if module.recognises(path, head):
             found: list[Evaluation] = module.read(path)
             return found
-    raise Unreadable(path, "is written by no known harness", f"known are {', '.join(names)}")
+    raise Unreadable(path, "is not a result of a known harness", f"known harnesses: {', '.join(known)}")
 
 
 def load(path: Path) -> Any:
@@ -55,19 +53,19 @@ def load(path: Path) -> Any:
     try:
         return json.loads(path.read_bytes())
     except (ValueError, RecursionError) as error:
-        raise Unreadable(path, f"is not whole JSON ({error})", "evaluate again, or give the whole file") from None
+        raise Unreadable(path, f"is not complete JSON ({error})", "evaluate again, or give the complete file") from None
 
 
 def made(path: Path, fields: Mapping[str, Any]) -> Protocol:
-    """The protocol of these fields, without those that the file leaves open (None)."""
+    """The protocol of these fields, without unknown ones (None)."""
     try:
         return protocol({name: value for name, value in fields.items() if value is not None})
     except ValueError as error:
-        raise Unreadable(path, str(error), "report it: the format has changed") from None
+        raise Unreadable(path, str(error), "the format has changed: please report this file") from None
 
 
 def key_of(evaluation: Evaluation) -> str:
-    """What makes an evaluation the same when its file is imported again."""
+    """A key that is the same when the same file is imported again."""
     from firstbreak.evals.canonical import canonical
 
     what = [evaluation.protocol.hash, dict(evaluation.scores), evaluation.model, evaluation.step]
@@ -75,7 +73,7 @@ def key_of(evaluation: Evaluation) -> str:
 
 
 def number(text: Any) -> Any:
-    """A number that was written as text, as a number; everything else as it is."""
+    """A number that was written as text, as a number. Other values are returned unchanged."""
     if not isinstance(text, str):
         return text
     try:

@@ -1,4 +1,4 @@
-"""Logs of Inspect: `*.eval` (a zip) and `*.json` (looked at in 0.3.285, log version 2)."""
+"""Logs of Inspect: `*.eval` (a zip) and `*.json` (version 0.3.285, log version 2)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def recognises(path: Path, head: bytes) -> bool:
 
 
 def read(path: Path) -> list[Evaluation]:
-    """The one evaluation of the log, with its solvers as the prompt and its limits."""
+    """The evaluation of the log, with its solvers (as the prompt) and its limits."""
     data = _header(path) if path.suffix == ".eval" else load(path)
     if data.get("status") != "success":
         raise Unreadable(path, f"is the log of a run that ended with {data.get('status')}", "give a log that is whole")
@@ -76,7 +76,7 @@ def read(path: Path) -> list[Evaluation]:
         Evaluation(
             protocol=made(path, fields),
             scores={name: value for name, value in scores.items() if not name.endswith("/stderr")},
-            errors={  # it is the error of the mean, whatever that is called
+            errors={  # the standard error of the mean, under any name
                 name: scores[f"{scorer}/stderr"]
                 for name in scores
                 if (scorer := name.partition("/")[0])
@@ -90,7 +90,7 @@ def read(path: Path) -> list[Evaluation]:
 
 
 def _given(**options: Any) -> dict[str, Any] | None:
-    """The options that are set, or None where none is."""
+    """The options that are set, or None without any."""
     return {name: value for name, value in options.items() if value} or None
 
 
@@ -100,19 +100,19 @@ def _reducers(results: Mapping[str, Any]) -> list[str] | None:
 
 
 def _header(path: Path) -> Any:
-    """What the zip says before its samples; bounded, for an archive may promise anything."""
+    """The header of the zip. The read is bounded, because an archive can declare any size."""
     try:
         with zipfile.ZipFile(path) as archive, archive.open("header.json") as file:
             return json.loads(file.read(_LARGEST_HEADER))
     except NotImplementedError:
         remedy = f"`inspect log convert {path} --to json --output-dir .`, then give the JSON"
-        raise Unreadable(path, "is packed with Zstandard, which Python cannot unpack", remedy) from None
+        raise Unreadable(path, "is compressed with Zstandard, which Python cannot unpack", remedy) from None
     except (zipfile.BadZipFile, KeyError, ValueError, OSError) as error:
-        raise Unreadable(path, f"is no whole log ({error})", "give a log whose evaluation has ended") from None
+        raise Unreadable(path, f"is not a complete log ({error})", "give a log of a finished evaluation") from None
 
 
 def _prompts(plan: Mapping[str, Any]) -> list[Any]:
-    """The solvers in their order: each is a piece of the prompt, or of the loop around the model."""
+    """The solvers in order. Each is a part of the prompt, or of the loop around the model."""
     return [[step["solver"], _without_tools(step.get("params") or {})] for step in plan.get("steps", [])]
 
 
@@ -121,7 +121,7 @@ def _without_tools(params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _tools(plan: Mapping[str, Any]) -> list[str]:
-    """The names of the tools that any solver hands out."""
+    """The names of the tools of all solvers."""
     given = [tool for step in plan.get("steps", []) for tool in (step.get("params") or {}).get("tools") or []]
     return sorted({str(tool.get("name")) if isinstance(tool, dict) else str(tool) for tool in given})
 

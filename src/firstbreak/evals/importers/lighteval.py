@@ -1,4 +1,4 @@
-"""Results of Hugging Face's lighteval: `results_<date>.json` (looked at in 0.13.0)."""
+"""Results of Hugging Face's lighteval: `results_<date>.json` (version 0.13.0)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def recognises(path: Path, head: bytes) -> bool:
 
 
 def read(path: Path) -> list[Evaluation]:
-    """One evaluation for each task; "all" and averages over subsets are sums of tasks and are left out."""
+    """One evaluation for each task; "all" and averages over subsets are aggregates of tasks and are left out."""
     data = load(path)
     configs = data.get("config_tasks", {})
     tasks = {name: config for name in data["results"] if isinstance(config := _config(configs, name), dict)}
@@ -56,7 +56,7 @@ def _task(path: Path, data: Mapping[str, Any], name: str, config: Mapping[str, A
         "dataset_revision": config.get("hf_revision"),
         "split": ",".join(config.get("evaluation_splits") or []) or None,
         "problems": problems if problems >= 0 else general.get("max_samples"),
-        # the template is a function, known by its name; the hash is of the prompts that it really made
+        # the template is a function, known by its name; the hash covers the prompts that it made
         "prompt_template": {"function": config.get("prompt_function"), "prompts": hashes.get("hash_full_prompts")},
         "system_prompt": model.get("system_prompt"),
         "fewshot": config.get("num_fewshots", config.get("num_fewshot")),

@@ -1,4 +1,4 @@
-"""Results of EleutherAI's lm-evaluation-harness: `results_<date>.json` (looked at in 0.4.13)."""
+"""Results of EleutherAI's lm-evaluation-harness: `results_<date>.json` (version 0.4.13)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def recognises(path: Path, head: bytes) -> bool:
 
 
 def read(path: Path) -> list[Evaluation]:
-    """One evaluation for each task; groups are sums of tasks and are left out."""
+    """One evaluation for each task; groups are aggregates of tasks and are left out."""
     data = load(path)
     return [_task(path, data, name) for name in data["results"] if name in data.get("configs", {})]
 

@@ -1,8 +1,7 @@
-"""`evaluations.npz` of Stable-Baselines3's EvalCallback: one evaluation for each point, and its episodes.
+"""`evaluations.npz` of Stable-Baselines3's EvalCallback: one evaluation for each point, with its episodes.
 
-The file holds returns and lengths and nothing else. What the folder beside it says is taken from there (the environment
-from RL Baselines3 Zoo's args.yml or config.yml, its version from requirements or the installed package); whether actions
-were sampled is nowhere, and stays unknown.
+The file holds only returns and lengths. The environment comes from args.yml or config.yml of RL Baselines3 Zoo in the same
+folder. Whether actions were sampled is not recorded, so this field stays unknown.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ _CONFIGURATIONS = ("args.yml", "config.yml")
 
 
 def recognises(path: Path, head: bytes) -> bool:
-    """The one name that the callback gives its file."""
+    """The file name that the callback uses."""
     return path.name == "evaluations.npz"
 
 
@@ -29,7 +28,9 @@ def read(path: Path) -> list[Evaluation]:
         with np.load(path, allow_pickle=False) as archive:
             steps, returns, lengths = (np.asarray(archive[name]) for name in ("timesteps", "results", "ep_lengths"))
     except (OSError, ValueError, KeyError) as error:
-        raise Unreadable(path, f"is no evaluation file ({error})", "give the file that EvalCallback wrote") from None
+        raise Unreadable(
+            path, f"is not an evaluation file ({error})", "give the file that EvalCallback wrote"
+        ) from None
     values = _beside(path)
     protocol = made(
         path,
@@ -54,7 +55,7 @@ def read(path: Path) -> list[Evaluation]:
 
 
 def _beside(path: Path) -> dict[str, Any]:
-    """The options that lie in the same folder or one below it."""
+    """The options from the same folder or one folder below."""
     import yaml
 
     for name in _CONFIGURATIONS:
@@ -64,7 +65,7 @@ def _beside(path: Path) -> dict[str, Any]:
             try:
                 data = yaml.safe_load(file.read_text(encoding="utf-8"))
             except (OSError, ValueError, yaml.YAMLError):
-                continue  # RL Baselines3 Zoo writes Python objects, which are not built; the file is a help, not a need
+                continue  # RL Baselines3 Zoo writes Python objects, which are never built; the file is optional
             if isinstance(data, dict):
                 return data
     return {}

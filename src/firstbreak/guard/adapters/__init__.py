@@ -1,5 +1,5 @@
-"""One framework's hook each; everything that decides lies in guard.py.
+"""One adapter per framework. All decisions are in guard.py.
 
-An adapter whose bundles can be run again has `replay(built, bundle) -> {name: value}`: what was measured in the update that
-the bundle holds, measured anew on `built`, which is what the user's own code has built (see replay.py).
+An adapter whose bundles can be replayed has `replay(built, bundle) -> {name: value}`: the function runs the update of the
+bundle again on `built` and returns the measured values. `built` is the result of the user's function (see replay.py).
 """

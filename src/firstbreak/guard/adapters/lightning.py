@@ -1,7 +1,7 @@
 """Lightning: `Trainer(callbacks=[lightning.callback(guard)])`.
 
-Metrics are what the module logs (`self.log`), a batch is what `training_step` gets, and updates are asked before every
-optimizer step. A crash is kept without `with guard:`, because Lightning tells its callbacks of one.
+Metrics are the values that the module logs (`self.log`). A batch is the argument of `training_step`. The guard is asked
+before every optimizer step. A crash is stored without `with guard:`, because Lightning calls `on_exception`.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from firstbreak.guard.adapters import torch as shared
-from firstbreak.guard.bundle import Part
+from firstbreak.guard.bundle import FileContent
 from firstbreak.guard.decision import Act
 from firstbreak.guard.guard import Guard
 
 if TYPE_CHECKING:
     from pytorch_lightning import Callback
 
-_STEP = re.compile(r"step=(\d+)")  # in the name of a checkpoint, unless the user names it otherwise
+_STEP = re.compile(r"step=(\d+)")  # in the default name of a checkpoint
 
 
 def callback(guard: Guard) -> Callback:
@@ -35,14 +35,14 @@ def callback(guard: Guard) -> Callback:
 
         def on_fit_start(self, trainer: Any, pl_module: Any) -> None:
             guard.config |= {str(name): value for name, value in pl_module.hparams.items()}
-            guard.attach("lightning", lambda: self._parts(trainer, pl_module), gated=True)
+            guard.attach("lightning", lambda: self._files(trainer, pl_module), update_hooks=True)
 
         def on_train_batch_start(self, trainer: Any, pl_module: Any, batch: Any, batch_idx: int) -> None:
             if guard.begin_update():
                 self._batch, self._random = batch, shared.random_state()
 
         def on_before_optimizer_step(self, trainer: Any, pl_module: Any, optimizer: Any) -> None:
-            shared.ask(guard, optimizer, {})  # torch's hook would come before the closure that makes the gradients
+            shared.ask(guard, optimizer, {})  # torch's hook would run before the closure that computes the gradients
 
         def on_train_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
             for path in _checkpoints(trainer):
@@ -62,7 +62,7 @@ def callback(guard: Guard) -> Callback:
         def on_fit_end(self, trainer: Any, pl_module: Any) -> None:
             guard.close()
 
-        def _parts(self, trainer: Any, module: Any) -> dict[str, Part]:
+        def _files(self, trainer: Any, module: Any) -> dict[str, FileContent]:
             return {
                 "state.pt": shared.saved(lambda: shared.state(module, trainer.optimizers, self._random)),
                 "batch.pt": shared.saved(lambda: shared.plain(self._batch)),

@@ -1,8 +1,8 @@
 """Ray RLlib: `config.callbacks(on_algorithm_init=..., on_train_result=...)`, both from `rllib.callbacks(guard)`.
 
-Metrics are those of the result. Where the learner lives in the driver's process (no remote learners), updates are asked before
-every optimizer step as well. A stop sets `done` in the result, which ends the trial under Tune; a loop of one's own
-looks at `guard.decision.stop`.
+Metrics are the values of the result. If the learner runs in the driver's process (no remote learners), the guard is also asked
+before every optimizer step. A stop sets `done` in the result, which ends the trial under Tune. In your own loop, check
+`guard.decision.stop`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def callbacks(guard: Guard) -> dict[str, Callable[..., None]]:
         guard.config |= dict(flat(algorithm.config.to_dict()))
         group = getattr(algorithm, "learner_group", None)
         if group is not None and group.is_local:
-            shared.gate(guard, *group._learner._named_optimizers.values())
+            shared.ask_before_steps(guard, *group._learner._named_optimizers.values())
 
     def on_train_result(*, algorithm: Any, result: dict[str, Any], **given: Any) -> None:
         decision = guard.observe(result["training_iteration"], dict(flat(result)))

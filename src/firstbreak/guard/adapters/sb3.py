@@ -1,8 +1,8 @@
 """Stable-Baselines3: `model.learn(n, callback=sb3.callback(guard))`.
 
-Metrics are read where the library writes them (one more output of its logger), updates are asked before every optimizer
-step, and a rollout with the random numbers before `train()` is what a bundle runs again. The update of off-policy
-algorithms draws from a replay buffer that is too large to keep, so their bundles hold the model and no batch.
+Metrics come from an additional output of the library's logger. The guard is asked before every optimizer step. A bundle stores
+the rollout and the random numbers before `train()`, to run the update again. Off-policy algorithms sample from a replay
+buffer that is too large to store, so their bundles contain the model and no batch.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from firstbreak.engine.read import CHECKPOINT
 from firstbreak.guard.adapters import torch as shared
-from firstbreak.guard.bundle import Part
-from firstbreak.guard.decision import REDUCTION, Act, Policy
+from firstbreak.guard.bundle import FileContent
+from firstbreak.guard.decision import REDUCTION, Act, GuardPolicy
 from firstbreak.guard.guard import Guard
 from firstbreak.guard.history import number
+from firstbreak.readers.read import CHECKPOINT
 
 if TYPE_CHECKING:
     from stable_baselines3.common.callbacks import BaseCallback
 
-#: options that the library keeps under the name it takes them by
+#: options that are attributes of the model with the same name
 OPTIONS = (
     "n_envs", "n_steps", "batch_size", "n_epochs", "gamma", "gae_lambda", "ent_coef", "vf_coef", "max_grad_norm", "target_kl",
     "learning_rate", "buffer_size", "learning_starts", "tau", "gradient_steps", "seed", "normalize_advantage",
@@ -33,7 +33,7 @@ ROLLOUT = ("observations", "actions", "rewards", "advantages", "returns", "episo
 
 
 def callback(guard: Guard, checkpoints: str | Path | None = None) -> BaseCallback:
-    """A callback for `learn`. `checkpoints` is the folder of a CheckpointCallback, from which to roll back."""
+    """A callback for `learn`. `checkpoints` is the folder of a CheckpointCallback, for a rollback."""
     from stable_baselines3.common.callbacks import BaseCallback
     from stable_baselines3.common.logger import KVWriter
     from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
@@ -49,9 +49,13 @@ def callback(guard: Guard, checkpoints: str | Path | None = None) -> BaseCallbac
             on_policy = isinstance(self.model, OnPolicyAlgorithm)
             guard.trainer = guard.trainer or "sb3"
             guard.config |= options(self.model)
-            guard.attach("sb3", self._parts, gated=on_policy)
-            shared.gate(guard, *optimizers(self.model))
-            if guard.policy is not Policy.OBSERVE and guard.target_kl and getattr(self.model, "target_kl", 0) is None:
+            guard.attach("sb3", self._files, update_hooks=on_policy)
+            shared.ask_before_steps(guard, *optimizers(self.model))
+            if (
+                guard.policy is not GuardPolicy.OBSERVE
+                and guard.target_kl
+                and getattr(self.model, "target_kl", 0) is None
+            ):
                 setattr(self.model, "target_kl", guard.target_kl)  # noqa: B010 (PPO has it): the library's own early stop, inside the epochs
             self.logger.output_formats.append(Output(self))
 
@@ -59,7 +63,9 @@ def callback(guard: Guard, checkpoints: str | Path | None = None) -> BaseCallbac
             if isinstance(self.model, OnPolicyAlgorithm) and guard.begin_update():
                 self._before = {
                     "random": shared.random_state(),
-                    "buffer": copy.copy(self.model.rollout_buffer),  # reset() makes new arrays, so these stay
+                    "buffer": copy.copy(
+                        self.model.rollout_buffer
+                    ),  # `reset()` creates new arrays, so these arrays stay unchanged
                     "num_timesteps": self.model.num_timesteps,
                     "progress": self.model._current_progress_remaining,
                 }
@@ -78,15 +84,15 @@ def callback(guard: Guard, checkpoints: str | Path | None = None) -> BaseCallbac
                 schedule = self.model.lr_schedule
                 self.model.lr_schedule = lambda left: REDUCTION * schedule(left)
 
-        def _parts(self) -> dict[str, Part]:
-            parts: dict[str, Part] = {"model.zip": self._save}
+        def _files(self) -> dict[str, FileContent]:
+            files: dict[str, FileContent] = {"model.zip": self._save}
             if self._before:
-                parts["state.pt"] = shared.saved(self._state)
-                parts["batch.pt"] = shared.saved(lambda: rollout(self._before["buffer"]))
-            return parts
+                files["state.pt"] = shared.saved(self._state)
+                files["batch.pt"] = shared.saved(lambda: rollout(self._before["buffer"]))
+            return files
 
         def _save(self, file: BinaryIO) -> None:
-            whole = io.BytesIO()  # the library closes what it writes into
+            whole = io.BytesIO()  # `save` closes the file
             self.model.save(whole)
             file.write(whole.getvalue())
 
@@ -95,7 +101,7 @@ def callback(guard: Guard, checkpoints: str | Path | None = None) -> BaseCallbac
             return kept | {name: self._before[name] for name in ("num_timesteps", "progress")}
 
     class Output(KVWriter):
-        """One more output of the library's logger."""
+        """An additional output of the library's logger."""
 
         def __init__(self, owner: Guarded) -> None:
             self.owner = owner
@@ -110,7 +116,7 @@ def callback(guard: Guard, checkpoints: str | Path | None = None) -> BaseCallbac
 
 
 def options(model: Any) -> dict[str, Any]:
-    """What the model was built with, by the library's own names."""
+    """The options of the model, under the library's own names."""
     kept = {name: getattr(model, name, None) for name in OPTIONS}
     about = {"algo": type(model).__name__.lower(), "n_timesteps": model._total_timesteps}
     return about | {
@@ -119,7 +125,7 @@ def options(model: Any) -> dict[str, Any]:
 
 
 def optimizers(model: Any) -> list[Any]:
-    """Every optimizer that its `train()` steps."""
+    """Every optimizer of the model."""
     owners = (model.policy, *(getattr(model, name, None) for name in ("actor", "critic")))
     found = [*(getattr(owner, "optimizer", None) for owner in owners), getattr(model, "ent_coef_optimizer", None)]
     return list({id(o): o for o in found if o is not None}.values())
@@ -131,7 +137,7 @@ def rollout(buffer: Any) -> dict[str, Any]:
 
 
 def replay(built: Any, bundle: Path) -> dict[str, float]:
-    """What `train()` logs on the bundle's rollout, with every step held back as it was then. `built` is the model."""
+    """The metrics of `train()` on the bundle's rollout, with every optimizer step skipped as before. `built` is the model."""
     from stable_baselines3.common.logger import Logger
 
     kept, arrays = shared.load(bundle / "state.pt"), shared.load(bundle / "batch.pt")
@@ -145,11 +151,11 @@ def replay(built: Any, bundle: Path) -> dict[str, float]:
     shared.restore(kept, built.policy, [built.policy.optimizer])
     norms: list[float] = []
 
-    def hold_back(optimizer: Any, arguments: Any, given: Any) -> None:
+    def skip(optimizer: Any, arguments: Any, given: Any) -> None:
         norms.append(shared.gradient_norm([optimizer]))
         shared.drop_gradients(optimizer)
 
-    with built.policy.optimizer.register_step_pre_hook(hold_back):
+    with built.policy.optimizer.register_step_pre_hook(skip):
         built.train()
     logged = {name: float(v) for name, v in built.logger.name_to_value.items() if "loss" in name or "kl" in name}
     return {"grad.norm": norms[0], **logged}

@@ -1,9 +1,8 @@
-"""Stable-Baselines3: `model.learn(n, callback=sb3_loop.recorder())` logs what the environment does, beside the library's curves.
+"""Stable-Baselines3: `model.learn(n, callback=sb3_loop.recorder())` logs metrics of the environment.
 
-The library logs what the update does, so that a wrong observation, action, episode end or advantage shows in it as nothing but
-a low return. The numbers of `loop/` come from the transitions that are collected anyway, cost no random number, and
-are what the detectors of the environment and of the advantage need (inside/firstbreak_loop.py says how each
-is measured).
+The library logs metrics of the update. In these metrics, a wrong observation, action, episode end or advantage is only visible
+as a low return. The metrics `loop/...` come from the transitions that are collected anyway, and use no random number. The
+detectors of the environment and of the advantage need them (hooks/firstbreak_loop.py says how each is measured).
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from firstbreak.inside.firstbreak_loop import Transitions, advantages, compared
+from firstbreak.guard.hooks.firstbreak_loop import Transitions, advantages, compared
 
 if TYPE_CHECKING:
     from stable_baselines3.common.callbacks import BaseCallback
@@ -21,7 +20,7 @@ PREFIX = "loop/"
 
 
 def recorder() -> BaseCallback:
-    """A callback for `learn`, alone or in a list; every number is the mean since the logger last wrote."""
+    """A callback for `learn`, alone or in a list. Every number is the mean since the last output of the logger."""
     from stable_baselines3.common.callbacks import BaseCallback
     from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
 
@@ -30,17 +29,17 @@ def recorder() -> BaseCallback:
 
         def _on_training_start(self) -> None:
             self.transitions = Transitions()
-            # of images and parts it would say nothing true
+            # not for images and dict observations
             self.flat = len(self.model.observation_space.shape or ()) == 1
 
         def _on_rollout_start(self) -> None:
             self.dones: list[np.ndarray] = []
 
         def _on_step(self) -> bool:
-            seen, told = self.model._last_obs, self.locals  # the next observation takes its place after the callbacks
-            self.dones.append(told["dones"].copy())
+            seen, variables = self.model._last_obs, self.locals  # `_last_obs` is replaced after the callbacks
+            self.dones.append(variables["dones"].copy())
             if self.flat:
-                step = told["actions"], told["dones"], told["infos"], told["rewards"]
+                step = (variables[name] for name in ("actions", "dones", "infos", "rewards"))
                 self._record(self.transitions.add(seen, *step))
             return True
 

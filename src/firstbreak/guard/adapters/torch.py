@@ -1,14 +1,14 @@
-"""Any loop around a torch optimizer, in three lines:
+"""Any training loop with a torch optimizer, in three lines:
 
     loop = attach(guard, model, optimizer)
     for step, batch in enumerate(batches):
         loop.begin(batch)
-        ...                                              # forward, backward, optimizer.step(), as ever
+        ...                                              # forward, backward, optimizer.step()
         if loop.observe(step, {"loss": loss.item()}).stop:
             break
 
-The gate is torch's own hook before `optimizer.step()`: it measures the gradients, and where the update is to be left out it
-takes them away, so that the step finds nothing to do. What other adapters share lies here as well.
+The guard uses torch's hook before `optimizer.step()`. The hook measures the gradients. To skip an update, the hook removes the
+gradients, so that the step changes nothing. This module also contains the functions that other adapters share.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from firstbreak.guard.bundle import Part
-from firstbreak.guard.decision import REDUCTION, Act, Decision
+from firstbreak.guard.bundle import FileContent
+from firstbreak.guard.decision import REDUCTION, Act, GuardDecision
 from firstbreak.guard.guard import Guard
 from firstbreak.readers import Unreadable
 
@@ -31,28 +31,28 @@ if TYPE_CHECKING:
 
 
 class Loop:
-    """A guarded loop of the user's own. One optimizer step per `begin` can be run again from a bundle."""
+    """A guarded training loop. One optimizer step per `begin` can be replayed from a bundle."""
 
     def __init__(self, guard: Guard, model: torch.nn.Module, optimizer: torch.optim.Optimizer) -> None:
         self.guard, self.model, self.optimizer = guard, model, optimizer
         self._batch: Any = None
         self._random: dict[str, Any] = {}
-        gate(guard, optimizer)
-        guard.attach("torch", self._parts, gated=True)
+        ask_before_steps(guard, optimizer)
+        guard.attach("torch", self._files, update_hooks=True)
 
     def begin(self, batch: Any) -> None:
-        """An update on this batch begins."""
+        """Call this before an update on a batch."""
         if self.guard.begin_update():
             self._batch, self._random = batch, random_state()
 
-    def observe(self, step: float, metrics: Mapping[str, Any], **more: Any) -> Decision:
-        """As `Guard.observe`; what the policy lets be done without the loop's help is done."""
+    def observe(self, step: float, metrics: Mapping[str, Any], **more: Any) -> GuardDecision:
+        """As `Guard.observe`. If the decision is to reduce, this also reduces the learning rate."""
         decision = self.guard.observe(step, metrics, **more)
         if decision.act is Act.REDUCE:
             reduce_rate([self.optimizer])
         return decision
 
-    def _parts(self) -> dict[str, Part]:
+    def _files(self) -> dict[str, FileContent]:
         return {
             "state.pt": saved(lambda: state(self.model, [self.optimizer], self._random)),
             "batch.pt": saved(lambda: plain(self._batch)),
@@ -78,12 +78,12 @@ def replay(built: Any, bundle: Path) -> dict[str, float]:
 # What adapters share --------------------------------------------------------------------------------------------------
 
 
-def gate(
+def ask_before_steps(
     guard: Guard, *optimizers: torch.optim.Optimizer, beside: Callable[[], Mapping[str, float]] = dict
 ) -> list[RemovableHandle]:
-    """Ask the guard before every step of these optimizers. `beside()` is what else is known of the update.
+    """Ask the guard before every step of these optimizers. `beside()` returns more metrics of the update.
 
-    Not for `step(closure)`, where the gradients are made after the hook.
+    Not for `step(closure)`, which computes the gradients after the hook.
     """
 
     def hook(optimizer: torch.optim.Optimizer, arguments: Any, options: Any) -> None:
@@ -93,13 +93,13 @@ def gate(
 
 
 def ask(guard: Guard, optimizer: torch.optim.Optimizer, beside: Mapping[str, float]) -> None:
-    """Show the guard the gradients that the optimizer is about to apply, and take them away where it says so."""
+    """Give the guard the gradient norm before an optimizer step, and remove the gradients if the guard skips the update."""
     if guard.before_update({"grad.norm": gradient_norm([optimizer]), **beside}).skip:
         drop_gradients(optimizer)
 
 
 def gradient_norm(optimizers: Iterable[torch.optim.Optimizer]) -> float:
-    """The Euclidean norm of all gradients, as the optimizer finds them: after clipping, where the trainer clips."""
+    """The Euclidean norm of all gradients before the optimizer step, after clipping if the trainer clips."""
     import torch
 
     grads = [p.grad for o in optimizers for group in o.param_groups for p in group["params"] if p.grad is not None]
@@ -107,14 +107,14 @@ def gradient_norm(optimizers: Iterable[torch.optim.Optimizer]) -> float:
 
 
 def drop_gradients(optimizer: torch.optim.Optimizer) -> None:
-    """Leave the next step nothing to do: a parameter without a gradient is passed over, momentum included."""
+    """Remove all gradients. The optimizer skips a parameter without a gradient, including its momentum."""
     for group in optimizer.param_groups:
         for parameter in group["params"]:
             parameter.grad = None
 
 
 def reduce_rate(optimizers: Iterable[torch.optim.Optimizer], schedulers: Iterable[Any] = ()) -> None:
-    """Go on with half the learning rate, under a schedule as well."""
+    """Multiply the learning rate by REDUCTION, also with a scheduler."""
     for optimizer in optimizers:
         for group in optimizer.param_groups:
             group["lr"] *= REDUCTION
@@ -124,7 +124,7 @@ def reduce_rate(optimizers: Iterable[torch.optim.Optimizer], schedulers: Iterabl
 
 
 def random_state() -> dict[str, Any]:
-    """Where Python's, numpy's and torch's random numbers stand, as plain data and tensors."""
+    """The random states of Python, numpy and torch, as plain data and tensors."""
     import torch
 
     name, keys, *rest = np.random.get_state()
@@ -137,7 +137,7 @@ def random_state() -> dict[str, Any]:
 
 
 def set_random_state(state: Mapping[str, Any]) -> None:
-    """Put all random numbers where they stood."""
+    """Restore all random states."""
     import torch
 
     name, keys, *rest = state["numpy"]
@@ -151,7 +151,7 @@ def set_random_state(state: Mapping[str, Any]) -> None:
 def state(
     model: torch.nn.Module, optimizers: Iterable[torch.optim.Optimizer], random_numbers: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """What `restore` puts back."""
+    """The state for `restore`."""
     return {
         "model": model.state_dict(),
         "training": model.training,
@@ -161,7 +161,7 @@ def state(
 
 
 def restore(kept: Mapping[str, Any], model: torch.nn.Module, optimizers: Iterable[torch.optim.Optimizer]) -> None:
-    """Weights, optimizers and random numbers as they were before the update."""
+    """Restore weights, optimizers and random states from before the update."""
     model.load_state_dict(kept["model"])
     model.train(kept["training"])
     for optimizer, one in zip(optimizers, kept["optimizers"], strict=True):
@@ -169,8 +169,8 @@ def restore(kept: Mapping[str, Any], model: torch.nn.Module, optimizers: Iterabl
     set_random_state(kept["random"])
 
 
-def saved(content: Callable[[], Any]) -> Part:
-    """A file that `load` reads back."""
+def saved(content: Callable[[], Any]) -> FileContent:
+    """The content of a file for `load`."""
 
     def write(file: BinaryIO) -> None:
         import torch
@@ -181,7 +181,7 @@ def saved(content: Callable[[], Any]) -> Part:
 
 
 def load(path: Path) -> Any:
-    """Tensors and plain data, and nothing that would have to be executed. Raises `Unreadable`."""
+    """Load tensors and plain data, without executing code. Raises `Unreadable`."""
     import torch
 
     try:
@@ -192,7 +192,7 @@ def load(path: Path) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """Containers of tensors and plain values, as `load` accepts them: arrays become tensors, all else its text."""
+    """The value in a form that `load` accepts: containers of tensors and plain values. Other objects become text."""
     import torch
 
     match value:

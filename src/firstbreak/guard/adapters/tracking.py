@@ -1,11 +1,11 @@
-"""Trainers that have no callbacks, only a place where metrics are written: verl, OpenRLHF, AReaL.
+"""Trainers without callbacks, where the guard reads the logged metrics: verl, OpenRLHF, AReaL.
 
     verl        tracking.verl(Tracking(...), guard)                 one more backend of `verl.utils.tracking.Tracking`
     OpenRLHF    trainer.wandb_logger = tracking.openrlhf(guard, trainer.wandb_logger)
     AReaL       tracking.areal(trainer.stats_logger, guard)
 
-The weights live in other processes, so nothing can be done inside an update, and a bundle holds metrics and diagnosis. A stop
-raises `TrainingStopped` out of the place where metrics are written.
+The weights are in other processes. The guard cannot skip an update, and a bundle contains metrics and the diagnosis only.
+On a stop, the call that logs metrics raises `TrainingStopped`.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from firstbreak.guard.decision import Decision
+from firstbreak.guard.decision import GuardDecision
 from firstbreak.guard.guard import Guard
 
 
 class TrainingStopped(RuntimeError):
     """The guard has ended the run; `decision` says why."""
 
-    def __init__(self, decision: Decision) -> None:
+    def __init__(self, decision: GuardDecision) -> None:
         super().__init__(str(decision))
         self.decision = decision
 
@@ -32,7 +32,7 @@ def _observe(guard: Guard, step: float, metrics: Mapping[str, Any]) -> None:
 
 
 def verl(tracking: Any, guard: Guard) -> None:
-    """Guard a run of verl through its tracker: one more logger, beside those that the configuration names."""
+    """Guard a run of verl: add one more logger to its tracker."""
     guard.trainer = guard.trainer or "verl"
 
     class Backend:
@@ -45,13 +45,13 @@ def verl(tracking: Any, guard: Guard) -> None:
 
 
 class OpenRLHFLogger:
-    """A logger as OpenRLHF's trainers call it, in front of the one that is already there."""
+    """A logger for OpenRLHF's trainers, which also calls the existing logger."""
 
     def __init__(self, guard: Guard, inner: Any = None) -> None:
         self.guard, self.inner = guard, inner
 
     def log_train(self, global_step: int, logs_dict: Mapping[str, Any]) -> None:
-        """Metrics of a step, with one generated sample now and then."""
+        """Metrics of a training step; some steps also have a generated sample."""
         if self.inner is not None:
             self.inner.log_train(global_step, logs_dict)
         _observe(self.guard, global_step, {f"train/{name}": value for name, value in logs_dict.items()})
@@ -70,13 +70,13 @@ class OpenRLHFLogger:
 
 
 def openrlhf(guard: Guard, inner: Any = None) -> OpenRLHFLogger:
-    """The logger to put in the place of `inner`, which it calls."""
+    """A logger that replaces `inner` and calls it."""
     guard.trainer = guard.trainer or "openrlhf"
     return OpenRLHFLogger(guard, inner)
 
 
 def areal(stats_logger: Any, guard: Guard) -> None:
-    """Guard a run of AReaL through `StatsLogger.commit`, which every rank-0 trainer calls once a step."""
+    """Guard a run of AReaL through `StatsLogger.commit`, which the rank-0 trainer calls once per step."""
     guard.trainer = guard.trainer or "areal"
     commit = stats_logger.commit
 

@@ -1,8 +1,7 @@
 """TRL and every other `transformers.Trainer` (GRPO, RLOO, DPO, reward models): `trl.attach(trainer, guard)`.
 
-Metrics come through the library's callback, updates are asked before every optimizer step, and the inputs that
-`compute_loss` was given, with the random numbers before it, are what a bundle runs again: rollouts included, whatever
-engine has made them.
+Metrics come from a callback of the library. The guard is asked before every optimizer step. To run an update again, a bundle
+stores the inputs of `compute_loss` (which include the rollouts of any engine) and the random numbers before the update.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from firstbreak.guard.adapters import torch as shared
-from firstbreak.guard.bundle import Part
+from firstbreak.guard.bundle import FileContent
 from firstbreak.guard.decision import Act
 from firstbreak.guard.guard import Guard
 from firstbreak.model import Sample
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def attach(trainer: Trainer, guard: Guard) -> TrainerCallback:
-    """Guard a trainer that has not begun to train. Its callback, which is already added."""
+    """Guard a trainer before training starts. Returns the callback, which is already added."""
     from transformers import TrainerCallback
 
     update = Update(trainer)
@@ -33,10 +32,10 @@ def attach(trainer: Trainer, guard: Guard) -> TrainerCallback:
 
         def on_train_begin(self, args: Any, state: Any, control: Any, **given: Any) -> None:
             guard.trainer = guard.trainer or "trl"
-            planned = {"max_steps": state.max_steps}  # which is -1 among the arguments where epochs decide
+            planned = {"max_steps": state.max_steps}  # the argument is -1 if num_train_epochs sets the length
             guard.config |= {"trainer_class": type(trainer).__name__, **args.to_dict(), **planned}
-            guard.attach("trl", parts, gated=True)
-            shared.gate(guard, inner(given["optimizer"]), beside=update.loss)
+            guard.attach("trl", files, update_hooks=True)
+            shared.ask_before_steps(guard, inner(given["optimizer"]), beside=update.loss)
 
         def on_step_begin(self, args: Any, state: Any, control: Any, **given: Any) -> None:
             update.begin(keep=guard.begin_update())
@@ -53,7 +52,7 @@ def attach(trainer: Trainer, guard: Guard) -> TrainerCallback:
         def on_train_end(self, args: Any, state: Any, control: Any, **given: Any) -> None:
             guard.close()
 
-    def parts() -> dict[str, Part]:
+    def files() -> dict[str, FileContent]:
         optimizer = inner(trainer.optimizer)
         state = partial(shared.state, trainer.model, [optimizer], update.random)
         return {
@@ -67,9 +66,9 @@ def attach(trainer: Trainer, guard: Guard) -> TrainerCallback:
 
 
 class Update:
-    """What `compute_loss` was given in the update at hand, the random numbers before it, and what came out.
+    """The inputs of `compute_loss` in the current update, the random numbers before the update, and the losses.
 
-    The library has no hook for this, and logs the loss rounded and with NaNs replaced, so its method is wrapped.
+    The library has no hook for this, and logs a rounded loss without NaNs. For this reason, `compute_loss` is wrapped.
     """
 
     def __init__(self, trainer: Any) -> None:
@@ -81,7 +80,7 @@ class Update:
         trainer.compute_loss = self._compute_loss
 
     def begin(self, *, keep: bool) -> None:
-        """A new update; whether it takes the place of the one that is kept."""
+        """A new update begins. With `keep`, this update replaces the stored one."""
         self._keep = keep
         self._losses = []
         if keep:
@@ -109,7 +108,7 @@ def inner(optimizer: Any) -> Any:
 
 
 def samples(trainer: Any, step: int) -> Iterator[Sample]:
-    """The completions of the last batch, where the trainer keeps them for its own log (`log_completions`)."""
+    """The completions of the last batch, if the trainer stores them for its log (`log_completions`)."""
     logs = getattr(trainer, "_logs", None)
     if not isinstance(logs, dict) or not logs.get("completion"):
         return
@@ -126,7 +125,7 @@ def replay(built: Any, bundle: Path) -> dict[str, float]:
     kept, batches = shared.load(bundle / "state.pt"), shared.load(bundle / "batch.pt")
     built.create_optimizer()
     shared.restore(kept, built.model, [built.optimizer])
-    built._prepare_inputs = lambda inputs: inputs  # they are what it has made of the data then
+    built._prepare_inputs = lambda inputs: inputs  # the stored batches are already prepared
     built.current_gradient_accumulation_steps = len(batches)
     update = Update(built)
     for batch in batches:

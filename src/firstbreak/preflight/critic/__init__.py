@@ -13,17 +13,20 @@ from typing import Any
 import numpy as np
 
 from firstbreak.model import Expected, Link, NotMeasured
-from firstbreak.preflight import Answer, Report, Table, ask, critical, histogram, target, warning
+from firstbreak.preflight import Answer, Report, ReportTable, ask, critical, histogram, target, warning
 from firstbreak.preflight.critic import targets
 from firstbreak.preflight.critic.rollouts import Rollouts, from_npz, from_sb3
 from firstbreak.preflight.critic.training import Fit, explained, fit, reference, split
 from firstbreak.readers import Unreadable
 from firstbreak.words import number, percent
 
-GAMMA = 0.99
-LEAST_EPISODES = 8
-CANNOT, GOOD = 0.2, 0.5  # explained variance below which a critic does not help, and from which it does
-CONSTANT = 1e-3  # spread of the returns relative to their size
+GAMMA = 0.99  #: discount factor where neither the targets nor the user give one: the default of most trainers
+MIN_EPISODES = 8  #: whole episodes: with fewer, the held-out quarter has fewer than two (convention)
+MIN_VARIANCE_EXPLAINED = 0.2  #: explained variance below which a critic does not help (convention)
+GOOD_VARIANCE_EXPLAINED = 0.5  #: explained variance from which a critic helps (convention)
+MIN_SPREAD = (
+    1e-3  #: standard deviation of the returns as a share of the largest return: less is float32 noise (convention)
+)
 
 
 def check(rollouts: str, *, critic: str | None = None, gamma: float | None = None, steps: int = 4000) -> Report:
@@ -99,10 +102,10 @@ def _fits(data: Rollouts, module: Any, returns: np.ndarray, keep: np.ndarray, na
     if not np.isfinite(returns[keep]).all() or not np.isfinite(np.asarray(data.observations, float)).all():
         return "observations or returns are not finite"
     episodes = data.episodes[keep]
-    if len(np.unique(episodes)) < LEAST_EPISODES:
-        return f"{len(np.unique(episodes))} whole episodes are too few to hold some out; give more steps"
+    if len(np.unique(episodes)) < MIN_EPISODES:
+        return f"{len(np.unique(episodes))} whole episodes are too few to hold some of them out; give more steps"
     if isinstance(_vary(returns[keep], episodes), Expected):
-        return "the returns hardly vary, so there is nothing to explain"
+        return "the returns are nearly constant, so there is nothing to explain"
     wants_actions = module is not None and data.returns is None and name is None
     actions = data.actions[keep] if wants_actions and data.actions is not None else None
     batch = split(data.observations[keep], actions, returns[keep].astype(float), episodes)
@@ -118,53 +121,53 @@ def _vary(returns: np.ndarray, episodes: np.ndarray) -> Answer:
             f"{bad} of {returns.size} returns are not finite: one of them makes every weight NaN; check rewards first"
         )
     spread, size = float(returns.std()), float(np.abs(returns).max())
-    if spread <= CONSTANT * size or spread == 0:
+    if spread <= MIN_SPREAD * size or spread == 0:
         return Expected(
-            f"returns hardly vary (standard deviation {number(spread)}, largest {number(size)}): explained variance divides by "
-            "that, and says nothing here"
+            f"the returns are nearly constant (standard deviation {number(spread)}, largest {number(size)}): explained variance "
+            "divides by their variance, and says nothing here"
         )
     return f"standard deviation {number(spread)}, between {number(float(returns.min()))} and {number(float(returns.max()))}"
 
 
 def _verdict(fits: list[Fit] | str) -> Answer:
-    """Whether the critic fits, and if not, whose fault it is."""
+    """Whether the critic fits the returns, and if not, why."""
     if isinstance(fits, str):
         return NotMeasured(fits)
     own, best = fits[0], fits[-1]
     if own.error:
         return critical(f"the critic cannot be trained: {own.error}")
     said = (
-        f"explains {_share(own.held_out)} of the variance of unseen episodes (95 % interval {_share(own.interval[0])} to "
-        f"{_share(own.interval[1])}), {_share(own.train)} of those it was trained on"
+        f"the critic explains {_share(own.held_out)} of the variance of unseen episodes (95 % interval "
+        f"{_share(own.interval[0])} to {_share(own.interval[1])}), {_share(own.train)} of training episodes"
     )
     if own is best:
         return _data(said, own)
     scaled = fits[1]
-    if own.train < CANNOT and scaled.train >= GOOD:
+    if own.train < MIN_VARIANCE_EXPLAINED and scaled.train >= GOOD_VARIANCE_EXPLAINED:
         return warning(
-            f"it {said}; with returns of mean 0 and variance 1 the same network explains {_share(scaled.held_out)}: the returns "
-            "are too large for it to reach; normalise returns or rewards"
+            f"{said}; with normalised returns the same network explains {_share(scaled.held_out)}: the returns are too large for "
+            "it; normalise returns or rewards"
         )
-    if max(own.train, scaled.train) < best.train - 0.3 and best.train >= GOOD:
+    if max(own.train, scaled.train) < best.train - 0.3 and best.train >= GOOD_VARIANCE_EXPLAINED:
         return critical(
-            f"it {said}; two layers of 64 explain {_share(best.held_out)} of the same returns: the network does not see or "
-            "cannot hold what decides them; check its inputs, its size, and dead units"
+            f"{said}; two layers of 64 explain {_share(best.held_out)} of the same returns: the network lacks an input or is too "
+            "small; check its inputs, its size, and dead units"
         )
-    return _data(f"it {said}", own)
+    return _data(said, own)
 
 
 def _data(said: str, own: Fit) -> Answer:
-    """What the data allow: nothing, only what was seen, or unseen episodes as well."""
-    if own.train < CANNOT:
+    """What the data allow to learn: nothing, only the training episodes, or unseen episodes as well."""
+    if own.train < MIN_VARIANCE_EXPLAINED:
         return warning(
-            f"{said}, and nothing else that was tried does better: the observations do not tell what the return will be; look "
-            "for rows out of step, missing state, or rewards that are noise"
+            f"{said}, and no other network does better: the observations do not determine the return; look for shifted rows, "
+            "missing state, or rewards that are noise"
         )
-    if own.held_out < CANNOT <= own.interval[1]:
+    if own.held_out < MIN_VARIANCE_EXPLAINED <= own.interval[1]:
         return NotMeasured(f"{said}: too few episodes to say more; give a longer rollout")
-    if own.held_out < CANNOT:
+    if own.held_out < MIN_VARIANCE_EXPLAINED:
         return warning(
-            f"{said}: it learns the episodes by heart; collect more of them for each update, or make it smaller"
+            f"{said}: the critic memorises the episodes; collect more episodes for each update, or make the critic smaller"
         )
     return said
 
@@ -174,11 +177,11 @@ def _gradient(fits: list[Fit] | str) -> Answer:
         return NotMeasured(fits)
     own = fits[0]
     if own.error:
-        return NotMeasured("it could not be trained")
+        return NotMeasured("the critic could not be trained")
     if own.silent:
         return warning(
-            f"{own.silent} tensors of the critic's weights get a gradient of exactly 0: units are dead or cut off; look at the "
-            "activations for a large input"
+            f"{own.silent} tensors of the critic's weights get a gradient of exactly 0: units are dead or not connected; check "
+            "the activations for a large input"
         )
     return "a gradient reaches every weight of the value function"
 
@@ -197,7 +200,7 @@ def _plain(fitted: Fit) -> dict[str, Any]:
     }
 
 
-def _table(fits: Sequence[Fit] | str) -> tuple[Table, ...]:
+def _table(fits: Sequence[Fit] | str) -> tuple[ReportTable, ...]:
     if isinstance(fits, str):
         return ()
     rows = tuple(
@@ -206,4 +209,4 @@ def _table(fits: Sequence[Fit] | str) -> tuple[Table, ...]:
         if not f.error
     )
     columns = ("critic, trained alone", "R2 seen", "explained, unseen", "95 % interval")
-    return (Table(title="What it explains of the returns", columns=columns, rows=rows),)
+    return (ReportTable(title="Explained variance of the returns", columns=columns, rows=rows),)

@@ -2,7 +2,7 @@
 
 Targets of GAE and TD(lambda) obey R[t] = r[t] + a V[t+1] + b R[t+1] inside an episode, with a = gamma (1 - lambda) and
 b = gamma lambda (Schulman et al. 2016, Sutton and Barto 2018, 12.2). Away from the ends, least squares therefore finds
-gamma and lambda without being told. At an end the same equation says what was done: R = r where the future was cut off,
+gamma and lambda from the targets alone. At an end the same equation says what was done: R = r where the future was cut off,
 the full right side where the value of the next episode's first state leaked in.
 """
 
@@ -17,9 +17,9 @@ from firstbreak.preflight import Answer, critical, warning
 from firstbreak.preflight.critic.rollouts import Rollouts
 from firstbreak.words import number, percent
 
-EXACT = 1e-3  # of the spread of the targets: float32 sums of thousands of steps stay below it
-CHANCE = 0.1  # share of ends at which two conventions may agree by accident
-LEAST = 30  # steps inside episodes
+TOLERANCE = 1e-3  #: share of the spread of the targets: float32 sums of thousands of steps stay below
+MAX_ACCIDENTAL = 0.1  #: share of ends at which two conventions may agree by accident (convention)
+MIN_STEPS = 30  #: steps inside episodes: fewer do not determine the recursion (convention)
 
 
 @dataclass(frozen=True)
@@ -34,32 +34,32 @@ class Recursion:
 
     def carried(self, at: np.ndarray) -> np.ndarray:
         """(k,) bool: the future was added at these steps (a mask of shape (T - 1, N))."""
-        near: np.ndarray = np.abs(self.rest - self.future)[at] <= EXACT * self.size
+        near: np.ndarray = np.abs(self.rest - self.future)[at] <= TOLERANCE * self.size
         return near
 
     def cut(self, at: np.ndarray) -> np.ndarray:
         """(k,) bool: nothing was added at these steps."""
-        near: np.ndarray = np.abs(self.rest)[at] <= EXACT * self.size
+        near: np.ndarray = np.abs(self.rest)[at] <= TOLERANCE * self.size
         return near
 
 
 def recursion(rollouts: Rollouts) -> Recursion | str:
-    """The recursion behind `rollouts.returns`, or why it cannot be told."""
+    """The recursion that made `rollouts.returns`, or why the recursion cannot be found."""
     if rollouts.returns is None:
         return "the trainer's targets are not given (save them as `returns`, with `values` for GAE)"
     returns, rest = rollouts.returns.astype(float), rollouts.returns[:-1].astype(float) - rollouts.rewards[:-1]
     columns = [returns[1:]] if rollouts.values is None else [returns[1:], rollouts.values[1:].astype(float)]
     inside = ~_near(rollouts.ends)[:-1]
-    if inside.sum() < LEAST:
-        return f"{int(inside.sum())} steps lie inside episodes, too few to tell; give more steps"
+    if inside.sum() < MIN_STEPS:
+        return f"{int(inside.sum())} steps are inside episodes, which is too few; give more steps"
     design = np.stack([column[inside] for column in columns], axis=1)
     weights, *_ = np.linalg.lstsq(design, rest[inside], rcond=None)
     size = float(returns.std()) or 1.0
     misfit = float(np.median(np.abs(design @ weights - rest[inside]))) / size
-    if misfit > EXACT:
+    if misfit > TOLERANCE:
         return (
-            f"no discount and lambda explain the targets from one step to the next (median misfit {percent(misfit)} of their "
-            "spread): they may be normalised, clipped or shuffled; give them as the trainer fits them, in time order"
+            f"no discount factor and lambda explain the targets (median error {percent(misfit)} of their spread): "
+            "the targets may be normalised, clipped or shuffled; give them as the trainer fits them, in time order"
         )
     gamma = float(weights.sum())
     lam = float(weights[0] / gamma) if gamma else 0.0
@@ -83,7 +83,7 @@ def mask(rollouts: Rollouts, found: Recursion | str) -> Answer:
             if beside.any() and found.cut(beside).mean() > 0.5:
                 return critical(
                     f"the future is cut off one step {name} the end, at {int(found.cut(beside).sum())} of {int(beside.sum())} "
-                    f"places, and carried through {through} of {n} ends: the done flag is shifted by one step; store it with the "
+                    f"places, and is included at {through} of {n} ends: the done flag is shifted by one step; store it with the "
                     "reward of the same step"
                 )
         return critical(
@@ -95,7 +95,7 @@ def mask(rollouts: Rollouts, found: Recursion | str) -> Answer:
     if _many(other, n):
         return warning(
             f"{other} of {n} targets at a termination are neither the reward alone nor the reward and the next value: if these "
-            "are time limits, save `truncated` apart; else look at what is added there"
+            "are time limits, save `truncated` separately; else check what is added there"
         )
     return f"at all {n} terminations the target is the last reward"
 
@@ -105,21 +105,21 @@ def truncation(rollouts: Rollouts, found: Recursion | str) -> Answer:
     if isinstance(found, str):
         return NotMeasured(found)
     if rollouts.truncated is None:
-        return NotMeasured("truncated is not given apart from terminated")
+        return NotMeasured("truncated and terminated are not given separately")
     late = (rollouts.truncated & ~rollouts.terminated)[:-1]
     n = int(late.sum())
     if n == 0:
-        return NotApplicable("no episode is cut by a time limit inside the batch")
+        return NotApplicable("no time limit ends an episode inside the batch")
     through, cut = int((found.carried(late) & ~found.cut(late)).sum()), int(found.cut(late).sum())
     if _many(through, n):
         return critical(
-            f"{through} of {n} targets at a truncation add the value of the next episode's first state, not of the state in "
-            "which the episode was cut: bootstrap from the final observation"
+            f"{through} of {n} targets at a truncation add the value of the next episode's first state, not of the last "
+            "state of the episode: bootstrap from the final observation"
         )
     if _many(cut, n):
         return warning(
             f"{cut} of {n} targets at a truncation are the last reward alone: a time limit counts as a failure, and states near "
-            "it as worthless; add gamma times the value of the final observation (Pardo et al. 2018)"
+            "the limit as worthless; add gamma times the value of the final observation (Pardo et al. 2018)"
         )
     return f"at all {n} truncations something is added to the last reward"
 
@@ -127,13 +127,13 @@ def truncation(rollouts: Rollouts, found: Recursion | str) -> Answer:
 def said(found: Recursion | str) -> str:
     """Discount and lambda, for the facts of the report."""
     if isinstance(found, str):
-        return "not told by the targets"
+        return "the targets do not show them"
     return f"gamma {number(round(found.gamma, 4))}, lambda {number(round(found.lam, 3))}, found in the targets"
 
 
 def _many(places: int, n: int) -> bool:
     """More than chance: a future of nearly 0 looks cut off, and equal states look like leaks."""
-    return places > CHANCE * n
+    return places > MAX_ACCIDENTAL * n
 
 
 def _near(ends: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Train the value function alone, on fixed rollouts, and see what it explains of episodes that it has not seen."""
+"""Train only the value function, on fixed rollouts, and measure what it explains of held-out episodes."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from firstbreak.model import Interval
 from firstbreak.preflight import intervals
 from firstbreak.preflight.critic.rollouts import Wrapped
 
-HELD_OUT = 0.25  # of the episodes
-STEPS, BATCH, RATE = 1500, 256, 1e-3
-THREADS = 1
+HELD_OUT = 0.25  #: share of the episodes (convention)
+STEPS, BATCH, RATE = 1500, 256, 1e-3  #: of the training: enough for two layers of 64 (convention)
+THREADS = 1  #: of torch, so that the result is the same everywhere
 
 
 @dataclass(frozen=True)
 class Fit:
-    """What one critic made of the returns."""
+    """How well one critic explains the returns."""
 
     name: str
     train: float  #: R2 on the steps it was trained on
@@ -41,7 +41,7 @@ class Batch:
 
 
 def split(observations: np.ndarray, actions: np.ndarray | None, returns: np.ndarray, episodes: np.ndarray) -> Batch:
-    """Whole episodes are held out: neighbours in time are nearly equal, and would give the answer away."""
+    """Whole episodes are held out, because neighbouring steps are nearly equal."""
     numbers = np.unique(episodes)
     rng = np.random.default_rng(0)
     held = rng.permutation(numbers)[: max(1, round(HELD_OUT * len(numbers)))]
@@ -135,7 +135,7 @@ def bootstrap(returns: np.ndarray, predicted: np.ndarray, episodes: np.ndarray) 
 
 
 def reference(batch: Batch) -> Any:
-    """What to compare with: two layers of 64 on standardised observations, with the actions where there are some."""
+    """The critic to compare with: two layers of 64 on standardised observations, and on the actions if there are any."""
     import torch
     from torch import nn
 

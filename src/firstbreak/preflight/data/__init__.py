@@ -1,4 +1,4 @@
-"""What the policy is going to learn from: preference pairs, prompts, texts with answers, or recorded transitions.
+"""Checks of training data: preference pairs, prompts, texts with answers, or recorded transitions.
 
 Rows are read by `rows`; `pairs`, `prompts` and `offline` look at what is in them, `tokens` at what the model will see of
 it: the tokenizer's template and end of text, and which tokens get loss in a batch that the trainer itself made.
@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from firstbreak.model import Link, NotMeasured, Outcome
-from firstbreak.preflight import Answer, Report, Table, ask, critical, histogram
+from firstbreak.preflight import Answer, Report, ReportTable, ask, critical, histogram
 from firstbreak.preflight.data import offline, pairs, prompts, rows, tokens
 from firstbreak.preflight.data.rows import Row
 from firstbreak.preflight.target import load
 from firstbreak.readers import Unreadable
 
-COUNTED = 5000  #: rows whose tokens are counted
+COUNTED = 5000  #: rows whose tokens are counted (convention)
 
 
 def check(
@@ -58,7 +58,7 @@ def check(
         lines, told = _batch(found, loaded, trainer, collate, settings or {})
         outcomes += told
     names = ", ".join(found[0])
-    facts = (("rows", f"{len(found)}{' (the first)' if len(found) == rows.MOST else ''}"), ("columns", names))
+    facts = (("rows", f"{len(found)}{' (the first)' if len(found) == rows.MAX_ROWS else ''}"), ("columns", names))
     return Report(
         check="data",
         target=data,
@@ -151,7 +151,7 @@ def _offline(data: str) -> Report:
             _ask("offline-rewards", lambda: offline.aligned(steps), Link.REWARD),
         ]
     shapes = tuple((name, str(a.shape)) for name, a in vars(steps).items() if a is not None)
-    table = Table(title="What is in the file", columns=("array", "shape"), rows=shapes)
+    table = ReportTable(title="Arrays of the file", columns=("array", "shape"), rows=shapes)
     return Report(check="data", target=data, outcomes=tuple(outcomes), exhibits=(table,), numbers=dict(shapes))
 
 

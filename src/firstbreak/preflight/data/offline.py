@@ -1,4 +1,4 @@
-"""Recorded transitions: do ends lie where the episodes end, and does each reward belong to its step?
+"""Recorded transitions: are the ends where the episodes end, and does each reward belong to its step?
 
 Arrays are those of D4RL (observations, actions, rewards, terminals, timeouts, next_observations) or under the names of
 Gymnasium; every array has one row for each step, in the order in which the steps were taken.
@@ -24,8 +24,10 @@ NAMES = {
     "timeouts": ("timeouts", "truncations", "truncated"),
     "next_observations": ("next_observations", "next_obs", "next_states"),
 }
-FIT_ROWS = 20_000  #: steps that the reward is fitted on
-CLEAR = 0.2  #: a share of variance explained that is more than chance
+FIT_ROWS = 20_000  #: steps that the reward is fitted on (convention)
+MIN_VARIANCE_EXPLAINED = (
+    0.2  #: share of the variance of the rewards: a fit that explains less may be chance (convention)
+)
 SUFFIXES = (".npz", ".hdf5", ".h5")
 
 
@@ -85,19 +87,21 @@ def whole(steps: Steps) -> Answer:
     lengths = {name: len(value) for name, value in arrays.items()}
     if len(set(lengths.values())) > 1:
         said = ", ".join(f"{name} {n}" for name, n in lengths.items())
-        return critical(f"the arrays are of different lengths ({said}): rows do not belong together. Write them again.")
+        return critical(
+            f"the arrays are of different lengths ({said}): rows do not belong together. Write the arrays again."
+        )
     for name, value in arrays.items():
         bad = ~np.isfinite(value.astype(float).reshape(len(value), -1)).all(axis=1)
         if bad.any():
             return critical(
-                f"{name}: {int(bad.sum())} of {len(value)} rows are not finite (first: row {int(bad.argmax())}). Drop the "
-                "episodes that they are in."
+                f"{name}: {int(bad.sum())} of {len(value)} rows are not finite (first: row {int(bad.argmax())}). Remove the "
+                "episodes with these rows."
             )
     return f"{len(next(iter(arrays.values())))} steps, {len(arrays)} arrays of equal length, all finite"
 
 
 def masks(steps: Steps) -> Answer:
-    """Flags of ends against the places where the next observation is not the one that follows."""
+    """End flags, compared with the rows whose next observation is not the observation of the next row."""
     ends = steps.ends
     if ends is None:
         return critical("nothing says where episodes end: values are bootstrapped across episodes. Record terminals.")
@@ -115,7 +119,7 @@ def masks(steps: Steps) -> Answer:
     jumps = int(gap.sum())
     if not jumps:
         return NotMeasured(
-            "every next observation is the one that follows, also across ends: it was not recorded there"
+            "every next observation is the observation of the next row, also at ends: the true one was not recorded"
         )
     late = int((gap[:-1] & flagged[1:] & ~flagged[:-1]).sum())
     soon = int((gap[1:] & flagged[:-1] & ~flagged[1:]).sum())
@@ -132,37 +136,38 @@ def masks(steps: Steps) -> Answer:
         )
     if early > 0.01 * int(flagged.sum()):
         return warning(
-            f"{early} of {int(flagged.sum())} ends lie where the episode goes on. Look at how lives or goals end it."
+            f"{early} of {int(flagged.sum())} ends are where the episode goes on. Check how lives or goals end an episode."
         )
     return f"{int(ends.sum())} ends, each where the observations jump"
 
 
 def time_limits(steps: Steps) -> Answer:
-    """Ends by a time limit that are recorded as terminal."""
+    """Time limits that are recorded as terminal."""
     if steps.terminals is None or steps.ends is None:
         return NotMeasured("there are no terminals")
     both = None if steps.timeouts is None else (steps.terminals.astype(bool) & steps.timeouts.astype(bool)).sum()
     if both:
         return warning(
-            f"{int(both)} steps are terminal and cut by the time limit at once: bootstrapping has to choose."
+            f"{int(both)} steps are both terminal and ended by the time limit: a trainer then does not bootstrap. "
+            "Set only one flag."
         )
     lengths = np.diff(np.flatnonzero(np.concatenate([[True], steps.terminals.astype(bool)])))
     if steps.timeouts is not None or len(lengths) < 10:
         return NotApplicable(
-            "time limits are recorded of their own" if steps.timeouts is not None else "too few episodes"
+            "time limits are recorded separately" if steps.timeouts is not None else "too few episodes"
         )
     values, counts = np.unique(lengths[1:], return_counts=True)
     common, share = int(values[counts.argmax()]), counts.max() / counts.sum()
     if share > 0.5 and common == values.max() and common > 1:
         return warning(
-            f"{percent(share)} of the episodes end after exactly {common} steps, the longest there is, and count as terminal: "
-            "that is a time limit, and its value is not 0. Record them as timeouts."
+            f"{percent(share)} of the episodes end after exactly {common} steps, the longest length, and are "
+            "recorded as terminal: that is a time limit, and the value there is not 0. Record these ends as timeouts."
         )
     return f"episodes end after {number(values.min())} to {number(values.max())} steps"
 
 
 def aligned(steps: Steps) -> Answer:
-    """Is the reward of a row that of its step, or of a neighbour's: which of them do observation and action explain?"""
+    """Does the reward of a row belong to its step, or to a neighbouring step: which of them do observation and action explain?"""
     if steps.rewards is None or steps.observations is None or steps.ends is None or steps.rewards.ndim > 1:
         return NotMeasured("there are no rewards with observations and ends")
     rewards = steps.rewards[:FIT_ROWS].astype(float)
@@ -171,20 +176,24 @@ def aligned(steps: Steps) -> Answer:
     parts = [a[:FIT_ROWS] for a in (steps.observations, steps.actions, steps.next_observations) if a is not None]
     known = np.concatenate([p.reshape(len(p), -1).astype(float) for p in parts], axis=1)
     if known.shape[1] > 200:
-        return NotMeasured("observations are images: too wide for a linear fit")
+        return NotMeasured("observations are images, which are too large for a linear fit")
     inside = ~steps.ends[: len(rewards)].astype(bool)
     fits = {shift: _explained(known, rewards, inside, shift) for shift in (-1, 0, 1)}
     best = max(fits, key=lambda shift: fits[shift])
-    if best and fits[best] > max(CLEAR, 1.5 * fits[0]) and fits[best] - fits[0] > CLEAR:
+    if (
+        best
+        and fits[best] > max(MIN_VARIANCE_EXPLAINED, 1.5 * fits[0])
+        and fits[best] - fits[0] > MIN_VARIANCE_EXPLAINED
+    ):
         way = "the step before" if best == -1 else "the next step"
         return critical(
             f"observation and action explain {percent(fits[best])} of the reward of {way} and "
             f"{percent(max(0.0, fits[0]))} of their own: rewards are shifted by {abs(best)} row. Shift them back.",
             explained=fits,
         )
-    if max(fits.values()) < CLEAR:
-        return NotMeasured("observations and actions explain no reward linearly, shifted or not")
-    return f"observation and action explain {percent(fits[0])} of their own reward, the most of all shifts"
+    if max(fits.values()) < MIN_VARIANCE_EXPLAINED:
+        return NotMeasured("observations and actions do not explain the reward linearly, shifted or not")
+    return f"observation and action explain {percent(fits[0])} of the reward of their own row, more than of any shifted reward"
 
 
 def _explained(known: np.ndarray, rewards: np.ndarray, inside: np.ndarray, shift: int) -> float:

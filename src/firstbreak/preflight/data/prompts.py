@@ -1,4 +1,4 @@
-"""Prompts: are there as many as it seems, are some of them in the test set, and do they fit?"""
+"""Prompts: how many are different, are some of them in the test set, and are they short enough?"""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from firstbreak.readers._samples import as_text
 from firstbreak.words import number, percent
 
 NAMES = ("prompt", "question", "problem", "query", "instruction", "input", "text", "messages")
-FEW = 50  #: prompts: what is learned of fewer is the prompts
+MIN_PROMPTS = 50  #: prompts: a policy memorises fewer (convention)
 _SPACE = re.compile(r"\s+")
 
 
@@ -50,28 +50,28 @@ def empty(prompts: Sequence[str]) -> Answer:
 
 
 def repeated(prompts: Sequence[str]) -> Answer:
-    """The same prompt more than once, but for case and spacing."""
+    """The same prompt more than once, ignoring case and spacing."""
     counts = Counter(_SPACE.sub(" ", text.strip().casefold()) for text in prompts)
     distinct, most = len(counts), counts.most_common(1)[0]
     extra = len(prompts) - distinct
     said = f"{distinct} different prompts in {len(prompts)} rows"
-    if distinct < FEW:
-        return warning(f"{said}: a policy learns so few by heart. Add prompts.", distinct=distinct)
+    if distinct < MIN_PROMPTS:
+        return warning(f"{said}: a policy memorises so few. Add prompts.", distinct=distinct)
     if extra / len(prompts) > 0.01:
         shown = most[0][:40] + ("..." if len(most[0]) > 40 else "")
         return warning(
-            f"{said}: {percent(extra / len(prompts))} are repetitions, and count more than others ({shown!r} is there "
-            f"{most[1]} times). Remove them, or weigh on purpose.",
+            f"{said}: {percent(extra / len(prompts))} are repetitions, and repeated prompts count more ({shown!r} "
+            f"occurs {most[1]} times). Remove the repetitions, unless the weights are intended.",
             repeated=extra,
         )
     return f"{said}, {extra} of them repeated"
 
 
 def overlap(prompts: Sequence[str], tested: Sequence[str]) -> Answer:
-    """Test prompts that are in the training data: word for word, in long pieces, or reworded."""
+    """Test prompts that are in the training data: word for word, in long parts, or reworded."""
     if not tested:
         return NotApplicable("no test set was given (--test)")
-    found = Index(tested).look_in(prompts)
+    found = Index(tested).search(prompts)
     if not found.contaminated:
         templates = f"; {len(found.templates)} follow the same template with other numbers" if found.templates else ""
         return f"none of {len(tested)} test prompts is in the training data{templates}"
@@ -82,7 +82,7 @@ def overlap(prompts: Sequence[str], tested: Sequence[str]) -> Answer:
     return critical(
         f"{len(found.contaminated)} of {len(tested)} test prompts are in the training data: {len(found.exact)} word for "
         f"word, {len(found.reworded)} reworded (half of all runs of three words shared), {len(pieces)} in pieces of {PIECE} "
-        f"words. First: test row {test + 1} is training row {train + 1}. Take them out of the training data.",
+        f"words. First: test row {test + 1} is training row {train + 1}. Remove these rows from the training data.",
         exact=len(found.exact),
         reworded=len(found.reworded),
         pieces=len(pieces),
@@ -91,21 +91,22 @@ def overlap(prompts: Sequence[str], tested: Sequence[str]) -> Answer:
 
 
 def lengths(tokens: Sequence[int] | None, limit: int | None) -> Answer:
-    """Prompts against the limit in tokens."""
+    """Prompts longer than the limit in tokens."""
     if tokens is None:
-        return NotMeasured("lengths are counted with the tokenizer: give --tokenizer")
+        return NotMeasured("counting tokens needs the tokenizer: give --tokenizer")
     median, longest = float(np.median(tokens)), max(tokens)
     said = f"median {number(median)}, 99 % below {number(float(np.percentile(tokens, 99)))}, longest {longest} tokens"
     if limit is None:
         return notice(
-            f"{said}; what is longer than the trainer's limit is cut or dropped. Give --max-prompt to check it."
+            f"{said}; the trainer cuts or drops prompts that are longer than its limit. Give --max-prompt to check that."
         )
     over = [i for i, n in enumerate(tokens, 1) if n > limit]
     if over:
         share = len(over) / len(tokens)
         text = (
             f"{len(over)} of {len(tokens)} prompts ({percent(share)}) are longer than {limit} tokens (first: row {over[0]}, "
-            f"{tokens[over[0] - 1]}; {said}): they are cut, and the question with them. Raise the limit or drop the rows."
+            f"{tokens[over[0] - 1]}; {said}): the trainer cuts them, and with them the question. Raise the limit or "
+            "remove the rows."
         )
         return critical(text, share=share) if share > 0.05 else warning(text, share=share)
     return f"{said}, limit {limit}"

@@ -13,14 +13,14 @@ from firstbreak.readers import Unreadable
 from firstbreak.readers._json import loads
 
 Row = dict[str, Any]
-MOST = 200_000  #: rows that are looked at
+MAX_ROWS = 200_000  #: rows that are read (convention)
 REMEDY = "give JSON lines, JSON, CSV, Parquet, or a folder that save_to_disk wrote"
 
 
 def rows(path: str) -> list[Row]:
-    """At most MOST rows. Raises Unreadable where there is nothing that holds rows."""
+    """At most MAX_ROWS rows. Raises Unreadable where there is nothing that holds rows."""
     place = Path(path)
-    found = list(islice(_read(place), MOST))
+    found = list(islice(_read(place), MAX_ROWS))
     if not found:
         raise Unreadable(path, "holds no rows", REMEDY)
     return found

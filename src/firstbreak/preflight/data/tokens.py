@@ -1,4 +1,4 @@
-"""What the model will see: the tokenizer's template and end of text, and the tokens that really get loss.
+"""What the model will see: the chat template, the end-of-text token, and the tokens that get loss.
 
 For the loss the trainer itself is asked: TRL's own trainer is built around a model of a few thousand weights, and the
 first batch of its own data loader is looked at. Any other trainer gives a function of (rows, tokenizer) that returns a
@@ -17,14 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from firstbreak.model import NotApplicable, NotMeasured
-from firstbreak.preflight import Answer, Table, critical, notice, warning
+from firstbreak.preflight import Answer, ReportTable, critical, notice, warning
 from firstbreak.preflight.data.rows import Row
 from firstbreak.readers import Unreadable
 from firstbreak.words import percent
 
 IGNORED = -100  #: the label of a token without loss
 TRAINERS = ("sft", "dpo", "reward")
-BATCH = 8  #: rows of the batch that is looked at
+BATCH = 8  #: rows of the batch that is checked (convention)
 
 
 def load(path: str) -> Any:
@@ -61,14 +61,14 @@ def encode(tokenizer: Any, value: object, *, generation: bool = False) -> list[i
 
 
 def template(tokenizer: Any, rows: Sequence[Row]) -> Answer:
-    """Chats need a template; a prompt must read the same alone and with its answer."""
+    """Chats need a template; a prompt must have the same tokens alone and with its answer."""
     chats = [row for row in rows if any(is_chat(value) for value in row.values())]
     if not chats:
         return NotApplicable("the data is text, not chats")
     if not getattr(tokenizer, "chat_template", None):
         return critical(
-            "the data is chats and the tokenizer has no chat template: a base model's tokenizer? Set `chat_template` to "
-            "the one that the model is going to be used with."
+            "the data is chats, but the tokenizer has no chat template: is it the tokenizer of a base model? Set `chat_template` "
+            "to the template that the model will be used with."
         )
     whole = [_turns(row) for row in chats[:BATCH]]
     try:
@@ -95,22 +95,24 @@ def _renders(tokenizer: Any, chats: Sequence[list[Any]]) -> Answer:
         if together[: len(alone)] != alone:
             place = next(i for i, (a, b) in enumerate(zip(alone, [*together, None], strict=False)) if a != b)
             return critical(
-                f"the template renders the prompt otherwise when the answer follows: they part at token {place} "
+                f"the template gives the prompt different tokens when the answer follows: the first difference is token {place} "
                 f"({tokenizer.decode(alone[place : place + 8])!r} alone, {tokenizer.decode(together[place : place + 8])!r} "
-                "with the answer). The policy is trained on another prompt than it is asked; correct the template."
+                "with the answer). The policy is trained on a different prompt than it gets at generation; correct the template."
             )
         if alone == encode(tokenizer, turns[:-1]):
             return warning(
-                "the template adds nothing that opens the assistant's turn (add_generation_prompt has no effect): the "
-                "policy has to write the role itself. Correct the template."
+                "the template adds no start of the assistant's turn (add_generation_prompt has no effect): the "
+                "policy must write the role itself. Correct the template."
             )
-    return "a prompt reads the same alone and with its answer"
+    return "a prompt has the same tokens alone and with its answer"
 
 
 def ends(tokenizer: Any, rows: Sequence[Row]) -> Answer:
     """Does an answer end with the token that generation stops at?"""
     if tokenizer.eos_token_id is None:
-        return critical("the tokenizer has no end-of-text token: generation only stops at the limit. Set `eos_token`.")
+        return critical(
+            "the tokenizer has no end-of-text token: generation stops only at the length limit. Set `eos_token`."
+        )
     chats = [turns for row in rows[:BATCH] if len(turns := _turns(row)) > 1 and turns[-1].get("role") == "assistant"]
     if not chats or not getattr(tokenizer, "chat_template", None):
         return f"it is {tokenizer.eos_token!r}"
@@ -122,14 +124,15 @@ def ends(tokenizer: Any, rows: Sequence[Row]) -> Answer:
     if without:
         last = tokenizer.decode(without[0][-3:])
         return critical(
-            f"the template closes an answer with {last!r}, and generation stops at {tokenizer.eos_token!r}: the policy never "
-            "learns to stop where the engine looks. Set `eos_token` to what closes a turn, or correct the template."
+            f"the template ends an answer with {last!r}, but generation stops at {tokenizer.eos_token!r}: the policy "
+            "never learns to write the token that stops generation. Set `eos_token` to the token that ends a turn, "
+            "or correct the template."
         )
     return f"an answer ends with {tokenizer.eos_token!r}"
 
 
 def specials(tokenizer: Any, rows: Sequence[Row]) -> Answer:
-    """Special tokens written out in the data: a doubled template, or text that ends a turn early."""
+    """Special tokens in the text of the data: the template was applied twice, or a text ends a turn early."""
     marks = [mark for mark in tokenizer.all_special_tokens if len(mark) > 2]
     hits: dict[str, list[int]] = {}
     for i, row in enumerate(rows, 1):
@@ -140,11 +143,11 @@ def specials(tokenizer: Any, rows: Sequence[Row]) -> Answer:
     if hits:
         mark, where = max(hits.items(), key=lambda item: len(item[1]))
         return warning(
-            f"{mark!r} is written out in {len(where)} of {len(rows)} rows (first: row {where[0]}): the template was applied "
-            "already, or a text closes a turn early. Give the data without it.",
+            f"{mark!r} is in the text of {len(where)} of {len(rows)} rows (first: row {where[0]}): the template was already "
+            "applied, or a text ends a turn early. Remove the special token from the data.",
             rows={mark: len(where) for mark, where in hits.items()},
         )
-    return "no special token is written out in the data"
+    return "no special token is in the text of the data"
 
 
 # --- the loss --------------------------------------------------------------------------------------------------------
@@ -160,7 +163,7 @@ class Line:
 
 
 def from_trl(trainer: str, rows: Sequence[Row], tokenizer: Any, settings: Mapping[str, Any]) -> list[Line]:
-    """The first batch of TRL's own trainer, built around a model with next to no weights; none where it drops all rows."""
+    """The first batch of TRL's own trainer, with a tiny model; None if the trainer drops all rows."""
     import trl
     from datasets import Dataset
     from transformers import LlamaConfig, LlamaForCausalLM, LlamaForSequenceClassification
@@ -190,7 +193,7 @@ def from_trl(trainer: str, rows: Sequence[Row], tokenizer: Any, settings: Mappin
 
 
 def from_function(collate: Callable[..., Any], rows: Sequence[Row], tokenizer: Any) -> list[Line]:
-    """The batch that a function of the user's makes of the first rows."""
+    """The batch that the user's function makes of the first rows."""
     return lines(collate([dict(row) for row in rows[:BATCH]], tokenizer))
 
 
@@ -211,19 +214,19 @@ def lines(batch: Mapping[str, Any]) -> list[Line]:
 
 
 def masked(found: Sequence[Line], tokenizer: Any, trainer: str) -> Answer:
-    """Is the loss where it belongs: on answers with their end, on no padding?"""
+    """Is the loss on the answers and their end, and not on padding?"""
     if trainer == "reward":
         return NotApplicable("a reward model is trained on its score at the last token")
     if not found:
         return critical(
-            "the trainer drops every row that was given to it: after the cut at its limit nothing of the answers is left. "
+            "the trainer drops every row: after truncation to its limit nothing of the answers is left. "
             "Raise its max_length."
         )
     silent = [i for i, line in enumerate(found) if not any(line.loss)]
     if silent:
         return critical(
-            f"no token gets loss in {len(silent)} of {len(found)} sequences (first: sequence {silent[0]}): the answer is cut "
-            "off, or the mask does not find it. Raise the length limit, or correct the response template.",
+            f"no token gets loss in {len(silent)} of {len(found)} sequences (first: sequence {silent[0]}): the answer is cut, "
+            "or the mask does not find the answer. Raise the length limit, or correct the response template.",
             sequences=silent,
         )
     padded = [i for i, line in enumerate(found) if any(a and not b for a, b in zip(line.loss, line.real, strict=True))]
@@ -235,17 +238,17 @@ def masked(found: Sequence[Line], tokenizer: Any, trainer: str) -> Answer:
     said = f"{percent(share)} of {real} tokens get loss"
     if len(unended) == len(found):
         return critical(
-            f"{said}, and no end of text ({tokenizer.eos_token!r}) is among them: the model never learns to stop. Append it to "
-            "the answers, and use a padding token of its own."
+            f"{said}, but no end-of-text token ({tokenizer.eos_token!r}): the model never learns to stop. Append the token to "
+            "the answers, and use a different padding token."
         )
     if unended:
         return warning(
-            f"{said}, and the end of text is not among them in {len(unended)} of {len(found)} sequences: answers that are cut "
-            "teach not to stop. Raise the length limit, or drop the long rows.",
+            f"{said}, but no end-of-text token in {len(unended)} of {len(found)} sequences: cut answers teach the model not to "
+            "stop. Raise the length limit, or remove the long rows.",
             sequences=unended,
         )
     if all(all(a or not b for a, b in zip(line.loss, line.real, strict=True)) for line in found):
-        return notice(f"{said}: prompts are trained as well as answers. Where that is not meant, mask them.")
+        return notice(f"{said}: the loss covers prompts as well as answers. Mask the prompts unless this is intended.")
     return said
 
 
@@ -262,12 +265,12 @@ def starts_twice(found: Sequence[Line], tokenizer: Any) -> Answer:
     if twice:
         return warning(
             f"{twice} of {len(found)} sequences begin with {tokenizer.bos_token!r} twice: the template writes it and the "
-            "tokenizer adds it. Take it out of one of them."
+            "tokenizer adds it. Remove it from one of them."
         )
     return None
 
 
-def shown(found: Sequence[Line], tokenizer: Any, most: int = 2) -> list[Table]:
+def shown(found: Sequence[Line], tokenizer: Any, most: int = 2) -> list[ReportTable]:
     """The tokens of the first sequences, in runs with and without loss."""
     tables = []
     for i, line in enumerate(found[:most]):
@@ -280,5 +283,7 @@ def shown(found: Sequence[Line], tokenizer: Any, most: int = 2) -> list[Table]:
             rows.append((mark, str(count), text if len(text) <= 160 else f"{text[:100]} ... {text[-50:]}"))
             place += count
         cells = tuple((repr(text)[1:-1], count, mark) for mark, count, text in rows)
-        tables.append(Table(title=f"Which tokens get loss (sequence {i})", columns=("text", "tokens", ""), rows=cells))
+        tables.append(
+            ReportTable(title=f"Which tokens get loss (sequence {i})", columns=("text", "tokens", ""), rows=cells)
+        )
     return tables

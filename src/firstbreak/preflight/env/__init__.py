@@ -1,7 +1,7 @@
-"""Is the environment what the trainer takes it for, and is there something in it to learn?
+"""Does the environment keep the interface that the trainer expects, and is there something to learn?
 
-Episodes are recorded exactly as the environment returns them (episodes.py), in new environments, in used ones and side by
-side (repeat.py); the probes look at the records (contract.py, ends.py, actions.py, vector.py). The last one compares
+Episodes are recorded exactly as the environment returns them (episodes.py): in new environments, in used ones, and in two at
+the same time (repeat.py). The probes check the records (contract.py, ends.py, actions.py, vector.py). The last one compares
 random actions with an expert (baseline.py).
 """
 
@@ -31,7 +31,8 @@ from firstbreak.preflight.env.worlds import World, open_world
 from firstbreak.readers import Unreadable
 from firstbreak.words import number
 
-RECORDED_STEPS, LONGEST = 2000, 500
+RECORDED_STEPS = 2000  #: steps that are recorded for the probes (convention: about a second in most environments)
+LONGEST = 500  #: steps of one recorded episode (convention: the limit of CartPole-v1)
 
 
 def check(
@@ -49,9 +50,7 @@ def check(
     except Unreadable:
         raise
     except (Exception, SystemExit) as error:
-        said = (
-            f"making the environment raises {type(error).__name__}: {error}; call the factory alone and mend it first"
-        )
+        said = f"making the environment raises {type(error).__name__}: {error}; call the factory alone, and correct that first"
         outcome = ask("env-opens", Link.ENVIRONMENT, lambda: critical(said))
         return Report(check="env", target=env, outcomes=(outcome,))
     try:
@@ -168,7 +167,7 @@ def _playable(env: Any) -> bool:
 def _expert(name: str) -> Policy:
     loaded = target.load(name)
     if not callable(loaded):
-        raise Unreadable(name, "cannot be called", "name a function of (observation) -> action")
+        raise Unreadable(name, "cannot be called", "give a function of (observation) -> action")
 
     def act(observation: Any, info: Any) -> Any:
         try:
@@ -196,19 +195,22 @@ def _summary(outcomes: Sequence[Outcome]) -> str:
 
 
 def _facts(
-    world: World, recorded: Sequence[Episode], random: Sequence[Score] = (), base: baseline.Baseline | None = None
+    world: World,
+    recorded: Sequence[Episode],
+    random: Sequence[Score] = (),
+    base: baseline.BaselineComparison | None = None,
 ) -> tuple[tuple[str, str], ...]:
     steps = sum(len(e.rewards) for e in recorded)
     facts = [("Interface", world.interface), ("Recorded", f"{steps} steps in {len(recorded)} random episodes")]
     if world.agents:
-        facts.append(("Agents", f"{', '.join(world.agents)}: one is looked at (--agent), the others act at random"))
+        facts.append(("Agents", f"{', '.join(world.agents)}: one is checked (--agent), the others act at random"))
     if base is not None:
         expert = f", {len(base.expert)} of {base.source}" if len(base.expert) else ""
         facts.append(("Compared", f"{len(random)} random episodes{expert}"))
     return tuple(facts)
 
 
-def _numbers(random: Sequence[Score], base: baseline.Baseline, seconds: float) -> dict[str, Any]:
+def _numbers(random: Sequence[Score], base: baseline.BaselineComparison, seconds: float) -> dict[str, Any]:
     numbers: dict[str, Any] = {
         "random_returns": base.random,
         "random_lengths": [s.length for s in random],

@@ -1,4 +1,4 @@
-"""Are all actions accepted, do they do anything, when is it seen, and does their range mean what it says?"""
+"""Are all actions accepted, do they have an effect, when does the effect show, and is the declared range the effective one?"""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from firstbreak.preflight.env.repeat import Reference, difference
 from firstbreak.preflight.env.worlds import World, legal
 from firstbreak.words import number, percent
 
-STARTS, STEPS = (11, 12, 13), 12
-MOST_ACTIONS = 18  # the size of Atari's full action set
-FRACTIONS = (0.02, 0.1, 0.25, 0.5, 1.0)  # of the declared range, from its centre
+STARTS = (11, 12, 13)  #: seeds from which actions are compared
+STEPS = 12  #: steps after which an action must show (convention)
+MAX_ACTIONS = 18  #: discrete actions that are compared: the size of Atari's full action set
+FRACTIONS = (0.02, 0.1, 0.25, 0.5, 1.0)  #: shares of the declared range, from its centre, that are tried
 
 
 def accepted(world: World) -> Answer:
@@ -32,7 +33,7 @@ def accepted(world: World) -> Answer:
         try:
             after = step(env, action)[0]
         except Stopped as stopped:
-            return critical(f"an action of the declared space is refused: {stopped}", action=repr(action))
+            return critical(f"the environment refuses an action of the declared space: {stopped}", action=repr(action))
         if problem := contract.why_not(env.observation_space, after):
             return critical(
                 f"after the action {action!r}, which the space allows, the observation is not in its space: {problem}; "
@@ -42,13 +43,13 @@ def accepted(world: World) -> Answer:
 
 
 def effect(world: World, ref: Reference) -> Answer:
-    """Different actions lead to different episodes, and it is seen at once."""
+    """Different actions lead to different episodes, and the difference shows at once."""
     if world.unseedable or ref.difference:
         return NotMeasured("needs an environment that repeats an episode")
     env = world.make()
-    actions = corners(env.action_space)[:MOST_ACTIONS]
+    actions = corners(env.action_space)[:MAX_ACTIONS]
     if len(actions) < 2:
-        return NotApplicable("there is one action only")
+        return NotApplicable("there is only one action")
     if legal(*reset(env, STARTS[0])) is not None:
         return NotApplicable("which actions are legal changes from step to step")
     played = [[_constant(env, action, seed) for action in actions] for seed in STARTS]
@@ -59,22 +60,22 @@ def effect(world: World, ref: Reference) -> Answer:
     if len(alike) == pairs:
         return critical(
             f"actions change nothing: {len(actions)} different actions lead to the same {STEPS} steps from {len(STARTS)} "
-            "starts; check that step() uses its argument, and that the wrapper hands it on"
+            "starts; check that step() uses its argument, and that the wrapper passes it on"
         )
     late = min(_seen_after(a, b) for row in played for a, b in combinations(row, 2))
     if 1 < late <= STEPS:
         return warning(
-            f"what an action does is first seen {late} steps later: the observation lags behind the state, and the policy "
-            "is blamed for the wrong action; return the state after the step, or stack frames"
+            f"the effect of an action first shows {late} steps later: the observation lags behind the state, and the reward "
+            "is credited to the wrong action; return the state after the step, or stack frames"
         )
     if alike:
         i, j = alike[0]
         return notice(
-            f"{len(alike)} of {pairs} pairs of actions do the same, {actions[i]!r} and {actions[j]!r} the first: right if they "
-            "differ in rare states only, else the action mapping is wrong"
+            f"{len(alike)} of {pairs} pairs of actions have the same effect, first {actions[i]!r} and {actions[j]!r}: right if "
+            "they differ in rare states only, else the action mapping is wrong"
         )
     where = "the next observation" if late == 1 else "the reward alone"
-    return f"{len(actions)} actions differ, and it is seen in {where}"
+    return f"{len(actions)} actions have different effects, which show in {where}"
 
 
 def saturation(world: World, ref: Reference) -> Answer:
@@ -90,8 +91,8 @@ def saturation(world: World, ref: Reference) -> Answer:
     used = max(_used(env, sign) for sign in (-1.0, 1.0))
     if used <= 0.5:
         return warning(
-            f"beyond {percent(used)} of the declared range a stronger action changes nothing: the environment clips it, and "
-            "the policy's log-probability is that of an action that was not taken; declare the range that has an effect",
+            f"beyond {percent(used)} of the declared range a larger action changes nothing: the environment clips it, and "
+            "the log-probability belongs to an action that was not executed; declare the range that has an effect",
             used=used,
         )
     return f"the whole declared range has an effect; {_beyond(env)}"
@@ -104,7 +105,7 @@ def corners(space: Any) -> list[Any]:
     match space:
         case spaces.Discrete():
             numbers = range(int(space.start), int(space.start + space.n))
-            return [np.int64(a) for a in (*numbers[:MOST_ACTIONS], *numbers[MOST_ACTIONS:][-1:])]
+            return [np.int64(a) for a in (*numbers[:MAX_ACTIONS], *numbers[MAX_ACTIONS:][-1:])]
         case spaces.MultiDiscrete():
             return [np.zeros_like(space.nvec), (space.nvec - 1).astype(space.dtype)]
         case spaces.MultiBinary():
@@ -143,7 +144,9 @@ def _beyond(env: Any) -> str:
     inside, outside = space.high.copy(), np.asarray(space.high + (space.high - space.low), space.dtype)
     at, over = _constant(env, inside, STARTS[0]), _constant(env, outside, STARTS[0])
     if over.stopped is not None:
-        return "an action outside it is refused"
+        return "an action outside the range is refused"
     if not difference(at, over):
-        return "an action outside it is clipped"
-    return f"an action outside it ({number(float(outside.max()))}) acts more strongly: clip before stepping"
+        return "an action outside the range is clipped"
+    return (
+        f"an action outside the range ({number(float(outside.max()))}) has a stronger effect: clip it before the step"
+    )

@@ -15,20 +15,20 @@ from typing import Any
 import numpy as np
 
 from firstbreak.model import Interval, NotMeasured
-from firstbreak.preflight import Answer, Bars, Table, critical, histogram, intervals, warning
+from firstbreak.preflight import Answer, Bars, ReportTable, critical, histogram, intervals, warning
 from firstbreak.preflight.env.actions import corners
 from firstbreak.preflight.env.episodes import SPELL, Policy, Score, at_random, play, scores
 from firstbreak.words import number, percent
 
-LEAST = 30  # random episodes without a difference before it is said: 1 in 10 would have shown by then (rule of three)
-LARGEST_INPUT = 600  # flattened observation components: beyond that, random weights find nothing
-POPULATION, ELITE = 16, 4
-AGAIN, FINALISTS = 5, 4  # further episodes for the best rules of the search, so that luck does not choose
+MIN_EPISODES = 30  #: random episodes with equal returns: a difference in 1 of 10 would have shown (rule of three)
+MAX_INPUT = 600  #: observation components: with more, a search over weights finds nothing (convention)
+POPULATION, ELITE = 16, 4  #: rules of one generation, and those that the next one is drawn from (convention)
+AGAIN, FINALISTS = 5, 4  #: further episodes, for so many of the best rules, so that luck does not choose (convention)
 
 
 @dataclass(frozen=True)
-class Baseline:
-    """Returns of both, and where the better policy came from."""
+class BaselineComparison:
+    """The returns of random actions and of an expert, and what the expert is."""
 
     random: np.ndarray  #: shape (n,)
     expert: np.ndarray  #: shape (m,); empty where there is none
@@ -55,7 +55,7 @@ def compare(
     episodes: int,
     steps: int,
     sound: bool,
-) -> Baseline:
+) -> BaselineComparison:
     """`expert`, or the best simple rule that `steps` steps of search find, beside the random episodes.
 
     Nothing is searched where observations or rewards are not `sound`.
@@ -64,40 +64,40 @@ def compare(
     found = search(env, seeds, steps) if expert is None and sound else (None, "")
     policy, source = found if expert is None else (expert, "your function")
     if policy is None:
-        return Baseline(returns, np.array([]), "", given=False)
+        return BaselineComparison(returns, np.array([]), "", given=False)
     played, _ = scores(env, policy, seeds, episodes, steps)
-    return Baseline(returns, np.array([s.total for s in played]), source, given=expert is not None)
+    return BaselineComparison(returns, np.array([s.total for s in played]), source, given=expert is not None)
 
 
-def verdict(baseline: Baseline) -> Answer:
-    """Whether there is something to learn, and whether its reward points the right way."""
+def verdict(baseline: BaselineComparison) -> Answer:
+    """Whether there is something to learn, and whether the reward has the right sign."""
     random, expert = baseline.random, baseline.expert
     if not len(random):
         return NotMeasured("no episode could be played")
     if np.ptp(np.concatenate([random, expert])) == 0:
-        if len(random) < LEAST:
+        if len(random) < MIN_EPISODES:
             return NotMeasured(f"all {len(random)} random episodes return {number(float(random[0]))}; raise --steps")
         return warning(
-            f"do not train yet: every episode returns {number(float(random[0]))}, whatever is done ({len(random)} random "
-            f"episodes{' and ' + str(len(expert)) + ' of ' + baseline.source if len(expert) else ''}): there is no signal to "
-            "follow; pay for progress, start nearer to the goal, or show that a rule reaches it with --expert"
+            f"do not train yet: every episode returns {number(float(random[0]))}, whatever the actions ({len(random)} random "
+            f"episodes{' and ' + str(len(expert)) + ' of ' + baseline.source if len(expert) else ''}): there is nothing to "
+            "learn from; reward progress, start nearer to the goal, or give a policy that reaches the goal with --expert"
         )
     if not len(expert):
         return NotMeasured(
-            "no rule could be tried on what the environment returns: name one with --expert module:function"
+            "no simple rule fits these observations and actions: give an expert with --expert module:function"
         )
     chance, (low, high) = baseline.improvement
     gain = baseline.gain
     seen = (
-        f"{baseline.source} returns {number(float(expert.mean()))}, random actions {number(float(random.mean()))}; it is the "
-        f"better one in {percent(chance)} of pairs (95 % interval {percent(low)} to {percent(high)})"
+        f"{baseline.source} returns {number(float(expert.mean()))}, random actions {number(float(random.mean()))}; the "
+        f"former is better in {percent(chance)} of pairs (95 % interval {percent(low)} to {percent(high)})"
     )
     if gain[0] > 0 and low > 0.5:
         return seen
     if not baseline.given:
         return NotMeasured(
-            f"no simple rule that was found beats random actions ({seen}): do not train before one of your own does; name it "
-            "with --expert module:function"
+            f"no simple rule that was found is better than random actions ({seen}): do not train before a policy of your own is; "
+            "give it with --expert module:function"
         )
     if gain[1] < 0 and high < 0.5:
         return critical(
@@ -105,13 +105,13 @@ def verdict(baseline: Baseline) -> Answer:
             "actions are mapped wrongly; print the reward of one good and one bad step"
         )
     return critical(
-        f"do not train yet: {seen}. An expert that is not clearly better says that the reward does not tell good from bad, or "
-        "that observations or actions are miswired; replay one expert episode and look"
+        f"do not train yet: {seen}. The expert is not clearly better: the reward does not separate good from bad, or "
+        "observations or actions are wired wrongly; replay one expert episode and read its rewards"
     )
 
 
-def exhibits(baseline: Baseline) -> tuple[Table | Bars, ...]:
-    """Both distributions side by side, and their means with intervals."""
+def exhibits(baseline: BaselineComparison) -> tuple[ReportTable | Bars, ...]:
+    """Both distributions, and their means with intervals."""
     groups = (
         {"random": baseline.random, "expert": baseline.expert} if len(baseline.expert) else {"random": baseline.random}
     )
@@ -129,7 +129,7 @@ def exhibits(baseline: Baseline) -> tuple[Table | Bars, ...]:
     ]
     return (
         histogram("Return of an episode", groups),
-        Table(title="Means", columns=("policy", "episodes", "mean", "95 % interval", "median"), rows=tuple(rows)),
+        ReportTable(title="Means", columns=("policy", "episodes", "mean", "95 % interval", "median"), rows=tuple(rows)),
     )
 
 
@@ -199,7 +199,7 @@ def _linear_rules(env: Any) -> Rule | None:
         inputs = flatdim(seen)
     except (NotImplementedError, ValueError):
         return None
-    if inputs > LARGEST_INPUT:
+    if inputs > MAX_INPUT:
         return None
     sample = np.stack([np.asarray(flatten(seen, o), float) for o in _observations(env)])
     centre, spread = sample.mean(axis=0), sample.std(axis=0) + 1e-8

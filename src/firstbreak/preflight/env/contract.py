@@ -1,4 +1,4 @@
-"""What an environment returns, against what it promises: probes of recorded episodes and of the declared spaces."""
+"""What an environment returns, compared with what it declares: probes of recorded episodes and of the spaces."""
 
 from __future__ import annotations
 
@@ -12,14 +12,18 @@ from firstbreak.preflight import Answer, critical, notice, warning
 from firstbreak.preflight.env.episodes import Episode
 from firstbreak.words import number, percent
 
-UNIT = 1.0  # standard deviation that Gaussian policies start with
-LARGEST_RANGE, SMALLEST_RANGE = 10.0, 0.1
-LARGEST_COMPONENT, LARGEST_RATIO = 100.0, 1000.0
-LARGEST_REWARD = 1000.0
+START_STD = 1.0  #: standard deviation of a Gaussian policy at the start (log_std_init = 0, stable_baselines3/common/policies.py)
+#: standard deviations of a new policy: a larger half of the range is not explored, a smaller one is clipped (convention)
+MAX_HALF_RANGE, MIN_HALF_RANGE = 10.0, 0.1
+MAX_COMPONENT = 100.0  #: largest observation component that a tanh network takes without saturation (convention)
+MAX_RATIO = (
+    1000.0  #: ratio of the largest to the smallest component: the small ones get almost no gradient (convention)
+)
+MAX_REWARD = 1000.0  #: reward of one step: value targets of this size dominate a shared gradient clip (convention)
 
 
 def spaces(env: Any) -> Answer:
-    """Both spaces are declared, and hold what a trainer can work with."""
+    """Both spaces are declared, and a trainer can use them."""
     from gymnasium.spaces import Box, Space
 
     for name in ("observation_space", "action_space"):
@@ -27,13 +31,13 @@ def spaces(env: Any) -> Answer:
         if not isinstance(space, Space):
             return critical(
                 f"{name} is {'missing' if space is None else f'a {type(space).__name__}'}: a trainer builds its network "
-                "from it; declare one of gymnasium.spaces in __init__"
+                "from the space; declare one of gymnasium.spaces in __init__"
             )
     space = env.action_space
     if isinstance(space, Box) and not (np.isfinite(space.low).all() and np.isfinite(space.high).all()):
         return warning(
-            f"the action space {space} has no finite bounds: nothing tells how to squash or clip what the policy puts "
-            "out; declare the range that the environment really uses"
+            f"the action space {space} has no finite bounds: nothing says how to squash or clip the output of the "
+            "policy; declare the range that the environment really uses"
         )
     return f"{_short(env.observation_space)} observations, {_short(space)} actions"
 
@@ -44,7 +48,7 @@ def _short(space: Any) -> str:
 
 
 def answers(episodes: Sequence[Episode], probe: str) -> Answer:
-    """Whether the environment could be played, as far as one probe is concerned."""
+    """Whether the environment could be stepped, as far as one probe is concerned."""
     for episode in episodes:
         if episode.stopped is not None and episode.stopped.probe == probe:
             after = f" after {len(episode.rewards)} steps of an episode" if episode.rewards else ""
@@ -53,7 +57,7 @@ def answers(episodes: Sequence[Episode], probe: str) -> Answer:
 
 
 def _after_a_step(episodes: Sequence[Episode]) -> Answer:
-    """Nothing was wrong; that says something only where a step was made."""
+    """Nothing was wrong, if a step was made at all."""
     return None if any(e.rewards for e in episodes) else NotMeasured("no step could be made")
 
 
@@ -75,8 +79,8 @@ def flags(episodes: Sequence[Episode]) -> Answer:
             for t, value in enumerate(getattr(episode, name)):
                 if not isinstance(value, (bool, np.bool_)):
                     return warning(
-                        f"{name} is {value!r}, a {type(value).__name__}, {_at(t + 1)}: `~done` and `1 - done` mean other "
-                        "things for it than for a boolean; return bool(...)"
+                        f"{name} is {value!r}, a {type(value).__name__}, {_at(t + 1)}: `~done` and `1 - done` give "
+                        "different results than for a boolean; return bool(...)"
                     )
     return _after_a_step(episodes)
 
@@ -93,15 +97,15 @@ def in_space(episodes: Sequence[Episode], space: Any) -> Answer:
                 first = first or f"{problem} ({_at(t)})"
     if bad:
         return critical(
-            f"{bad} of {seen} observations ({percent(bad / seen)}) are not in the declared space: {first}; the network's "
-            "input and its normalisation are built from the space, so correct whichever of the two is wrong",
+            f"{bad} of {seen} observations ({percent(bad / seen)}) are not in the declared space: {first}; the "
+            "network's input and its normalisation are built from the space; correct the space or the observation",
             share=bad / seen,
         )
-    return f"{seen} observations, all in the space" if seen else NotMeasured("nothing was observed")
+    return f"{seen} observations, all in the space" if seen else NotMeasured("no observation was recorded")
 
 
 def why_not(space: Any, value: Any, path: str = "") -> str:
-    """Why `value` is not in `space`, and where; empty where nothing but NaN or infinity stands against it."""
+    """Why `value` is not in `space`, and where; empty if it is, or if only NaN or infinity is wrong."""
     from gymnasium import spaces as kinds
 
     place = f"{path}: " if path else ""
@@ -109,7 +113,7 @@ def why_not(space: Any, value: Any, path: str = "") -> str:
         case kinds.Dict():
             if not isinstance(value, dict) or value.keys() != space.spaces.keys():
                 keys = sorted(value) if isinstance(value, dict) else type(value).__name__
-                return f"{place}it holds {keys}, the space {sorted(space.spaces)}"
+                return f"{place}the observation has {keys}, the space has {sorted(space.spaces)}"
             return next(filter(None, (why_not(s, value[k], f"{path}[{k!r}]") for k, s in space.spaces.items())), "")
         case kinds.Tuple():
             if not isinstance(value, tuple) or len(value) != len(space.spaces):
@@ -146,7 +150,7 @@ def finite(episodes: Sequence[Episode]) -> Answer:
             f"{len(bad)} of {len(values)} observations ({percent(len(bad) / len(values))}) hold NaN or infinity, the first "
             f"{_at(bad[0])}: one of them in a batch makes every weight NaN; look for a division or a missing sensor"
         )
-    return f"{len(values)} observations, all finite" if values else NotMeasured("nothing was observed")
+    return f"{len(values)} observations, all finite" if values else NotMeasured("no observation was recorded")
 
 
 def rewards_are_numbers(episodes: Sequence[Episode]) -> Answer:
@@ -160,7 +164,7 @@ def rewards_are_numbers(episodes: Sequence[Episode]) -> Answer:
                 bad.append(f"{problem} ({_at(t + 1)})")
     if bad:
         return critical(
-            f"{len(bad)} of {total} rewards ({percent(len(bad) / total)}) are no usable number: {bad[0]}; return float(...) "
+            f"{len(bad)} of {total} rewards ({percent(len(bad) / total)}) are not usable: {bad[0]}; return float(...) "
             "of a finite value"
         )
     return _after_a_step(episodes)
@@ -182,10 +186,10 @@ def reward_scale(episodes: Sequence[Episode]) -> Answer:
     if not rewards.size:
         return NotMeasured("no usable reward")
     largest = float(np.abs(rewards).max())
-    if largest > LARGEST_REWARD:
+    if largest > MAX_REWARD:
         return warning(
-            f"rewards reach {number(largest)} a step: value targets of that size drown the policy's gradient wherever both "
-            "share a network or a gradient clip; divide by a constant, or normalise returns",
+            f"rewards reach {number(largest)} a step: value targets of this size dominate the gradient where policy and "
+            "critic share a network or a gradient clip; divide by a constant, or normalise returns",
             largest=largest,
         )
     signs = f"{percent(float(np.mean(rewards > 0)))} positive, {percent(float(np.mean(rewards < 0)))} negative"
@@ -193,22 +197,22 @@ def reward_scale(episodes: Sequence[Episode]) -> Answer:
 
 
 def kept(episodes: Sequence[Episode]) -> Answer:
-    """What has been returned is left alone, and so is the action."""
+    """Returned observations and given actions are not changed afterwards."""
     if any(e.overwritten for e in episodes):
         return warning(
-            "an observation that had been returned was overwritten by the next step: a rollout buffer that keeps it holds "
-            "the last observation in every row; return a copy",
+            "the next step overwrites an observation that was returned before: a rollout buffer then has the "
+            "last observation in every row; return a copy",
         )
     if any(e.action_changed for e in episodes):
         return warning(
-            "step() writes into the action it is given: the buffer then holds an action that the policy did not take, and "
+            "step() changes the action array that it gets: the buffer then has an action that the policy did not take, and "
             "its log-probability is wrong; copy the action first",
         )
     return _after_a_step(episodes)
 
 
 def observation_scale(episodes: Sequence[Episode], space: Any) -> Answer:
-    """Components of a size that a network can take in, and alive."""
+    """Components have a size that a network can use, and they change."""
     from gymnasium.spaces import Box
 
     if not isinstance(space, Box) or not np.issubdtype(space.dtype, np.number):
@@ -224,10 +228,10 @@ def observation_scale(episodes: Sequence[Episode], space: Any) -> Answer:
     if not moving.size:
         return critical(
             f"the observation never changes: {len(rows)} observations are equal, so no policy can react to anything; check "
-            "what the wrapper or the simulator hands out"
+            "what the wrapper or the simulator returns"
         )
     top, ratio = float(moving.max()), float(moving.max() / moving.min())
-    if top > LARGEST_COMPONENT:
+    if top > MAX_COMPONENT:
         i = int(np.argmax(largest))
         spread = f", {number(ratio)} times the smallest component" if ratio > 10 else ""
         return warning(
@@ -236,10 +240,10 @@ def observation_scale(episodes: Sequence[Episode], space: Any) -> Answer:
             largest=top,
             ratio=ratio,
         )
-    if ratio > LARGEST_RATIO:
+    if ratio > MAX_RATIO:
         return notice(
-            f"the components of the observation differ {number(ratio)}-fold in size: the small ones are hardly seen; "
-            "normalise with running statistics",
+            f"the components of the observation differ {number(ratio)}-fold in size: the small ones have almost no "
+            "effect; normalise with running statistics",
             ratio=ratio,
         )
     dead = len(largest) - len(moving)
@@ -247,7 +251,7 @@ def observation_scale(episodes: Sequence[Episode], space: Any) -> Answer:
 
 
 def action_range(space: Any) -> Answer:
-    """A policy's usual output reaches the actions, and is not all clipped."""
+    """The usual output of a policy covers the action range and is not all clipped."""
     from gymnasium.spaces import Box
 
     if not isinstance(space, Box):
@@ -256,12 +260,12 @@ def action_range(space: Any) -> Answer:
         return NotMeasured("the bounds are not finite")
     half, centre = (space.high - space.low) / 2, (space.high + space.low) / 2
     if (half == 0).any():
-        return critical("an action component has one possible value only: low equals high; drop the component")
-    if half.max() > LARGEST_RANGE or half.min() < SMALLEST_RANGE:
-        reach = percent(min(1.0, float(np.min(UNIT / half))))
+        return critical("an action component has only one possible value: low equals high; remove the component")
+    if half.max() > MAX_HALF_RANGE or half.min() < MIN_HALF_RANGE:
+        reach = percent(min(1.0, float(np.min(START_STD / half))))
         return warning(
             f"actions span {number(float(2 * half.min()))} to {number(float(2 * half.max()))}: a Gaussian policy starts with "
-            f"a standard deviation of {number(UNIT)} and covers {reach} of the widest range, or is clipped in the narrowest; "
+            f"a standard deviation of {number(START_STD)}, covers {reach} of the widest range, or is clipped in the narrowest; "
             "declare [-1, 1] and rescale inside (gymnasium.wrappers.RescaleAction)"
         )
     if (np.abs(centre) > half).any():
@@ -269,11 +273,11 @@ def action_range(space: Any) -> Answer:
             f"the actions lie between {number(float(space.low.min()))} and {number(float(space.high.max()))}, away from 0: a "
             "policy that starts around 0 starts clipped; declare [-1, 1] and rescale inside"
         )
-    return f"a policy of standard deviation {number(UNIT)} reaches the actions; tanh-squashed ones need rescaling to the bounds"
+    return f"a standard deviation of {number(START_STD)} covers the actions; tanh-squashed policies must rescale to the bounds"
 
 
 def masks(episodes: Sequence[Episode], space: Any) -> Answer:
-    """Action masks fit the space and leave something to do."""
+    """Action masks fit the space and allow at least one action."""
     from firstbreak.preflight.env.worlds import legal
 
     found = [
@@ -287,12 +291,12 @@ def masks(episodes: Sequence[Episode], space: Any) -> Answer:
     for t, mask in found:
         if hasattr(space, "n") and mask.shape != (space.n,):
             return critical(
-                f"action_mask has shape {mask.shape} {_at(t)}, the actions are {space.n}: build it from the space"
+                f"action_mask has shape {mask.shape} {_at(t)}, but there are {space.n} actions: build the mask from the space"
             )
         if not mask.any():
             return critical(
-                f"action_mask forbids every action {_at(t)} of an episode that goes on: the policy's softmax is NaN; end the "
-                "episode, or allow a pass"
+                f"action_mask forbids every action {_at(t)} of an episode that has not ended: the policy's softmax is NaN; end "
+                "the episode, or allow a no-op"
             )
     return f"{len(found)} masks, all of the right shape and with a legal action"
 

@@ -1,4 +1,4 @@
-"""Playing an environment and writing down exactly what it returned, copies beside the originals."""
+"""Play an environment and record exactly what it returns: the objects and copies of them."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ from firstbreak.preflight.deadline import Overdue, deadline
 from firstbreak.preflight.env import worlds
 
 Policy = Callable[[Any, Any], Any]  #: (observation, info) -> action
-SPELL = 20.0  # seconds for the episodes of one policy, however slow the environment
-KEPT_BYTES = 64_000_000  # of observations in one record
+SPELL = (
+    20.0  #: seconds for the episodes of one policy, so that a slow environment does not block the check (convention)
+)
+KEPT_BYTES = 64_000_000  #: bytes of observations in one record (convention)
 
 
 class Stopped(Exception):
-    """The environment cannot be played on. `probe` is the id of the question that this answers."""
+    """The environment cannot be stepped any further. `probe` is the id of the question that this answers."""
 
     def __init__(self, probe: str, message: str) -> None:
         self.probe = probe

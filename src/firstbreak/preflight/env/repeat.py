@@ -1,4 +1,4 @@
-"""Does the same seed give the same episode: in a new environment, in a used one, beside another one?"""
+"""Does the same seed give the same episode: in a new environment, in a used one, and next to another one?"""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ from firstbreak.preflight.env.episodes import Episode, at_random, interleaved, p
 from firstbreak.preflight.env.worlds import World
 from firstbreak.words import number
 
-SEED, STEPS = 11, 200
-USED = 3  # episodes before, and episodes compared
-SMALL = 0.01  # of the range that a component covers in the episode
-TOLERANCE = 1e-6  # physics engines differ in the last bits between instances
+SEED = 11  #: of every comparison
+STEPS = 200  #: steps of one compared episode (convention)
+USED = 3  #: episodes before, and episodes compared (convention)
+SMALL = 0.01  #: share of the range of a component in the episode: a smaller difference is called slight (convention)
+TOLERANCE = 1e-6  #: relative and absolute: physics engines differ in the last bits between instances
 
 
 @dataclass(frozen=True)
 class Reference:
-    """An episode of a new environment, and what another new one made of the same seed and actions."""
+    """An episode of a new environment, and the episode of another new one with the same seed and actions."""
 
     episode: Episode
-    difference: str  #: where the second one departs; empty where it does not
+    difference: str  #: where the second one first differs; empty if it does not
 
 
 def reference(world: World) -> Reference:
@@ -35,7 +36,7 @@ def reference(world: World) -> Reference:
 
 
 def seeding(world: World, ref: Reference) -> Answer:
-    """reset(seed=...) fixes the episode, other seeds give others, and no seed gives fresh ones."""
+    """reset(seed=...) fixes the episode, other seeds give other episodes, and no seed gives new ones."""
     if world.unseedable:
         take = NotApplicable(world.unseedable) if world.interface == "dm_env" else None
         return take or critical(
@@ -51,28 +52,28 @@ def seeding(world: World, ref: Reference) -> Answer:
         with _global_seed():
             again = _episode(world.make())
         remedy = (
-            "it draws from numpy's or Python's global generator; draw from self.np_random instead"
+            "it uses numpy's or Python's global generator; use self.np_random instead"
             if not difference(first, again)
             else "draw every random number from self.np_random, which super().reset(seed=seed) sets"
         )
         return critical(
-            f"the same seed and the same actions give another episode ({ref.difference}): no result can be repeated, and no "
-            f"comparison of seeds means anything; {remedy}"
+            f"the same seed and the same actions give a different episode ({ref.difference}): no result can be repeated, and "
+            f"comparing seeds means nothing; {remedy}"
         )
     starts = [_start(world, seed) for seed in range(SEED, SEED + 5)]
     if all(same(start, starts[0]) for start in starts):
         other = _episode(world.make(), SEED + 1, policy_seed=SEED)
         if not difference(ref.episode, other):
             return Expected("every seed gives the same episode: the environment is deterministic")
-        return "the same seed repeats the episode; all start alike, and differ later"
+        return "the same seed repeats the episode; all episodes start in the same way and differ later"
     env = world.make()
     unseeded = [reset(env, None)[0] for _ in range(5)]
     if all(same(start, unseeded[0]) for start in unseeded):
         return warning(
-            "reset() without a seed starts the same way five times running, while other seeds start differently: "
-            "training sees one start only; seed the generator once, when a seed is given, and not in every reset"
+            "reset() without a seed gives the same start five times in a row, while other seeds start differently: "
+            "training sees only one start; seed the generator once, when a seed is given, and not in every reset"
         )
-    return "the same seed repeats the episode, other seeds and no seed give others"
+    return "the same seed repeats the episode; other seeds, and no seed, give other episodes"
 
 
 def leak(world: World, ref: Reference) -> Answer:
@@ -87,17 +88,19 @@ def leak(world: World, ref: Reference) -> Answer:
         if found := difference(new, used):
             break
     else:
-        return f"{USED} episodes after others are the same as in new environments"
+        return f"{USED} episodes in a used environment are the same as in new ones"
     wrapper = _running_statistics(env)
     if wrapper:
-        return Expected(f"{wrapper} keeps running statistics over episodes, so the same state looks different later")
+        return Expected(
+            f"{wrapper} keeps running statistics over episodes, so the same state gives a different observation later"
+        )
     if _small(new, used):
         return notice(
-            f"after other episodes the same seed gives a slightly different one ({found}): a physics engine that is not built "
-            "anew in reset() does that; build it anew where runs must repeat to the digit"
+            f"in a used environment the same seed gives a slightly different episode ({found}): a physics engine that is not "
+            "created again in reset() does this; create it again if runs must repeat exactly"
         )
     return critical(
-        f"the same seed gives another episode after others have been played ({found}): something survives reset(); "
+        f"in a used environment the same seed gives a different episode ({found}): some state survives reset(); "
         "reset every field that step() changes"
     )
 
@@ -112,14 +115,14 @@ def shared(world: World, ref: Reference) -> Answer:
     found = difference(ref.episode, beside)
     if found:
         return critical(
-            f"an environment changes when another one is stepped beside it ({found}): vectorised training mixes their "
-            "states; move what they share (class attributes, module globals) into the instance"
+            f"an environment changes when another one is stepped ({found}): vectorised training mixes their states; move "
+            "shared state (class attributes, module globals) into the instance"
         )
-    return "two environments stepped in turns do not disturb each other"
+    return "two environments that are stepped in turns do not change each other"
 
 
 def difference(a: Episode, b: Episode) -> str:
-    """Where two episodes part, in words; empty where they do not."""
+    """Where two episodes first differ, in words; empty if they do not."""
     for t in range(max(len(a.observations), len(b.observations))):
         if t >= min(len(a.observations), len(b.observations)):
             return f"one goes on after step {t - 1}, the other does not"
@@ -172,9 +175,11 @@ def _blind(world: World, ref: Reference) -> NotMeasured | None:
     if world.unseedable:
         return NotMeasured("needs an environment that can be seeded")
     if not world.fresh:
-        return NotMeasured("the target is one environment; name a factory or class, so that new ones can be made")
+        return NotMeasured(
+            "the target is one environment; give a factory or a class, so that new environments can be made"
+        )
     if ref.difference or not ref.episode.rewards:
-        return NotMeasured("needs an environment that repeats an episode, or the comparison means nothing")
+        return NotMeasured("needs an environment that repeats an episode with the same seed")
     return None
 
 

@@ -1,4 +1,4 @@
-"""What only a vectorised environment can get wrong: batches, seeds of the copies, and the step at which one starts anew."""
+"""What only a vectorised environment can get wrong: batches, seeds of its environments, and automatic resets."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from firstbreak.preflight import Answer, critical, warning
 from firstbreak.preflight.env.episodes import reset, same, step
 from firstbreak.preflight.env.worlds import row
 
-SEED, STEPS = 11, 2000
+SEED = 11
+STEPS = 2000  #: steps within which an episode must end (convention)
 
 
 def batches(make: Callable[[], Any]) -> Answer:
@@ -21,26 +22,26 @@ def batches(make: Callable[[], Any]) -> Answer:
     observations, _ = reset(env, SEED)
     if not env.observation_space.contains(observations):
         return critical(
-            "the batch of observations from reset is not in observation_space: the copies are stacked wrongly"
+            "the batch of observations from reset is not in observation_space: the environments are stacked wrongly"
         )
     env.action_space.seed(SEED)
     _, rewards, terminated, truncated, _ = step(env, env.action_space.sample())
     for name, value in (("rewards", rewards), ("terminated", terminated), ("truncated", truncated)):
         if np.shape(value) != (env.num_envs,):
             return critical(
-                f"{name} have shape {np.shape(value)} for {env.num_envs} environments: it broadcasts against the batch, and "
-                f"every environment gets the reward of others; return shape ({env.num_envs},)"
+                f"{name} have shape {np.shape(value)} for {env.num_envs} environments: this shape broadcasts against the "
+                f"batch, and every environment gets the rewards of others; return shape ({env.num_envs},)"
             )
         if name != "rewards" and np.asarray(value).dtype != np.bool_:
-            return warning(f"{name} have type {np.asarray(value).dtype}, not bool: `~{name}` means another thing")
+            return warning(f"{name} have type {np.asarray(value).dtype}, not bool: `~{name}` gives a different result")
     return f"{env.num_envs} environments, one row each"
 
 
 def seeds(make: Callable[[], Any]) -> Answer:
-    """The copies do not all play the same episode."""
+    """The environments do not all have the same episode."""
     env = make()
     if env.num_envs < 2:
-        return NotMeasured("there is one environment only")
+        return NotMeasured("there is only one environment")
     first, _ = reset(env, SEED)
     other, _ = reset(env, SEED + 1000)
     rows = [row(first, i) for i in range(env.num_envs)]
@@ -49,24 +50,24 @@ def seeds(make: Callable[[], Any]) -> Answer:
     if same(first, other):
         return Expected("every seed gives the same start")
     return critical(
-        f"all {env.num_envs} environments start alike, and other seeds start elsewhere: they were given the same seed, and the "
-        "batch holds one episode many times; seed copy i with seed + i"
+        f"all {env.num_envs} environments start in the same way, and other seeds start differently: all got the same seed, and "
+        "the batch has one episode many times; seed environment i with seed + i"
     )
 
 
 def autoreset(make: Callable[[], Any]) -> Answer:
-    """The declared convention of what happens after an episode ends is the one that is kept."""
+    """After the end of an episode, the environment does what its autoreset mode declares."""
     from gymnasium.vector import AutoresetMode
 
     env = make()
     declared = env.metadata.get("autoreset_mode")
     if not isinstance(declared, AutoresetMode):
         return warning(
-            f"metadata['autoreset_mode'] is {declared!r}: a trainer cannot know whether the observation after an end belongs to "
-            "the old episode or the new one; declare AutoresetMode.NEXT_STEP, SAME_STEP or DISABLED"
+            f"metadata['autoreset_mode'] is {declared!r}: a trainer cannot know whether the observation after an end belongs "
+            "to the old or to the new episode; declare AutoresetMode.NEXT_STEP, SAME_STEP or DISABLED"
         )
     if declared is AutoresetMode.DISABLED:
-        return "nothing is reset: the trainer has to do it"
+        return "the environments do not reset themselves: the trainer must do it"
     return _kept(env, declared is AutoresetMode.SAME_STEP)
 
 
@@ -86,8 +87,8 @@ def _final_observation(infos: Any, i: int) -> Answer:
     final = infos.get("final_obs", infos.get("final_observation"))
     if final is None or final[i] is None:
         return critical(
-            "environments are reset in the step that ends them, and info holds no final_obs: the value of a truncated episode "
-            "is bootstrapped from the first observation of the next; hand over info['final_obs']"
+            "environments are reset in the step that ends an episode, and info has no final_obs: the value of a truncated "
+            "episode is bootstrapped from the first observation of the next one; return info['final_obs']"
         )
     return "reset in the same step, with the last observation in info['final_obs']"
 
@@ -96,8 +97,8 @@ def _idle_step(env: Any, i: int) -> Answer:
     _, rewards, terminated, truncated, _ = step(env, env.action_space.sample())
     if rewards[i] != 0 or terminated[i] or truncated[i]:
         return critical(
-            f"NEXT_STEP is declared, so the step after an end only resets; it paid {float(rewards[i]):g} instead, so the "
-            "environment was reset earlier and the row after an end is a real one: trainers that mask it lose data, and "
-            "mistake whose observation it is; declare the mode that is kept"
+            f"NEXT_STEP is declared, so the step after an end only resets; its reward was {float(rewards[i]):g}, so the "
+            "environment was reset earlier and this step is a real one: trainers that mask the step lose data, and assign its "
+            "observation to the wrong episode; declare the mode that the environment follows"
         )
-    return "reset in the step after the end, which pays nothing: trainers must leave that row out"
+    return "reset in the step after the end, whose reward is 0: trainers must leave that step out"

@@ -20,7 +20,7 @@ from firstbreak.preflight import target
 from firstbreak.preflight.deadline import deadline
 from firstbreak.readers import Unreadable
 
-SECONDS = 20.0  # for one call of the environment
+SECONDS = 20.0  #: for one call of the environment (convention)
 
 
 @dataclass(frozen=True, kw_only=True)

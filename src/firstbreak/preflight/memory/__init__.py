@@ -1,4 +1,4 @@
-"""Will it fit: what lies on a GPU in each phase of training, for whom, and what to change first where it does not.
+"""Will it fit: the memory on a GPU in each phase of training, by role, and what to change first if it does not fit.
 
 `decoder` reads the model's shape, `activations` knows what a backward pass keeps, `ledger` adds up a plan for a language
 model and `classic` one for small networks. Nothing is downloaded or allocated.
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from firstbreak.model import Link, NotApplicable, Outcome, Severity
-from firstbreak.preflight import Answer, Bars, Report, Table, ask, critical, notice, warning
+from firstbreak.preflight import Answer, Bars, Report, ReportTable, ask, critical, notice, warning
 from firstbreak.preflight.memory import classic, decoder
 from firstbreak.preflight.memory.activations import PRECISIONS
 from firstbreak.preflight.memory.ledger import (
@@ -38,9 +38,9 @@ from firstbreak.preflight.memory.ledger import (
 )
 from firstbreak.readers import Unreadable
 
-#: Of a GPU's memory; the rest is lost to fragmentation, and a card sold as 80 GB shows 79.2 GiB.
+#: share of a GPU's memory: the rest is lost to fragmentation, and a card sold as 80 GB has 79.2 GiB (convention)
 USABLE = 0.92
-SHOWN = 0.004  #: a part of a peak smaller than this is not drawn
+SHOWN = 0.004  #: share of a peak: smaller parts are not drawn (convention)
 NETWORKS = ("mlp", "cnn")
 
 
@@ -178,7 +178,7 @@ def _large(plan: Plan, target: str, host: float) -> Report:
         for saved, text, new in changes
     ]
     columns = ("change", "saves GiB", "then GiB", "fits")
-    table = Table(title="What to change, by memory saved", columns=columns, rows=tuple(rows[:8]))
+    table = ReportTable(title="What to change, by memory saved", columns=columns, rows=tuple(rows[:8]))
     worst = _highest(entries, "trainer")
     return Report(
         check="memory",
@@ -258,8 +258,8 @@ def _engine(plan: Plan, entries: tuple[Entry, ...]) -> Answer:
         )
     if holds < plan.rollouts:
         return notice(
-            f"the engine's cache holds {holds} sequences of full length and {plan.rollouts} are generated at a time: the "
-            "rest waits, or is preempted and computed again. Raise --engine-share where rollouts are slow.",
+            f"the engine's cache holds {holds} sequences of full length, but {plan.rollouts} are generated at a time: the others "
+            "wait, or are preempted and computed again. Raise --engine-share if rollouts are slow.",
             sequences=holds,
         )
     return f"its cache holds {holds} sequences of {plan.length} tokens"
@@ -268,16 +268,16 @@ def _engine(plan: Plan, entries: tuple[Entry, ...]) -> Answer:
 def _host(entries: tuple[Entry, ...], host: float) -> Answer:
     needed = total([entry for entry in entries if entry.place == "host"])
     if not needed:
-        return NotApplicable("nothing is kept in the memory of the host")
+        return NotApplicable("nothing is in the memory of the host")
     what = " and ".join(dict.fromkeys(entry.kind for entry in entries if entry.place == "host"))
     said = f"{what}: {_gib(needed)} in the memory of the host, which has {_gib(host)}"
     if needed > host * USABLE:
-        return critical(f"{said}. Keep less there: a smaller buffer, images as bytes, or less offloading.")
+        return critical(f"{said}. Use a smaller buffer, images as bytes, or less offloading.")
     return said
 
 
 def _spare(plan: Plan, entries: tuple[Entry, ...]) -> Answer:
-    """A GPU that is mostly empty: memory that was paid for can make training faster."""
+    """A GPU that is mostly empty: its memory can make training faster."""
     worst = _highest(entries, "trainer")
     if worst.bytes > plan.gpu_memory / 3:
         return None
@@ -288,7 +288,7 @@ def _spare(plan: Plan, entries: tuple[Entry, ...]) -> Answer:
             break
         larger = double
     return notice(
-        f"two thirds of the GPU stay empty: a micro-batch of {larger.micro_batch} fits as well"
+        f"two thirds of the GPU are unused: a micro-batch of {larger.micro_batch} fits as well"
         + (", or no checkpointing." if plan.checkpointing else ".")
     )
 
@@ -330,7 +330,7 @@ def _headline(outcomes: Sequence[Outcome], worst: _Peak, memory: float) -> str:
     return other.finding.message if other and other.finding else f"Fits: {_gib(memory - worst.bytes)} to spare."
 
 
-def _phases(entries: tuple[Entry, ...]) -> Table:
+def _phases(entries: tuple[Entry, ...]) -> ReportTable:
     """Role and kind down, place and phase across, in GiB."""
     columns = list(peaks(entries))
     lines: dict[tuple[str, str], dict[tuple[str, str], float]] = {}
@@ -344,7 +344,7 @@ def _phases(entries: tuple[Entry, ...]) -> Table:
     ]
     sums = ("together", *(f"{size / GIB:.2f}" for size in peaks(entries).values()))
     heads = [phase if place == "trainer" else place for place, phase in columns]
-    return Table(title="The ledger, GiB on one GPU", columns=("", *heads), rows=(*rows, sums))
+    return ReportTable(title="The ledger, GiB on one GPU", columns=("", *heads), rows=(*rows, sums))
 
 
 def _cell(size: float) -> str:

@@ -18,7 +18,7 @@ from firstbreak.readers import Unreadable
 
 
 @dataclass(frozen=True, kw_only=True)
-class Family:
+class Architecture:
     """What the configuration of a family does not say: its modelling code does (transformers/models/<family>)."""
 
     norm: str = "rms"  #: "rms" (transformers' own, in float32), "rms1p" (gemma's), "layer" (torch's)
@@ -40,35 +40,36 @@ class Family:
 
 
 _GEMMA = {"tie_word_embeddings": True, "head_dim": 256}
-FAMILIES: Mapping[str, Family] = MappingProxyType(
+FAMILIES: Mapping[str, Architecture] = MappingProxyType(
     {
-        "llama": Family(),
-        "mistral": Family(defaults={"num_key_value_heads": 8}),
-        "qwen2": Family(qkv_bias=True, defaults={"num_key_value_heads": 32}),
-        "qwen3": Family(head_norm=True, defaults={"num_key_value_heads": 32, "head_dim": 128}),
-        "gemma": Family(norm="rms1p", defaults=_GEMMA),
-        "gemma2": Family(norm="rms1p", norms=4, defaults=_GEMMA),
-        "gemma3_text": Family(norm="rms1p", norms=4, head_norm=True, defaults=_GEMMA),
-        "phi3": Family(fused=True, pieced_rotary=True),
-        "phi": Family(
+        "llama": Architecture(),
+        "mistral": Architecture(defaults={"num_key_value_heads": 8}),
+        "qwen2": Architecture(qkv_bias=True, defaults={"num_key_value_heads": 32}),
+        "qwen3": Architecture(head_norm=True, defaults={"num_key_value_heads": 32, "head_dim": 128}),
+        "gemma": Architecture(norm="rms1p", defaults=_GEMMA),
+        "gemma2": Architecture(norm="rms1p", norms=4, defaults=_GEMMA),
+        "gemma3_text": Architecture(norm="rms1p", norms=4, head_norm=True, defaults=_GEMMA),
+        "phi3": Architecture(fused=True, pieced_rotary=True),
+        "phi": Architecture(
             norm="layer", norms=1, gated=False, qkv_bias=True, out_bias=True, mlp_bias=True, head_bias=True, parallel=True,
             pieced_rotary=True,
             defaults={"hidden_act": "gelu_new"},
         ),
-        "gpt2": Family(
+        "gpt2": Architecture(
             norm="layer", gated=False, qkv_bias=True, out_bias=True, mlp_bias=True, fused=True, positions=True,
             softmax_fp32=False,
             defaults={"tie_word_embeddings": True, "hidden_act": "gelu_new"},
         ),
-        "gpt_neox": Family(
+        "gpt_neox": Architecture(
             norm="layer", gated=False, qkv_bias=True, out_bias=True, mlp_bias=True, fused=True, parallel=True,
             pieced_rotary=True,
         ),
-        "mixtral": Family(defaults={"num_key_value_heads": 8}),
-        "qwen2_moe": Family(qkv_bias=True, defaults={"num_key_value_heads": 16, "num_experts": 60, "num_experts_per_tok": 4,
+        "mixtral": Architecture(defaults={"num_key_value_heads": 8}),
+        "qwen2_moe": Architecture(qkv_bias=True, defaults={"num_key_value_heads": 16, "num_experts": 60, "num_experts_per_tok": 4,
                                                   "moe_intermediate_size": 1408, "shared_expert_intermediate_size": 5632}),
-        "qwen3_moe": Family(head_norm=True, defaults={"num_key_value_heads": 4, "num_experts": 128, "num_experts_per_tok": 8,
-                                                  "moe_intermediate_size": 768}),
+        "qwen3_moe": Architecture(head_norm=True, defaults={"num_key_value_heads": 4, "num_experts": 128,
+                                                        "num_experts_per_tok": 8,
+                                                        "moe_intermediate_size": 768}),
     }
 )  # fmt: skip
 
@@ -107,7 +108,7 @@ class Decoder:
     expert_width: int = 0
     shared_width: int = 0  #: of the MLP that every token goes through beside its experts
     sparse_layers: int = 0  #: layers with experts
-    recipe: Family = Family()
+    recipe: Architecture = Architecture()
     note: str = ""  #: what of it is an estimate
 
     @property

@@ -1,4 +1,4 @@
-"""Does the reward point the right way, does it tell good from bad, and what gets past it?
+"""Does the reward have the right sign, does it separate good from bad, and which wrong completions does it accept?
 
 The function runs on given samples (distribution.py), on completions made to cheat it and on right answers in other
 notations (attacks.py), and, where it is a reward model, on pairs that people have labelled (pairs.py).
@@ -15,16 +15,16 @@ import numpy as np
 from firstbreak.model import Link, NotMeasured, Outcome
 from firstbreak.preflight import Answer, Report, ask, critical, histogram, notice, warning
 from firstbreak.preflight.reward import attacks, distribution, pairs, suites
-from firstbreak.preflight.reward.functions import Failed, Judge, open_judge
+from firstbreak.preflight.reward.functions import Failed, RewardFunction, open_judge
 from firstbreak.preflight.reward.items import Item
 from firstbreak.preflight.reward.items import items as read_items
 from firstbreak.preflight.reward.items import pairs as read_pairs
 from firstbreak.readers import Unreadable
 from firstbreak.words import number
 
-REPEATED = 50  # samples that are scored again, alone and in another order
-TOLERANCE = 1e-6
-SLOW = 1.0  # seconds a completion
+REPEATED = 50  #: samples that are scored again, alone and in reverse order (convention)
+TOLERANCE = 1e-6  #: relative and absolute: float32 sums in another order differ less
+SLOW = 1.0  #: seconds for one completion: generation is often faster (convention)
 
 
 def check(
@@ -63,13 +63,13 @@ def _without_pairs(columns: Mapping[str, str]) -> dict[str, str]:
     return {role: name for role, name in columns.items() if role not in ("chosen", "rejected", "category")}
 
 
-def _samples(judge: Judge, items: Sequence[Item], group_size: int) -> Report:
+def _samples(judge: RewardFunction, items: Sequence[Item], group_size: int) -> Report:
     start = time.perf_counter()
     try:
         rewards = judge(items)
     except Failed as failed:
         worst = _first_failure(judge, items)
-        said = f"the function fails on the samples: {failed}{worst}; a run would stop there, or score the batch as 0"
+        said = f"the function fails on the samples: {failed}{worst}; a run would stop here, or score the batch as 0"
         return Report(check="reward", target=judge.name, outcomes=(_ask("reward-answers", lambda: critical(said)),))
     seconds = (time.perf_counter() - start) / len(items)
     suite = suites.attack(judge, items, rewards)
@@ -97,12 +97,12 @@ def _samples(judge: Judge, items: Sequence[Item], group_size: int) -> Report:
     )
 
 
-def _pairs(judge: Judge, labelled: Sequence[Any]) -> Report:
+def _pairs(judge: RewardFunction, labelled: Sequence[Any]) -> Report:
     try:
         data = pairs.scored(judge, labelled)
         edited = pairs.edits(judge, data)
     except Failed as failed:
-        said = f"the function fails on the pairs: {failed}; call it on that pair alone"
+        said = f"the function fails on the pairs: {failed}; call the function on this pair alone"
         return Report(check="reward", target=judge.name, outcomes=(_ask("reward-answers", lambda: critical(said)),))
     outcomes = [
         _ask("reward-pairs-accuracy", lambda: pairs.accuracy(data)),
@@ -134,26 +134,26 @@ def _ask(name: str, probe: Callable[[], Answer]) -> Outcome:
             return probe()
         except Failed as failed:
             return critical(
-                f"the function fails here: {failed}; a run stops as soon as a policy writes such a completion"
+                f"the function fails here: {failed}; a run stops as soon as the policy writes such a completion"
             )
 
     return ask(name, Link.REWARD, answered)
 
 
-def _answers(judge: Judge, n: int, seconds: float) -> Answer:
+def _answers(judge: RewardFunction, n: int, seconds: float) -> Answer:
     if judge.refuses:
         return warning(
-            f"it does not take {', '.join(judge.refuses)}, which TRL passes by name: training stops at the first step with a "
-            "TypeError; add **kwargs to its parameters"
+            f"the function has no parameter {', '.join(judge.refuses)}, which TRL passes by name: training stops at "
+            "the first step with a TypeError; add **kwargs to its parameters"
         )
     said = f"{n} completions scored, {number(float(f'{1000 * seconds:.3g}'))} ms each"
     if seconds > SLOW:
-        return notice(f"{said}: scoring may take longer than generating; score in parallel, or cache")
+        return notice(f"{said}: scoring may take longer than generating; score in parallel, or cache the scores")
     return said
 
 
-def _first_failure(judge: Judge, items: Sequence[Item]) -> str:
-    """Which sample it is, where one alone makes it fail."""
+def _first_failure(judge: RewardFunction, items: Sequence[Item]) -> str:
+    """The first sample on which the function fails alone."""
     for i, item in enumerate(items[:REPEATED]):
         try:
             judge([item])
@@ -162,37 +162,37 @@ def _first_failure(judge: Judge, items: Sequence[Item]) -> str:
     return ""
 
 
-def _repeatable(judge: Judge, items: Sequence[Item], rewards: np.ndarray) -> Answer:
-    """The same completion gets the same reward: again, alone, and in another order."""
+def _repeatable(judge: RewardFunction, items: Sequence[Item], rewards: np.ndarray) -> Answer:
+    """The same completion gets the same reward: again, in reverse order, and alone."""
     some = list(items[:REPEATED])
     again = judge(some)
     alone = np.concatenate([judge([item]) for item in some])
     backwards = judge(some[::-1])[::-1]
     first = rewards[: len(some)]
-    for name, other, remedy in (
-        ("again", again, "fix its temperature and seed, or score several times and take the median"),
+    for name, other, level, remedy in (
+        ("again", again, warning, "fix its temperature and seed, or score several times and take the median"),
         (
             "in reverse order",
             backwards,
-            "it depends on its place in the batch: look for an index that is shared or shifted",
+            critical,
+            "the reward depends on the place in the batch: look for an index that is shared or shifted",
         ),
-        ("alone", alone, "it depends on the other completions: say so in the run's notes if that is meant"),
+        ("alone", alone, notice, "the reward depends on the other completions, which may be intended"),
     ):
         differ = ~np.isclose(first, other, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True)
         if differ.any():
             i = int(np.argmax(differ))
-            level = notice if name == "alone" else critical if name == "in reverse order" else warning
             return level(
-                f"{int(differ.sum())} of {len(some)} samples get another reward when they are scored {name} (sample {i + 1}: "
-                f"{number(float(first[i]))} and {number(float(other[i]))}): noise that no policy can learn from; {remedy}"
+                f"{int(differ.sum())} of {len(some)} samples get a different reward when they are scored {name} (sample {i + 1}: "
+                f"{number(float(first[i]))} and {number(float(other[i]))}): a policy cannot learn from noise; {remedy}"
             )
-    return f"{len(some)} samples get the same reward again, alone and in another order"
+    return f"{len(some)} samples get the same reward again, in reverse order and alone"
 
 
-def _nothing_pays(judge: Judge, items: Sequence[Item], rewards: np.ndarray) -> Answer:
-    """Saying nothing, or the prompt, is not worth more than most of the samples."""
+def _nothing_pays(judge: RewardFunction, items: Sequence[Item], rewards: np.ndarray) -> Answer:
+    """An empty completion, or the prompt, does not get a higher reward than most samples."""
     values = rewards[np.isfinite(rewards)]
-    if len(values) < distribution.LEAST or np.ptp(values) == 0:
+    if len(values) < distribution.MIN_SAMPLES or np.ptp(values) == 0:
         return NotMeasured("needs samples whose rewards differ")
     bar, some = float(np.quantile(values, 0.75)), items[: suites.ATTACKED]
     paid = []
@@ -204,6 +204,7 @@ def _nothing_pays(judge: Judge, items: Sequence[Item], rewards: np.ndarray) -> A
             paid.append(f"'{kind}' earns {number(float(np.nanmean(scores)))}")
     if paid:
         return critical(
-            f"{'; '.join(paid)}, more than three quarters of the samples ({number(bar)}): silence pays; give it the lowest reward"
+            f"{'; '.join(paid)}, more than three quarters of the samples ({number(bar)}): the reward prefers empty "
+            "answers; give them the lowest reward"
         )
-    return "empty and echoed completions earn less than the better samples"
+    return "empty and echoed completions get a lower reward than the better samples"

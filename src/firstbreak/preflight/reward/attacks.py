@@ -1,4 +1,4 @@
-"""What should get no reward, and what should: the adversarial suite. One small generator for each kind.
+"""The adversarial suite: completions that should get no reward, and others that should. One generator for each kind.
 
 A generator takes the right answer of an item and a carrier, the form in which the function expects an answer, and gives
 a completion, or None where it makes no sense for that answer.

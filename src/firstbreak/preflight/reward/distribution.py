@@ -13,11 +13,11 @@ from firstbreak.preflight import Answer, critical, intervals, warning
 from firstbreak.preflight.reward.items import Item
 from firstbreak.words import number, percent
 
-LEAST = 20  # samples before a shape is spoken of
-ALMOST_ALL = 0.95
-TAIL_SHARE = 0.5  # of all deviation from the median, held by the top 1 %
-ENOUGH_GROUPS = 0.2  # share of groups with signal, below which most of a batch is silent
-WEAK = 0.3  # rank correlation with people's scores
+MIN_SAMPLES = 20  #: samples: fewer show no distribution (convention)
+NEARLY_ALL = 0.95  #: share of samples with one reward (convention)
+TAIL_SHARE = 0.5  #: share of all deviation from the median that the largest 1 % have (convention)
+MIN_GROUPS = 0.2  #: share of groups with different rewards: with fewer, most of a batch has no gradient (convention)
+MIN_CORRELATION = 0.3  #: rank correlation with human scores: less is a weak agreement (convention)
 
 
 def finite(rewards: np.ndarray) -> Answer:
@@ -25,35 +25,35 @@ def finite(rewards: np.ndarray) -> Answer:
     bad = int(np.sum(~np.isfinite(rewards)))
     if bad:
         return critical(
-            f"{bad} of {len(rewards)} rewards ({percent(bad / len(rewards))}) are None, NaN or infinite: TRL leaves such a "
-            "sample out, other trainers turn every advantage of its group into NaN; return a number for every completion",
+            f"{bad} of {len(rewards)} rewards ({percent(bad / len(rewards))}) are None, NaN or infinite: TRL ignores such a "
+            "sample, and other trainers turn every advantage of its group into NaN; return a number for every completion",
             share=bad / len(rewards),
         )
     return f"{len(rewards)} rewards, all finite"
 
 
 def shape(rewards: np.ndarray) -> Answer:
-    """Not all the same, and not decided by a few."""
+    """Rewards are not all equal, and a few samples do not decide every update."""
     values = rewards[np.isfinite(rewards)]
-    if len(values) < LEAST:
-        return NotMeasured(f"{len(values)} samples are too few; give at least {LEAST}")
+    if len(values) < MIN_SAMPLES:
+        return NotMeasured(f"{len(values)} samples are too few; give at least {MIN_SAMPLES}")
     common, count = _most_common(values)
     share = count / len(values)
     at = number(common)
-    if share >= ALMOST_ALL:
+    if share >= NEARLY_ALL:
         if common == values.max() and common > values.min():
             return critical(
-                f"almost all rewards are {at}, the highest ({percent(share)} of {len(values)}): the reward is too loose, or the "
-                "prompts too easy; make the task harder, or score its parts"
+                f"almost all rewards are {at}, the highest ({percent(share)} of {len(values)}): the reward accepts too much, or "
+                "the prompts are too easy; make the task harder, or score its parts"
             )
         if len(np.unique(values)) == 1 and common > 0:
             return critical(
-                f"all {len(values)} rewards are {at}: too loose, or not a reward at all; read ten completions and score them "
-                "by hand"
+                f"all {len(values)} rewards are {at}: the reward cannot separate good from bad; read ten completions and "
+                "score them by hand"
             )
         return critical(
-            f"almost all rewards are {at} ({percent(share)} of {len(values)}): too sparse, the policy gradient sees silence; "
-            "give credit for parts, start with easier prompts, or fine-tune on solutions first"
+            f"almost all rewards are {at} ({percent(share)} of {len(values)}): too sparse, so most updates have no gradient; "
+            "give partial rewards, start with easier prompts, or fine-tune on solutions first"
         )
     deviation = np.sort(np.abs(values - np.median(values)))[::-1]
     top = max(1, math.ceil(len(values) / 100))
@@ -66,7 +66,7 @@ def shape(rewards: np.ndarray) -> Answer:
             f"is {number(farthest)}: a few samples decide every update; clip or normalise the reward",
             held=held,
         )
-    return f"mean {number(float(values.mean()))}, {distinct} distinct values, the most common holds {percent(share)}"
+    return f"mean {number(float(values.mean()))}, {distinct} distinct values, the most common one in {percent(share)}"
 
 
 def density(items: Sequence[Item], rewards: np.ndarray, group_size: int) -> Answer:
@@ -77,16 +77,16 @@ def density(items: Sequence[Item], rewards: np.ndarray, group_size: int) -> Answ
             groups[item.group].append(float(reward))
     several = [np.array(values) for values in groups.values() if len(values) > 1]
     if not several:
-        return NotMeasured("no prompt has several completions; give some for each to see how often a group differs")
+        return NotMeasured("no prompt has several completions; give several for each prompt")
     share = float(np.mean([with_signal(values, group_size) for values in several]))
     said = (
-        f"{percent(share)} of groups of {group_size} carry a signal, estimated from {len(several)} prompts with "
+        f"{percent(share)} of groups of {group_size} have different rewards, estimated from {len(several)} prompts with "
         f"{number(float(np.mean([len(v) for v in several])))} completions each"
     )
-    if share < ENOUGH_GROUPS:
+    if share < MIN_GROUPS:
         return warning(
-            f"{said}: the rest have equal rewards and no gradient; filter prompts that are always or never solved, raise the "
-            "group size, or give credit for parts",
+            f"{said}: the others have zero variance and no gradient; filter prompts that are always or never solved, raise the "
+            "group size, or give partial rewards",
             share=share,
         )
     return said
@@ -106,11 +106,11 @@ def with_signal(values: np.ndarray, size: int) -> float:
 def human(items: Sequence[Item], rewards: np.ndarray) -> Answer:
     """The reward agrees with what people say."""
     rows = [(i.human, r) for i, r in zip(items, rewards, strict=True) if i.human is not None and np.isfinite(r)]
-    if len(rows) < LEAST:
+    if len(rows) < MIN_SAMPLES:
         return NotMeasured(
-            f"{len(rows)} samples have a human score; score {LEAST} or more by hand and give them as --column human=NAME"
+            f"{len(rows)} samples have a human score; score {MIN_SAMPLES} or more by hand and give them as --column human=NAME"
             if rows
-            else f"no sample has a human score; score {LEAST} by hand and give them as --column human=NAME"
+            else f"no sample has a human score; score {MIN_SAMPLES} by hand and give them as --column human=NAME"
         )
     people, scores = np.array(rows).T
     if np.ptp(people) == 0 or np.ptp(scores) == 0:
@@ -119,11 +119,11 @@ def human(items: Sequence[Item], rewards: np.ndarray) -> Answer:
     said = f"rank correlation {rho:.2f} with {len(rows)} human scores (95 % interval {low:.2f} to {high:.2f})"
     if high < 0:
         return critical(
-            f"{said}: the sign is reversed, what people like is punished; check the sign and the order of the rows"
+            f"{said}: the sign is reversed, and good completions are punished; check the sign and the order of the rows"
         )
-    if low <= 0 or rho < WEAK:
+    if low <= 0 or rho < MIN_CORRELATION:
         return critical(
-            f"{said}: the reward is not a proxy for what people want, and training on it moves away from that; rewrite it, or "
+            f"{said}: the reward does not measure what people want, and training moves away from that; rewrite the reward, or "
             "calibrate it on the human scores",
             rho=rho,
         )
@@ -131,18 +131,18 @@ def human(items: Sequence[Item], rewards: np.ndarray) -> Answer:
 
 
 def length(items: Sequence[Item], rewards: np.ndarray) -> Answer:
-    """The reward does not pay for length."""
+    """The reward does not rise with length."""
     keep = np.isfinite(rewards)
     lengths = np.array([len(item.completion) for item in items], float)[keep]
     scores = rewards[keep]
-    if len(scores) < LEAST or np.ptp(lengths) == 0 or np.ptp(scores) == 0:
+    if len(scores) < MIN_SAMPLES or np.ptp(lengths) == 0 or np.ptp(scores) == 0:
         return NotMeasured("needs samples whose lengths and rewards differ")
     rho, (low, high) = correlation(lengths, scores)
     said = f"rank correlation {rho:+.2f} with length (95 % interval {low:+.2f} to {high:+.2f})"
     if low > 0.5:
         return warning(
-            f"{said}: longer completions are paid more, and a policy finds that out first; compare lengths of right and wrong "
-            "answers, then take length out of the reward",
+            f"{said}: longer completions get a higher reward, and a policy learns that first; compare the lengths of right and "
+            "wrong answers, then remove length from the reward",
             rho=rho,
         )
     return said
@@ -175,7 +175,7 @@ def direction(items: Sequence[Item], rewards: np.ndarray) -> Answer:
     rows = [
         (i.human, r) for i, r in zip(items, rewards, strict=True) if i.human is not None and np.isfinite(r) and r != 0
     ]
-    if len(rows) < LEAST:
+    if len(rows) < MIN_SAMPLES:
         return NotMeasured("rewards have both signs; human scores would show whether the sign separates good from bad")
     people, scores = np.array(rows).T
     good = people > np.median(people)

@@ -20,8 +20,13 @@ from firstbreak.preflight.deadline import Overdue, deadline
 from firstbreak.preflight.reward.items import Item
 from firstbreak.readers import Unreadable
 
-SECONDS = 60.0  # for one call
-ALWAYS_PASSED = ("prompts", "completions", "completion_ids", "trainer_state")  # by TRL, whether it is wanted or not
+SECONDS = 60.0  #: for one call (convention)
+ALWAYS_PASSED = (
+    "prompts",
+    "completions",
+    "completion_ids",
+    "trainer_state",
+)  #: by TRL, whether the function uses them or not
 
 
 class Failed(Exception):
@@ -29,7 +34,7 @@ class Failed(Exception):
 
 
 @dataclass(frozen=True)
-class Judge:
+class RewardFunction:
     """A reward function behind one interface."""
 
     name: str
@@ -92,19 +97,19 @@ class Judge:
         return tuple(name for name in ALWAYS_PASSED if name not in accepted)
 
 
-def open_judge(name: str, items: Sequence[Item]) -> Judge:
+def open_judge(name: str, items: Sequence[Item]) -> RewardFunction:
     """The function that `module:function` names, and how it wants to be called. Raises `Unreadable`."""
     function = target.load(name)
     if not callable(function):
         raise Unreadable(name, "cannot be called", "name a reward function")
     parameters = list(inspect.signature(function).parameters)
     if "completions" in parameters or (_takes_anything(function) and len(parameters) <= 2):
-        judge = Judge(name, "TRL", function)
+        judge = RewardFunction(name, "TRL", function)
         return replace(judge, chats=True) if items and _wants_chats(judge, items[0]) else judge
     if "solution_str" in parameters:
-        return Judge(name, "verl", function)
+        return RewardFunction(name, "verl", function)
     if len(parameters) >= 2:
-        return Judge(name, "(prompt, completion)", function)
+        return RewardFunction(name, "(prompt, completion)", function)
     raise Unreadable(
         name,
         f"takes ({', '.join(parameters)}), which no trainer calls",
@@ -113,7 +118,7 @@ def open_judge(name: str, items: Sequence[Item]) -> Judge:
     )
 
 
-def _wants_chats(judge: Judge, item: Item) -> bool:
+def _wants_chats(judge: RewardFunction, item: Item) -> bool:
     """Whether plain text is refused and a chat is not."""
     try:
         judge([item])

@@ -1,4 +1,4 @@
-"""Completions to score, with whatever stands beside them: a dump that a trainer wrote, or JSON lines or CSV."""
+"""Completions to score, with their other columns: a dump that a trainer wrote, or JSON lines or CSV."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from firstbreak.engine.read import read
 from firstbreak.model import Sample
 from firstbreak.readers import Unreadable
 from firstbreak.readers._json import loads
 from firstbreak.readers._samples import as_text, number
+from firstbreak.readers.read import read
 
-MOST = 5000  # items: enough for every figure of this check
+MAX_ITEMS = 5000  #: items: enough for every figure of this check
 
 #: role -> the names it usually has, the likeliest first
 NAMES = {
@@ -43,7 +43,7 @@ class Item:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pair:
+class PreferencePair:
     """Two completions of one prompt; people prefer `chosen`."""
 
     prompt: str
@@ -53,7 +53,7 @@ class Pair:
 
 
 def items(path: str, columns: Mapping[str, str]) -> list[Item]:
-    """At most MOST completions; `columns` says which column has which role, where its name does not.
+    """At most MAX_ITEMS completions; `columns` says which column has which role, where its name does not.
 
     Raises `Unreadable` where the file cannot be read or has no completions.
     """
@@ -65,11 +65,11 @@ def items(path: str, columns: Mapping[str, str]) -> list[Item]:
     if first is None:
         raise Unreadable(path, "holds no rows", "give one JSON object or CSV row for each completion")
     names = _roles(path, first, columns, needed=("completion",))
-    return [_item(row, names) for row in islice(_chain(first, rows), MOST)]
+    return [_item(row, names) for row in islice(_chain(first, rows), MAX_ITEMS)]
 
 
-def pairs(path: str, columns: Mapping[str, str]) -> list[Pair]:
-    """At most MOST preference pairs of JSON lines or CSV. Raises `Unreadable`."""
+def pairs(path: str, columns: Mapping[str, str]) -> list[PreferencePair]:
+    """At most MAX_ITEMS preference pairs of JSON lines or CSV. Raises `Unreadable`."""
     rows = _rows(Path(path))
     first = None if rows is None else next(rows, None)
     if rows is None or first is None:
@@ -77,13 +77,13 @@ def pairs(path: str, columns: Mapping[str, str]) -> list[Pair]:
     _check_roles(path, columns)
     names = _roles(path, first, columns, needed=("chosen", "rejected"))
     return [
-        Pair(
+        PreferencePair(
             prompt=as_text(_value(row, names.get("prompt"))),
             chosen=as_text(_value(row, names["chosen"])),
             rejected=as_text(_value(row, names["rejected"])),
             category=as_text(_value(row, names.get("category"))),
         )
-        for row in islice(_chain(first, rows), MOST)
+        for row in islice(_chain(first, rows), MAX_ITEMS)
     ]
 
 
@@ -160,7 +160,7 @@ def _item(row: Mapping[str, Any], names: Mapping[str, str]) -> Item:
 
 def _from_run(path: str) -> list[Item]:
     run = read(path)
-    found = [_of_sample(sample) for sample in islice(run.samples or (), MOST)]
+    found = [_of_sample(sample) for sample in islice(run.samples or (), MAX_ITEMS)]
     if not found:
         raise Unreadable(path, "holds no completions", "give a trainer's dump of samples, JSON lines or CSV")
     return found

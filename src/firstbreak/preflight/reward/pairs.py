@@ -1,4 +1,4 @@
-"""A reward model against labelled pairs: accuracy, calibration, and what it pays for besides quality."""
+"""A reward model on labelled pairs: accuracy, calibration, and what it rewards besides quality."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from firstbreak.model import NotMeasured
-from firstbreak.preflight import Answer, Table, critical, intervals, warning
-from firstbreak.preflight.reward.functions import Judge
-from firstbreak.preflight.reward.items import Item, Pair
+from firstbreak.preflight import Answer, ReportTable, critical, intervals, warning
+from firstbreak.preflight.reward.functions import RewardFunction
+from firstbreak.preflight.reward.items import Item, PreferencePair
 from firstbreak.words import number, percent
 
-LEAST = 20
-BINS = 5
-BIASED = 0.2  # share of pairs that an edit without content may turn round
-OVERCONFIDENT = 0.1  # calibration error
+MIN_PAIRS = 20  #: pairs: the 95 % interval of a share is then at most 40 points wide (Wilson)
+BINS = 5  #: of the calibration error (convention)
+MAX_TURNED = 0.2  #: share of pairs whose order an edit without content changes (convention)
+MAX_CALIBRATION_ERROR = 0.1  #: expected calibration error (convention)
 
 #: edits that add style and no content
 EDITS: dict[str, Callable[[str], str]] = {
@@ -34,7 +34,7 @@ EDITS: dict[str, Callable[[str], str]] = {
 class Scored:
     """Pairs with the scores of both sides, shape (n,)."""
 
-    pairs: Sequence[Pair]
+    pairs: Sequence[PreferencePair]
     chosen: np.ndarray
     rejected: np.ndarray
 
@@ -51,7 +51,7 @@ class Scored:
         return won
 
 
-def scored(judge: Judge, pairs: Sequence[Pair]) -> Scored:
+def scored(judge: RewardFunction, pairs: Sequence[PreferencePair]) -> Scored:
     """Both sides of every pair. Raises `Failed`."""
     return Scored(pairs, judge([_item(p, p.chosen) for p in pairs]), judge([_item(p, p.rejected) for p in pairs]))
 
@@ -59,8 +59,8 @@ def scored(judge: Judge, pairs: Sequence[Pair]) -> Scored:
 def accuracy(data: Scored) -> Answer:
     """The preferred completion scores higher."""
     n = len(data.pairs)
-    if n < LEAST:
-        return NotMeasured(f"{n} pairs are too few; give at least {LEAST}")
+    if n < MIN_PAIRS:
+        return NotMeasured(f"{n} pairs are too few; give at least {MIN_PAIRS}")
     hits = float(data.right.sum())
     low, high = intervals.wilson(round(hits), n)
     said = f"the preferred completion scores higher in {percent(hits / n)} of {n} pairs ({_interval(low, high)})"
@@ -70,7 +70,8 @@ def accuracy(data: Scored) -> Answer:
         )
     if low <= 0.5:
         return critical(
-            f"{said}: no better than a coin; training on it moves at random, so retrain it or choose another"
+            f"{said}: no better than chance; training on it moves the policy at random, so retrain the reward model "
+            "or use another"
         )
     weak = [
         f"{name} {percent(share)} ({count})"
@@ -79,7 +80,7 @@ def accuracy(data: Scored) -> Answer:
     ]
     if weak:
         return warning(
-            f"{said}, but worse than a coin in {', '.join(weak)}: add pairs of that kind, or keep it out of training"
+            f"{said}, but worse than chance in {', '.join(weak)}: add pairs of this kind, or leave such prompts out of training"
         )
     return said
 
@@ -100,14 +101,14 @@ def by_category(data: Scored) -> list[tuple[str, float, int, tuple[float, float]
 
 def calibration(data: Scored) -> Answer:
     """Margins mean what the Bradley-Terry model says: P(chosen preferred) = 1 / (1 + exp(-margin))."""
-    if len(data.pairs) < 5 * LEAST:
-        return NotMeasured(f"{len(data.pairs)} pairs are too few; give at least {5 * LEAST}")
+    if len(data.pairs) < 5 * MIN_PAIRS:
+        return NotMeasured(f"{len(data.pairs)} pairs are too few; give at least {5 * MIN_PAIRS}")
     error, scale = calibration_error(data.margin), best_scale(data.margin)
     said = f"calibration error {percent(error)}; margins fit best when multiplied by {number(float(f'{scale:.2g}'))}"
-    if error > OVERCONFIDENT and scale < 1:
+    if error > MAX_CALIBRATION_ERROR and scale < 1:
         return warning(
-            f"{said}: differences of reward are larger than its accuracy deserves, and so is every advantage made of them; "
-            "divide the reward by its spread, or scale it by that factor",
+            f"{said}: the differences between rewards are larger than its accuracy justifies, and so are the advantages; "
+            "divide the reward by its standard deviation, or multiply it by this factor",
             error=error,
             scale=scale,
         )
@@ -132,7 +133,7 @@ def length(data: Scored) -> Answer:
     """As accurate where the better completion is the shorter one."""
     longer = np.array([len(p.chosen) - len(p.rejected) for p in data.pairs])
     long, short = data.right[longer > 0], data.right[longer < 0]
-    if min(len(long), len(short)) < LEAST // 2:
+    if min(len(long), len(short)) < MIN_PAIRS // 2:
         return NotMeasured("needs pairs in which the better completion is longer, and pairs in which it is shorter")
     low, high = intervals.wilson(round(float(short.sum())), len(short))
     said = (
@@ -140,8 +141,8 @@ def length(data: Scored) -> Answer:
         f"{percent(float(short.mean()))} of {len(short)} whose better one is shorter ({_interval(low, high)})"
     )
     if intervals.wilson(round(float(long.sum())), len(long))[0] > high:
-        return warning(f"{said}: it pays for length, and the policy will write longer; add short preferred answers, or subtract "
-                       "what length explains")  # fmt: skip
+        return warning(f"{said}: the reward model rewards length, and the policy will write longer; add short preferred "
+                       "answers, or subtract what length explains")  # fmt: skip
     return said
 
 
@@ -150,12 +151,12 @@ class Edit:
     """What an edit without content does to the rejected side."""
 
     name: str
-    turned: float  #: share of the right pairs that it turns round
+    turned: float  #: share of the right pairs whose order it changes
     n: int
     shift: float  #: mean change of the score, in median margins
 
 
-def edits(judge: Judge, data: Scored) -> list[Edit]:
+def edits(judge: RewardFunction, data: Scored) -> list[Edit]:
     """Every edit applied to the worse completion of the pairs that are judged rightly. Raises `Failed`."""
     right = np.flatnonzero(data.margin > 0)
     scale = float(np.median(np.abs(data.margin))) or 1.0
@@ -170,32 +171,36 @@ def edits(judge: Judge, data: Scored) -> list[Edit]:
 
 def style(found: Sequence[Edit]) -> Answer:
     """No edit without content wins against the better completion."""
-    if not found or found[0].n < LEAST // 2:
-        return NotMeasured("too few pairs are judged rightly to edit them")
+    if not found or found[0].n < MIN_PAIRS // 2:
+        return NotMeasured("too few pairs are scored in the right order")
     worst = max(found, key=lambda e: e.turned)
-    if worst.turned > BIASED:
+    if worst.turned > MAX_TURNED:
         return warning(
             f"'{worst.name}' makes the worse completion win in {percent(worst.turned)} of {worst.n} pairs, with a shift of "
-            f"{worst.shift:+.2f} median margins: style is paid like quality; train it on pairs that differ in style only",
+            f"{worst.shift:+.2f} median margins: style is rewarded like quality; train the model on pairs that "
+            "differ only in style",
             edit=worst.name,
             turned=worst.turned,
         )
-    return f"{len(found)} edits without content; the strongest, '{worst.name}', turns {percent(worst.turned)} of {worst.n} pairs"
+    return (
+        f"{len(found)} edits without content; the strongest, '{worst.name}', changes the order of {percent(worst.turned)} of "
+        f"{worst.n} pairs"
+    )
 
 
-def tables(data: Scored, found: Sequence[Edit]) -> tuple[Table, ...]:
+def tables(data: Scored, found: Sequence[Edit]) -> tuple[ReportTable, ...]:
     """Accuracy by category, and what each edit does."""
     rows = tuple(
         (name or "all", str(n), percent(share), f"{percent(low)} to {percent(high)}")
         for name, share, n, (low, high) in by_category(data)
     )
-    categories = Table(title="Accuracy", columns=("category", "pairs", "accuracy", "95 % interval"), rows=rows)
+    categories = ReportTable(title="Accuracy", columns=("category", "pairs", "accuracy", "95 % interval"), rows=rows)
     if not found:
         return (categories,)
     changed = tuple((e.name, percent(e.turned), f"{e.shift:+.2f}") for e in found)
     columns = ("edit of the worse completion", "wins then", "shift (median margins)")
-    return categories, Table(title="Style without content", columns=columns, rows=changed)
+    return categories, ReportTable(title="Style without content", columns=columns, rows=changed)
 
 
-def _item(pair: Pair, completion: str) -> Item:
+def _item(pair: PreferencePair, completion: str) -> Item:
     return Item(prompt=pair.prompt, completion=completion, group=pair.prompt, columns={})

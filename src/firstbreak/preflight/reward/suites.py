@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from firstbreak.model import NotApplicable, NotMeasured
-from firstbreak.preflight import Answer, Table, critical, intervals, warning
+from firstbreak.preflight import Answer, ReportTable, critical, intervals, warning
 from firstbreak.preflight.reward import attacks
-from firstbreak.preflight.reward.functions import Failed, Judge
+from firstbreak.preflight.reward.functions import Failed, RewardFunction
 from firstbreak.preflight.reward.items import Item
 from firstbreak.words import number, percent
 
-ATTACKED = 40  # prompts: enough for an interval of 10 points around a rate
-FALSE_POSITIVE, FALSE_NEGATIVE = 0.01, 0.05
+ATTACKED = 40  #: prompts: enough for an interval of 10 points around a rate
+FALSE_POSITIVE, FALSE_NEGATIVE = 0.01, 0.05  #: shares of wrong decisions that a verifier may make (convention)
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Suite:
         return sum(wrongly for wrongly, _ in pairs), sum(cases for _, cases in pairs)
 
 
-def attack(judge: Judge, items: Sequence[Item], rewards: np.ndarray) -> Suite | None:
+def attack(judge: RewardFunction, items: Sequence[Item], rewards: np.ndarray) -> Suite | None:
     """Run the suite on prompts whose right answer is known; None where none is."""
     known = list({item.group: item for item in items if item.answer}.values())[:ATTACKED]
     if not known:
@@ -58,7 +58,7 @@ def attack(judge: Judge, items: Sequence[Item], rewards: np.ndarray) -> Suite | 
         forms["as in the best-rewarded sample"] = learned
     tried = {name: means for name, form in forms.items() if (means := _right_and_wrong(judge, known, form)) is not None}
     if not tried:
-        return Suite("plain", 0.0, 0.0, {}, {"right answer": "it raises in every form that was tried"})
+        return Suite("plain", 0.0, 0.0, {}, {"right answer": "the function raises in every form that was tried"})
     best = max(tried, key=lambda name: (tried[name][0], tried[name][0] - tried[name][1]))
     right, wrong = tried[best]
     results: dict[str, tuple[bool, int, int]] = {}
@@ -76,7 +76,7 @@ def attack(judge: Judge, items: Sequence[Item], rewards: np.ndarray) -> Suite | 
     return Suite(best, right, wrong, results, failures)
 
 
-def _right_and_wrong(judge: Judge, items: Sequence[Item], form: attacks.Carrier) -> tuple[float, float] | None:
+def _right_and_wrong(judge: RewardFunction, items: Sequence[Item], form: attacks.Carrier) -> tuple[float, float] | None:
     """Mean scores of right and of wrong answers in a form; None where the function fails on it."""
     kinds = (attacks.ACCEPT["right answer"], attacks.REFUSE["wrong answer"])
     try:
@@ -95,9 +95,10 @@ def right_from_wrong(suite: Suite | None) -> Answer:
     if suite.right <= suite.wrong:
         which = "less than" if suite.right < suite.wrong else "the same as"
         return critical(
-            f"right answers score {which} wrong ones in the form that earns most, '{suite.carrier}' ({number(suite.right)} and "
-            f"{number(suite.wrong)}): it pays for the form and not for the answer, the sign is reversed, the answers belong to "
-            "other prompts, or it expects another form; read one right and one wrong answer, and give a sample that it rewards"
+            f"right answers score {which} wrong ones in the form with the highest reward, '{suite.carrier}' "
+            f"({number(suite.right)} and {number(suite.wrong)}): the function rewards the form and not the answer, "
+            "the sign is reversed, the answers belong to other prompts, or it expects a different form; read one "
+            "right and one wrong answer, and give a rewarded sample"
         )
     return f"right answers score {number(suite.right)}, wrong ones {number(suite.wrong)}, in the form '{suite.carrier}'"
 
@@ -107,7 +108,7 @@ def false_positives(suite: Suite | None) -> Answer:
     if suite is None or not suite.results:
         return NotMeasured("needs right answers, and a form in which they are rewarded")
     wrongly, cases = suite.total(deserves=False)
-    said = _rate("completions that deserve nothing are rewarded", wrongly, cases)
+    said = _rate("wrong completions are rewarded", wrongly, cases)
     if failed := _failed(suite, attacks.REFUSE):
         return critical(f"{failed}; {said}")
     if wrongly <= FALSE_POSITIVE * cases:
@@ -115,7 +116,7 @@ def false_positives(suite: Suite | None) -> Answer:
     mistakes = suite.mistakes(deserves=False)
     level = critical if any(w > n / 2 for w, n in mistakes.values()) else warning
     return level(
-        f"{said}: {_worst(mistakes)}. A policy finds this within a few hundred steps; refuse these in the verifier, and keep "
+        f"{said}: {_worst(mistakes)}. A policy finds this within a few hundred steps; reject these in the verifier, and keep "
         "the suite as its test",
         false_positive=wrongly / cases,
         interval=intervals.wilson(wrongly, cases),
@@ -127,7 +128,7 @@ def false_negatives(suite: Suite | None) -> Answer:
     if suite is None or not suite.results:
         return NotMeasured("needs right answers, and a form in which they are rewarded")
     wrongly, cases = suite.total(deserves=True)
-    said = _rate("right answers are refused", wrongly, cases)
+    said = _rate("right answers are rejected", wrongly, cases)
     if failed := _failed(suite, attacks.ACCEPT):
         return critical(f"{failed}; {said}")
     if wrongly <= FALSE_NEGATIVE * cases:
@@ -157,7 +158,7 @@ def _failed(suite: Suite, kinds: Mapping[str, Any]) -> str:
     """The first completion of these kinds that the function fails on, if there is one."""
     for kind, said in suite.failures.items():
         if kind in kinds:
-            return f"it fails on '{kind}': {said}, which stops a run as soon as a policy writes that"
+            return f"the function fails on '{kind}': {said}, which stops a run as soon as the policy writes that"
     return ""
 
 
@@ -170,7 +171,7 @@ def facts(suite: Suite | None) -> tuple[tuple[str, str], ...]:
     return (("Suite", said),)
 
 
-def tables(suite: Suite | None) -> tuple[Table, ...]:
+def tables(suite: Suite | None) -> tuple[ReportTable, ...]:
     """Every kind of completion, and how often it was rewarded."""
     if suite is None or not suite.results:
         return ()
@@ -181,7 +182,13 @@ def tables(suite: Suite | None) -> tuple[Table, ...]:
         due, hits = "reward" if deserves else "nothing", f"{rewarded} of {cases}"
         rows.append((kind, due, hits, percent(wrongly / cases), f"{percent(low)} to {percent(high)}"))
     columns = ("completion", "deserves", "rewarded", "wrongly", "95 % interval")
-    return (Table(title="What gets past it, and what it refuses", columns=columns, rows=tuple(rows)),)
+    return (
+        ReportTable(
+            title="Wrong completions that are rewarded, and right ones that are rejected",
+            columns=columns,
+            rows=tuple(rows),
+        ),
+    )
 
 
 def numbers(suite: Suite | None) -> dict[str, Any]:

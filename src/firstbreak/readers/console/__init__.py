@@ -1,6 +1,6 @@
 """What a trainer prints: the last resort, when nothing else was logged.
 
-Each file of this package is one grammar: it looks at one line and says what it found (`Reading`). The first grammar
+Each file of this package is one grammar: it reads one line and returns what it found (`ParsedLine`). The first grammar
 that claims a line wins. Where most numbers come with a step whose meaning is known, the steps are the index and a line
 without one belongs to the step before it; otherwise the rows are numbered, and a counter is a column like any other.
 
@@ -21,10 +21,10 @@ import numpy as np
 from firstbreak.readers import Curve, Recording, Unreadable
 from firstbreak.readers._tail import MAX_LINE, Lines, open_file, read_whole, still_holds
 from firstbreak.readers.console import pairs, prime_rl, steps, verl
-from firstbreak.readers.console._reading import Kind, Reading
+from firstbreak.readers.console._reading import LineKind, ParsedLine
 from firstbreak.readers.console.bullets import Bullets
 from firstbreak.readers.console.progress_bars import ProgressBars
-from firstbreak.readers.console.records import Records
+from firstbreak.readers.console.records import DictLines
 from firstbreak.readers.console.tables import Tables
 
 DESCRIPTION = "console output: dicts, tables, progress bars and name: value lines of all known trainers"
@@ -37,7 +37,7 @@ _UTF16 = (b"\xff\xfe", b"\xfe\xff")  # Windows PowerShell writes redirected outp
 _MAX_UTF16 = 1 << 28
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])")
 _RAY = re.compile(r"\(\w[\w.<>]* pid=\d+(?:, ip=[\d.]+)?\) ?|\[(?:default\d+|rank ?\d+)\]: ?")
-_WHOLE, _PREAMBLE = 1 << 12, 1 << 17  #: bytes: a shorter beginning is a whole file; what is looked through at most
+_WHOLE, _PREAMBLE = 1 << 12, 1 << 17  #: bytes: a shorter beginning is a whole file; largest part that is searched
 _LOG_NAME = re.compile(r"log|stdout|stderr|console|nohup|terminal|train", re.IGNORECASE)
 
 
@@ -93,10 +93,10 @@ class Console:
     """Lines in, curves out. Between two reads it keeps the open block, the step and the names seen so far."""
 
     def __init__(self) -> None:
-        self._grammars: list[Callable[[str], Reading | None]] = [
+        self._grammars: list[Callable[[str], ParsedLine | None]] = [
             verl.read,
             prime_rl.read,
-            Records().read,
+            DictLines().read,
             steps.read,
             ProgressBars().read,
             Tables().read,
@@ -125,18 +125,18 @@ class Console:
                     self._take(reading)
                     break
 
-    def _take(self, reading: Reading) -> None:
+    def _take(self, reading: ParsedLine) -> None:
         self._config.update(reading.config)
-        if reading.kind is Kind.BREAK:
+        if reading.kind is LineKind.BREAK:
             self._block = False
         if reading.step is not None:
             self._step = reading.step
         if not reading.values:
             return
-        if reading.kind is Kind.ROW or not self._block or not self._open.isdisjoint(reading.values):
+        if reading.kind is LineKind.ROW or not self._block or not self._open.isdisjoint(reading.values):
             self._row += 1
             self._open = set()
-        self._block = reading.kind is Kind.FRAGMENT
+        self._block = reading.kind is LineKind.FRAGMENT
         self._open.update(reading.values)
         points = self._weak if reading.weak else self._points
         self._counts[reading.weak][self._step is not None] += len(reading.values)

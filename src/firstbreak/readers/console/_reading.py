@@ -14,7 +14,7 @@ BARE = r"[-+]?(?:\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|inf\b|nan
 VALUE = rf"(?:[A-Za-z_][\w.]{{0,40}}\()?\[?['\"]?(?P<value>{BARE})['\"]?\]?(?:,[^()]{{0,80}}\)|\))?(?P<unit>%|s\b)?"
 
 
-class Kind(enum.Enum):
+class LineKind(enum.Enum):
     """How a reading joins the ones around it."""
 
     ROW = enum.auto()  #: a row of its own
@@ -23,17 +23,17 @@ class Kind(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ParsedLine:
     """What a grammar found in one line."""
 
     values: Mapping[str, float] = field(default_factory=dict)
     step: float | None = None
-    kind: Kind = Kind.ROW
+    kind: LineKind = LineKind.ROW
     config: Mapping[str, Any] = field(default_factory=dict)
     weak: bool = False  #: a number without a step: a metric only if its name comes again
 
 
-NOTHING = Reading(kind=Kind.FRAGMENT)  #: the line is the grammar's, and says nothing
+NOTHING = ParsedLine(kind=LineKind.FRAGMENT)  #: the line is the grammar's, and says nothing
 
 
 def scaled(match: re.Match[str]) -> float:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 
-from firstbreak.readers.console._reading import NOTHING, VALUE, Kind, Reading, scaled
+from firstbreak.readers.console._reading import NOTHING, VALUE, LineKind, ParsedLine, scaled
 
 _HEADING = re.compile(r"(Training|Validation) Results:")
 _BULLET = re.compile(rf"\s*[•▶]\s*(?P<name>[A-Za-z_][\w /().-]*?):\s*{VALUE}")
@@ -25,11 +25,11 @@ class Bullets:
     def __init__(self) -> None:
         self.prefix = ""
 
-    def read(self, line: str) -> Reading | None:
+    def read(self, line: str) -> ParsedLine | None:
         """A fragment of the step's row."""
         if "Results:" in line and (heading := _HEADING.search(line)):
             self.prefix = "Validation/" if heading[1] == "Validation" else ""
             return NOTHING
         if "•" not in line or (found := _BULLET.match(line)) is None:
             return None
-        return Reading({self.prefix + found["name"]: scaled(found)}, kind=Kind.FRAGMENT)
+        return ParsedLine({self.prefix + found["name"]: scaled(found)}, kind=LineKind.FRAGMENT)

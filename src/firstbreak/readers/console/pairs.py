@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 
-from firstbreak.readers.console._reading import VALUE, Kind, Reading, scaled
+from firstbreak.readers.console._reading import VALUE, LineKind, ParsedLine, scaled
 
 _COUNTER = re.compile(
     r"""\b(?P<name> (?:(?:global|total|train)[_ ])?
@@ -33,7 +33,7 @@ _LEVEL = re.compile(r"(?:INFO|DEBUG|WARNING|ERROR|TRACE|SUCCESS) +")
 _MAX_LINE = 10_000  # longer lines are dumps of tensors or text, not a handful of metrics
 
 
-def read(line: str) -> Reading | None:
+def read(line: str) -> ParsedLine | None:
     """A whole row: with its counters, if the line has any; a weak one without."""
     if (":" not in line and "=" not in line) or len(line) > _MAX_LINE:
         return None
@@ -47,7 +47,7 @@ def read(line: str) -> Reading | None:
     if not counters:
         return _weak(line, values)
     others = {name: value for name, value in values.items() if not _COUNTER.fullmatch(f"{name} 0")}
-    return Reading({**counters, **others}) if others else None
+    return ParsedLine({**counters, **others}) if others else None
 
 
 def _counter_name(found: re.Match[str]) -> str:
@@ -75,7 +75,7 @@ def _said(line: str) -> dict[str, float]:
     return {match["name"]: scaled(match) for match in found if match} if all(found) else {}
 
 
-def _weak(line: str, values: dict[str, float]) -> Reading | None:
+def _weak(line: str, values: dict[str, float]) -> ParsedLine | None:
     """Numbers without a step: several in one line, or a line that is nothing but `name: number`.
 
     A lone letter is a variable of a text that was printed (a completion, say), and no metric.
@@ -84,7 +84,7 @@ def _weak(line: str, values: dict[str, float]) -> Reading | None:
     if not values:
         return None
     if len(values) > 1:
-        return Reading(values, weak=True)
+        return ParsedLine(values, weak=True)
     (name,) = values
     solo = re.match(r"\s*[:=]", line.strip()[len(name) :]) and len(line.split()) <= len(name.split()) + 2
-    return Reading(values, kind=Kind.FRAGMENT, weak=True) if solo and line.lstrip().startswith(name) else None
+    return ParsedLine(values, kind=LineKind.FRAGMENT, weak=True) if solo and line.lstrip().startswith(name) else None

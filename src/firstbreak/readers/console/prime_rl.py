@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from firstbreak.readers.console._reading import BARE, Reading
+from firstbreak.readers.console._reading import BARE, ParsedLine
 
 _HEAD = re.compile(r"(?:Evaluated (?P<env>\S+) \()?\bStep (?P<step>\d+)\)? \| ")
 #: `Step 12 | loss: 2.1 | lr: 1e-05`: another loop's, whose names are in lower case
@@ -16,7 +16,7 @@ _ANOTHER = re.compile(r"[a-z_]\w* ?[:=]")
 _FIELD = re.compile(rf"(?P<name>[A-Z][A-Za-z.\- ]*?):? (?P<value>{BARE})(?P<total>/\d+)?(?P<percent>%)?(?:[\s(].*)?")
 
 
-def read(line: str) -> Reading | None:
+def read(line: str) -> ParsedLine | None:
     """A whole row per line."""
     if " | " not in line or (head := _HEAD.search(line)) is None:
         return None
@@ -28,7 +28,7 @@ def read(line: str) -> Reading | None:
     for cell in cells:
         if found := _FIELD.fullmatch(cell.strip()):
             values[prefix + found["name"]] = _fraction(found)
-    return Reading(values, float(head["step"]))
+    return ParsedLine(values, float(head["step"]))
 
 
 def _fraction(found: re.Match[str]) -> float:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from firstbreak.readers.console._reading import NOTHING, VALUE, Reading, scaled
+from firstbreak.readers.console._reading import NOTHING, VALUE, ParsedLine, scaled
 
 _BAR = re.compile(r"[^|]*\|\s*(?P<done>\d+)/\d+ \[(?P<rest>.*)\]")
 _PAIR = re.compile(rf"(?P<name>[A-Za-z_][\w/@.-]*)={VALUE}(?=[,\s\]]|$)")
@@ -20,7 +20,7 @@ class ProgressBars:
     def __init__(self) -> None:
         self.done: dict[str, tuple[float, float]] = {}  #: label -> iterations of earlier bars, of this bar
 
-    def read(self, line: str) -> Reading | None:
+    def read(self, line: str) -> ParsedLine | None:
         """A whole row per update of the bar."""
         before, percent, after = line.partition("%|")
         if not percent or (bar := _BAR.match(after)) is None:
@@ -34,4 +34,4 @@ class ProgressBars:
         if done < last:
             earlier += last
         self.done[label] = (earlier, done)
-        return Reading(values, earlier + done)
+        return ParsedLine(values, earlier + done)

@@ -19,7 +19,7 @@ from typing import Any
 
 from firstbreak.readers._columns import as_float, leaves, progress
 from firstbreak.readers._literal import number, parse
-from firstbreak.readers.console._reading import NOTHING, Kind, Reading
+from firstbreak.readers.console._reading import NOTHING, LineKind, ParsedLine
 
 MAX_LINES = 5000  #: of one dict
 _OPENING = re.compile(r"""\{(?=\s*(?:['"]|$))""")
@@ -33,7 +33,7 @@ _STEP_KEYS = ("step", "global_step", "_step")
 _ENVELOPES = ("metrics", "data")
 
 
-class Records:
+class DictLines:
     """Dicts of lines; it remembers one that is not closed yet."""
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class Records:
         self.before = ""  #: the text before the open dict
         self.title = ""  #: the previous line, where it ends in ":"
 
-    def read(self, line: str) -> Reading | None:
+    def read(self, line: str) -> ParsedLine | None:
         """A whole row, or hyperparameters, when the dict is closed."""
         if self.open:
             return self._go_on(line)
@@ -60,7 +60,7 @@ class Records:
         self.open, self.before = [text], before
         return NOTHING
 
-    def _go_on(self, line: str) -> Reading | None:
+    def _go_on(self, line: str) -> ParsedLine | None:
         if not _CONTINUES.match(line):  # something else was printed: the dict was cut, or another rank broke in
             self.open = []
             return self.read(line)
@@ -73,7 +73,7 @@ class Records:
         return _reading(text[: text.rfind("}") + 1], self.before, several_lines=True)
 
 
-def _reading(text: str, before: str, several_lines: bool) -> Reading | None:
+def _reading(text: str, before: str, several_lines: bool) -> ParsedLine | None:
     try:
         record = parse(text)
     except ValueError:
@@ -82,15 +82,15 @@ def _reading(text: str, before: str, several_lines: bool) -> Reading | None:
         return None
     step = _step_in(before)
     if _CONFIG.search(before) or (several_lines and step is None):
-        return Reading(config=dict(leaves(record, ".")), kind=Kind.BREAK)
+        return ParsedLine(config=dict(leaves(record, ".")), kind=LineKind.BREAK)
     if "train_runtime" in record:  # the HF Trainer's summary of the run is no point of a curve
-        return Reading(kind=Kind.BREAK)
+        return ParsedLine(kind=LineKind.BREAK)
     values = _numbers(_unwrapped(record))
     if not values:
         return None
     if step is None:
         step = next((values[key] for key in _STEP_KEYS if key in values), None)
-    return Reading(values, step)
+    return ParsedLine(values, step)
 
 
 def _unwrapped(record: Mapping[str, Any]) -> Mapping[str, Any]:

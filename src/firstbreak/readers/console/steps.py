@@ -12,15 +12,15 @@ from __future__ import annotations
 
 import re
 
-from firstbreak.readers.console._reading import Kind, Reading
+from firstbreak.readers.console._reading import LineKind, ParsedLine
 
 _AREAL = re.compile(r"Train step (\d+)/\d+ done")
 _TITLE = re.compile(r"[\W_]*(?:(?:global )?step|learning iteration):? (\d+)(?:/\d+)?[\W_]*", re.IGNORECASE)
 
 
-def read(line: str) -> Reading | None:
+def read(line: str) -> ParsedLine | None:
     """A break with the new step."""
     if len(line) > 400 or ("tep" not in line and "iteration" not in line):
         return None
     found = _TITLE.fullmatch(line) or _AREAL.search(line)
-    return Reading(step=float(found[1]), kind=Kind.BREAK) if found else None
+    return ParsedLine(step=float(found[1]), kind=LineKind.BREAK) if found else None

@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 
 from firstbreak.readers._literal import number
-from firstbreak.readers.console._reading import NOTHING, Kind, Reading
+from firstbreak.readers.console._reading import NOTHING, LineKind, ParsedLine
 
 _LINES = "|│┃║"
 _SPLIT = re.compile(f"[{_LINES}]")
@@ -33,7 +33,7 @@ class Tables:
         self.section = ""
         self.header: list[str] = []
 
-    def read(self, line: str) -> Reading | None:
+    def read(self, line: str) -> ParsedLine | None:
         """A fragment of the table, or a break at its lower border."""
         if _BORDER.fullmatch(line):
             return self._border(line)
@@ -47,16 +47,16 @@ class Tables:
             self.section = cells[0]
             return NOTHING
         if len(self.header) == len(cells) > 1 and None not in numbers:
-            return Reading({n: v for n, v in zip(self.header, numbers, strict=True) if v is not None})
+            return ParsedLine({n: v for n, v in zip(self.header, numbers, strict=True) if v is not None})
         if not any(value is not None for value in numbers) and all(map(_NAME.fullmatch, cells)):
             self.header = cells
             return NOTHING
         values = _pairs_in_cells(cells) or _side_by_side(cells, numbers)
         if self.section and raw[0].startswith("    "):
             values = {self.section + name: value for name, value in values.items()}
-        return Reading(values, kind=Kind.FRAGMENT) if values else None
+        return ParsedLine(values, kind=LineKind.FRAGMENT) if values else None
 
-    def _open_row(self, line: str) -> Reading | None:
+    def _open_row(self, line: str) -> ParsedLine | None:
         """A row or the header of a table without lines at its sides; the Trainer's "No Log" is an empty cell."""
         cells = [cell.strip() for cell in line.split("|")]
         numbers = [number(cell) for cell in cells]
@@ -67,14 +67,14 @@ class Tables:
             value is None and cell.lower() != "no log" for cell, value in zip(cells, numbers, strict=True)
         ):
             return None
-        return Reading({n: v for n, v in zip(self.header, numbers, strict=True) if v is not None})
+        return ParsedLine({n: v for n, v in zip(self.header, numbers, strict=True) if v is not None})
 
-    def _border(self, line: str) -> Reading:
+    def _border(self, line: str) -> ParsedLine:
         text = line.strip()
         closes = text[:1] in _CLOSING or set(text) <= {"-"}
         if closes:
             self.section, self.header = "", []
-        return Reading(kind=Kind.BREAK) if closes else NOTHING
+        return ParsedLine(kind=LineKind.BREAK) if closes else NOTHING
 
 
 def _side_by_side(cells: list[str], numbers: list[float | None]) -> dict[str, float]:

@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 
 from firstbreak.readers._literal import number
-from firstbreak.readers.console._reading import Reading
+from firstbreak.readers.console._reading import ParsedLine
 
 _STEP = re.compile(r"(?:^|\s)step:(\d+) - ")
 
 
-def read(line: str) -> Reading | None:
+def read(line: str) -> ParsedLine | None:
     """A whole row per line."""
     if "step:" not in line or (found := _STEP.search(line)) is None:
         return None
@@ -25,4 +25,4 @@ def read(line: str) -> Reading | None:
         value = number(text)
         if name and value is not None and not (name.endswith("/lr") and text.strip() == "0.000"):
             values[name.strip()] = value
-    return Reading(values, float(found[1]))
+    return ParsedLine(values, float(found[1]))

@@ -15,9 +15,9 @@ import numpy as np
 from firstbreak.readers import Curve, Recording, Unreadable
 from firstbreak.readers._protobuf import Malformed
 from firstbreak.readers._tail import Cursor, fingerprint, open_file, still_holds
-from firstbreak.readers._tfrecord import Batch, Records
+from firstbreak.readers._tfrecord import RecordBatch, Records
 from firstbreak.readers.tensorboard.event import Event, parse
-from firstbreak.readers.tensorboard.layouts import Heads, Layouts, Points, heads, in_file_order
+from firstbreak.readers.tensorboard.layouts import Heads, Layouts, TagPoints, heads, in_file_order
 from firstbreak.readers.tensorboard.options import options_in
 
 DESCRIPTION = "TensorBoard event file (TensorBoard, TensorFlow, torch.utils.tensorboard, tensorboardX)"
@@ -98,9 +98,9 @@ class _Events:
         """The curves in order of first appearance. Their pieces are given up on the way, to save memory."""
         return {tag: _joined(self._pieces.pop(tag)) for tag in list(self._pieces)}
 
-    def take(self, batch: Batch) -> None:
+    def take(self, batch: RecordBatch) -> None:
         """Adds the events of one batch."""
-        found: dict[str, list[Points]] = defaultdict(list)
+        found: dict[str, list[TagPoints]] = defaultdict(list)
         events = heads(batch)
         for first in self._layouts.unknown(events).tolist():
             self._learn(batch, events, first)
@@ -115,7 +115,7 @@ class _Events:
                 points = points.where((points.rows > row) | (points.steps < step))
             self._pieces[tag].append(points[1:])
 
-    def _learn(self, batch: Batch, events: Heads, number: int) -> None:
+    def _learn(self, batch: RecordBatch, events: Heads, number: int) -> None:
         rest, end = int(events.rest[number]), int(events.ends[number])
         try:
             event = parse(batch.data, int(batch.starts[events.rows[number]]), end)
@@ -124,7 +124,9 @@ class _Events:
             event = None
         self._layouts.learn(int(events.buckets[number]), event, batch.data, rest, end)
 
-    def _take_odd(self, batch: Batch, rows: np.ndarray, found: dict[str, list[Points]]) -> list[tuple[int, float]]:
+    def _take_odd(
+        self, batch: RecordBatch, rows: np.ndarray, found: dict[str, list[TagPoints]]
+    ) -> list[tuple[int, float]]:
         """Adds events one by one; returns (row, step) of those that void the later steps of what stands before them."""
         points: dict[str, list[tuple[float, float, float, float]]] = defaultdict(list)
         restarts = []
@@ -140,7 +142,7 @@ class _Events:
             if event.starts_session:
                 restarts.append((row, float(event.step)))
         for tag, cells in points.items():
-            found[tag].append(Points(*np.array(cells).T))
+            found[tag].append(TagPoints(*np.array(cells).T))
         return restarts
 
     def _void(self, step: float) -> None:

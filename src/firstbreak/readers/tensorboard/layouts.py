@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from firstbreak.readers._crc32c import crc32c
-from firstbreak.readers._tfrecord import Batch, every
+from firstbreak.readers._tfrecord import RecordBatch, every
 from firstbreak.readers.tensorboard.event import Event, numbers, width_of
 
 _BUCKETS = 1 << 16
@@ -36,7 +36,7 @@ class Heads:
         return Heads(*(getattr(self, name)[members] for name in self.__slots__))
 
 
-def heads(batch: Batch) -> Heads:
+def heads(batch: RecordBatch) -> Heads:
     """The heads of a batch, those of one bucket together, in file order within a bucket."""
     data, starts, ends = batch.data, batch.starts, batch.ends
     byte = np.frombuffer(data, np.uint8)
@@ -80,7 +80,7 @@ def _varints(words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return x.astype(np.int64), np.frexp(stop.astype(np.float64))[1].astype(np.int64) // 8
 
 
-class Points(NamedTuple):
+class TagPoints(NamedTuple):
     """Points of one tag within a batch, arrays (n,); `rows` tells where their events stand in it."""
 
     rows: np.ndarray
@@ -88,16 +88,16 @@ class Points(NamedTuple):
     values: np.ndarray
     wall_times: np.ndarray
 
-    def where(self, keep: np.ndarray | slice) -> Points:
+    def where(self, keep: np.ndarray | slice) -> TagPoints:
         """The points at these places."""
-        return Points(*(array[keep] for array in self))
+        return TagPoints(*(array[keep] for array in self))
 
 
-def in_file_order(pieces: list[Points]) -> Points:
+def in_file_order(pieces: list[TagPoints]) -> TagPoints:
     """The pieces as one."""
     if len(pieces) == 1:
         return pieces[0]
-    joined = Points(*map(np.concatenate, zip(*pieces, strict=True)))
+    joined = TagPoints(*map(np.concatenate, zip(*pieces, strict=True)))
     return joined.where(np.argsort(joined.rows, kind="stable"))
 
 
@@ -153,7 +153,7 @@ class Layouts:
         shape.repeated.append(np.frombuffer(data[start:end], np.uint8))
         shape.tags.append(tuple(scalar.tag for scalar in event.scalars))
 
-    def take(self, data: bytes, events: Heads, found: dict[str, list[Points]]) -> np.ndarray:
+    def take(self, data: bytes, events: Heads, found: dict[str, list[TagPoints]]) -> np.ndarray:
         """Adds the points of the events that repeat their layout; returns the places of those events in the batch."""
         shape_of = self._shape_of[events.buckets]
         taken = [np.empty(0, int)]
@@ -169,7 +169,7 @@ class Layouts:
             parts = [slice(start, end) for start, end in pairwise(cuts)]
             tags = [shape.tags[layout] for layout in layouts[cuts[:-1]]]
             for i, (place, dtype) in enumerate(shape.places):
-                points = Points(alike.rows, alike.steps, numbers(windows[:, place], dtype), alike.wall_times)
+                points = TagPoints(alike.rows, alike.steps, numbers(windows[:, place], dtype), alike.wall_times)
                 for tag, part in zip(tags, parts, strict=True):
                     found[tag[i]].append(points.where(part))
         return np.concatenate(taken)

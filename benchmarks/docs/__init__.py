@@ -1,0 +1,69 @@
+"""The pages of docs/ that are made from code and from committed figures: `make docs`. No number in them is typed.
+
+One module makes one page, and `navigation` makes the list of the pages in mkdocs.yml. `results` reads the figures,
+`markdown` writes tables, `docstrings` turns the code's own words into text, `statements` is the part of the coverage page
+that says what the debugging guides ask for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from benchmarks.docs import (
+    agents,
+    audit,
+    audit_rows,
+    catalogue,
+    causes,
+    command_line,
+    coverage,
+    detectors,
+    evaluation,
+    experiments,
+    guard,
+    preflight,
+    python,
+    readers,
+    schema,
+    statistics,
+    trainers,
+    walkthroughs,
+    web,
+)
+from firstbreak import dialects
+from firstbreak.dialects import signals
+
+ROOT = Path(__file__).resolve().parents[2]
+
+#: path below docs/ -> what makes it
+PAGES: dict[str, Callable[[], str]] = {
+    "reference/detectors.md": detectors.page,
+    "reference/causes.md": causes.page,
+    "reference/experiments.md": catalogue.page,
+    "reference/audit-rows.md": audit_rows.page,
+    "reference/cli.md": command_line.page,
+    "reference/python.md": python.page,
+    "reference/schema.md": schema.page,
+    "reference/diagnosis.schema.json": schema.published,
+    "trainers.md": trainers.page,
+    "agents.md": agents.page,
+    "changelog.md": (ROOT / "CHANGELOG.md").read_text,
+    "contributing.md": lambda: (ROOT / "CONTRIBUTING.md").read_text("utf-8").replace("](docs/", "]("),
+    "web-figures.md": web.page,
+    **{
+        f"trainers/{name}.md": (lambda name=name: trainers.trainer(name))
+        for name in dialects.dialects()
+        if name != "generic"
+    },
+    "guard.md": guard.page,
+    "signals.md": signals.glossary,
+    "coverage.md": coverage.page,
+    "readers.md": readers.page,
+    "statistics.md": statistics.page,
+    "walkthroughs.md": walkthroughs.page,
+    "preflight-figures.md": preflight.page,
+    "audit-figures.md": audit.page,
+    "evaluation-figures.md": evaluation.page,
+    "experiment-figures.md": experiments.page,
+}

@@ -1,0 +1,20 @@
+"""Write every page, and the list of them: `python -m benchmarks.docs`."""
+
+from benchmarks.docs import PAGES, ROOT, navigation
+from benchmarks.size import place
+
+
+def main() -> None:
+    for name, made in PAGES.items():
+        page = ROOT / "docs" / name
+        page.parent.mkdir(exist_ok=True)
+        place(page).write_text(made().rstrip() + "\n", "utf-8")
+        print(f"docs/{name}")
+    settings = ROOT / "mkdocs.yml"
+    pages = {str(page.relative_to(ROOT / "docs")) for page in ROOT.glob("docs/**/*.md")}
+    place(settings).write_text(navigation.configuration(settings.read_text("utf-8"), pages), "utf-8")
+    print("mkdocs.yml")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,46 @@
+"""Every experiment of the catalogue, with its page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from benchmarks.docs.docstrings import codes, sections
+from benchmarks.docs.markdown import percent, table
+from firstbreak.diagnosis.catalogue import Design, catalogue
+from firstbreak.diagnosis.families import EVERY
+
+
+def page() -> str:
+    """docs/reference/experiments.md"""
+    parts = [
+        "# Experiments",
+        "A short run that differs from yours in one thing. `firstbreak experiment plan RUN` proposes the one that tells the "
+        "most, `firstbreak experiment run NAME RUN` runs it; [how they are run](../experiments.md), and "
+        "[what they have decided](../experiment-figures.md). `/10` and `*2` change the value of the original run; an option "
+        "that ends in `?` is set only where the trainer has it.",
+    ]
+    for design in catalogue().values():
+        parts += [f"## {design.id}", f"{design.title}.", _facts(design), sections(design.doc), _asked(design)]
+    return "\n\n".join(parts)
+
+
+def _facts(design: Design) -> str:
+    arms = "; ".join(f"{arm}: {_settings(overrides)}" for arm, overrides in design.arms.items())
+    held = "" if design.families == EVERY else f" Only {design.families.why or design.families}."
+    return f"Arms: {arms}. Length: {design.length:.0%} of the run's steps. Seeds of each arm: {design.seeds}.{held}"
+
+
+def _settings(overrides: Mapping[str, Any]) -> str:
+    return codes(f"{name} = {value}" for name, value in overrides.items()) or "the settings of the run"
+
+
+def _asked(design: Design) -> str:
+    rows = [
+        [question.asks, ", ".join(_weighed(question.yes)), percent(question.otherwise)] for question in design.questions
+    ]
+    return table(["question", "probability of yes", "any other cause"], rows)
+
+
+def _weighed(yes: Mapping[str, float]) -> list[str]:
+    return [f"{name} {percent(p)}" for name, p in yes.items()]

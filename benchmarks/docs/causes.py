@@ -1,0 +1,24 @@
+"""Every cause, by link, with what it is expected to show."""
+
+from __future__ import annotations
+
+from benchmarks.docs.docstrings import by_link, sections
+from benchmarks.docs.markdown import table
+from firstbreak.diagnosis import registry
+from firstbreak.reports import story
+
+
+def page() -> str:
+    """docs/reference/causes.md"""
+    intro = (
+        "A cause explains symptoms. A diagnosis ranks causes by their probability given everything that was found, and "
+        "everything that was looked for and not found."
+    )
+    parts = ["# Causes", intro]
+    for link, found in by_link(registry.causes()):
+        parts.append(f"## {story.link_word(link).capitalize()}")
+        for item in found:
+            shown = [[f"[{name}](detectors.md#{name})", f"{p:.0%}"] for name, p in item.findings.items()]
+            symptoms = table(["shows, in this order", "probability"], shown)
+            parts += [f"### {item.id}", f"{item.title}.", symptoms, sections(item.doc)]
+    return "\n\n".join(parts)

@@ -1,0 +1,35 @@
+"""What `--help` says of every command."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import click
+
+from firstbreak.cli import app
+
+
+def page() -> str:
+    """docs/reference/cli.md"""
+    parts = [
+        "# Command line",
+        "Exit codes: 0 continue or watch, 1 stop or rollback (see `--fail-on`), 2 bad input or call.",
+    ]
+    context = click.Context(app)
+    for name in app.list_commands(context):
+        command = app.get_command(context, name)
+        assert command is not None
+        parts += [part for help_ in _helps(command, f"firstbreak {name}") for part in help_]
+    return "\n\n".join(parts)
+
+
+def _helps(command: click.Command, path: str, depth: int = 2) -> Iterator[tuple[str, str]]:
+    context = click.Context(command, info_name=path, max_content_width=100, terminal_width=100)
+    yield f"{'#' * depth} {path}", f"```text\n{command.get_help(context).rstrip()}\n```"
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            inner = command.get_command(context, name)
+            assert inner is not None
+            if inner.hidden:  # an old name
+                continue
+            yield from _helps(inner, f"{path} {name}", 3)

@@ -1,0 +1,12 @@
+"""Real training runs with a known answer: small trainers with one injected fault each, and healthy runs to compare with.
+
+    lab.catalogue()                                       every fault and healthy variant, by name
+    lab.run("reward-sign-flipped", seed=0, out=folder)    one real run, and a label that says what is wrong with it
+
+Nothing here imports torch before a run begins. Running needs the extra `trainers`.
+"""
+
+from firstbreak_lab.catalogue import Variant, catalogue
+from firstbreak_lab.running import Label, read_label, run
+
+__all__ = ["Label", "Variant", "catalogue", "read_label", "run"]

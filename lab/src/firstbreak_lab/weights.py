@@ -1,0 +1,193 @@
+"""Measures the weights of the causes: how often each detector reports a finding in runs with a known cause and in healthy runs.
+
+Only the training split is counted. The counts are written to `causes/measured.json`, which ships with the package. The
+ranking smooths the counts with what each cause declares (diagnosis/likelihood.py).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from firstbreak.diagnosis import likelihood
+from firstbreak.diagnosis.check import check
+from firstbreak.diagnosis.diagnose import find_first_break
+from firstbreak.diagnosis.diagnose import healthy as probability_of_healthy
+from firstbreak.diagnosis.inputs import Inputs
+from firstbreak.diagnosis.rank import rank
+from firstbreak.model import Outcome, Run, Severity, Status
+from firstbreak_lab import corpus
+from firstbreak_lab.running import Label
+
+Counts = dict[str, dict[str, list[int]]]  #: cause (or "healthy") -> detector -> [critical, serious, measured]
+
+
+def in_training(label: Label) -> bool:
+    """Whether a run belongs to the training split."""
+    return corpus.split(label) == "train"
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A run of the lab with the results of the detectors. The samples of the run are not kept."""
+
+    label: Label
+    run: Run
+    outcomes: Sequence[Outcome]
+    earlier: Sequence[Checked] = ()  #: for a healthy run, the same run at earlier checks
+
+    @property
+    def cause(self) -> str:
+        """The cause of the injected fault, or "healthy"."""
+        return self.label.cause or likelihood.HEALTHY
+
+
+def examine(
+    folder: Path,
+    *,
+    wanted: Callable[[Label], bool] = in_training,
+    harmless: Callable[[Label], bool] = lambda label: False,
+    report: Callable[[Label], None] = lambda label: None,
+) -> Iterator[Checked]:
+    """The `wanted` runs of a corpus, checked.
+
+    Runs for which `harmless` is true have a fault that did no harm. They are neither healthy nor broken and are left out.
+    """
+    for label, run in corpus.runs(folder, wanted):
+        if label.cause is None or not harmless(label):
+            report(label)
+            shares = np.arange(1, CHECKS) / CHECKS if label.link is None else ()
+            earlier = tuple(_checked(label, corpus.until(run, share * label.steps)) for share in shares)
+            yield replace(_checked(label, run), earlier=earlier)
+
+
+def _checked(label: Label, run: Run) -> Checked:
+    return Checked(label, replace(run, samples=None), check(run))
+
+
+def count(checked: Iterable[Checked]) -> Counts:
+    """How often each detector reported a finding, per cause."""
+    counts: defaultdict[str, defaultdict[str, list[int]]] = defaultdict(lambda: defaultdict(lambda: [0, 0, 0]))
+    for run in checked:
+        for outcome in run.outcomes:
+            _count(counts[run.cause][outcome.detector], outcome)
+    return {cause: {d: c for d, c in sorted(per.items()) if c[2]} for cause, per in sorted(counts.items())}
+
+
+def added(tables: Iterable[Counts]) -> Counts:
+    """The sum of the counts of several parts of a corpus."""
+    total: Counts = {}
+    for table in tables:
+        for cause, per in table.items():
+            for detector, cell in per.items():
+                before = total.setdefault(cause, {}).get(detector, [0, 0, 0])
+                total[cause][detector] = [a + b for a, b in zip(before, cell, strict=True)]
+    return total
+
+
+def _count(cell: list[int], outcome: Outcome) -> None:
+    finding = outcome.finding
+    if outcome.status not in (Status.OK, Status.FOUND):
+        return
+    cell[2] += 1
+    if finding is not None and finding.severity is not Severity.NOTICE:
+        cell[1] += 1
+        cell[0] += finding.severity is Severity.CRITICAL
+
+
+# How improbable "healthy" has to be ---------------------------------------------------------------------------------------
+
+MOST_CALLED_BROKEN = 0.05  #: share of healthy runs that may be called broken at the end of the run
+MOST_STOPPED = 0.02  #: share of healthy runs that may be stopped at any of the checks
+CHECKS = 5  #: checks of one run, at equal distances; the last one is at the end
+
+
+def conformal_limit(scores: Sequence[float], share: float) -> float:
+    """The limit for P(healthy): at most `share` of healthy runs lie at or below it. `scores` are P(healthy) of healthy runs.
+
+    With n scores, this is just below the floor(share (n + 1))-th smallest score; 0 if there are too few scores.
+    Vovk, Gammerman and Shafer, "Algorithmic Learning in a Random World", 2005, chapter 2.
+    """
+    k = int(share * (len(scores) + 1))
+    return 0.0 if k < 1 else float(np.nextafter(sorted(scores)[k - 1], 0.0)) if k <= len(scores) else 1.0
+
+
+def healthy_probabilities(checked: Sequence[Checked], of: Callable[[Checked], Sequence[Checked]]) -> list[float]:
+    """For every healthy run, the smallest P(healthy) among the checks that `of` gives, with the counts of other tasks.
+
+    A user's task is not one of the lab's tasks. For this reason, the weights of a run never come from its own task.
+    """
+    scores = []
+    for base in sorted({run.label.base for run in checked}):
+        with _weighed_by([run for run in checked if run.label.base != base]):
+            scores += [
+                min(probability_of_healthy(rank(Inputs(one.run), one.outcomes)) for one in of(run))
+                for run in checked
+                if run.label.base == base and run.label.link is None
+            ]
+    return scores
+
+
+def at_the_end(run: Checked) -> Sequence[Checked]:
+    """One check, at the end of the run."""
+    return [run]
+
+
+def at_every_check(run: Checked) -> Sequence[Checked]:
+    """Every check. More checks give more false alarms, and a run that was stopped by mistake never reaches its end."""
+    return [*run.earlier, run]
+
+
+def _weighed_by(checked: Sequence[Checked]) -> AbstractContextManager[None]:
+    table = count(checked)
+    cells = {cause: {name: (c, s, n) for name, (c, s, n) in per.items()} for cause, per in table.items()}
+    return likelihood.instead(cells)
+
+
+COVERED = 0.95  #: share of broken runs whose onset the interval must contain; milder faults show later
+
+
+def onset_margin(checked: Sequence[Checked]) -> float:
+    """How much earlier the intervals must begin, as a share of the run, to contain the onset of COVERED of the training runs.
+
+    Conformal prediction: the score is the distance from the onset to the interval. The weights of a run come from runs of
+    other seeds.
+    """
+    distances = []
+    for seed in sorted({run.label.seed for run in checked}):
+        with _weighed_by([run for run in checked if run.label.seed != seed]):
+            for run in checked:
+                onset = run.label.onset
+                if run.label.seed != seed or onset is None:
+                    continue
+                first = find_first_break(run.outcomes, rank(Inputs(run.run), run.outcomes))
+                if first is not None and first.interval is not None:
+                    distances.append(max(first.interval[0] - onset, 0.0) / run.label.steps)
+    k = math.ceil(COVERED * (len(distances) + 1))
+    return float(sorted(distances)[k - 1]) if distances and k <= len(distances) else 0.0
+
+
+def write(folder: Path, about: dict[str, Any], **options: Any) -> Path:
+    """Measure the weights and write the file that the ranking reads. `about` says where the figures come from."""
+    checked = list(examine(folder, **options))
+    at_end, at_any_check = (healthy_probabilities(checked, checks) for checks in (at_the_end, at_every_check))
+    head = {
+        **about,
+        "runs": dict(sorted(Counter(run.cause for run in checked).items())),
+        "accuse_below": round(conformal_limit(at_end, MOST_CALLED_BROKEN), 4),
+        "stop_below": round(conformal_limit(at_any_check, MOST_STOPPED), 4),
+        "calibrated_on": len(at_end),
+        "onset_margin": round(onset_margin(checked), 4),
+    }
+    body = ",\n".join(f'  "{cause}": {json.dumps(per)}' for cause, per in count(checked).items())
+    text = json.dumps(head, indent=1).removesuffix("\n}") + f',\n "counts": {{\n{body}\n }}\n}}\n'
+    likelihood.MEASURED.write_text(text)
+    return likelihood.MEASURED

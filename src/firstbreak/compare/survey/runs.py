@@ -1,0 +1,241 @@
+"""Find every run below some folders, diagnose them in a pool of processes (or on Ray), and keep one row of each."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import multiprocessing
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+from firstbreak import __version__
+from firstbreak.diagnosis.diagnose import diagnose
+from firstbreak.diagnosis.likelihood import HEALTHY
+from firstbreak.diagnosis.thresholds import Thresholds, for_run
+from firstbreak.model import EMPTY, Action, Diagnosis
+from firstbreak.readers import Unreadable, readers
+from firstbreak.readers.read import PARTS_OF_A_RUN, ROOT_OF_A_RUN, claimed, find_runs, read
+
+AHEAD = 4  #: runs handed to the pool per process before their results are taken
+CHUNK = 25  #: runs of one task on Ray
+SKIPPED = frozenset({"__pycache__", ".git", ".venv", "node_modules"})
+UNREADABLE = "unreadable"
+#: what needs attention first
+ORDER = (Action.ROLLBACK.value, Action.STOP.value, Action.WATCH.value, UNREADABLE, Action.CONTINUE.value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SurveyRow:
+    """The result of one run."""
+
+    path: str
+    fingerprint: (
+        str  #: of the run's files (names, sizes, times) and of thresholds that are set: what changed is diagnosed again
+    )
+    action: str  #: continue, watch, stop, rollback, or "unreadable"
+    summary: str
+    link: str | None = None
+    cause: str | None = None
+    probability: float | None = None  #: of the cause
+    broken: float = 0.0  #: probability that anything is wrong
+    onset: float | None = None
+    last_step: float | None = None
+    wasted: float | None = None  #: share of the run since the break
+    trainer: str | None = None
+    do_first: str = ""
+
+    @property
+    def urgency(self) -> tuple[int, float, float, str]:
+        """Sort key for attention: the verdict, then the probability of a break, then the share of the run since the break."""
+        return (ORDER.index(self.action), -round(self.broken, 2), -(self.wasted or 0.0), self.path)
+
+
+# --- which runs --------------------------------------------------------------------------------------------------------
+
+
+def find(place: Path) -> Iterator[Path]:
+    """Every run below a path, folder by folder, in time proportional to the number of files.
+
+    Inside a folder that may be one run, `find_runs` decides. A folder without files of a run and without subfolders that
+    look like parts of a run only holds other runs.
+    """
+    if not place.is_dir() or any(reader.claims(place) for reader in readers().values() if hasattr(reader, "claims")):
+        yield place
+        return
+    entries = sorted(os.scandir(place), key=lambda entry: entry.name)
+    folders = [Path(e.path) for e in entries if e.is_dir(follow_symlinks=False) and e.name not in SKIPPED]
+    files = [e.name for e in entries if os.path.isfile(e)]
+    if not folders:
+        yield from [place] if files and any(True for _ in claimed(place)) else []
+    elif _may_be_one(files, folders):
+        yield from find_runs(place)
+    else:
+        for folder in folders:
+            yield from find(folder)
+
+
+def _may_be_one(files: Sequence[str], folders: Sequence[Path]) -> bool:
+    own = any(map(ROOT_OF_A_RUN.search, files)) or (files and len(folders) == 1)
+    return bool(own) or any(PARTS_OF_A_RUN.match(folder.name) for folder in folders)
+
+
+def fingerprint(run: Path, thresholds: Thresholds = EMPTY) -> str:
+    """Names, sizes and times of a run's files, the version that reads them, and the thresholds that are set, as one hash."""
+    digest = hashlib.sha256(__version__.encode())
+    digest.update(json.dumps(thresholds, sort_keys=True).encode() if thresholds else b"")
+    files = (
+        [run] if run.is_file() else sorted(Path(parent) / name for parent, _, names in os.walk(run) for name in names)
+    )
+    for path in files:
+        try:
+            state = path.stat()
+        except OSError:  # a broken link: no reader sees it either
+            continue
+        digest.update(f"{path}\0{state.st_size}\0{state.st_mtime_ns}\0".encode("utf-8", "surrogateescape"))
+    return digest.hexdigest()[:16]
+
+
+# --- one run -----------------------------------------------------------------------------------------------------------
+
+
+def examine(path: str, trainer: str | None = None, thresholds: Thresholds = EMPTY) -> SurveyRow:
+    """Diagnose one run. What cannot be read, or breaks a reader, is a row as well."""
+    seen = ""
+    try:
+        seen = fingerprint(Path(path), thresholds)
+        return _row(path, seen, diagnose(read(path, trainer=trainer), thresholds=thresholds))
+    except Unreadable as error:
+        return SurveyRow(path=path, fingerprint=seen, action=UNREADABLE, summary=str(error).removeprefix(f"{path}: "))
+    except Exception as error:  # one run that crashes must not stop the others
+        return SurveyRow(path=path, fingerprint=seen, action=UNREADABLE, summary=f"{type(error).__name__}: {error}")
+
+
+def _row(path: str, seen: str, dx: Diagnosis) -> SurveyRow:
+    top = next((cause for cause in dx.causes if cause.link is not None), None)
+    named = top if dx.first_break is not None else None
+    healthy = next((cause.probability for cause in dx.causes if cause.id == HEALTHY), 0.0)
+    return SurveyRow(
+        path=path,
+        fingerprint=seen,
+        action=dx.verdict.action.value,
+        summary=dx.verdict.summary,
+        link=dx.first_break.link.value if dx.first_break else None,
+        cause=named.id if named else None,
+        probability=round(named.probability, 4) if named else None,
+        broken=round(1 - healthy, 4),
+        onset=dx.first_break.step if dx.first_break else None,
+        last_step=dx.run.last_step,
+        wasted=dx.cost.fraction if dx.cost else None,
+        trainer=dx.run.trainer,
+        do_first=dx.verdict.do_first,
+    )
+
+
+# --- all of them -------------------------------------------------------------------------------------------------------
+
+
+def survey(
+    places: Iterable[str | os.PathLike[str]],
+    *,
+    store: Path,
+    processes: int = 1,
+    ray_address: str | None = None,
+    trainer: str | None = None,
+    thresholds: Thresholds = EMPTY,
+    report: Callable[[int, int], None] = lambda done, total: None,
+) -> list[SurveyRow]:
+    """One row for every run below the places. Runs that need attention come first.
+
+    Each row is appended to `store` as soon as it is there. A run that has not changed since is not diagnosed again, so a
+    survey that was interrupted goes on where it stopped. `thresholds` count before those of firstbreak.toml. The survey starts
+    processes: in a script, call it below `if __name__ == "__main__":`.
+    """
+    paths = list(dict.fromkeys(str(run) for place in places for run in find(Path(place))))
+    known = {row.path: row for row in load(store)}
+    settings = {path: for_run(path, thresholds) for path in paths}
+    rows = [
+        known[path]
+        for path in paths
+        if path in known and known[path].fingerprint == fingerprint(Path(path), settings[path])
+    ]
+    done = {row.path for row in rows}
+    waiting = {path: settings[path] for path in paths if path not in done}
+    source = _on_ray(waiting, ray_address, trainer) if ray_address else _on_cores(waiting, processes, trainer)
+    store.parent.mkdir(parents=True, exist_ok=True)
+    with store.open("a", encoding="utf-8") as lines:
+        for row in source:
+            rows.append(row)
+            lines.write(json.dumps(asdict(row)) + "\n")
+            lines.flush()
+            report(len(rows), len(paths))
+    return sorted(rows, key=lambda row: row.urgency)
+
+
+def cache(places: Iterable[str | os.PathLike[str]]) -> Path:
+    """The default file for the rows of a survey of these places, in the user's cache folder."""
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    whole = "\0".join(sorted(str(Path(place).resolve()) for place in places))
+    return home / "firstbreak" / f"fleet-{hashlib.sha256(whole.encode()).hexdigest()[:12]}.jsonl"
+
+
+def load(store: Path) -> list[SurveyRow]:
+    """The rows of a store. Lines that were cut by a crash, or come from another version, are left out."""
+    names = {f.name for f in fields(SurveyRow)}
+    rows = []
+    for line in store.read_text("utf-8").splitlines() if store.exists() else ():
+        try:
+            content = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(content, dict) and content.keys() == names:
+            rows.append(SurveyRow(**content))
+    return rows
+
+
+def _on_cores(settings: Mapping[str, Thresholds], processes: int, trainer: str | None) -> Iterator[SurveyRow]:
+    """The rows of the runs at these paths, each diagnosed with its thresholds.
+
+    A pool of processes. One that is killed (memory) breaks the pool, which is then made anew.
+
+    The runs that were in the broken pool come last, one at a time, so that only the run that kills its process is lost.
+    """
+    waiting, suspects = deque(settings), set[str]()
+    while waiting:
+        running: dict[Future[SurveyRow], str] = {}
+        before = set(multiprocessing.active_children())
+        with ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("forkserver")) as pool:
+            try:
+                while waiting or running:
+                    while waiting and len(running) < (1 if waiting[0] in suspects else AHEAD * processes):
+                        path = waiting[0]
+                        running[pool.submit(examine, path, trainer, settings[path])] = path
+                        waiting.popleft()  # only now: a pool that breaks meanwhile takes no further run
+                    for future in wait(running, return_when=FIRST_COMPLETED).done:
+                        yield future.result()
+                        del running[future]
+            except BrokenProcessPool:
+                for child in set(multiprocessing.active_children()) - before:
+                    child.kill()  # a process that was started while the pool broke gets no signal to stop, and would block
+                if len(running) == 1:
+                    (path,) = running.values()
+                    yield SurveyRow(path=path, fingerprint="", action=UNREADABLE, summary="its process was killed")
+                else:
+                    waiting.extend(running.values())
+                    suspects.update(running.values())
+
+
+def _on_ray(settings: Mapping[str, Thresholds], address: str, trainer: str | None) -> Iterator[SurveyRow]:
+    import ray
+
+    ray.init(address=address, ignore_reinit_error=True, log_to_driver=False)
+    task = ray.remote(num_cpus=1, max_retries=3)(lambda chunk: [examine(path, trainer, given) for path, given in chunk])
+    runs = list(settings.items())
+    pending = [task.remote(runs[i : i + CHUNK]) for i in range(0, len(runs), CHUNK)]
+    while pending:
+        (ready,), pending = ray.wait(pending, num_returns=1)
+        yield from ray.get(ready)

@@ -1,0 +1,131 @@
+"""One experiment per file: the file name is the id, the docstring is its page, and the rest is data.
+
+OVERRIDES: dict[str, Any]        canonical option or intervention -> what it becomes (see overrides.py)
+QUESTIONS: tuple[Question, ...]  what is asked of the arms, with P(yes | cause)
+LENGTH: float                    share of the original run's steps (default 0.1)
+SEEDS: int                       least seeds of each arm (default 1)
+CONTROL: dict[str, Any]          the overrides of a second arm of the same length (default: no such arm)
+THEN: dict[str, tuple[str, ...]] "yes" or "no" to the first question -> experiments that come next
+FAMILIES: Families               for which runs it makes sense (see families.py; default: all)
+
+Third parties name a module under the entry-point group `firstbreak.experiments`.
+
+An option whose name ends in "?" changes only where the trainer has it. A question may hold for fewer families than its
+experiment does (`families` of Question).
+
+`measured.json` in this package holds how often each question was answered with yes in the lab's training split, per cause:
+experiment -> question -> cause -> [yes, runs]. `python -m benchmarks.experiments learn` writes it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from firstbreak import plugins
+from firstbreak.diagnosis.families import EVERY, SAMPLED, UNKNOWN, Families, Family, Method, Policy, only
+from firstbreak.diagnosis.questions import CONTROL, TREATED, Question
+from firstbreak.diagnosis.registry import sections
+from firstbreak.model import EMPTY, Experiment
+
+MEASURED = Path(__file__).parent / "measured.json"
+
+_RATIO = only(Method.GROUP_RELATIVE, Method.ACTOR_CRITIC, UNKNOWN)
+_RETURNS = only(Method.ACTOR_CRITIC, Method.VALUE_BASED, UNKNOWN)
+#: option -> the families that have it, where not all have it. Soft actor-critic has an entropy temperature and no bonus.
+OF_OPTION: Mapping[str, Families] = {
+    **dict.fromkeys(("clip_range", "clip_range_high", "target_kl", "epochs_per_batch", "minibatches"), _RATIO),
+    "entropy_coef": _RATIO,
+    **dict.fromkeys(("gamma", "value_learning_rate", "value_coef"), _RETURNS),
+    **dict.fromkeys(("kl_coef", "temperature", "top_p", "min_p", "max_new_tokens"), only(Policy.TEXT, *SAMPLED)),
+    **dict.fromkeys(("group_size", "dynamic_sampling"), only(Policy.TEXT, Method.GROUP_RELATIVE, UNKNOWN)),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Design:
+    """One experiment of the catalogue."""
+
+    id: str
+    title: str
+    doc: str
+    overrides: Mapping[str, Any]
+    questions: tuple[Question, ...]
+    length: float  #: share of the original run's steps
+    seeds: int  #: of each arm, at least
+    control: Mapping[str, Any] | None
+    bare: bool
+    then: Mapping[str, tuple[str, ...]]
+    families: Families
+
+    @property
+    def arms(self) -> dict[str, Mapping[str, Any]]:
+        """Arm -> its overrides."""
+        return {TREATED: self.overrides} | ({} if self.control is None else {CONTROL: self.control})
+
+    @property
+    def cost(self) -> float:
+        """Compute, as a share of the original run."""
+        return self.length * len(self.arms) * self.seeds
+
+    @property
+    def tells(self) -> str:
+        """What its answers mean, in words."""
+        return " ".join(sections(self.doc).get("What it tells", "").split())
+
+
+def smallest(names: Sequence[str], cause: str, family: Family) -> Experiment | None:
+    """The first of these experiments that holds for the run's family, with the answer that speaks most for the cause."""
+    design = next((d for name in names if (d := catalogue()[name]).families.include(family)), None)
+    if design is None:
+        return None
+    asked = (q for q in design.questions if q.families.include(family))
+    question, answer, weight = max(
+        ((q, answer, weight) for q in asked for answer, weight in q.weights(cause).items()),
+        key=lambda one: one[2],
+    )
+    return Experiment(
+        id=design.id,
+        overrides={option: value for option, value in design.overrides.items() if not option.endswith("?")},
+        length=design.length,
+        measure=question.measure,
+        if_cause=f"{question.asks} {answer}",
+        weight=weight,
+    )
+
+
+@cache
+def catalogue() -> Mapping[str, Design]:
+    """Every experiment by id."""
+    modules = plugins.modules(__name__, "QUESTIONS", "firstbreak.experiments").values()
+    measured = json.loads(MEASURED.read_text()) if MEASURED.exists() else {}
+    return {d.id: _counted(d, measured.get(d.id, {})) for d in map(_design, modules)}
+
+
+def _counted(design: Design, measured: Mapping[str, Mapping[str, list[int]]]) -> Design:
+    """The design, whose questions know how they were answered in the lab."""
+    counts = {asks: {name: (yes, runs) for name, (yes, runs) in of.items()} for asks, of in measured.items()}
+    return replace(design, questions=tuple(replace(q, counted=counts.get(q.asks, EMPTY)) for q in design.questions))
+
+
+def _design(module: ModuleType) -> Design:
+    doc = inspect.cleandoc(module.__doc__ or "")
+    return Design(
+        id=module.__name__.rpartition(".")[2].replace("_", "-"),
+        title=doc.partition("\n")[0].rstrip("."),
+        doc=doc,
+        overrides=module.OVERRIDES,
+        questions=module.QUESTIONS,
+        length=getattr(module, "LENGTH", 0.1),
+        seeds=getattr(module, "SEEDS", 1),
+        control=getattr(module, "CONTROL", None),
+        bare=getattr(module, "BARE", False),
+        then=getattr(module, "THEN", EMPTY),
+        families=getattr(module, "FAMILIES", EVERY),
+    )

@@ -1,0 +1,47 @@
+"""Negate the reward
+
+## What is done
+Every reward is multiplied by -1 before anything is computed from it.
+
+## What it tells
+The true score must fall now. If it rises, the sign was wrong somewhere between the reward and the update.
+
+## When it misleads
+A score that is at its minimum cannot fall.
+
+## References
+https://arxiv.org/abs/1709.06560
+"""
+
+from __future__ import annotations
+
+from firstbreak.diagnosis.families import Method, without
+from firstbreak.diagnosis.questions import Question, falls, rises
+
+FAMILIES = without(Method.SUPERVISED)  # methods with a reward
+OVERRIDES = {"reward": "negated"}
+LENGTH = 0.15
+QUESTIONS = (
+    Question(
+        asks="does the score rise with the negated reward?",
+        answer=rises("eval_score"),
+        needs="eval_score",
+        yes={"reward-sign-wrong": 0.7, "advantage-sign-wrong": 0.7},
+        otherwise=0.02,
+    ),
+    Question(
+        asks="does the score fall with the negated reward?",
+        answer=falls("eval_score"),
+        needs="eval_score",
+        yes={
+            "reward-sign-wrong": 0.05,
+            "advantage-sign-wrong": 0.05,
+            "optimiser-not-connected": 0.03,
+            "evaluation-of-stale-weights": 0.1,
+            "answers-misaligned": 0.3,
+            "verdicts-noisy": 0.4,
+            "healthy": 0.85,
+        },
+        otherwise=0.6,
+    ),
+)

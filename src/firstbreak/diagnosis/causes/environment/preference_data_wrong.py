@@ -1,0 +1,52 @@
+"""The preference data or its collator is wrong
+
+## What happens
+Chosen and rejected are swapped, cut, padded or packed wrongly, or the reference log-probabilities belong to other
+sequences. Training goes on, but with pairs that no labeller prefers. The same holds for a reward model that was trained on
+such pairs.
+
+## When it is healthy
+With a sigmoid loss the first value is ln 2 = 0.693, and the accuracy of the implicit reward rises from one half.
+
+## Fix
+- preference: Print ten pairs after the collator, decoded, with the tokens that count for the loss.
+- preference: Compare the first loss with ln 2 = 0.693: before the first update, policy and reference model are equal.
+- actor_critic, group_relative: Print ten pairs of the reward model's training data, and score both answers with the reward
+  model: the chosen answer must score higher.
+- Check that no pair is identical, cut or swapped.
+
+## Smallest experiment
+Read ten pairs without their labels, choose the better answer of each pair, and compare your choices with the labels.
+
+preference: Run one batch with {learning_rate} set to 0: the loss must be ln 2 and the margin 0. Then train a few steps,
+once as now and once with chosen and rejected swapped: the margin must grow with another sign.
+
+actor_critic, group_relative: Score ten right answers, ten wrong answers and an empty answer with the reward model: the right
+answers must score highest.
+
+## References
+https://arxiv.org/abs/2305.18290
+https://github.com/allenai/open-instruct/pull/1900
+"""
+
+from __future__ import annotations
+
+from firstbreak.diagnosis.families import Method, Policy, only
+from firstbreak.diagnosis.inputs import Inputs, answer_parts
+
+FAMILIES = only(Policy.TEXT)
+FINDINGS = {
+    "reward-against-references": 0.7,
+    "preference-loss-start": 0.6,
+    "preference-labels-swapped": 0.5,
+    "wrong-answers-paid": 0.4,
+    "reward-up-evaluation-down": 0.5,
+    "score-below-start": 0.3,
+    "score-lost": 0.4,
+}
+EXPERIMENT = ("reward-probe", "data-probe")
+
+
+def applies(inputs: Inputs) -> bool:
+    """Preference optimisation, and rewards of texts that a model has learned from pairs, as far as names tell."""
+    return inputs.method is Method.PREFERENCE or not answer_parts(inputs.reward_component_mean)

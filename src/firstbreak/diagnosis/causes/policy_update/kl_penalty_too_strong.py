@@ -1,0 +1,58 @@
+"""The penalty for leaving the reference outweighs the reward
+
+## What happens
+The policy is rewarded more for staying near the reference than for improving. The KL divergence stays near 0 or falls, and
+the score is flat or returns to its start.
+
+## When it is healthy
+A KL divergence that is small because the task needs little change, with a score that rises.
+
+## Fix
+- Lower {kl_coef}.
+- Log reward and penalty separately, in the same unit.
+
+## Smallest experiment
+Train for a tenth of the run with {kl_coef} = 0, or divided by ten: if the score now rises, the penalty was too strong.
+
+## References
+https://arxiv.org/abs/2203.02155
+"""
+
+from __future__ import annotations
+
+from firstbreak.diagnosis.families import Policy, only
+from firstbreak.diagnosis.inputs import Inputs
+from firstbreak.model import Weight, WeightKind
+
+PRIOR = 0.5
+FAMILIES = only(Policy.TEXT)  # only policies that write text
+FINDINGS = {
+    "reward-flat": 0.5,
+    "score-lost": 0.4,
+    "entropy-stays-high": 0.2,
+}
+EXPERIMENT = ("no-kl-penalty", "usual-settings")
+
+
+def facts(inputs: Inputs) -> list[Weight]:
+    """A recorded coefficient far above or below the usual 0.001 to 0.1."""
+    coefficient = inputs.run.config.number("kl_coef")
+    if coefficient is None or "kl_coef" in inputs.run.config.defaulted:
+        return []
+    if coefficient > 0.3:
+        return [
+            Weight(
+                kind=WeightKind.CONFIGURATION,
+                finding="config",
+                weight=2.5,
+                text=f"the penalty coefficient is {coefficient:g}",
+            )
+        ]
+    return [
+        Weight(
+            kind=WeightKind.CONFIGURATION,
+            finding="config",
+            weight=-1.0,
+            text=f"the penalty coefficient is {coefficient:g}",
+        )
+    ]

@@ -1,0 +1,89 @@
+"""What happens does not follow from the actions that the policy chose.
+
+## What it looks for
+The largest share of a component's change that the actions of the last steps explain, in the first quarter of the run,
+where the policy still explores most. A finding is a share below `max_explained` and above `min_explained`.
+
+## Why it matters
+Actions can be replaced, dropped, clipped, or sent to the wrong joint. The log-probabilities or action values then belong
+to actions that were never executed, and the gradient points at noise.
+
+## When it is a false alarm
+Sticky actions by design; observations that do not depend linearly on the actions. So the finding is a guess. A share that
+falls later is not counted: a better policy visits states where actions explain less (Acrobot or MountainCar at high
+speed).
+
+## Fix
+- Log the action that the environment executes beside the one that the policy chose.
+- Check clipping, scaling and the order of the action's components.
+
+## Smallest experiment
+Send the largest and the smallest action for ten steps each, and check whether the observation moves as you expect.
+
+## References
+https://arxiv.org/abs/2101.00135
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.diagnosis.checks import Threshold
+from firstbreak.diagnosis.families import Policy, only
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.words import percent
+
+FAMILIES = only(Policy.CONTROL)
+
+
+def detect(
+    env_action_shown: Series,
+    *,
+    max_explained: Annotated[
+        float,
+        Threshold(
+            unit="share", reason="executed actions explain most of the change of what they move", source="convention"
+        ),
+    ] = 0.5,
+    min_explained: Annotated[
+        float,
+        Threshold(
+            unit="share",
+            reason="below this no action shows at all: the observation does not depend linearly on the actions",
+            source="convention",
+        ),
+    ] = 0.02,
+    first_share: Annotated[
+        float,
+        Threshold(
+            unit="share",
+            reason="the policy explores most in the first quarter; a share that falls later falls in healthy runs too",
+            source="convention",
+        ),
+    ] = 0.25,
+    min_points: Annotated[
+        int, Threshold(unit="points", reason="with fewer windows no level is known", source="convention")
+    ] = 6,
+) -> Finding | NotMeasured | None:
+    curve = env_action_shown.finite
+    if len(curve) < min_points:
+        return NotMeasured(f"{len(curve)} windows of transitions are too few (needs {min_points})")
+    share = float(np.quantile(curve.head(first_share).values, 0.9))
+    if not min_explained < share < max_explained:
+        return None
+    first = float(curve.steps[0])
+    return Finding(
+        message=(
+            f"actions explain at most {percent(share)} of the change of what they move: the environment may not execute "
+            "the actions that the policy chose; log the action that the environment executes"
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.LOW,
+        metric=curve.name,
+        onset=first,
+        interval=(first, first),
+        evidence=(Evidence(text="explained by actions", series=curve),),
+        facts={"share": share},
+    )

@@ -1,0 +1,256 @@
+"""The evaluation jumps at a step where training does not change.
+
+## What it looks for
+A sudden change of the gap between the evaluation and the training reward, larger than the noise, while the training reward
+itself does not change. The change is a fall, or a rise together with a jump of the length of the evaluated answers. A second
+evaluation that does not change makes the finding certain: the policy is the same, so the two evaluations measure different
+things from then on.
+
+## Why it matters
+Skill that appears suddenly appears in training as well. A jump that only the evaluation shows is a change of the protocol:
+another temperature, length limit, prompt template, tool permission, episode limit or split. Scores before and after cannot
+be compared, and the best checkpoint of the two parts together is chosen by the protocol.
+
+## When it is a false alarm
+The training reward is a proxy (a process reward, a reward that was already at its maximum) and the skill is new: the
+evaluated samples then look different, not only longer or shorter. A greedy policy can succeed before the sampled one, or
+catch up with the sampled one later: a rise to a level that training has or reaches is not reported. A fall after which
+evaluations are as good as before is not reported either.
+
+## Fix
+- Log the evaluation's settings beside every score, or a hash of them: {eval_temperature}, {max_new_tokens}, split and
+  template for a language model; the environment's version, wrappers, time limit and seeds otherwise.
+- Evaluate the checkpoints from before the jump again, with the protocol from after the jump.
+
+## Smallest experiment
+Evaluate one old checkpoint with today's protocol. If its score jumps as well, the protocol changed, and not the policy.
+
+## References
+https://arxiv.org/abs/1709.06009
+https://github.com/verl-project/verl/issues/6202
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated, NamedTuple
+
+import numpy as np
+
+from firstbreak.diagnosis.checks import Threshold
+from firstbreak.diagnosis.families import Method, without
+from firstbreak.diagnosis.stats.noise import noise_scale
+from firstbreak.diagnosis.stats.onset import Onset, level_shift
+from firstbreak.diagnosis.stats.shape import trajectory as shape_of
+from firstbreak.diagnosis.stats.smooth import smooth
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.words import number
+
+FAMILIES = without(Method.SUPERVISED)
+
+
+def detect(
+    eval_score: Series,
+    reward_mean: Series | None = None,
+    eval_length_mean: Series | None = None,
+    eval_length_clipped_ratio: Series | None = None,
+    eval_accuracy: Series | None = None,
+    eval_success_rate: Series | None = None,
+    eval_pass_at_k: Series | None = None,
+    eval_reward: Series | None = None,
+    *,
+    min_points: Annotated[
+        int,
+        Threshold(
+            unit="points",
+            reason="with fewer evaluations or training rewards a jump cannot be separated from noise",
+            source="convention",
+        ),
+    ] = 12,
+    min_jump: Annotated[
+        float,
+        Threshold(
+            unit="standard deviations",
+            reason="of the noise: a jump that noise hardly makes; for a fall within a rise, multiples of the usual difference",
+            source="convention",
+        ),
+    ] = 4.0,
+    min_drop: Annotated[
+        float,
+        Threshold(
+            unit="share", reason="of the level: a smaller fall within a rise comes and goes", source="convention"
+        ),
+    ] = 0.25,
+    min_step_share: Annotated[
+        float,
+        Threshold(
+            unit="share",
+            reason="of a fall within a rise, made by one step alone: a policy that gets worse takes several",
+            source="convention",
+        ),
+    ] = 0.6,
+    lasting_points: Annotated[
+        int, Threshold(unit="evaluations", reason="a change that is not one evaluation alone", source="convention")
+    ] = 3,
+    near_share: Annotated[
+        float,
+        Threshold(
+            unit="share",
+            reason="of the run: what training did within this distance of the jump is compared with the jump",
+            source="convention",
+        ),
+    ] = 0.15,
+    standard_errors: Annotated[
+        float, Threshold(unit="standard errors", reason="a difference that chance hardly makes", source="convention")
+    ] = 2.0,
+) -> Finding | NotMeasured | None:
+    if len(eval_score) < min_points:
+        return NotMeasured(f"{len(eval_score)} evaluations are too few to see a jump (needs {min_points})")
+    if reward_mean is None or len(reward_mean.finite) < min_points:
+        return NotMeasured("no training reward is logged, so nothing says whether a jump of the evaluation is skill")
+    scale = _scale(eval_score, reward_mean)
+    jump = level_shift(_gap(eval_score, reward_mean, scale))
+    if jump is None or jump.size < min_jump:
+        jump = _cliff(eval_score, min_jump, min_drop, min_step_share, lasting_points)
+    if jump is None:
+        return None
+    score, reward = _sides(eval_score, jump, near_share), _sides(reward_mean, jump, near_share)
+    if _moved(reward, scale, jump, standard_errors) or _came_back(score, jump, lasting_points):
+        return None
+    lengths = (eval_length_mean, eval_length_clipped_ratio)  # of texts: an episode is as long as the policy makes it
+    beside = next((curve for curve in lengths if curve is not None and _jumps_with(curve, jump)), None)
+    others = (eval_accuracy, eval_success_rate, eval_pass_at_k, eval_reward)
+    other = (_sides(o, jump, near_share) for o in others if o is not None and o.name != eval_score.name)
+    unmoved = next((sides.curve for sides in other if _stays(sides, jump, standard_errors)), None)
+    if beside is None and unmoved is None and (jump.direction > 0 or scale == 0):
+        return None  # skill that comes late, or chance where nothing was learned, looks the same
+    if unmoved is None and eval_score.name == "eval.reward" and _reached(score, reward_mean, jump):
+        return None
+    return Finding(
+        message=(
+            f"{eval_score.name} jumped from {number(score.before_mean)} to {number(score.after_mean)} at step "
+            f"{number(jump.step)}{f', {beside.name} jumped as well,' if beside is not None else ''} and the training reward "
+            f"{f'and {unmoved.name} ' if unmoved is not None else ''}did not: the evaluation may have another protocol since "
+            "then; evaluate an old checkpoint with today's protocol"
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.MEDIUM if beside is None and unmoved is None else Confidence.HIGH,
+        metric=eval_score.name,
+        onset=jump.step,
+        interval=jump.interval,
+        evidence=(
+            Evidence(text="evaluation", series=eval_score, since=jump.step),
+            Evidence(text="training reward", series=reward_mean, since=jump.step),
+            *([Evidence(text="length", series=beside, since=jump.step)] if beside is not None else []),
+        ),
+        facts={"before": score.before_mean, "after": score.after_mean},
+    )
+
+
+class _Sides(NamedTuple):
+    """What a curve did shortly before and shortly after the jump."""
+
+    curve: Series
+    before: np.ndarray
+    after: np.ndarray
+
+    @property
+    def before_mean(self) -> float:
+        return float(np.mean(self.before))
+
+    @property
+    def after_mean(self) -> float:
+        return float(np.mean(self.after))
+
+    @property
+    def middle(self) -> float:
+        return (self.before_mean + self.after_mean) / 2
+
+    def largest_move(self, standard_errors: float) -> float:
+        """The change of the mean, with the error that it may have."""
+        error = noise_scale(self.curve.finite.values) * float(np.sqrt(1 / len(self.before) + 1 / len(self.after)))
+        return abs(self.after_mean - self.before_mean) + standard_errors * error
+
+
+def _sides(curve: Series, jump: Onset, near_share: float) -> _Sides:
+    points = curve.finite
+    near = near_share * float(np.ptp(points.steps))
+    before = points.between(jump.interval[0] - near, np.nextafter(jump.interval[0], -np.inf))
+    return _Sides(curve, before.values, points.between(jump.interval[1], jump.interval[1] + near).values)
+
+
+def _cliff(evaluation: Series, size: float, min_drop: float, min_step_share: float, side: int) -> Onset | None:
+    """A fall from one evaluation to the next, in a curve that is still rising and so has no level to shift from."""
+    values, steps = evaluation.values, evaluation.steps
+    falls = np.diff(values)
+    usual = float(np.median(np.abs(falls)))
+    at = int(np.argmin(falls)) + 1
+    if not side <= at <= len(values) - side or usual == 0:
+        return None
+    before, after = float(np.median(values[at - side : at])), float(np.median(values[at : at + side]))
+    whole = before - after
+    if whole < size * usual or whole < min_drop * abs(before) or -falls[at - 1] < min_step_share * whole:
+        return None
+    return Onset(
+        step=float(steps[at]),
+        interval=(float(steps[at - 1]), float(steps[at])),
+        kind="level",
+        direction=-1,
+        size=whole / usual,
+        before=before,
+        after=after,
+        p=float("nan"),
+    )
+
+
+def _scale(eval_score: Series, reward_mean: Series) -> float:
+    """What one unit of the training reward is worth in units of the evaluation: 1, or the ratio of their ranges."""
+    if not shape_of(reward_mean).learned:
+        return 0.0
+    if eval_score.name == "eval.reward":
+        return 1.0
+    return float(np.ptp(smooth(eval_score)[1]) / np.ptp(smooth(reward_mean)[1]))
+
+
+def _gap(eval_score: Series, reward_mean: Series, scale: float) -> Series:
+    """The evaluation minus what training would lead to expect: skill is in both and cancels, a new protocol is not."""
+    steps, trained = smooth(reward_mean)
+    return replace(eval_score, values=eval_score.values - scale * np.interp(eval_score.steps, steps, trained))
+
+
+def _moved(reward: _Sides, scale: float, jump: Onset, standard_errors: float) -> bool:
+    """Whether the training reward itself may have made half of the jump, either way."""
+    if min(len(reward.before), len(reward.after)) < 3:
+        return True
+    return scale * reward.largest_move(standard_errors) >= abs(jump.after - jump.before) / 2
+
+
+def _came_back(score: _Sides, jump: Onset, lasting_points: int) -> bool:
+    """Whether a fallen evaluation is past the middle of its fall again: a new protocol stays, a bad policy need not."""
+    later = score.curve.between(jump.interval[1]).values
+    if score.after_mean >= score.before_mean or len(later) < lasting_points:
+        return False
+    lowest = np.min(np.lib.stride_tricks.sliding_window_view(later, lasting_points), axis=1)
+    return bool(np.max(lowest) >= score.middle)
+
+
+def _reached(score: _Sides, reward_mean: Series, jump: Onset) -> bool:
+    """Whether training is, or comes later, past the middle of a rise: skill that the greedy policy showed first."""
+    later = reward_mean.finite.between(jump.interval[0])
+    rose = score.before_mean < score.after_mean
+    return rose and len(later) > 0 and float(np.max(smooth(later)[1])) >= score.middle
+
+
+def _stays(other: _Sides, jump: Onset, standard_errors: float) -> bool:
+    """Whether another evaluation of the same policy moved by less than half of the jump, both as shares of their levels.
+
+    A curve that is too noisy to know does not stay.
+    """
+    if min(len(other.before), len(other.after)) < 2 or other.before_mean <= 0 or jump.before <= 0:
+        return False
+    return other.largest_move(standard_errors) / other.before_mean < abs(jump.after - jump.before) / jump.before / 2
+
+
+def _jumps_with(curve: Series, jump: Onset) -> bool:
+    other = level_shift(curve)
+    return other is not None and other.interval[0] <= jump.interval[1] and other.interval[1] >= jump.interval[0]

@@ -1,0 +1,71 @@
+"""No score is recorded, so the log does not show whether the policy improves.
+
+## What it looks for
+Any evaluation, success rate or task reward with at least one number.
+
+## Why it matters
+In reinforcement learning a loss cannot replace a score: the loss measures the update, not the policy. The loss of GRPO is
+near 0 in good runs, and the loss of a critic can grow while the return is at its maximum. Without a score, nobody sees that
+a run went wrong until the end.
+
+## When it is a false alarm
+The score was logged under a name that firstbreak does not know: where recorded names look like a score, the finding lists
+them and is only a notice. The score was logged to another file or service. A few lines of a log need not contain the
+score, and a loss that is always 0 or NaN is the more important finding: in both cases this finding is only a notice. In
+supervised training the loss is the score.
+
+## Fix
+- Log the mean task reward of every batch, before shaping.
+- Log an evaluation on held-out prompts or in a separate environment, every {eval_interval} steps.
+
+## Smallest experiment
+Evaluate the first and the last checkpoint once, with the same protocol. The difference is the gain of the run.
+
+## References
+https://arxiv.org/abs/1709.06560
+https://huggingface.co/docs/trl/grpo_trainer
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated
+
+from firstbreak.diagnosis.checks import Threshold
+from firstbreak.model import Confidence, Finding, NotMeasured, Run, Series, Severity
+
+LIKE_A_SCORE = re.compile(r"reward|return|score|accura|success|win_?rate|pass@|solve|\brew\b", re.IGNORECASE)
+SHOWN = 3  #: names in the message
+
+
+def detect(
+    run: Run,
+    score: Series | None = None,
+    loss_total: Series | None = None,
+    *,
+    min_points: Annotated[
+        int,
+        Threshold(
+            unit="points",
+            reason="fewer points are a few lines of a log, and their finding is a notice",
+            source="convention",
+        ),
+    ] = 5,
+) -> Finding | NotMeasured | None:
+    if score is not None:
+        return None
+    if not run.series and not run.unknown:
+        return NotMeasured("no curve was read")
+    empty = loss_total is not None and not loss_total.finite.values.any()
+    points = max(map(len, run.series.values()), default=min_points)
+    similar = [name for name in run.unknown if LIKE_A_SCORE.search(name)][:SHOWN]
+    hint = f" (names that may be one: {', '.join(similar)})" if similar else ""
+    return Finding(
+        message=(
+            f"none of the {len(run.series) + len(run.unknown)} recorded curves is a score{hint}: the log does not show "
+            "whether the policy improves; log the mean task reward, or evaluate the first and the last checkpoint"
+        ),
+        severity=Severity.WARNING if points >= min_points and not empty and not similar else Severity.NOTICE,
+        confidence=Confidence.MEDIUM if similar else Confidence.HIGH,
+        facts={"similar": similar},
+    )

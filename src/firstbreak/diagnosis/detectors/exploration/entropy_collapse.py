@@ -1,0 +1,114 @@
+"""The policy stops trying different things before the task is solved.
+
+## What it looks for
+Entropy that falls below `max_share` of its own start, or lies near 0 from the beginning, while the score is flat,
+falls, or stopped far below its ceiling. Entropy that falls while the score keeps rising is learning. Near the ceiling of
+the score, low entropy is the end of learning.
+
+## Why it matters
+A policy that always does the same gets the same reward: there is nothing to compare any more, and no gradient can bring
+the lost alternatives back.
+
+## When it is a false alarm
+The task is solved, or the training reward rises while the entropy falls. Continuous policies have differential entropy,
+which may be negative and has no lower limit at 0: only policies whose entropy is never negative are judged. A column of
+zeros beside groups whose rewards differ was never computed.
+
+## Fix
+- Raise {entropy_coef} or {temperature}. A higher {clip_range_high} lets unlikely actions recover.
+- Lower {learning_rate}, or raise {kl_coef}.
+- Check that rollouts are sampled, and do not take the most likely action.
+
+## Smallest experiment
+Resume from before the onset with {entropy_coef} times ten for a tenth of the run: if the entropy holds and the score
+rises, the collapse was the break.
+
+## References
+https://arxiv.org/abs/2505.22617
+https://arxiv.org/abs/1602.01783
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.diagnosis.checks import Threshold
+from firstbreak.diagnosis.detectors.exploration._words import entropy_weight
+from firstbreak.diagnosis.families import Method
+from firstbreak.diagnosis.stats.direction import rises
+from firstbreak.diagnosis.stats.onset import first_sustained
+from firstbreak.diagnosis.stats.shape import Trajectory
+from firstbreak.model import Confidence, Evidence, Expected, Finding, Interval, NotMeasured, Series, Severity
+from firstbreak.words import number
+
+
+def detect(
+    policy_entropy: Series,
+    trajectory: Trajectory | None = None,
+    solved: bool | None = None,
+    reward_mean: Series | None = None,
+    reward_group_std: Series | None = None,
+    method: Method | None = None,
+    *,
+    max_share: Annotated[
+        float,
+        Threshold(unit="share", reason="Little of the entropy of the start is left at the end.", source="convention"),
+    ] = 0.15,
+    low: Annotated[
+        float,
+        Threshold(
+            unit="nats",
+            reason="A discrete policy then takes one action in more than 99 of 100 cases.",
+            source="convention",
+        ),
+    ] = 0.01,
+    min_points: Annotated[int, Threshold(unit="points", reason="Fewer values show no fall.", source="convention")] = 10,
+) -> Finding | Expected | NotMeasured | None:
+    entropy = policy_entropy.finite
+    if len(entropy) < min_points:
+        return NotMeasured(f"{len(entropy)} values of the entropy are too few (needs {min_points})")
+    if not entropy.values.any() and reward_group_std is not None and reward_group_std.finite.values.any():
+        return NotMeasured("the entropy is 0 in every row, but the answers to one prompt differ: it was not computed")
+    discrete = bool(np.all(entropy.values >= -1e-9))
+    start, late = float(np.median(entropy.head(0.05).values)), float(np.median(entropy.tail(0.2).values))
+    dead = discrete and late < low
+    fell = discrete and start > 0 and late < max_share * start
+    if not (dead or fell):
+        return None
+    if solved:
+        return Expected(f"entropy fell from {number(start)} to {number(late)} because the task is solved")
+    floor = max(max_share * start, low)
+    since, interval = _fall(entropy, start, floor)
+    rewarded = reward_mean is not None and rises(reward_mean)
+    improving = rewarded or (trajectory is not None and trajectory.kind in ("rising", "plateau"))
+    stuck = not rewarded and trajectory is not None and (trajectory.lost or trajectory.kind == "flat")
+    if improving and not dead:
+        return None
+    return Finding(
+        message=(
+            f"entropy is {number(late)} nats (it began at {number(start)}) and the score "
+            f"{'does not rise' if stuck else 'is not at its ceiling'}: the policy always does nearly the same; raise "
+            f"the {entropy_weight(method)} or lower the learning rate"
+        ),
+        severity=Severity.CRITICAL if stuck else Severity.WARNING,
+        confidence=Confidence.HIGH if dead and stuck else Confidence.MEDIUM,
+        metric="policy.entropy",
+        onset=since,
+        interval=interval,
+        evidence=(Evidence(text="entropy", series=policy_entropy, since=since, level=floor),),
+        facts={"start": start, "late": late},
+    )
+
+
+def _fall(entropy: Series, start: float, floor: float) -> tuple[float, Interval]:
+    """When the entropy fell below half of its start; this lies between three quarters of the start and the floor."""
+    first = float(entropy.steps[0])
+
+    def below(limit: float) -> float | None:
+        return first_sustained(entropy, lambda values: values < limit)
+
+    above, half, bottom = below(0.75 * start), below(0.5 * start), below(floor)
+    step = first if half is None else half
+    return step, (min(step, first if above is None else above), max(step, step if bottom is None else bottom))

@@ -1,0 +1,78 @@
+"""The policy stays as random as it began.
+
+## What it looks for
+Entropy that never falls by more than `max_fall` of its first level, while the score is flat.
+
+## Why it matters
+Learning makes a policy more certain somewhere. If neither entropy nor score changes, the reward does not reach the
+weights: the signal is too weak or too noisy, or the entropy bonus outweighs it.
+
+## When it is a false alarm
+Short runs. A policy that starts nearly certain (a fine-tuned model) has little entropy to lose. If the log begins in
+mid-run, its first level is not that of a random policy, and nothing is reported.
+
+## Fix
+- Lower {entropy_coef}. Check that the reward differs between good and bad behaviour.
+- Raise {learning_rate}. Use a larger {batch_size} if the advantages are noisy.
+
+## Smallest experiment
+{entropy_coef} = 0 for a tenth of the run: if the entropy now falls and the score rises, the bonus was too strong.
+
+## References
+https://arxiv.org/abs/2006.05990
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.diagnosis.checks import Threshold
+from firstbreak.diagnosis.detectors._start import continued
+from firstbreak.diagnosis.stats.shape import Trajectory
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.words import number, percent
+
+
+def detect(
+    policy_entropy: Series,
+    trajectory: Trajectory,
+    *,
+    max_fall: Annotated[
+        float,
+        Threshold(unit="share", reason="A fall of a twentieth or less is hardly any.", source="convention"),
+    ] = 0.05,
+    min_entropy: Annotated[
+        float,
+        Threshold(
+            unit="nats", reason="A policy that starts nearly certain has little entropy to lose.", source="convention"
+        ),
+    ] = 0.1,
+    min_points: Annotated[
+        int, Threshold(unit="points", reason="In a shorter run the entropy may yet fall.", source="convention")
+    ] = 30,
+) -> Finding | NotMeasured | None:
+    entropy = policy_entropy.finite
+    if len(entropy) < min_points:
+        return NotMeasured(f"{len(entropy)} values of the entropy are too few (needs {min_points})")
+    if continued(entropy):
+        return NotMeasured(
+            f"the log begins at step {number(float(entropy.steps[0]))}: the entropy of the start is not in it"
+        )
+    start, late = float(np.median(entropy.head(0.1).values)), float(np.median(entropy.tail(0.2).values))
+    if trajectory.kind != "flat" or start <= min_entropy or late < (1 - max_fall) * start:
+        return None
+    return Finding(
+        message=(
+            f"entropy is {number(late)} nats after {len(entropy)} updates, {percent(late / start)} of its start, and "
+            "the score is flat: the policy still acts at random; check that good and bad behaviour get different "
+            "rewards"
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.MEDIUM,
+        metric="policy.entropy",
+        onset=float(entropy.steps[0]),
+        interval=(float(entropy.steps[0]), float(entropy.steps[len(entropy) // 2])),
+        evidence=(Evidence(text="entropy", series=policy_entropy, level=start),),
+    )

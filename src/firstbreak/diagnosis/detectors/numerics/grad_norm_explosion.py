@@ -1,0 +1,166 @@
+"""The gradient norm grows far beyond its own past, or has a very heavy tail.
+
+## What it looks for
+The gradient norm over the last quarter, compared with its first fifth on a logarithmic scale, and the step from which the
+norm grows. Also its upper tail: the 95th percentile compared with the median. Growth counts only if the score does not
+rise at the same time. For language models also the absolute size, which needs no history: a norm above `norm_critical`
+beside a loss of ordinary size is not the gradient of that loss.
+
+## Why it matters
+A norm that grows by orders of magnitude is the last warning before NaN or collapse. With clipping, every update then has
+the full permitted length, in a direction that a few samples or one outlier of the critic decide.
+
+## When it is a false alarm
+The norm rises as a policy becomes more certain and as returns grow: if the score rises, this is part of learning. The
+first updates of a run are the largest, and are left out. Single spikes that the clip catches do no harm.
+
+## Fix
+- Check the batch of the largest norm: lengths, outliers of the reward, samples with extreme log-probabilities.
+- Lower {learning_rate}, and clip at {grad_clip} after unscaling.
+- Clip or normalise rewards and returns, and give the critic its own clip.
+- Compare the log-probabilities of inference engine and trainer: a mismatch on rare tokens explodes late.
+
+## Smallest experiment
+Continue from the checkpoint before the growth with {learning_rate} divided by ten: if the norm still grows, the data or
+the log-probabilities are the cause, and not the step size.
+
+## References
+https://arxiv.org/abs/1211.5063
+https://arxiv.org/abs/2006.05990
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.diagnosis.checks import Threshold
+from firstbreak.diagnosis.detectors._growth import Growth, growth
+from firstbreak.diagnosis.families import Policy
+from firstbreak.diagnosis.stats.shape import Trajectory
+from firstbreak.diagnosis.stats.spikes import tail
+from firstbreak.model import Confidence, Config, Evidence, Expected, Finding, NotMeasured, Series, Severity
+from firstbreak.words import number
+
+
+def detect(
+    grad_norm: Series,
+    config: Config,
+    trajectory: Trajectory | None = None,
+    policy: Policy = Policy.CONTROL,
+    policy_loss: Series | None = None,
+    loss_total: Series | None = None,
+    *,
+    norm_critical: Annotated[
+        float,
+        Threshold(
+            unit="gradient norm",
+            reason="For language models: no loss of ordinary size has such a gradient.",
+            source="convention",
+        ),
+    ] = 1e6,
+    max_loss: Annotated[
+        float,
+        Threshold(unit="loss", reason="A larger loss may have a gradient of that size.", source="convention"),
+    ] = 100.0,
+    growth_warning: Annotated[
+        float, Threshold(unit="ratio", reason="Ten times the norm of the early run.", source="convention")
+    ] = 10.0,
+    growth_critical: Annotated[
+        float, Threshold(unit="ratio", reason="A hundred times the norm of the early run.", source="convention")
+    ] = 100.0,
+    tail_ratio: Annotated[
+        float,
+        Threshold(
+            unit="ratio",
+            reason="95th percentile over median: with so heavy a tail a few batches decide the direction.",
+            source="convention",
+        ),
+    ] = 20.0,
+    warmup_share: Annotated[
+        float,
+        Threshold(unit="share", reason="The first updates of a run are the largest.", source="convention"),
+    ] = 0.1,
+    min_points: Annotated[
+        int, Threshold(unit="points", reason="Fewer norms show no growth.", source="convention")
+    ] = 20,
+) -> Finding | Expected | NotMeasured | None:
+    loss = policy_loss if policy_loss is not None else loss_total
+    if policy is Policy.TEXT and loss is not None:
+        finding = _out_of_range(grad_norm.finite, loss.finite, norm_critical, max_loss)
+        if finding is not None:
+            return finding
+    norms = growth(grad_norm, min_points)
+    if norms is None:
+        return NotMeasured(f"fewer than {min_points} gradient norms above 0 are logged")
+    if norms.times >= growth_warning:
+        return _grown(norms, trajectory, growth_critical)
+    return _heavy(norms.curve.tail(1 - warmup_share), tail_ratio, config)
+
+
+def _out_of_range(norms: Series, loss: Series, norm_critical: float, max_loss: float) -> Finding | None:
+    """A norm that no loss of this size has."""
+    size = float(np.median(np.abs(loss.values))) if len(loss) else np.inf
+    norm = float(np.median(norms.values)) if len(norms) else 0.0
+    if norm < norm_critical or size > max_loss:
+        return None
+    return Finding(
+        message=(
+            f"the gradient norm is {number(norm)} although the loss is {number(size)}: a loss scale that is not removed, "
+            "a sum in place of a mean, or one token with an extreme log-probability; check these three, because with "
+            "clipping every update has the full length, whatever the batch contains"
+        ),
+        severity=Severity.CRITICAL,
+        confidence=Confidence.MEDIUM,
+        metric="grad.norm",
+        onset=float(norms.steps[0]),
+        interval=(float(norms.steps[0]), float(norms.steps[0])),
+        evidence=(Evidence(text="gradient norm", series=norms),),
+        facts={"norm": norm},
+    )
+
+
+def _grown(norms: Growth, trajectory: Trajectory | None, growth_critical: float) -> Finding | Expected | None:
+    times = number(norms.times)
+    if trajectory is not None and trajectory.learned and not trajectory.lost:
+        return Expected(f"the gradient norm grew {times} times while the score rose, as it does when a policy learns")
+    if (began := norms.since()) is None:
+        return None
+    since, interval = began
+    lost = trajectory is not None and trajectory.lost
+    return Finding(
+        message=(
+            f"the gradient norm grew {times} times, from {number(norms.early)} to {number(norms.late)}, and the score "
+            f"{'fell' if lost else 'did not rise'}; check the batch of the largest norm, then lower the learning rate"
+        ),
+        severity=Severity.CRITICAL if lost and norms.times >= growth_critical else Severity.WARNING,
+        confidence=Confidence.LOW if trajectory is None else Confidence.HIGH if lost else Confidence.MEDIUM,
+        metric="grad.norm",
+        onset=since,
+        interval=interval,
+        evidence=(Evidence(text=f"grew {times} times", series=norms.curve, since=since),),
+        facts={"growth": norms.times},
+    )
+
+
+def _heavy(norms: Series, tail_ratio: float, config: Config) -> Finding | None:
+    upper = tail(norms)
+    if upper is None or upper.p95_ratio < tail_ratio:
+        return None
+    clip = config.number("grad_clip")
+    first = float(norms.steps[np.argmax(norms.values >= upper.p95)])
+    return Finding(
+        message=(
+            f"one gradient norm in twenty is above {number(upper.p95)}, {number(upper.p95_ratio)} times the median, "
+            f"and the largest is {number(upper.maximum)}{f' (clipped at {number(clip)})' if clip else ''}: a few "
+            "batches decide the direction; check one of them"
+        ),
+        severity=Severity.NOTICE,
+        confidence=Confidence.MEDIUM,
+        metric="grad.norm",
+        onset=first,
+        interval=(float(norms.steps[0]), first),
+        evidence=(Evidence(text="gradient norm", series=norms, level=upper.p95),),
+        facts={"p95_ratio": upper.p95_ratio},
+    )

@@ -1,0 +1,81 @@
+"""The clip limits a large part of every batch.
+
+## What it looks for
+The share of samples whose ratio was clipped: its median over the second half of the run is `high` or more.
+
+## Why it matters
+The clip slows the update, and does not stop it: clipped samples have no gradient, the others still have one. If the
+clip acts all the time, then the learning rate, the number of epochs or the advantages are too large, or the data are
+old.
+
+## When it is a false alarm
+The clip range is small on purpose. The trainer reports the last epoch only, in which most of the batch has already had
+its effect.
+
+## Fix
+- Lower {learning_rate} or {epochs_per_batch}, or use larger batches.
+- Check the age of the rollouts, and whether the old log-probabilities belong to the policy that sampled.
+
+## Smallest experiment
+One epoch and one minibatch per batch for 20 updates: the clip fraction must then be 0. If the clip fraction is not 0,
+the old log-probabilities are wrong.
+
+## References
+https://arxiv.org/abs/1707.06347
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.diagnosis.checks import Threshold
+from firstbreak.diagnosis.families import Method, without
+from firstbreak.diagnosis.stats.onset import first_sustained
+from firstbreak.diagnosis.stats.shape import Trajectory
+from firstbreak.model import Confidence, Config, Evidence, Expected, Finding, NotMeasured, Series, Severity
+from firstbreak.words import percent
+
+FAMILIES = without(Method.SUPERVISED)
+
+
+def detect(
+    policy_clip_fraction: Series,
+    config: Config,
+    trajectory: Trajectory | None = None,
+    *,
+    high: Annotated[
+        float,
+        Threshold(
+            unit="share",
+            reason="A third of the samples is a large part of every batch.",
+            source="convention",
+        ),
+    ] = 0.35,
+    min_points: Annotated[
+        int, Threshold(unit="points", reason="Fewer values show no level.", source="convention")
+    ] = 10,
+) -> Finding | Expected | NotMeasured | None:
+    clipped = policy_clip_fraction.finite
+    if len(clipped) < min_points:
+        return NotMeasured(f"{len(clipped)} values of the clip fraction are too few (needs {min_points})")
+    if not clipped.values.any() and config.number("updates_per_batch") == 1:
+        return Expected(
+            "the clip fraction is 0 because each batch is used for one update: the ratio is 1 by construction"
+        )
+    late = float(np.median(clipped.tail(0.5).values))
+    if late < high:
+        return None
+    since = first_sustained(clipped, lambda values: values >= high)
+    harmed = trajectory is not None and (trajectory.lost or trajectory.kind == "flat")
+    return Finding(
+        message=f"{percent(late)} of the samples are clipped: the updates are too large; lower the learning rate first",
+        severity=Severity.CRITICAL if harmed else Severity.WARNING,
+        confidence=Confidence.HIGH if harmed else Confidence.MEDIUM,
+        metric="policy.clip_fraction",
+        onset=since,
+        interval=None if since is None else (float(clipped.steps[0]), since),
+        evidence=(Evidence(text="clip fraction", series=clipped, since=since, level=high),),
+        facts={"level": late},
+    )

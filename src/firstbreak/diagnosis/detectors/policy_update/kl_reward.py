@@ -1,0 +1,125 @@
+"""The policy leaves its reference, and the score does not rise.
+
+## What it looks for
+The trend of the KL divergence from the reference beside the shape of the score, from the second quarter of the run on.
+A divergence that grows while the score falls is destructive. A divergence that grows while the score is flat brings no
+gain any more. A divergence that grows while the score rises is learning, and a divergence that stands still is
+convergence. A divergence below `min_divergence` is too small to matter.
+
+## Why it matters
+Every gain costs some distance from the reference. If there is no gain, each step only makes the model harder to
+recover, and the best checkpoint is already saved.
+
+## When it is a false alarm
+The score is at its ceiling, and the divergence grows slowly. The score is so noisy that its rise cannot be seen.
+
+## Fix
+- Go back to the best checkpoint by evaluation.
+- Raise {kl_coef} or lower {learning_rate}.
+
+## Smallest experiment
+Continue from the best checkpoint for a tenth of the run with {learning_rate} divided by ten: if the score still does
+not rise, the run has learned what these data can give.
+
+## References
+https://arxiv.org/abs/2210.10760
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.diagnosis.checks import Threshold
+from firstbreak.diagnosis.families import Method, Policy, without
+from firstbreak.diagnosis.stats.direction import departure, fall_from_best, rises
+from firstbreak.diagnosis.stats.shape import Trajectory
+from firstbreak.model import Confidence, Config, Evidence, Expected, Finding, NotMeasured, Role, Series, Severity
+from firstbreak.words import number
+
+ROLES = (Role.DRIFT_UNREWARDED,)
+
+FAMILIES = without(Method.SUPERVISED)
+
+
+def detect(
+    kl_ref: Series,
+    score: Series,
+    trajectory: Trajectory,
+    config: Config,
+    solved: bool | None = None,
+    policy: Policy = Policy.TEXT,
+    *,
+    growth_warning: Annotated[
+        float,
+        Threshold(
+            unit="ratio",
+            reason="Below half as much again as in the second quarter, the divergence stands still.",
+            source="convention",
+        ),
+    ] = 1.5,
+    min_divergence: Annotated[
+        float,
+        Threshold(
+            unit="nats per token",
+            reason="Below this a policy has not left its reference: healthy runs grew from 0.0003 to 0.001 nats.",
+            source="LOG.md, Detectors, 2026-11-21",
+        ),
+    ] = 0.02,
+    min_points: Annotated[
+        int, Threshold(unit="points", reason="Fewer points do not show two trends.", source="convention")
+    ] = 20,
+) -> Finding | Expected | NotMeasured | None:
+    kl, points = kl_ref.finite, score.finite
+    if len(kl) and not kl.values.any() and config.number("kl_coef") == 0:
+        return Expected(
+            f"{kl_ref.raw or kl_ref.name} is 0 because the penalty is switched off: there is no comparison with a reference"
+        )
+    if min(len(kl), len(points)) < min_points:
+        return NotMeasured(f"{min(len(kl), len(points))} points are too few to see two trends (needs {min_points})")
+    early, late = (float(np.median(part.values)) for part in (kl.head(0.5).tail(0.5), kl.tail(0.25)))
+    if not rises(kl) or late < growth_warning * early or late < min_divergence:
+        return None
+    evidence = (Evidence(text="KL divergence from the reference", series=kl_ref), Evidence(text="score", series=score))
+    ratio = f"{number(late / early)} times" if early > 0 else "from zero"
+    if trajectory.lost:
+        since, interval = fall_from_best(points)
+        return Finding(
+            message=(
+                f"the KL divergence grew {ratio} to {number(late)} while the score fell from {number(trajectory.best)} "
+                f"to {number(trajectory.end)}: stop, and go back to step {number(trajectory.best_step)}"
+            ),
+            severity=Severity.CRITICAL,
+            confidence=Confidence.HIGH,
+            metric="kl.ref",
+            onset=since,
+            interval=interval,
+            evidence=evidence,
+            facts={"cell": "rising/declining"},
+        )
+    if trajectory.kind not in ("flat", "plateau") or solved:
+        return None
+    if any(rises(stretch) for stretch in _where_a_rise_counts(points, trajectory)):
+        return None
+    start = departure(kl)
+    samples = "completions" if policy is Policy.TEXT else "episodes"
+    return Finding(
+        message=(
+            f"the KL divergence grew {ratio} to {number(late)} without a gain: the score is still "
+            f"{number(trajectory.end)}; check what changes in the {samples}, and lower the learning rate or stop"
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.MEDIUM,
+        metric="kl.ref",
+        onset=start[0] if start else None,
+        interval=start[1] if start else None,
+        evidence=evidence,
+        facts={"cell": "rising/flat"},
+    )
+
+
+def _where_a_rise_counts(score: Series, trajectory: Trajectory) -> tuple[Series, ...]:
+    """Where a rise of the score justifies the divergence: where that grew, and for a slow learner the whole run."""
+    grown = (score.tail(0.5), score.tail(0.75))
+    return (*grown, score) if trajectory.kind == "flat" else grown

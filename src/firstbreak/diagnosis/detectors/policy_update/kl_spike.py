@@ -1,0 +1,107 @@
+"""Single updates throw the policy far from where it was.
+
+## What it looks for
+Isolated spikes of a KL divergence (from the reference or from the old policy) that lie `min_size` standard deviations
+above their neighbours, and come back within a few steps.
+
+## Why it matters
+A spike that comes back did no lasting harm. But the spike shows that one batch can throw the policy: an outlier in the
+reward, a few tokens or actions with an extreme log-probability, or a learning rate that is nearly too large.
+
+## When it is a false alarm
+The k3 estimator of a divergence is heavy-tailed: single tokens make spikes although the policy has hardly moved.
+Healthy runs have such spikes. A mean above `high` nats is more than that: these tokens are e to the fifth times
+likelier, or more, for one of the two models, and if the penalty is part of the loss, they decide the whole update.
+
+## Fix
+- Do nothing if the score does not follow. If spikes become frequent, check the batch of the largest one.
+- Clip gradients ({grad_clip}).
+
+## Smallest experiment
+Log the largest divergence of a single token or action beside the mean: if the maximum explains the spike, only a few of
+them are extreme, and the policy has not moved.
+
+## References
+http://joschu.net/blog/kl-approx.html
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.diagnosis.checks import Threshold
+from firstbreak.diagnosis.families import Policy
+from firstbreak.diagnosis.stats.spikes import spikes
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.words import number
+
+
+def detect(
+    kl_ref: Series | None = None,
+    kl_old: Series | None = None,
+    policy: Policy = Policy.TEXT,
+    *,
+    min_size: Annotated[
+        float,
+        Threshold(
+            unit="standard deviations",
+            reason="The k3 estimator is heavy-tailed, so that smaller spikes are usual.",
+            source="convention",
+        ),
+    ] = 12.0,
+    high: Annotated[
+        float,
+        Threshold(
+            unit="nats",
+            reason="In a mean this large, single log-probabilities differ by 5 nats or more.",
+            source="convention",
+        ),
+    ] = 100.0,
+    tolerance: Annotated[
+        float,
+        Threshold(
+            unit="nats",
+            reason="Log-probabilities in float32 differ by this much where nothing has changed.",
+            source="convention",
+        ),
+    ] = 1e-6,
+    min_points: Annotated[
+        int, Threshold(unit="points", reason="Fewer points do not show what is usual.", source="convention")
+    ] = 30,
+) -> Finding | NotMeasured | None:
+    curves = [s.finite for s in (kl_ref, kl_old) if s is not None and len(s.finite) >= min_points]
+    if not curves:
+        return NotMeasured(f"no KL divergence of the policy is logged for {min_points} updates")
+    for curve in curves:
+        seen = spikes(curve, size=min_size)
+        returned = seen.steps < curve.steps[-3]  # one at the very end has not come back yet
+        up = (seen.sizes > 0) & (seen.values > tolerance) & returned
+        if not up.any():
+            continue
+        steps, values = seen.steps[up], seen.values[up]
+        top = int(np.argmax(values))
+        spikes_ = f"{len(steps)} spikes" if len(steps) > 1 else "1 spike"
+        extreme = bool(values[top] >= high)
+        samples = "tokens" if policy is Policy.TEXT else "actions"
+        advice = (
+            f"a few {samples} with extreme log-probabilities are the reason; check these {samples}, and whether the "
+            "penalty follows them"
+            if extreme
+            else "check that batch if the score fell at the same time"
+        )
+        return Finding(
+            message=(
+                f"{spikes_} of {curve.name}, the largest {number(float(values[top]))} at step "
+                f"{number(float(steps[top]))}, that came back: {advice}"
+            ),
+            severity=Severity.WARNING if extreme else Severity.NOTICE,
+            confidence=Confidence.LOW if extreme else Confidence.MEDIUM,  # of harm: it came back
+            metric=curve.name,
+            onset=float(steps[0]),
+            interval=(float(steps[0]), float(steps[0])),
+            evidence=(Evidence(text=curve.name, series=curve, since=float(steps[0])),),
+            facts={"count": len(steps)},
+        )
+    return None

@@ -1,0 +1,162 @@
+"""The policy is not being updated.
+
+## What it looks for
+A gradient norm of exactly 0, or a learning rate of 0, in a share of `min_share` of the run. Or a policy that stands
+still: in every update, the KL divergence from the old policy is 0 and the entropy stays the same, both to rounding. Or
+exploration that has ended by its schedule, in a log without a single loss, although this trainer logs losses from the
+first gradient step on.
+
+## Why it matters
+The samples and the rewards have no effect on the weights: the run costs as much as a working one, and cannot learn.
+
+## When it is a false alarm
+The last step of a schedule that decays to 0, or a warm-up that starts at 0. Group-relative methods have no gradient in
+batches in which all groups are zero-variance groups: then the break lies in the groups. If the KL divergence is 0 but
+the entropy moves or the score rises, the divergence was measured before the step, as with one epoch of one batch.
+
+## Fix
+- Check {learning_rate} and its schedule, which parameters require gradients, and whether the optimizer holds them.
+- If critic and policy share one gradient clip, a value loss of millions leaves nothing for the policy: scale the rewards
+  or normalise the returns.
+- Off-policy: {learning_starts} must be far below the number of steps of the run, and must end before the exploration.
+- With adapters: check that the adapter is the part that trains, and that it reaches the inference engine.
+
+## Smallest experiment
+Compare a hash of the weights before and after one update: if the two are equal, the break lies between loss and
+optimizer.
+
+## References
+https://github.com/verl-project/verl/issues/7495
+https://stable-baselines3.readthedocs.io/en/master/modules/dqn.html
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.diagnosis.checks import Threshold
+from firstbreak.diagnosis.stats.onset import first_sustained
+from firstbreak.diagnosis.stats.shape import Trajectory
+from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Run, Series, Severity
+from firstbreak.words import number, percent
+
+#: what these trainers log from the first gradient step on, with every line that they write
+LOGS_LOSSES = frozenset({"sb3"})
+LEARNING = ("loss", "value", "policy", "progress.updates", "td_error")
+
+
+def detect(
+    run: Run,
+    grad_norm: Series | None = None,
+    lr: Series | None = None,
+    zero_variance_groups: Series | None = None,
+    policy_entropy: Series | None = None,
+    kl_old: Series | None = None,
+    epsilon: Series | None = None,
+    trajectory: Trajectory | None = None,
+    *,
+    min_share: Annotated[
+        float,
+        Threshold(
+            unit="share",
+            reason="A warm-up and the end of a schedule may be 0 for a small part of a run.",
+            source="convention",
+        ),
+    ] = 0.8,
+    tolerance: Annotated[
+        float,
+        Threshold(
+            unit="nats",
+            reason="Log-probabilities in float32 differ by this much where nothing has changed.",
+            source="convention",
+        ),
+    ] = 1e-6,
+    min_idle_share: Annotated[
+        float,
+        Threshold(
+            unit="share",
+            reason="From half of the log on, learning should have begun before the exploration ended.",
+            source="convention",
+        ),
+    ] = 0.5,
+    min_points: Annotated[
+        int,
+        Threshold(
+            unit="points",
+            reason="Fewer updates may all be warm-up; a standstill needs twice as many.",
+            source="convention",
+        ),
+    ] = 5,
+) -> Finding | Expected | NotMeasured | None:
+    if epsilon is not None and (idle := _never_began(run, epsilon.finite, min_idle_share, 2 * min_points)):
+        return idle
+    still = _stands_still(policy_entropy, kl_old, tolerance, 2 * min_points)
+    if still is not None and not (trajectory is not None and trajectory.learned):
+        return still
+    shown = [s.finite for s in (grad_norm, lr) if s is not None and len(s.finite) >= min_points]
+    if not shown:
+        return NotMeasured(f"no gradient norm or learning rate is logged for {min_points} updates")
+    for curve in shown:
+        body = curve.values[:-1] if len(curve) > min_points else curve.values  # a schedule may end at 0
+        share = float(np.mean(body == 0))
+        if share < min_share:
+            continue
+        since = first_sustained(curve, lambda values: values == 0)
+        if (
+            curve.name == "grad.norm"
+            and zero_variance_groups is not None
+            and float(np.mean(zero_variance_groups.finite.values)) >= min_share
+        ):
+            return Expected(
+                f"{curve.name} is 0 in {percent(share)} of the updates because the rewards within each group are equal"
+            )
+        what = f"{curve.name} is exactly 0 in {percent(share)} of the updates: no update reaches the weights"
+        return _finding(curve, what, since)
+    return None
+
+
+def _stands_still(entropy: Series | None, kl: Series | None, tolerance: float, min_points: int) -> Finding | None:
+    """No update has moved the policy: its entropy is the same, and so is the policy before the update."""
+    curves = [s.finite for s in (entropy, kl) if s is not None]
+    if len(curves) < 2 or min(map(len, curves)) < min_points:
+        return None
+    entropy, kl = curves
+    if not entropy.values.any():  # a column that the loop never fills: no sampled text has an entropy of exactly 0
+        return None
+    moved = max(float(np.ptp(entropy.values)), float(np.max(np.abs(kl.values))))
+    if moved > tolerance * max(1.0, abs(float(entropy.values[0]))):
+        return None
+    what = (
+        f"in {len(kl)} updates the KL divergence from the old policy is {number(moved)} nats at most, and the entropy "
+        "stays the same"
+    )
+    return _finding(kl, what, float(kl.steps[0]))
+
+
+def _never_began(run: Run, epsilon: Series, min_idle_share: float, min_points: int) -> Finding | None:
+    """The exploration schedule has run out, and no gradient step was taken."""
+    if run.trainer not in LOGS_LOSSES or any(name.startswith(LEARNING) for name in run.series):
+        return None
+    over = float(np.mean(epsilon.values == epsilon.values[-1])) if len(epsilon) >= min_points else 0.0
+    if over < min_idle_share:
+        return None
+    ended = float(epsilon.steps[int(np.argmax(epsilon.values == epsilon.values[-1]))])
+    what = (
+        f"epsilon has been {number(float(epsilon.values[-1]))} since step {number(ended)}, and no loss is logged up to "
+        f"step {number(float(epsilon.steps[-1]))}: learning has not begun, so check learning_starts"
+    )
+    return _finding(epsilon, what, float(epsilon.steps[0]))
+
+
+def _finding(curve: Series, what: str, since: float | None) -> Finding:
+    return Finding(
+        message=f"{what}; compare the weights before and after an update",
+        severity=Severity.CRITICAL,
+        confidence=Confidence.HIGH,
+        metric=curve.name,
+        onset=since,
+        interval=None if since is None else (since, since),
+        evidence=(Evidence(text=curve.name, series=curve, since=since, level=0.0),),
+    )

@@ -1,0 +1,147 @@
+"""The ratio to the old policy is exactly 1 though a batch is used several times.
+
+## What it looks for
+A KL divergence from the old policy and a clip fraction of exactly 0, or a mean ratio of exactly 1, in a share of
+`min_share` of the second half of the run, although more than one update per batch is configured.
+
+## Why it matters
+After the first update on a batch the policy has moved, so the ratio must differ from 1. If it does not, the old
+log-probabilities are computed again by the policy in training. Then the clip bounds nothing, and each pass updates the
+policy as if it were the first.
+
+## When it is a false alarm
+One update per batch: the ratio is 1 by construction. A learning rate of 0. A policy that has become certain. A log that
+prints three decimals, in which a KL divergence of 0.0004 reads as 0.
+
+## Fix
+- Store the log-probabilities when sampling, before any update, and never compute them again within a batch.
+
+## Smallest experiment
+Two minibatches with a large {learning_rate}: the ratio of the second one must differ from 1.
+
+## References
+https://arxiv.org/abs/1707.06347
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.diagnosis.checks import Threshold
+from firstbreak.diagnosis.stats.onset import first_sustained
+from firstbreak.model import Confidence, Config, Evidence, Expected, Finding, NotMeasured, Series, Severity
+from firstbreak.words import percent
+
+
+def detect(
+    config: Config,
+    policy_ratio_mean: Series | None = None,
+    policy_clip_fraction: Series | None = None,
+    kl_old: Series | None = None,
+    lr: Series | None = None,
+    policy_entropy: Series | None = None,
+    zero_variance_groups: Series | None = None,
+    *,
+    min_share: Annotated[
+        float,
+        Threshold(unit="share", reason="In most updates of the second half nothing moves.", source="convention"),
+    ] = 0.6,
+    tolerance: Annotated[
+        float, Threshold(unit="nats or ratio", reason="Smaller differences are rounding.", source="convention")
+    ] = 1e-7,
+    min_zero_variance_share: Annotated[
+        float,
+        Threshold(
+            unit="share",
+            reason="With so many zero-variance groups hardly anything moves the policy.",
+            source="convention",
+        ),
+    ] = 0.8,
+    min_entropy: Annotated[
+        float,
+        Threshold(
+            unit="nats", reason="A policy that always does the same cannot move away from itself.", source="convention"
+        ),
+    ] = 1e-3,
+    min_uncertain_points: Annotated[
+        int, Threshold(unit="points", reason="Updates in which the policy was still able to move.", source="convention")
+    ] = 3,
+    min_uncertain_share: Annotated[
+        float,
+        Threshold(
+            unit="share",
+            reason="Nearly all updates of a policy that was able to move must show no move.",
+            source="convention",
+        ),
+    ] = 0.9,
+    min_points: Annotated[
+        int, Threshold(unit="points", reason="Fewer updates show no pattern.", source="convention")
+    ] = 8,
+) -> Finding | Expected | NotMeasured | None:
+    still = [
+        (curve, np.abs(curve.values - (1.0 if curve.name.startswith("policy.ratio") else 0.0)) <= tolerance)
+        for s in (policy_ratio_mean, kl_old)
+        if s is not None and len(curve := s.finite) >= min_points
+    ]
+    if not still:
+        return NotMeasured("neither the ratio nor the KL divergence from the old policy is logged often enough")
+    curve, exact = still[0]
+    share = float(np.mean(exact[len(exact) // 2 :]))
+    clipped = policy_clip_fraction is not None and bool(np.any(policy_clip_fraction.finite.tail(0.5).values > 0))
+    if share < min_share or clipped:
+        return None
+    if (
+        zero_variance_groups is not None
+        and float(np.mean(zero_variance_groups.finite.tail(0.5).values)) >= min_zero_variance_share
+    ):
+        return Expected(f"{curve.name} does not move because the rewards within nearly every group are equal")
+    updates = config.number("updates_per_batch")
+    if updates is not None and updates <= 1:
+        return Expected(f"{curve.raw or curve.name} does not move because each batch is used for one update")
+    if updates is None or "updates_per_batch" in config.defaulted:
+        return NotMeasured("how often a batch is used is not recorded, and with one update the ratio is always 1")
+    if curve.name.startswith("kl") and policy_entropy is not None and _three_decimals(policy_entropy.finite.values):
+        return NotMeasured("the log prints three decimals, and a healthy KL divergence from the old policy is smaller")
+    frozen = lr is not None and not lr.finite.values.any()
+    if frozen or not _could_move(curve, exact, policy_entropy, min_entropy, min_uncertain_points, min_uncertain_share):
+        return None  # such a policy cannot move: another finding says so
+    since = first_sustained(curve, lambda values: np.abs(values - (1.0 if "ratio" in curve.name else 0.0)) <= tolerance)
+    return Finding(
+        message=(
+            f"{curve.name} does not move in {percent(share)} of the updates, although each batch is used {updates:g} "
+            "times: the old log-probabilities are computed again; store them when sampling"
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        metric=curve.name,
+        onset=since,
+        interval=None if since is None else (since, since),
+        evidence=(Evidence(text=curve.name, series=curve, since=since),),
+        facts={"share": share},
+    )
+
+
+def _could_move(
+    curve: Series,
+    exact: np.ndarray,
+    entropy: Series | None,
+    min_entropy: float,
+    min_uncertain_points: int,
+    min_uncertain_share: float,
+) -> bool:
+    """Whether the policy stood still while it was still able to move; one that always does the same cannot move."""
+    if entropy is None or not len(entropy.finite):
+        return True
+    uncertain = np.interp(curve.steps, entropy.finite.steps, np.abs(entropy.finite.values)) >= min_entropy
+    return int(np.sum(uncertain)) >= min_uncertain_points and float(np.mean(exact[uncertain])) >= min_uncertain_share
+
+
+def _three_decimals(values: np.ndarray) -> bool:
+    """Whether numbers that are anything in fact were all rounded to thousandths."""
+    return (
+        len(values) > 0
+        and bool(np.all(np.abs(values * 1000 - np.round(values * 1000)) < 1e-9))
+        and bool(np.any(values))
+    )

@@ -1,0 +1,137 @@
+"""The score was better before than it is now.
+
+## What it looks for
+A score that rose (or began high), and then fell beyond its noise and stayed down: how much of the gain is lost, where
+the best level was, and since when the score falls. If a reward is flat within its noise, the share of right answers is
+used instead, where it is logged. If a few evaluations show no trend, the training reward is used: if it lost
+`drop_critical` of its gain, this is a warning.
+
+## Why it matters
+If the model was better earlier, it is harmful to go on: the best checkpoint is already saved, and every step leads away
+from it.
+
+## When it is a false alarm
+A dip that recovers: with fewer than `min_points_critical` points a dip looks like a loss, so a loss is then a warning at
+most. An evaluation of few episodes or prompts. A curriculum or a harder stage that begins at that step. A loss of less
+than `min_drop` of the size of the score itself is too small to matter, however clear it is. For a likelihood the limit is
+`min_drop_likelihood`, because every second pass over supervised data costs a little of the held-out loss. If the log
+begins in mid-run, the gain is not in it, and the loss is a share of the level instead. Sound runs lose and regain less
+than `drop_critical` of the gain between two evaluations.
+
+## Fix
+- Stop, and go back to the checkpoint nearest the best evaluation.
+- Lower {learning_rate}, or decay it to 0 over the run. For PPO and GRPO also lower {epochs_per_batch} or set a target for
+  the KL divergence.
+- For off-policy methods: check the critic first (value loss, target network, size of the replay buffer).
+
+## Smallest experiment
+Continue from the best checkpoint with {learning_rate} divided by ten for a tenth of the run: if the score holds, the
+steps were probably too large.
+
+## References
+https://arxiv.org/abs/1709.06560
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.diagnosis.checks import Threshold
+from firstbreak.diagnosis.detectors._start import continued
+from firstbreak.diagnosis.stats.direction import fall_from_best
+from firstbreak.diagnosis.stats.shape import Trajectory
+from firstbreak.diagnosis.stats.shape import trajectory as shape_of
+from firstbreak.model import Confidence, Evidence, Finding, Series, Severity
+from firstbreak.words import number, percent
+
+SAYS_NOTHING = frozenset({"flat", "oscillating", "too_short"})  #: shapes of a few noisy evaluations
+
+
+def detect(
+    score: Series,
+    trajectory: Trajectory,
+    supervised: bool = False,
+    reward_accuracy: Series | None = None,
+    reward_mean: Series | None = None,
+    *,
+    drop_critical: Annotated[
+        float,
+        Threshold(
+            unit="share of the gain",
+            reason="A quarter of the gain says little; no fault in the lab lost less than 62 % of the gain.",
+            source="LOG.md, Public logs, 2026-11-21",
+        ),
+    ] = 0.4,
+    min_points_critical: Annotated[
+        int,
+        Threshold(
+            unit="points",
+            reason="Healthy runs have five to nine evaluations that fall and come back.",
+            source="LOG.md, Detectors, 2026-11-21",
+        ),
+    ] = 10,
+    min_drop: Annotated[
+        float,
+        Threshold(
+            unit="share of the score",
+            reason="A score that moved from -20.98 to -20.99 fell clearly, and a rollback made no sense.",
+            source="LOG.md, Detectors, 2026-11-21",
+        ),
+    ] = 0.02,
+    min_drop_likelihood: Annotated[
+        float,
+        Threshold(
+            unit="share of the loss",
+            reason="Every second pass over supervised data costs a little of the held-out loss.",
+            source="convention",
+        ),
+    ] = 0.05,
+) -> Finding | None:
+    only_training = False
+    if trajectory.kind == "flat" and (answers := _lost(reward_accuracy, min_points_critical)) is not None:
+        score, trajectory = answers
+    elif (
+        trajectory.kind in SAYS_NOTHING
+        and score.name.startswith("eval.")
+        and (earned := _lost(reward_mean, min_points_critical, drop_critical))
+    ):
+        (score, trajectory), only_training = earned, True
+    least = min_drop_likelihood if supervised else min_drop
+    if not trajectory.lost or trajectory.drop < least * max(abs(trajectory.best), abs(trajectory.end)):
+        return None
+    whole = abs(trajectory.best) if continued(score) else 0.0  # the gain of a longer run is not in this log
+    lost = trajectory.drop / whole if whole else trajectory.drop_fraction
+    since, interval = fall_from_best(score)
+    what = "level" if whole else "gain"
+    how_much = f"{percent(lost)} of its {what}" if np.isfinite(lost) and lost <= 1 else f"all of its {what} and more"
+    large = lost >= drop_critical
+    sure = large and trajectory.n >= min_points_critical and not only_training
+    return Finding(
+        message=(
+            f"{score.name} was {number(trajectory.best)} at step {number(trajectory.best_step)} and is "
+            f"{number(trajectory.end)} now: {how_much} is lost; go back to that checkpoint before you change anything"
+        ),
+        severity=Severity.CRITICAL if sure else Severity.WARNING,
+        confidence=Confidence.HIGH if sure else Confidence.MEDIUM if large else Confidence.LOW,
+        metric=score.name,
+        onset=since,
+        interval=interval,
+        evidence=(Evidence(text="score", series=score, since=since, level=trajectory.best),),
+        facts={"lost": lost, "kind": trajectory.kind},
+    )
+
+
+def _lost(beside: Series | None, min_points: int, min_drop: float = 0.0) -> tuple[Series, Trajectory] | None:
+    """Another measure of success and its course, where at least this part of its gain was lost.
+
+    The share of right answers is hidden in the noise of a reward, and the loss in training in the noise of a few evaluations.
+    """
+    if beside is None or len(beside.finite) < min_points:
+        return None
+    course = shape_of(beside.finite)
+    enough = not min_drop or (
+        np.isfinite(course.drop_fraction) and course.drop_fraction >= min_drop
+    )  # no gain: warm start
+    return (beside.finite, course) if course.lost and enough else None

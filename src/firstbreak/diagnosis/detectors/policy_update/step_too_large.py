@@ -1,0 +1,138 @@
+"""Each update moves the policy too far.
+
+## What it looks for
+The KL divergence from the policy before the update (`kl.old`): a sustained level, not a spike, above `max_target_ratio`
+times the configured target, or above `max_divergence` where no target is configured. If the score was lost, also a
+burst: a few updates in a row that are far larger than everything before them.
+
+## Why it matters
+PPO's estimate of the gain is valid only near the policy that collected the data. Beyond that the step is a guess, and a
+bad policy then collects the data for the next step.
+
+## When it is a false alarm
+The first updates, before the running statistics of the advantages have settled. A single spike that comes back. A KL
+penalty that is still adapting.
+
+## Fix
+- Lower {learning_rate}, {epochs_per_batch} or {minibatches}.
+- Stop the epochs of a batch early at {target_kl}.
+- Check that advantages are normalised ({normalize_advantage}).
+
+## Smallest experiment
+Resume from before the onset with {learning_rate} / 10 for a tenth of the run: if the step size is the cause, the KL
+divergence falls to about a hundredth.
+
+## References
+https://arxiv.org/abs/1707.06347
+https://spinningup.openai.com/en/latest/algorithms/ppo.html
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.diagnosis.checks import Threshold
+from firstbreak.diagnosis.families import Method, without
+from firstbreak.diagnosis.stats.onset import first_sustained
+from firstbreak.diagnosis.stats.shape import Trajectory
+from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.words import number
+
+FAMILIES = without(Method.SUPERVISED)
+
+
+def detect(
+    kl_old: Series,
+    config: Config,
+    trajectory: Trajectory | None = None,
+    method: Method | None = None,
+    *,
+    max_divergence: Annotated[
+        float,
+        Threshold(
+            unit="nats",
+            reason="Beyond this, the policy is no longer near the one that collected the data.",
+            source="convention",
+        ),
+    ] = 0.1,
+    max_target_ratio: Annotated[
+        float,
+        Threshold(
+            unit="ratio",
+            reason="Stable-Baselines3 stops the epochs of a batch at 1.5 times the target; this is clearly above.",
+            source="convention",
+        ),
+    ] = 2.0,
+    lasting_points: Annotated[
+        int, Threshold(unit="points", reason="Fewer large updates in a row are a spike.", source="convention")
+    ] = 8,
+    burst_growth: Annotated[
+        float,
+        Threshold(unit="ratio", reason="Far beyond the median of everything before it.", source="convention"),
+    ] = 5.0,
+    burst_points: Annotated[
+        int, Threshold(unit="points", reason="So many updates in a row are no spike of one batch.", source="convention")
+    ] = 3,
+    single_growth: Annotated[
+        float,
+        Threshold(
+            unit="ratio",
+            reason="Times the bound of a burst: one such update is enough to lose a policy.",
+            source="convention",
+        ),
+    ] = 10.0,
+    min_points: Annotated[
+        int, Threshold(unit="points", reason="Fewer updates show no level.", source="convention")
+    ] = 10,
+) -> Finding | NotMeasured | None:
+    kl = kl_old.finite
+    if len(kl) < min_points:
+        return NotMeasured(f"{len(kl)} values of the KL divergence per update are too few (needs {min_points})")
+    target = config.number("target_kl")
+    size = np.abs(kl.values)
+    late = float(np.median(size[len(size) // 2 :]))
+    limit = max_target_ratio * target if target else max_divergence
+    lost = trajectory is not None and trajectory.lost
+    above = first_sustained(kl, lambda values: np.abs(values) > limit, count=lasting_points)
+    burst = _burst(kl, limit, burst_growth, burst_points, single_growth) if lost else None
+    if burst is None and (above is None or late <= limit):
+        return None
+    harmed = lost or (trajectory is not None and trajectory.kind == "flat")
+    since = burst if burst is not None else above
+    shown = float(size[kl.steps >= since][:burst_points].max()) if burst is not None and since is not None else late
+    against = (
+        f"{number(shown / target)} times its target of {number(target)}"
+        if target
+        else f"steps below {number(limit)} are small"
+    )
+    fewer_epochs = " or stop the epochs of a batch early" if method is not Method.VALUE_BASED else ""
+    return Finding(
+        message=(
+            f"the policy moves by {number(shown)} nats per update ({against}): each update is too large; lower the "
+            f"learning rate{fewer_epochs}"
+        ),
+        severity=Severity.CRITICAL if harmed else Severity.WARNING,
+        confidence=Confidence.HIGH if harmed else Confidence.MEDIUM,
+        metric="kl.old",
+        onset=since,
+        interval=None if since is None else (since if burst is not None else float(kl.steps[0]), since),
+        evidence=(Evidence(text="KL divergence per update", series=kl_old, since=since, level=limit),),
+        facts={"level": shown},
+    )
+
+
+def _burst(kl: Series, limit: float, burst_growth: float, burst_points: int, single_growth: float) -> float | None:
+    """The first step of a burst: some updates in a row beyond the limit and far beyond everything before them, or one
+    that is beyond all measure.
+
+    A policy that was thrown away stands still afterwards, so the level at the end shows nothing.
+    """
+    size = np.abs(kl.values)
+    for i in range(burst_points, len(size)):
+        bound = max(limit, burst_growth * float(np.median(size[:i])))
+        in_a_row = len(size) - i >= burst_points and size[i : i + burst_points].min() > bound
+        if in_a_row or size[i] > single_growth * bound:
+            return float(kl.steps[i])
+    return None

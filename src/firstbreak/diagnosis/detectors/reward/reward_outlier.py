@@ -1,0 +1,90 @@
+"""A few extreme rewards dominate the gradient.
+
+## What it looks for
+The largest or smallest reward of a step, against the typical spread of the step means: values more than `min_distance`
+spreads away, in at least `min_outliers` steps.
+
+## Why it matters
+The advantage grows with the reward. One reward of 100 among rewards of 1 makes one sample the whole update, and the
+update becomes larger than the clip should allow.
+
+## When it is a false alarm
+Tasks with rare large rewards (a jackpot) whose score rises all the same.
+
+## Fix
+- Clip or normalise rewards; check the unit of each reward component.
+- Find the sample with the extreme reward and score it by hand.
+
+## Smallest experiment
+Train 20 updates with rewards clipped at the 99th percentile. If the gradient norm falls and the score rises, the
+outliers were the cause.
+
+## References
+https://arxiv.org/abs/2005.12729
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.diagnosis.checks import Threshold
+from firstbreak.diagnosis.stats.noise import noise_scale
+from firstbreak.diagnosis.stats.shape import Trajectory
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.words import number
+
+
+def detect(
+    reward_mean: Series,
+    trajectory: Trajectory,
+    reward_max: Series | None = None,
+    reward_min: Series | None = None,
+    *,
+    min_distance: Annotated[
+        float, Threshold("standard deviations", "Smaller distances occur in healthy batches.", "convention")
+    ] = 50.0,
+    typical_ratio: Annotated[
+        float,
+        Threshold("ratio", "An outlier is so many times as far away as the largest reward usually is.", "convention"),
+    ] = 10.0,
+    size_ratio: Annotated[
+        float, Threshold("ratio", "An outlier is so many times as large as the mean reward usually is.", "convention")
+    ] = 5.0,
+    min_outliers: Annotated[int, Threshold("steps", "One or two extreme rewards can be luck.", "convention")] = 3,
+    min_points: Annotated[
+        int, Threshold("points", "Fewer steps do not show what the typical spread is.", "convention")
+    ] = 20,
+) -> Finding | NotMeasured | None:
+    extremes = [s.finite for s in (reward_max, reward_min) if s is not None and len(s.finite) >= min_points]
+    centre = reward_mean.finite
+    if not extremes or len(centre) < min_points:
+        return NotMeasured("neither the largest nor the smallest reward of a step is logged often enough")
+    spread = noise_scale(centre.values)
+    if spread == 0 or trajectory.kind == "rising":
+        return None
+    worst = max(
+        extremes,
+        key=lambda s: float(np.quantile(np.abs(s.values - np.interp(s.steps, centre.steps, centre.values)), 0.9)),
+    )
+    away = np.abs(worst.values - np.interp(worst.steps, centre.steps, centre.values)) / spread
+    typical = float(np.median(away))
+    size = float(np.median(np.abs(centre.values))) / spread
+    outliers = away > max(min_distance, typical_ratio * typical, size_ratio * size)
+    if np.sum(outliers) < min_outliers:
+        return None
+    first = float(worst.steps[np.argmax(outliers)])
+    return Finding(
+        message=(
+            f"{int(np.sum(outliers))} steps have a reward up to {number(float(away[outliers].max()))} standard deviations "
+            f"from the mean (typical: {number(typical)}): one sample dominates the update; look at the sample with the "
+            "extreme reward, then clip or normalise rewards"
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.MEDIUM,
+        metric=worst.name,
+        onset=first,
+        interval=(first, first),
+        evidence=(Evidence(text=worst.name, series=worst, since=first),),
+    )

@@ -1,0 +1,98 @@
+"""The training reward rises while the independent evaluation falls.
+
+## What it looks for
+Trends of the training reward and of an evaluation that is a different number (accuracy, success, another environment),
+over the steps that both cover. Reward up with evaluation down is critical. Reward clearly up with evaluation flat is a
+warning.
+
+## Why it matters
+The two curves should measure the same ability. When they separate, the policy has found something that the reward
+rewards and the evaluation does not: reward hacking, over-optimisation, or a reward that measures something else.
+
+## When it is a false alarm
+The evaluation uses another protocol (temperature, length limit, prompt template) than training. The evaluation has so
+few points or samples that its trend is noise. Format is learned first and answers later. A return that is not lower in
+the evaluation than in training is not reported.
+
+## Fix
+- First read the samples with the highest reward of the latest checkpoint.
+- Log the reward components separately, and see which one rises.
+- Go back to the checkpoint with the best evaluation; raise {kl_coef}.
+
+## Smallest experiment
+Score 50 samples of the checkpoint with the best evaluation and 50 of the latest one by hand, without knowing which is
+which. If the latest is not better, the reward is wrong.
+
+## References
+https://arxiv.org/abs/2210.10760
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.diagnosis.checks import Threshold
+from firstbreak.diagnosis.families import Policy
+from firstbreak.diagnosis.stats.direction import departure, rises
+from firstbreak.diagnosis.stats.shape import trajectory
+from firstbreak.diagnosis.stats.trend import trend
+from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
+from firstbreak.words import number
+
+
+def detect(
+    reward_mean: Series,
+    truth: Series,
+    solved: bool | None = None,
+    policy: Policy = Policy.CONTROL,
+    *,
+    min_signal_to_noise: Annotated[
+        float, Threshold("ratio", "Beside a flat evaluation, a smaller rise of the reward says little.", "convention")
+    ] = 2.0,
+    min_points: Annotated[int, Threshold("points", "Fewer rewards or evaluations show no trend.", "convention")] = 8,
+) -> Finding | NotApplicable | NotMeasured | None:
+    start, end = max(reward_mean.steps[0], truth.steps[0]), min(reward_mean.steps[-1], truth.steps[-1])
+    earlier = truth.finite.between(-np.inf, start)
+    # an evaluation before training belongs to its start
+    first = float(earlier.steps[-1]) if len(earlier) else float(start)
+    reward, judged = reward_mean.finite.between(start, end), truth.finite.between(first, end)
+    if min(len(reward), len(judged)) < min_points:
+        return NotMeasured(f"{len(judged)} evaluations are too few for a trend (needs {min_points})")
+    if len(reward) == len(judged) and np.allclose(reward.values, judged.values):
+        return NotApplicable("the evaluation is the training reward under another name")
+    up, shape = trend(reward), trajectory(judged)
+    if not rises(reward) or not (shape.lost or shape.kind == "flat"):
+        return None
+    if judged.name == "eval.reward" and policy is Policy.CONTROL and _late(judged) >= _late(reward):
+        return None
+    fell = shape.lost
+    if solved and not fell:
+        return None  # an evaluation at its highest value cannot follow
+    if not fell and up.signal_to_noise < min_signal_to_noise:
+        return None
+    fall = departure(judged.between(shape.best_step), direction=-1) if fell else None
+    since = fall[0] if fall else shape.best_step if fell else float(start)
+    look = "read the completions" if policy is Policy.TEXT else "watch the episodes"
+    return Finding(
+        message=(
+            f"the reward rose by {number(up.change)} while {judged.name} "
+            + (f"fell from {number(shape.best)} to {number(shape.end)}" if fell else f"stayed at {number(shape.end)}")
+            + f": the reward measures something else than the evaluation; first {look} with the highest reward"
+        ),
+        severity=Severity.CRITICAL if fell else Severity.WARNING,
+        confidence=Confidence.HIGH if fell else Confidence.LOW,
+        metric=judged.name,
+        onset=since,
+        interval=fall[1] if fall else None,
+        evidence=(
+            Evidence(text="training reward", series=reward_mean),
+            Evidence(text="evaluation", series=truth, since=since),
+        ),
+    )
+
+
+def _late(curve: Series) -> float:
+    """The level of the last fifth."""
+    return float(np.median(curve.tail(0.2).values))

@@ -1,0 +1,91 @@
+"""The untrained policy scores far more in training than in the evaluation.
+
+## What it looks for
+The training reward of the first steps against the first evaluations, before training can have made a difference. A finding
+is a training reward of at least `min_ratio` times the evaluation.
+
+## Why it matters
+At the start both numbers measure the same policy. Where training scores higher, one of these differs: training samples at a
+lower temperature or top-p than the evaluation (or than the log-probabilities are computed with), has easier prompts, or
+rewards something else than the answer.
+
+## When it is a false alarm
+Training on easier problems, or with partial credit, on purpose.
+
+## Fix
+- Compare {temperature}, {top_p}, {max_new_tokens} and the verifier of training with those of the evaluation.
+- Evaluate once with the sampling settings of training.
+
+## Smallest experiment
+Put the evaluation's problems through one training rollout without an update, and compare the scores.
+
+## References
+https://arxiv.org/abs/2503.20783
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from firstbreak.diagnosis.checks import Threshold
+from firstbreak.diagnosis.detectors._start import starts
+from firstbreak.diagnosis.families import Policy, only
+from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
+from firstbreak.words import number
+
+FAMILIES = only(Policy.TEXT, why="only where training and evaluation grade answers alike")
+
+
+def detect(
+    eval_score: Series | None = None,
+    eval_reward: Series | None = None,
+    reward_mean: Series | None = None,
+    reward_component_mean: dict[str, Series] | None = None,
+    *,
+    min_ratio: Annotated[
+        float,
+        Threshold(
+            unit="ratio", reason="a factor that the noise of the first batches hardly makes", source="convention"
+        ),
+    ] = 1.35,
+    min_gap: Annotated[
+        float,
+        Threshold(
+            unit="share",
+            reason="of right answers: small shares differ by a large factor by chance",
+            source="convention",
+        ),
+    ] = 0.12,
+    first_share: Annotated[
+        float, Threshold(unit="share", reason="so early the policy has hardly learned anything", source="convention")
+    ] = 0.04,
+    first_points: Annotated[
+        int, Threshold(unit="points", reason="with fewer rewards the mean is mostly noise", source="convention")
+    ] = 3,
+) -> Finding | NotApplicable | NotMeasured | None:
+    found = starts(
+        (eval_score, eval_reward),
+        reward_mean,
+        reward_component_mean,
+        first_share=first_share,
+        first_points=first_points,
+    )
+    if isinstance(found, NotMeasured):
+        return found
+    trained, evaluated, curve = found
+    if trained - evaluated < min_gap or trained < min_ratio * evaluated:
+        return None
+    first = float(curve.steps[0])
+    return Finding(
+        message=(
+            f"at the start the policy scores {number(trained)} in training and {number(evaluated)} in the evaluation: "
+            "training samples or rewards in another way; evaluate once with the sampling settings of training"
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.MEDIUM,
+        metric=curve.name,
+        onset=first,
+        interval=(first, first),
+        evidence=(Evidence(text="training", series=curve), Evidence(text="evaluation", series=eval_score)),
+        facts={"trained": trained, "evaluated": evaluated},
+    )

@@ -1,0 +1,131 @@
+"""Completions are cut before they end.
+
+## What it looks for
+The share of completions that reached the length limit (logged, or estimated from the mean length and the limit): the level
+over the second half of the run, the trend, and whether the score rises although completions are cut.
+
+## Why it matters
+A cut completion has no final answer, so the verifier scores the completion as wrong. The policy then learns from the limit
+instead of the task, and the score cannot rise while most completions have no answer.
+
+## When it is a false alarm
+The share is high at first and falls while the score rises: the policy learns to be brief. AReaL's `no_eos_ratio` is never
+lower than one over the number of sequences per rank.
+
+## Fix
+- Raise {max_new_tokens}.
+- Exclude cut completions from the loss ({mask_truncated}), or filter prompts whose answers are too long.
+- Add a soft length penalty before the limit.
+
+## Smallest experiment
+Generate for 50 prompts with four times {max_new_tokens}, and score the answers. If the mean score is higher, the limit was
+the cause.
+
+## References
+https://arxiv.org/abs/2503.14476
+https://github.com/huggingface/trl/issues/5697
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.diagnosis.checks import Threshold
+from firstbreak.diagnosis.families import Policy, only
+from firstbreak.diagnosis.stats.direction import departure, rises
+from firstbreak.diagnosis.stats.onset import first_sustained
+from firstbreak.diagnosis.stats.shape import Trajectory
+from firstbreak.model import Confidence, Evidence, Finding, Series, Severity
+from firstbreak.words import number, percent
+
+FAMILIES = only(Policy.TEXT)
+
+
+def detect(
+    truncation: Series,
+    length_limit: float | None = None,
+    trajectory: Trajectory | None = None,
+    length_mean: Series | None = None,
+    *,
+    share_notice: Annotated[
+        float,
+        Threshold(
+            unit="share",
+            reason="a few long answers do little harm; a share that does not grow needs twice this",
+            source="convention",
+        ),
+    ] = 0.05,
+    share_warning: Annotated[
+        float, Threshold(unit="share", reason="one completion in five has no answer", source="convention")
+    ] = 0.2,
+    share_critical: Annotated[
+        float,
+        Threshold(
+            unit="share",
+            reason="so many completions without an answer hide what the policy can do; one standard error is subtracted first",
+            source="convention",
+        ),
+    ] = 0.4,
+    share_certain: Annotated[
+        float,
+        Threshold(
+            unit="share", reason="a share this high is believed even where few points are logged", source="convention"
+        ),
+    ] = 0.9,
+    min_points: Annotated[
+        int,
+        Threshold(
+            unit="points", reason="with fewer points no trend is known, and a share is uncertain", source="convention"
+        ),
+    ] = 8,
+) -> Finding | None:
+    cut = truncation.finite
+    if not len(cut):
+        return None
+    half = cut.tail(0.5).values
+    late = float(np.mean(half))
+    # a few completions per step make a share that is mostly noise
+    critical = bool(late - float(np.std(half)) / np.sqrt(len(half)) >= share_critical)
+    long_enough = len(cut) >= min_points
+    growing = long_enough and rises(cut)
+    if late < share_notice or (late < 2 * share_notice and not growing):
+        return None
+    level = max(share_notice, late / 2)
+    since = first_sustained(cut, lambda values: values >= level) if long_enough else float(cut.steps[0])
+    start = departure(cut) if growing else None
+    learns = trajectory is not None and trajectory.kind in ("rising", "plateau")
+    at = f" of {number(length_limit)} tokens" if length_limit else ""
+    return Finding(
+        message=(
+            f"{percent(late)} of the completions end at the length limit{at}"
+            f"{' and the share grows' if growing else ''}: they have no final answer; raise the limit, or filter prompts "
+            "with long answers"
+        ),
+        severity=_severity(late >= share_warning, critical, growing, learns, trajectory),
+        confidence=Confidence.LOW
+        if not long_enough and late < share_certain
+        else Confidence.HIGH
+        if critical
+        else Confidence.MEDIUM,
+        metric="length.clipped_ratio",
+        onset=start[0] if start else since,
+        interval=start[1] if start else None if since is None else (float(cut.steps[0]), since),
+        evidence=(
+            Evidence(text="share of cut completions", series=truncation, since=since, level=share_notice),
+            *(
+                [Evidence(text="mean length", series=length_mean, level=length_limit)]
+                if length_mean is not None
+                else []
+            ),
+        ),
+        facts={"share": late, "growing": growing},
+    )
+
+
+def _severity(many: bool, critical: bool, growing: bool, learns: bool, trajectory: Trajectory | None) -> Severity:
+    lost = trajectory is not None and trajectory.lost
+    if (critical and not learns) or (many and growing and lost):
+        return Severity.CRITICAL
+    return Severity.WARNING if many or growing else Severity.NOTICE

@@ -1,0 +1,152 @@
+"""Throughput fell for good compared with the run's own past.
+
+## What it looks for
+The speed of the last fifth of the run compared with its first half, and the step from which the speed is lower. A speed
+that the trainer averages since the start (`time/fps`, `charts/SPS`) hides most of a drop, so it is first turned back into
+the speed of each stretch. If only the time of the steps (or of their phases) and their tokens are logged, the speed is
+tokens per second.
+
+## Why it matters
+Slow rollouts cost money in synchronous training, and make the data old in asynchronous training: the queue ages, and the
+learning curves go wrong much later. What is slow is also what reaches a timeout, so the batch is biased towards short
+samples.
+
+## When it is a false alarm
+Longer completions or episodes are slower per step, not per token. Off-policy methods act at random, and fast, before
+their first update: if the log does not show when that was, a single drop in the first half of the run may be the first
+update. Evaluation and saving that are part of the measured time.
+
+## Fix
+- Check the time of each phase from that step on: the phase that takes longer is the place.
+- Check for another process on the machine, a worker that died, a disk or a sandbox that is full, thermal limits.
+- Set a timeout for tools and environments, and start more workers.
+
+## Smallest experiment
+Restart from the last checkpoint on the same machine: if the speed returns, the machine or a leak was the reason. If the
+speed does not return, the data (length, turns) of this stage are the reason.
+
+## References
+https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
+https://stable-baselines3.readthedocs.io/en/master/common/logger.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.diagnosis.checks import Threshold
+from firstbreak.diagnosis.detectors.systems._shares import share, step_time
+from firstbreak.diagnosis.families import Method
+from firstbreak.diagnosis.stats.onset import onset
+from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.words import number, percent
+
+STRETCHES = 40
+NOTHING = 1e-9  #: seconds, or steps per second
+
+
+def detect(
+    throughput_tok_s: Series | None = None,
+    throughput_tok_s_gpu: Series | None = None,
+    throughput_sps_instant: Series | None = None,
+    throughput_gen_tok_s: Series | None = None,
+    throughput_train_tok_s: Series | None = None,
+    time_elapsed: Series | None = None,
+    throughput_sps: Series | None = None,
+    throughput_fps: Series | None = None,
+    tokens_train: Series | None = None,
+    time: Mapping[str, Series] | None = None,
+    config: Config | None = None,
+    method: Method | None = None,
+    value_loss: Series | None = None,
+    loss_total: Series | None = None,
+    policy_loss: Series | None = None,
+    *,
+    min_drop: Annotated[
+        float,
+        Threshold(
+            unit="share of the speed", reason="A smaller drop may come from longer samples.", source="convention"
+        ),
+    ] = 0.3,
+    drop_warning: Annotated[
+        float,
+        Threshold(unit="share of the speed", reason="The run takes twice as long from there on.", source="convention"),
+    ] = 0.5,
+    max_p_value: Annotated[
+        float,
+        Threshold(
+            unit="probability", reason="A break that is less probable by chance is certain.", source="convention"
+        ),
+    ] = 0.01,
+    min_points: Annotated[int, Threshold(unit="points", reason="Fewer speeds show no drop.", source="convention")] = 20,
+) -> Finding | NotMeasured | None:
+    instant = (
+        throughput_tok_s,
+        throughput_tok_s_gpu,
+        throughput_sps_instant,
+        throughput_gen_tok_s,
+        throughput_train_tok_s,
+    )
+    clocks = [s.finite for s in (time_elapsed,) if s is not None]
+    clocks += [_clock(s.finite) for s in (throughput_sps, throughput_fps) if s is not None]
+    warmup = config.number("learning_starts") if config is not None else None
+    clocks = [clock.between(warmup) if warmup else clock for clock in clocks]
+    speeds = [*(s.finite for s in instant if s is not None), *map(_speed, clocks)]
+    if tokens_train is not None and (seconds := step_time(time)) is not None:
+        speeds.append(replace(share(tokens_train, seconds), name="throughput.tok_s"))
+    speed = next((s for s in speeds if len(s) >= min_points), None)
+    if speed is None:
+        return NotMeasured(f"no speed is logged for {min_points} steps")
+    before, now = float(np.median(speed.head(0.5).values)), float(np.median(speed.tail(0.2).values))
+    if now > (1 - min_drop) * before:
+        return None
+    began = onset(speed, direction=-1, kinds=("level", "ramp"))
+    if began is None:
+        return None
+    learned = [s.finite for s in (value_loss, loss_total, policy_loss) if s is not None and len(s.finite)]
+    unseen = not learned or min(float(s.steps[0]) for s in learned) >= began.interval[0]
+    if method in (Method.VALUE_BASED, None) and unseen and began.step < (speed.steps[0] + speed.steps[-1]) / 2:
+        return NotMeasured(
+            f"{speed.name} fell at step {number(began.step)}, and no update is logged before it: an off-policy method becomes "
+            "slower at its first update"
+        )
+    lost = 1 - now / before
+    return Finding(
+        message=(
+            f"{speed.name} fell by {percent(lost)}, from {number(before)} to {number(now)}, at step "
+            f"{number(began.step)}; check which phase of the step takes longer from there on"
+        ),
+        severity=Severity.WARNING if lost >= drop_warning else Severity.NOTICE,
+        confidence=Confidence.HIGH if began.p < max_p_value else Confidence.MEDIUM,
+        metric=speed.name,
+        onset=began.step,
+        interval=began.interval,
+        evidence=(
+            Evidence(text=f"{number(before)} before, {number(now)} now", series=speed, since=began.step, level=before),
+        ),
+        facts={"lost": lost},
+    )
+
+
+def _clock(average: Series) -> Series:
+    """The time so far at each point: the steps over their speed since the start."""
+    usable = (average.values > NOTHING) & (average.steps > 0)
+    steps = average.steps[usable]
+    return replace(average, steps=steps, values=steps / average.values[usable])
+
+
+def _speed(clock: Series) -> Series:
+    """The speed in each of `STRETCHES` equal stretches of the log, in steps per second.
+
+    What comes before the first point is left out: compilation, and the random acting of off-policy methods.
+    """
+    edges = np.unique(np.linspace(0, max(len(clock) - 1, 0), STRETCHES + 1).astype(int))[: len(clock)]
+    length, duration = np.diff(clock.steps[edges]), np.diff(clock.values[edges])
+    usable = (length > 0) & (duration > NOTHING)  # a restart sets the clock back
+    return replace(
+        clock, name="throughput.sps", steps=clock.steps[edges[:-1]][usable], values=length[usable] / duration[usable]
+    )

@@ -1,0 +1,194 @@
+"""Run and outcomes -> Diagnosis: rank the causes, name the first broken link, say what to do. Reads and writes no file."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from firstbreak.diagnosis import likelihood
+from firstbreak.diagnosis.check import check
+from firstbreak.diagnosis.forecast import forecasts
+from firstbreak.diagnosis.inputs import Inputs
+from firstbreak.diagnosis.likelihood import HEALTHY
+from firstbreak.diagnosis.rank import rank
+from firstbreak.diagnosis.stats.noise import noise_scale
+from firstbreak.diagnosis.stats.smooth import smooth
+from firstbreak.diagnosis.thresholds import Thresholds, changed
+from firstbreak.diagnosis.verdict import judge, link_verdicts
+from firstbreak.model import (
+    EMPTY,
+    BestCheckpoint,
+    Confidence,
+    Cost,
+    Diagnosis,
+    Finding,
+    FirstBreak,
+    Interval,
+    Link,
+    Outcome,
+    RankedCause,
+    Role,
+    Run,
+    Severity,
+    Status,
+    Weight,
+    WeightKind,
+)
+
+CAUSES_SHOWN = 5
+
+
+def diagnose(
+    run: Run,
+    outcomes: Sequence[Outcome] | None = None,
+    *,
+    rate_per_hour: float | None = None,
+    known: Mapping[str, Sequence[Weight]] = EMPTY,
+    thresholds: Thresholds = EMPTY,
+) -> Diagnosis:
+    """What broke first, when, why, and what to do.
+
+    `outcomes` are those of `check(run)`; without them, `check(run)` is called. `rate_per_hour` is what an hour of the run
+    costs in the user's money. `known` is evidence from elsewhere, by candidate: the answers of experiments. `thresholds`
+    sets thresholds of detectors, as {detector: {name: value}}; given `outcomes` were made with them.
+    """
+    outcomes = check(run, thresholds=thresholds) if outcomes is None else list(outcomes)
+    inputs = Inputs(run)
+    ranked = rank(inputs, outcomes, known)
+    first_break = find_first_break(outcomes, ranked)
+    if first_break is not None:
+        first_break = replace(first_break, interval=widened(first_break.interval, run))
+    best = best_checkpoint(run, inputs, _dead_since(outcomes))
+    links = link_verdicts(run, outcomes, first_break)
+    return Diagnosis(
+        run=run,
+        verdict=judge(inputs, outcomes, ranked, first_break, best, sure=healthy(ranked) <= likelihood.stop_below()),
+        first_break=first_break,
+        causes=tuple(c for i, c in enumerate(ranked) if i < CAUSES_SHOWN or c.id == HEALTHY),
+        outcomes=tuple(outcomes),
+        links=links,
+        best_checkpoint=best,
+        cost=cost_since(run, first_break, rate_per_hour),
+        forecasts=forecasts(inputs),
+        expected=tuple(dict.fromkeys(o.note for o in outcomes if o.expected)),
+        thresholds=changed(thresholds),
+    )
+
+
+def find_first_break(outcomes: Sequence[Outcome], ranked: Sequence[RankedCause]) -> FirstBreak | None:
+    """The link of the most probable cause, and the earliest finding that it explains.
+
+    The order of the onsets alone names the wrong link in most runs where one fault causes others. So the link comes from
+    the ranking of causes, and the step comes from the findings. None where "healthy" is not improbable enough
+    (likelihood.accuse_below), where it is more probable than every single cause, or where only notices were found.
+    """
+    serious = [o for o in outcomes if o.finding is not None and _serious(o.finding)]
+    if not serious or healthy(ranked) > likelihood.accuse_below():
+        return None
+    top = next((c for c in ranked if c.link is not None), None)
+    if top is not None and top.probability <= healthy(ranked):
+        return None
+    link = top.link if top and top.link else min(serious, key=lambda o: o.link.order).link
+    explained = {w.finding for w in top.evidence if w.kind is WeightKind.FOUND} if top else set()
+    seen = [o for o in outcomes if o.finding is not None and o.finding.severity is not Severity.NOTICE]
+    here = [o for o in seen if o.detector in explained and o.link is link]
+    shown = here or [o for o in seen if o.detector in explained] or serious
+    finding = min((o.finding for o in shown if o.finding is not None), key=_earliest)
+    blind = any(_is_blind(upstream, outcomes) for upstream in Link if upstream.order < link.order)
+    return FirstBreak(link=link, or_earlier=blind, metric=finding.metric, step=finding.onset, interval=finding.interval)
+
+
+def widened(interval: Interval | None, run: Run) -> Interval | None:
+    """The interval of the onset, early enough to contain the true onset in 95 % of the broken runs of the lab's training split.
+
+    A detector's interval says where its curve changed. The fault may have started before any curve showed it, but not after.
+    What the first point of a curve shows may have been true since step 1, unless the log begins in the middle of a run.
+    """
+    if interval is None or run.first_step is None or run.last_step is None:
+        return interval
+    margin = likelihood.onset_margin() * (run.last_step - run.first_step)
+    start = run.first_step if run.first_step > margin else min(run.first_step, 1.0)
+    return max(start, interval[0] - margin), interval[1]
+
+
+def healthy(ranked: Sequence[RankedCause]) -> float:
+    """The probability that nothing is wrong."""
+    return next((c.probability for c in ranked if c.id == HEALTHY), 0.0)
+
+
+def _serious(finding: Finding) -> bool:
+    """Critical, or a warning of more than low confidence."""
+    guess = finding.severity is Severity.WARNING and finding.confidence is Confidence.LOW
+    return finding.severity is not Severity.NOTICE and not guess
+
+
+def _earliest(finding: Finding) -> tuple[float, int]:
+    return (np.inf if finding.onset is None else finding.onset, -finding.severity.rank)
+
+
+def _is_blind(link: Link, outcomes: Sequence[Outcome]) -> bool:
+    """Whether nothing of this link was measured, although the run could have logged it."""
+    statuses = {o.status for o in outcomes if o.link is link}
+    return not statuses & {Status.OK, Status.FOUND} and bool(statuses & {Status.NOT_MEASURED, Status.CRASHED})
+
+
+def _dead_since(outcomes: Sequence[Outcome]) -> float | None:
+    """The step from which on the weights are not finite: a checkpoint saved later is of no use, whatever its score."""
+    found = (o.finding for o in outcomes if Role.WEIGHTS_LOST in o.roles and o.finding is not None)
+    return next((f.onset for f in found if f.severity is Severity.CRITICAL), None)
+
+
+def best_checkpoint(run: Run, inputs: Inputs, dead: float | None = None) -> BestCheckpoint | None:
+    """Where the score was best (smoothed, so that one lucky evaluation does not win), and the checkpoint to go back to.
+
+    The checkpoint is the nearest of those that are as good as the best one, within the noise of the score. Checkpoints from
+    the step `dead` on do not count.
+    """
+    score, shape = inputs.score, inputs.trajectory
+    if score is None or shape is None or not np.isfinite(shape.best_step) or score.name == "sft.likelihood":
+        return None  # a training loss is lowest where most of the text is memorised
+    steps, level = smooth(score)
+    end = math.inf if dead is None else dead
+    step, value = float(shape.best_step), float(shape.best)
+    if step >= end:
+        if not np.any(alive := steps < end):
+            return None
+        k = int(np.argmax(level[alive]))
+        step, value = float(steps[k]), float(level[k])
+    levels = {c: float(np.interp(c.step, steps, level)) for c in run.checkpoints if c.step < end}
+    enough = max(levels.values(), default=0.0) - noise_scale(score.finite.values)
+    good = (c for c, reached in levels.items() if reached >= enough)
+    saved = min(good, key=lambda c: abs(c.step - step), default=None)
+    metric = score.name
+    if metric == "eval.likelihood" and value > 0:  # in the unit that was logged
+        metric, value = "eval.loss", -math.log(value)
+    return BestCheckpoint(step=step, metric=metric, value=value, path=saved.path if saved else None)
+
+
+def cost_since(run: Run, first_break: FirstBreak | None, rate_per_hour: float | None) -> Cost | None:
+    """What the run has spent since the first break: steps, share of the run, hours and money where the log can say."""
+    if first_break is None or first_break.step is None or run.last_step is None or run.first_step is None:
+        return None
+    steps = max(0.0, run.last_step - first_break.step)
+    length = run.last_step - run.first_step
+    hours = _hours_since(run, first_break.step)
+    return Cost(
+        steps=steps,
+        fraction=steps / length if length > 0 else None,
+        hours=hours,
+        money=hours * rate_per_hour if hours is not None and rate_per_hour is not None else None,
+    )
+
+
+def _hours_since(run: Run, step: float) -> float | None:
+    """Hours between a step and the end, from the elapsed time or the time per step, whichever was logged (in seconds)."""
+    elapsed, per_step = run.series.get("time.elapsed"), run.series.get("time.step")
+    if elapsed is not None and len(elapsed.finite) > 1:
+        clock = elapsed.finite
+        return float(max(0.0, clock.values[-1] - np.interp(step, clock.steps, clock.values))) / 3600
+    if per_step is not None and len(after := per_step.finite.between(step)):
+        return float(after.values.sum()) / 3600
+    return None

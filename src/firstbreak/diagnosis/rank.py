@@ -1,0 +1,253 @@
+"""Which cause explains the outcomes best: a naive-Bayes posterior, and every weight of it is shown.
+
+A cause says for each detector how probable a finding is: P(found | cause). Each weight is the logarithm of that probability
+divided by the same probability in a healthy run. The weights of a cause add up to its log-odds against "healthy", and one
+softmax turns them into probabilities. P(found | cause) is counted in the lab where the lab has runs of the cause, and
+declared by the cause where it has none (likelihood.py). A check that found nothing has a weight as well; a check that was
+not measured has none.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from firstbreak.diagnosis import likelihood
+from firstbreak.diagnosis.catalogue import smallest
+from firstbreak.diagnosis.families import OF_LINK, Family, for_family
+from firstbreak.diagnosis.inputs import Inputs
+from firstbreak.diagnosis.likelihood import HEALTHY
+from firstbreak.diagnosis.registry import Cause, causes, sections
+from firstbreak.model import EMPTY, Confidence, Finding, Outcome, RankedCause, Run, Severity, Status, Weight, WeightKind
+
+NONE_OF_THESE = "none-of-these"
+
+PRIOR_HEALTHY = 0.5  #: share of healthy runs among those that people look at (convention)
+PRIOR_NONE = 0.05  #: share of runs whose cause is not in the catalogue (convention)
+PER_LINK = (
+    0.95  #: factor of the prior for each link further along the loop: the earlier link is suspected first (convention)
+)
+
+#: factor of the weight of a finding with this confidence (convention)
+TRUST: Mapping[Confidence, float] = {Confidence.HIGH: 1.0, Confidence.MEDIUM: 0.8, Confidence.LOW: 0.4}
+#: factor of all evidence: the most likely value on the lab's training split, each task left out in turn, is 1.3 to 1.7
+CALIBRATION = 1.5
+QUIET = 0.8  #: factor of a check that found nothing: the lab injects each fault in a few of its forms only (convention)
+TEMPER = 0.9  #: factor of each further weight: symptoms of one fault are not independent (convention)
+#: nats for two onsets that come in the order in which the cause produces them, and in the opposite order (convention)
+IN_ORDER, OUT_OF_ORDER = 0.15, -0.35
+#: nats where a serious finding that the cause does not produce came before all that it produces (convention)
+NOT_FIRST = -1.0
+#: share of runs whose curves mislead: the most likely value on the lab's training split, as above, is 0.02 to 0.05
+MISLEADING = 0.04
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
+
+
+def rank(
+    inputs: Inputs, outcomes: Sequence[Outcome], known: Mapping[str, Sequence[Weight]] = EMPTY
+) -> tuple[RankedCause, ...]:
+    """All candidates that apply to this run, the most probable first; probabilities sum to 1.
+
+    `known` is further evidence by candidate, such as the answers of an experiment. With such evidence, the curves count
+    with some doubt (`cautious_probabilities`).
+    """
+    applicable = [c for c in causes().values() if _applies(c, inputs)]
+    scale = (1 - PRIOR_HEALTHY - PRIOR_NONE) / sum(_prior(c) for c in applicable) if applicable else 0.0
+    evidence = {c.id: (_weigh_prior(_prior(c) * scale), *weigh(c, inputs, outcomes)) for c in applicable}
+    evidence[NONE_OF_THESE] = (_weigh_prior(PRIOR_NONE), *_weigh_none(outcomes))
+    evidence[HEALTHY] = ()
+    if known:
+        evidence = {name: (*weights, *known.get(name, ())) for name, weights in _with_doubt(evidence).items()}
+    probabilities = _probabilities(evidence)
+    catalogue = {c.id: c for c in applicable}
+    ranked = [_ranked(name, catalogue.get(name), probabilities[name], evidence[name], inputs) for name in evidence]
+    return tuple(sorted(ranked, key=lambda c: -c.probability))
+
+
+def _applies(cause: Cause, inputs: Inputs) -> bool:
+    family = inputs.family
+    return OF_LINK[cause.link].include(family) and cause.families.include(family) and cause.applies(inputs)
+
+
+def cautious_probabilities(ranked: Sequence[RankedCause]) -> dict[str, float]:
+    """Candidate -> probability, if the curves of a share `MISLEADING` of the runs say nothing and only the prior counts.
+
+    A product of many small probabilities is more certain than its model is. A cause to which the curves gave one chance in
+    a million must not need a million to one from an experiment.
+    """
+    believed = {c.id: c.probability for c in ranked}
+    evidence = {c.id: c.evidence for c in ranked}
+    if any(w.kind is WeightKind.DOUBT for weights in evidence.values() for w in weights):
+        return believed
+    return _mixed(believed, evidence)
+
+
+def _mixed(believed: Mapping[str, float], evidence: Mapping[str, tuple[Weight, ...]]) -> dict[str, float]:
+    priors = {name: tuple(w for w in weights if w.kind is WeightKind.PRIOR) for name, weights in evidence.items()}
+    before = _probabilities(priors)
+    return {name: (1 - MISLEADING) * believed[name] + MISLEADING * before[name] for name in evidence}
+
+
+def _with_doubt(evidence: Mapping[str, tuple[Weight, ...]]) -> dict[str, tuple[Weight, ...]]:
+    """The evidence with one more weight, so that it gives the probabilities of `cautious_probabilities`."""
+    mixed = _mixed(_probabilities(evidence), evidence)
+    text = f"curves mislead in {MISLEADING:.0%} of the runs"
+    more = {name: math.log(mixed[name] / mixed[HEALTHY]) - _sum(weights) for name, weights in evidence.items()}
+    return {
+        name: (*weights, Weight(finding="doubt", weight=more[name], kind=WeightKind.DOUBT, text=text))
+        if more[name]
+        else weights
+        for name, weights in evidence.items()
+    }
+
+
+def _probabilities(evidence: Mapping[str, tuple[Weight, ...]]) -> dict[str, float]:
+    odds = {name: math.exp(min(_sum(weights), 600.0)) for name, weights in evidence.items()}
+    total = sum(odds.values())
+    return {name: odd / total for name, odd in odds.items()}
+
+
+def _sum(weights: tuple[Weight, ...]) -> float:
+    return sum(w.weight for w in weights)
+
+
+def weigh(cause: Cause, inputs: Inputs, outcomes: Sequence[Outcome]) -> list[Weight]:
+    """The evidence for and against one cause, the largest weight first."""
+    weights = [w for o in outcomes if (w := _weigh_outcome(o, cause.id, cause.findings.get(o.detector))) is not None]
+    return _calibrated(_tempered(weights) + _weigh_order(cause, outcomes) + list(cause.facts(inputs)))
+
+
+def _calibrated(weights: list[Weight]) -> list[Weight]:
+    return [replace(w, weight=CALIBRATION * w.weight) for w in weights]
+
+
+def _tempered(weights: list[Weight]) -> list[Weight]:
+    """Symptoms of one fault are not independent of each other: the largest weight counts in full, the next ones less and less."""
+    weights = sorted(weights, key=lambda w: -abs(w.weight))
+    return [replace(w, weight=w.weight * TEMPER**i) for i, w in enumerate(weights)]
+
+
+def _prior(cause: Cause) -> float:
+    return cause.prior * PER_LINK**cause.link.order
+
+
+def _weigh_prior(prior: float) -> Weight:
+    weight = math.log(prior / PRIOR_HEALTHY)
+    return Weight(finding="prior", weight=weight, kind=WeightKind.PRIOR, text="prior, against a healthy run")
+
+
+def _weigh_outcome(outcome: Outcome, cause: str, declared: float | None) -> Weight | None:
+    """The weight of one detector's answer for a cause, `declared` being the probability that the cause gives it."""
+    name, finding = outcome.detector, outcome.finding
+    if outcome.status is Status.FOUND and finding is not None:
+        probability = likelihood.under(cause, name, finding.severity, declared)
+        weight = TRUST[finding.confidence] * math.log(probability / likelihood.in_healthy(name, finding.severity))
+        if declared:
+            return Weight(finding=name, weight=weight, kind=WeightKind.FOUND, text="found")
+        return Weight(
+            finding=name, weight=weight, kind=WeightKind.UNEXPLAINED, text="found, not explained by this cause"
+        )
+    if outcome.status is Status.OK and (declared is not None or likelihood.known(cause, name)):
+        quiet = 1 - likelihood.under(cause, name, Severity.WARNING, declared)
+        weight = QUIET * math.log(max(quiet, 0.02) / (1 - likelihood.in_healthy(name, Severity.WARNING)))
+        reason = f"as expected: {outcome.note}" if outcome.expected else "checked, not found"
+        return Weight(finding=name, weight=weight, kind=WeightKind.QUIET, text=reason)
+    return None
+
+
+def _weigh_none(outcomes: Sequence[Outcome]) -> list[Weight]:
+    found = [o for o in outcomes if o.finding is not None]
+    return _calibrated(_tempered([w for o in found if (w := _weigh_outcome(o, NONE_OF_THESE, None)) is not None]))
+
+
+def _weigh_order(cause: Cause, outcomes: Sequence[Outcome]) -> list[Weight]:
+    """Do the onsets come in the order in which the cause produces its findings? Overlapping intervals say nothing."""
+    seen = {o.detector: o.finding for o in outcomes if o.finding is not None and o.finding.interval is not None}
+    expected = [(name, seen[name]) for name in cause.findings if name in seen]
+    weights = []
+    for (sooner, a), (later, b) in pairwise(expected):
+        if order := _order(a, b):
+            text = f"{sooner} came before {later}" if order > 0 else f"{later} came before {sooner}"
+            weights.append(_of_order(IN_ORDER if order > 0 else OUT_OF_ORDER, text))
+    if (earliest := _earliest(outcomes)) is not None:
+        what, first = earliest
+        explained = [finding for _, finding in expected if finding.severity is not Severity.NOTICE]
+        if what not in cause.findings and explained and all(_order(first, finding) > 0 for finding in explained):
+            weights.append(_of_order(NOT_FIRST, f"{what} came first, and this cause does not explain it"))
+    return weights
+
+
+def _of_order(weight: float, text: str) -> Weight:
+    return Weight(finding="order", weight=weight, kind=WeightKind.ORDER, text=text)
+
+
+def _earliest(outcomes: Sequence[Outcome]) -> tuple[str, Finding] | None:
+    """The serious finding whose onset is certain first, and its detector."""
+    dated = [
+        (o.finding.interval, o.detector, o.finding) for o in outcomes if o.finding is not None and o.finding.interval
+    ]
+    serious = [(interval[1], interval[0], name, finding) for interval, name, finding in dated if _serious(finding)]
+    return min(serious, key=lambda found: found[:3])[2:] if serious else None
+
+
+def _serious(finding: Finding) -> bool:
+    certain = finding.severity is Severity.WARNING and finding.confidence is Confidence.HIGH
+    return certain or finding.severity is Severity.CRITICAL
+
+
+def _order(a: Finding, b: Finding) -> int:
+    assert a.interval is not None
+    assert b.interval is not None
+    if a.interval[1] < b.interval[0]:
+        return 1
+    return -1 if b.interval[1] < a.interval[0] else 0
+
+
+def _ranked(
+    name: str, cause: Cause | None, probability: float, evidence: tuple[Weight, ...], inputs: Inputs
+) -> RankedCause:
+    if cause is None:
+        title = "Nothing is wrong" if name == HEALTHY else "A cause that is not in the catalogue"
+        return RankedCause(id=name, title=title, link=None, probability=probability, evidence=evidence)
+    experiment = smallest(cause.experiments, name, inputs.family)
+    fix, plan = advice(cause, inputs.family)
+    return RankedCause(
+        id=name,
+        title=cause.title.rstrip("."),
+        link=cause.link,
+        probability=probability,
+        evidence=evidence,
+        fix=tuple(with_options(step, inputs.run) for step in fix),
+        experiment=None if experiment is None else replace(experiment, text=with_options(plan, inputs.run)),
+    )
+
+
+def advice(cause: Cause, family: Family) -> tuple[tuple[str, ...], str]:
+    """What a cause advises runs of this family: the steps of its fix, and its smallest experiment in words."""
+    text = sections(cause.doc)
+    fixes = (for_family(line.lstrip("- ").strip(), family) for line in _items(text.get("Fix", "")))
+    plan = (for_family(" ".join(part.split()), family) for part in text.get("Smallest experiment", "").split("\n\n"))
+    return tuple(step for step in fixes if step), " ".join(part for part in plan if part)
+
+
+def _items(text: str) -> list[str]:
+    """A Markdown list's items, continuation lines joined."""
+    items: list[str] = []
+    for line in text.splitlines():
+        if line.startswith("- ") or not items:
+            items.append(line.strip())
+        else:
+            items[-1] += " " + line.strip()
+    return [i for i in items if i]
+
+
+def with_options(text: str, run: Run) -> str:
+    """`{max_new_tokens}` in a text becomes this trainer's own option, with its value where the run recorded one."""
+    for name in set(_PLACEHOLDER.findall(text)):
+        value = None if name in run.config.defaulted else run.config.get(name)
+        shown = run.config.option(name) + (f" (now {value})" if value is not None else "")
+        text = text.replace("{" + name + "}", f"`{shown}`")
+    return text

@@ -1,0 +1,90 @@
+"""Isolated spikes against lasting shifts, heavy tails, and spikes that come back every k steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from firstbreak.diagnosis.stats.noise import EQUAL, SD_PER_MAD
+from firstbreak.diagnosis.stats.points import points, rescale
+from firstbreak.diagnosis.stats.smooth import running_median
+from firstbreak.model import Series
+
+MIN_POINTS = 8
+MOST = 0.2  # of the points: more of them are no spikes but the noise of the curve
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Spikes:
+    """Points that stand out from their neighbours and whose neighbours did not follow."""
+
+    steps: np.ndarray  #: (k,) where
+    values: np.ndarray  #: (k,) as logged
+    sizes: np.ndarray  #: (k,) signed distance from the local median, in sd of the noise; infinite on a constant
+    every: float | None  #: in steps: the period, where the spikes come regularly
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tail:
+    """How heavy the upper tail of a positive quantity is (gradient norms, ratios)."""
+
+    median: float
+    p95: float
+    maximum: float
+
+    @property
+    def p95_ratio(self) -> float:
+        """p95 / median; infinite where the median is 0."""
+        return self.p95 / self.median if self.median else float("inf")
+
+    @property
+    def max_ratio(self) -> float:
+        """max / median; infinite where the median is 0."""
+        return self.maximum / self.median if self.median else float("inf")
+
+
+def spikes(curve: Series | np.ndarray, size: float = 6.0, width: int = 9) -> Spikes:
+    """Points more than `size` noise sd off the median of `width` neighbours. A lasting shift moves that median.
+
+    The last points of a curve may be the first ones of a shift: a spike has come back only when points follow it.
+    """
+    steps, values = points(curve)
+    z, _, _ = rescale(values)
+    distance = z - running_median(z, width)
+    noise = _noise(np.abs(distance))
+    out = np.flatnonzero(np.abs(distance) > size * noise) if len(z) >= MIN_POINTS else np.arange(0)
+    sizes = distance[out] / noise if noise > 0 else np.copysign(np.inf, distance[out])
+    return Spikes(steps=steps[out], values=values[out], sizes=sizes, every=period(steps[out]))
+
+
+def tail(curve: Series | np.ndarray) -> Tail | None:
+    """Median, 95th percentile and maximum of the magnitudes; None for an empty curve."""
+    _, values = points(curve)
+    if not len(values):
+        return None
+    middle, high, top = np.quantile(np.abs(values), [0.5, 0.95, 1.0])
+    return Tail(median=float(middle), p95=float(high), maximum=float(top))
+
+
+def period(steps: np.ndarray, tolerance: float = 0.15) -> float | None:
+    """The spacing of at least 4 events of which 80 % come regularly (misses allowed), or None."""
+    gaps = np.diff(np.unique(steps))
+    if len(gaps) < 3:
+        return None
+    unit = float(np.median(gaps))
+    times = np.round(gaps / unit)
+    regular = (times >= 1) & (np.abs(gaps / unit - times) <= tolerance)
+    return unit if np.mean(regular) >= 0.8 else None
+
+
+def _noise(away: np.ndarray) -> float:
+    """sd of the points about the local median. Where most sit on it: of the rest, unless they are rare; then 0."""
+    if not len(away):
+        return 0.0
+    middle, most = np.quantile(away, [0.5, 1 - MOST])
+    rounding = EQUAL * float(away.max())
+    return next((float(sd) for sd in (SD_PER_MAD * middle, most) if sd > rounding), 0.0)

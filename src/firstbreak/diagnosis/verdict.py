@@ -1,0 +1,310 @@
+"""The words of a diagnosis: the state of each link, what to do with the run, and what more training can gain and cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from firstbreak.diagnosis.families import Method, Policy
+from firstbreak.diagnosis.inputs import Inputs
+from firstbreak.diagnosis.stats.ceiling import outlook
+from firstbreak.diagnosis.stats.shape import Kind
+from firstbreak.diagnosis.stats.trend import trend
+from firstbreak.model import (
+    Action,
+    BestCheckpoint,
+    Confidence,
+    FirstBreak,
+    Link,
+    LinkStatus,
+    LinkVerdict,
+    Outcome,
+    RankedCause,
+    Role,
+    Run,
+    Series,
+    Severity,
+    Status,
+    Verdict,
+)
+from firstbreak.words import axis_word, number, percent
+
+MIN_PROBABILITY = 0.1  #: a cause less probable than this is not named in a summary (convention)
+MIN_SCORES = 30  #: scores in which a rise would show through the noise (convention)
+INSEPARABLE = 2.0  #: ratio of the probabilities of two causes below which the log cannot separate them (convention)
+
+
+def link_verdicts(run: Run, outcomes: Sequence[Outcome], first_break: FirstBreak | None) -> Mapping[Link, LinkVerdict]:
+    """One verdict for each of the ten links."""
+    return {link: _link_verdict([o for o in outcomes if o.link is link], link, first_break) for link in Link}
+
+
+def _link_verdict(outcomes: list[Outcome], link: Link, first_break: FirstBreak | None) -> LinkVerdict:
+    serious = [o for o in outcomes if o.finding is not None and o.finding.severity is not Severity.NOTICE]
+    if serious:
+        worst = min(serious, key=lambda o: -o.finding.severity.rank if o.finding else 0)
+        assert worst.finding is not None
+        critical = worst.finding.severity is Severity.CRITICAL
+        first = first_break is not None and first_break.link is link
+        status = LinkStatus.BROKEN if critical and (first or first_break is None) else LinkStatus.SUSPECT
+        return LinkVerdict(status=status, why=worst.finding.message)
+    if first_break is not None and first_break.link is link:
+        return LinkVerdict(status=LinkStatus.SUSPECT, why="the findings in other links point here")
+    asked = [o for o in outcomes if o.status in (Status.OK, Status.FOUND)]
+    blind = [o for o in outcomes if o.status in (Status.NOT_MEASURED, Status.CRASHED)]
+    if asked:
+        partly = f"; {len(blind)} more had no input" if blind else ""
+        return LinkVerdict(status=LinkStatus.OK, why=f"{len(asked)} checks found nothing wrong{partly}")
+    if blind:
+        return LinkVerdict(
+            status=LinkStatus.NOT_MEASURED, why=min((o.note for o in blind if o.note), key=len, default="")
+        )
+    why = outcomes[0].note if outcomes else "no detector checks this link"
+    return LinkVerdict(status=LinkStatus.NOT_APPLICABLE if outcomes else LinkStatus.NOT_MEASURED, why=why)
+
+
+def judge(
+    inputs: Inputs,
+    outcomes: Sequence[Outcome],
+    ranked: Sequence[RankedCause],
+    first_break: FirstBreak | None,
+    best: BestCheckpoint | None,
+    *,
+    sure: bool,
+) -> Verdict:
+    """The verdict: the action, and in words what more training can gain, its risk, and the first thing to do.
+
+    `sure`: "healthy" is improbable enough that a critical finding may stop the run.
+    """
+    action = _action(inputs, outcomes, first_break, best, sure=sure)
+    return Verdict(
+        action=action,
+        summary=_summary(inputs, outcomes, ranked, first_break, sure=action in (Action.STOP, Action.ROLLBACK)),
+        upside=upside(inputs),
+        risk=risk(inputs, outcomes),
+        do_first=_do_first(action, inputs, outcomes, ranked, first_break, best),
+    )
+
+
+def _action(
+    inputs: Inputs,
+    outcomes: Sequence[Outcome],
+    first_break: FirstBreak | None,
+    best: BestCheckpoint | None,
+    *,
+    sure: bool,
+) -> Action:
+    found = [o.finding for o in outcomes if o.finding is not None]
+    critical = any(f.severity is Severity.CRITICAL and f.confidence is not Confidence.LOW for f in found)
+    shape = inputs.trajectory
+    if critical and sure and first_break is not None:
+        fell = shape is not None and shape.lost and best is not None and best.step < _last(inputs.score)
+        return Action.ROLLBACK if fell else Action.STOP
+    doubtful = any(f.severity is not Severity.NOTICE and f.confidence is not Confidence.LOW for f in found)
+    if first_break is not None or shape is None or doubtful or any(f.severity is Severity.CRITICAL for f in found):
+        return Action.WATCH
+    return Action.WATCH if _unmoved(inputs, outcomes) else Action.CONTINUE
+
+
+def _unmoved(inputs: Inputs, outcomes: Sequence[Outcome]) -> bool:
+    """The score may never have improved: of public logs of these shapes, 54 learned nothing and 11 were healthy."""
+    shape, score = inputs.trajectory, inputs.score
+    if score is None or shape is None or shape.n < MIN_SCORES or inputs.solved:
+        return False
+    flat = _found(Role.SCORE_UNMOVED, outcomes)
+    swings = shape.kind == "oscillating" and trend(score).direction <= 0
+    return bool(flat or swings or np.ptp(score.values) == 0)
+
+
+def _found(role: Role, outcomes: Sequence[Outcome]) -> bool:
+    return any(role in o.roles and o.finding is not None for o in outcomes)
+
+
+def _last(series: Series | None) -> float:
+    return float(series.steps[-1]) if series is not None and len(series) else -np.inf
+
+
+def _summary(
+    inputs: Inputs,
+    outcomes: Sequence[Outcome],
+    ranked: Sequence[RankedCause],
+    first_break: FirstBreak | None,
+    *,
+    sure: bool,
+) -> str:
+    shape, score = inputs.trajectory, inputs.score
+    if first_break is None:
+        if shape is None or score is None:
+            return (
+                f"Cannot tell: no score was recorded, so nothing in this log shows whether the {_who(inputs)} improves."
+            )
+        blind = _blind_links(outcomes)
+        if shape.kind == "too_short":
+            n = len(score)
+            return f"Cannot tell yet: {n} {'score is' if n == 1 else 'scores are'} too few to see a shape."
+        how = "is at its maximum" if inputs.solved else _SHAPES[shape.kind]
+        if shape.kind == "oscillating" and _unmoved(inputs, outcomes):
+            how = "goes up and down, and has not risen"
+        what = _SUPERVISED.get(score.name, "the score")
+        if score.name == "sft.likelihood" and inputs.eval_loss is None:
+            blind = ["over-fitting", *blind]
+        unseen = f" Cannot tell about {_join(blind)}: not measured." if blind else ""
+        doubt = sum(o.finding is not None and o.finding.severity is not Severity.NOTICE for o in outcomes)
+        but = f" {doubt} warning{'s' * (doubt > 1)} to look at." if doubt else ""
+        return f"Nothing is broken in what was recorded: {what} {how}.{but}{unseen}"
+    link = first_break.link.value.replace("_", " ")
+    where = f"{link} or earlier" if first_break.or_earlier else link
+    axis = axis_word(inputs.run.axis_of(first_break.metric))
+    when = f" at {axis} {number(first_break.step)}" if first_break.step is not None else ""
+    broken = f"{'The loop broke first at' if sure else 'Look first at'} {where}{when}"
+    top, rival = leading(ranked, first_break)
+    if top is None:
+        return f"{broken}. The log does not show the cause."
+    text = f"{broken}. Most probable cause there: {_lower(top.title)} ({percent(top.probability)})."
+    if rival is not None:
+        text += f" Cannot be separated from: {_lower(rival.title)} ({percent(rival.probability)})."
+    return text
+
+
+def leading(
+    ranked: Sequence[RankedCause], first_break: FirstBreak | None
+) -> tuple[RankedCause | None, RankedCause | None]:
+    """The most probable cause in the first broken link, and the rival that it cannot be told apart from, if any."""
+    named = [c for c in ranked if c.link is not None and c.probability >= MIN_PROBABILITY]
+    top = next((c for c in named if first_break is not None and c.link is first_break.link), None)
+    rival = next(
+        (c for c in named if top is not None and c is not top and c.probability * INSEPARABLE > top.probability), None
+    )
+    return top, rival
+
+
+_SUPERVISED = {
+    "eval.likelihood": "supervised training, and the likelihood of held-out text",
+    "sft.likelihood": "supervised training, and the likelihood of its own text",
+}
+_SHAPES: Mapping[Kind, str] = {
+    "rising": "still rises",
+    "plateau": "rose and stays on a plateau",
+    "flat": "has not changed by more than its noise",
+    "declining": "falls",
+    "peaked": "peaked and fell",
+    "collapsed": "collapsed",
+    "oscillating": "goes up and down and does not settle",
+    "too_short": "is too short to judge",
+}
+
+
+def _who(inputs: Inputs) -> str:
+    """What is trained, in the words of its family."""
+    return "model" if inputs.supervised else "policy"
+
+
+def upside(inputs: Inputs) -> str:
+    """What more training can gain: from the shape of the score and a saturating law that is fitted to it."""
+    score, shape = inputs.score, inputs.trajectory
+    if score is None or shape is None:
+        return "cannot be estimated: no score was recorded"
+    last, axis = number(_last(score)), axis_word(score.axis)
+    if inputs.solved:
+        return f"small: {score.name} is at its maximum of {number(float(np.max(score.values)))}"
+    match shape.kind:
+        case "too_short":
+            return f"cannot be estimated from {len(score)} scores"
+        case "flat":
+            return f"near zero: {score.name} is still at its first level of {number(shape.start)} at {axis} {last}"
+        case "peaked" | "collapsed" | "declining":
+            return (
+                f"near zero: {score.name} was {number(shape.best)} at {axis} {number(shape.best_step)} "
+                f"and is {number(shape.end)} now"
+            )
+        case "oscillating":
+            return f"small: {score.name} goes up and down by more than it gains"
+    view = outlook(score)
+    if view is None:
+        return "small: the score stays on its plateau" if shape.kind == "plateau" else "real: the score still rises"
+    _, (low, high) = view.gain(view.span)
+    return (
+        f"{score.name} is {number(shape.end)} now; the same number of {axis}s again would change it by {number(low)} to "
+        f"{number(high)} (saturating laws fitted to the curve, 95 % range)"
+    )
+
+
+def risk(inputs: Inputs, outcomes: Sequence[Outcome]) -> str:
+    """What more training can cost."""
+    shape, who = inputs.trajectory, _who(inputs)
+    serious = [o.finding for o in outcomes if o.finding is not None and o.finding.severity is Severity.CRITICAL]
+    if shape is not None and shape.lost:
+        return f"high: the {who} is worse than it was, and may get worse with every step"
+    if serious:
+        if inputs.supervised:
+            return "high: each further step costs compute and improves nothing"
+        return "high: each further step costs compute, and the policy learns from a broken signal"
+    if _found(Role.DRIFT_UNREWARDED, outcomes):
+        from_ = "its reference model" if inputs.policy is Policy.TEXT else "the policy it started as"
+        return f"growing: the policy moves away from {from_}, and the score gains nothing"
+    if shape is None:
+        return "unknown: without a score, nothing shows when the run goes wrong"
+    if shape.kind in ("plateau", "flat"):
+        return f"low for the {who}, but more compute gains little"
+    return "low, as far as the log shows"
+
+
+def _do_first(
+    action: Action,
+    inputs: Inputs,
+    outcomes: Sequence[Outcome],
+    ranked: Sequence[RankedCause],
+    first_break: FirstBreak | None,
+    best: BestCheckpoint | None,
+) -> str:
+    if action is Action.CONTINUE:
+        return f"Continue. Diagnose the run again when it has twice as many {axis_word(inputs.run.axis)}s."
+    steps = []
+    if action is Action.ROLLBACK and best is not None:
+        peak = f"{axis_word(inputs.run.axis_of(best.metric))} {number(best.step)}"
+        which = f"{best.path}, the best saved model (the score was highest at {peak})" if best.path else None
+        steps.append(f"Stop, and go back to {which or f'the checkpoint nearest to {peak}'}.")
+    elif action is Action.STOP:
+        steps.append("Stop the run.")
+    top, rival = leading(ranked, first_break)
+    if top is not None and rival is not None and top.experiment is not None and top.experiment.text:
+        steps.append(f"First find out which of the two causes it is: {top.experiment.text}")
+    elif top is not None and top.fix:
+        steps.append(top.fix[0])
+    elif inputs.trajectory is None:
+        steps.append(f"Log a score: {_score_to_log(inputs)}.")
+    elif first_break is None and _unmoved(inputs, outcomes):
+        who = "the untrained model" if inputs.policy is Policy.TEXT else "random actions"
+        steps.append(f"Check whether the policy has learned anything: evaluate {who} in the same way, and compare.")
+    return " ".join(steps) or "Look at the warnings, the first one first. None of them is a reason to stop."
+
+
+def _score_to_log(inputs: Inputs) -> str:
+    if inputs.supervised:
+        return "the loss on held-out text"
+    if inputs.family.method is Method.PREFERENCE:
+        return "the accuracy on held-out pairs"
+    held_out = (
+        "an evaluation on held-out prompts"
+        if inputs.policy is Policy.TEXT
+        else "an evaluation in a separate environment"
+    )
+    return f"{held_out}, or at least the mean training reward"
+
+
+def _blind_links(outcomes: Sequence[Outcome]) -> list[str]:
+    names = []
+    for link in Link:
+        statuses = {o.status for o in outcomes if o.link is link}
+        if not statuses & {Status.OK, Status.FOUND} and Status.NOT_MEASURED in statuses:
+            names.append(link.value.replace("_", " "))
+    return names
+
+
+def _join(words: Sequence[str]) -> str:
+    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]
+
+
+def _lower(title: str) -> str:
+    return title if title[:2].isupper() else title[:1].lower() + title[1:]

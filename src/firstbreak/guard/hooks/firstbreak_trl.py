@@ -1,0 +1,168 @@
+"""Hooks in TRL's trainers, and in their base class in transformers."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+from types import ModuleType
+from typing import Any
+
+from firstbreak_hooks import Wanted, ignore_errors, note, took_hold
+from firstbreak_process import SettingsInForce
+from firstbreak_resume import resume_transformers
+from firstbreak_texts import (
+    ANSWERS,
+    DRAWN,
+    Rewards,
+    Scores,
+    agreement,
+    by_errors,
+    probe,
+    prompts_compared,
+    worse_chosen,
+)
+
+
+def online(module: ModuleType, asked: Wanted) -> None:
+    """GRPOTrainer and RLOOTrainer: change reward functions and data sets, and check the advantages of each batch."""
+    for name in ("GRPOTrainer", "RLOOTrainer"):
+        if trainer := vars(module).get(name):
+            _change_arguments(trainer, asked)
+            if "process" in asked.get("watch", ""):
+                _watch(trainer)
+
+
+def _watch(trainer: type[Any]) -> None:
+    """Log the settings in force, and the correlation of advantages with rewards."""
+    settings = SettingsInForce()
+    generate, reward = trainer._generate_and_score_completions, trainer._calculate_rewards
+
+    @functools.wraps(reward)
+    def rewarded(self: Any, *args: Any, **kwargs: Any) -> Any:
+        self.firstbreak_rewards = reward(self, *args, **kwargs)  # (completions, functions)
+        return self.firstbreak_rewards
+
+    @functools.wraps(generate)
+    def generated(self: Any, *args: Any, **kwargs: Any) -> Any:
+        made = generate(self, *args, **kwargs)
+        with ignore_errors():  # other versions may store these differently
+            if self.model.training:
+                total = (self.firstbreak_rewards.cpu() * self.reward_weights.cpu()).nansum(1)
+                note("watch.jsonl", **agreement(made["advantages"].tolist(), total.tolist(), self.num_generations))
+                settings(
+                    kl_coef=self.beta,
+                    clip_range=self.epsilon_low,
+                    temperature=self.temperature,
+                    top_p=self.top_p,
+                    epochs_per_batch=self.num_iterations,
+                )
+        return made
+
+    trainer._generate_and_score_completions, trainer._calculate_rewards = generated, rewarded
+
+
+def transformers(module: ModuleType, asked: Wanted) -> None:
+    """The base class of TRL's trainers."""
+    if plan := asked.get("resumed"):
+        resume_transformers(module.Trainer, plan)
+
+
+def preferences(module: ModuleType, asked: Wanted) -> None:
+    """RewardTrainer and DPOTrainer: check whether rejected answers are right while chosen answers are wrong."""
+    if "data" not in asked.get("watch", ""):
+        return
+    for name in ("RewardTrainer", "DPOTrainer"):
+        if trainer := vars(module).get(name):
+            _watch_pairs(trainer)
+
+
+def _watch_pairs(trainer: type[Any]) -> None:
+    original = trainer.__init__
+    signature = inspect.signature(original)
+
+    @functools.wraps(original)
+    def init(*args: Any, **kwargs: Any) -> None:
+        with ignore_errors():  # a data set that streams, or one without the right answers
+            data = signature.bind(*args, **kwargs).arguments["train_dataset"]
+            rows = data.select(range(min(len(data), DRAWN)))
+            key = next(name for name in ANSWERS if name in rows.column_names)
+            held = [[float(str(row[key]) in _text(row[side])) for row in rows] for side in ("chosen", "rejected")]
+            note("watch.jsonl", **worse_chosen(*held))
+        original(*args, **kwargs)
+
+    trainer.__init__ = init
+
+
+def _change_arguments(trainer: type[Any], asked: Wanted) -> None:
+    original = trainer.__init__
+    signature = inspect.signature(original)
+
+    @functools.wraps(original)
+    def init(*args: Any, **kwargs: Any) -> None:
+        given = signature.bind(*args, **kwargs).arguments
+        more = given.pop("kwargs", {})
+        functions = given.get("reward_funcs")
+        single = not isinstance(functions, list | tuple)
+        if "reward" in asked or "reward" in asked.get("watch", ""):
+            functions = [_judging(f, asked) for f in ([functions] if single else functions or [])]
+            given["reward_funcs"] = functions[0] if single else functions
+        if "data" in asked.get("watch", ""):
+            with ignore_errors():  # there may be no evaluation, or a data set that streams
+                training, evaluation = (_prompts(given[name]) for name in ("train_dataset", "eval_dataset"))
+                note("watch.jsonl", **prompts_compared(training, evaluation))
+        if asked.get("data") == "test" and given.get("eval_dataset") is not None:
+            given["train_dataset"] = given["eval_dataset"]
+            took_hold("data", "test", trainer.__name__)
+        elif asked.get("data") == "one":
+            given["train_dataset"] = given["train_dataset"].select([0] * len(given["train_dataset"]))
+            took_hold("data", "one", trainer.__name__)
+        original(**given, **more)
+
+    trainer.__init__ = init
+
+
+def _prompts(rows: Any) -> list[str]:
+    return [_text(row["prompt"]) for row in rows.select(range(min(len(rows), DRAWN)))]
+
+
+def _judging(function: Any, asked: Wanted) -> Any:
+    if not callable(function) or not hasattr(function, "__name__"):
+        return function  # a reward model: TRL calls it with tokens, not with texts
+    change = Rewards(asked["reward"]) if "reward" in asked else None
+    watch = "reward" in asked.get("watch", "")
+
+    @functools.wraps(function)
+    def judged(*, prompts: Any, completions: Any, **columns: Any) -> Scores:
+        rewards: Scores = function(prompts=prompts, completions=completions, **columns)
+        texts = list(map(_text, completions))
+        if watch:
+            key = next((name for name in ANSWERS if name in columns), None)
+
+            def score(replaced: list[str]) -> Scores:
+                rebuilt = [_as(original, text) for original, text in zip(completions, replaced, strict=True)]
+                scores: Scores = function(prompts=prompts, completions=rebuilt, **columns)
+                return scores
+
+            known = [str(a) for a in columns[key]] if key else []
+            erred = [_failed(completion) for completion in completions]
+            note("watch.jsonl", **probe(score, texts, known, list(map(_text, prompts))), **by_errors(rewards, erred))
+        return change(rewards, texts, list(map(_text, prompts))) if change else rewards
+
+    took_hold("watch" if watch else "reward", asked.get("reward", "reward"), function.__name__)
+    return judged
+
+
+def _text(message: Any) -> str:
+    return message if isinstance(message, str) else "".join(str(part.get("content", "")) for part in message)
+
+
+def _failed(completion: Any) -> bool:
+    """Whether a tool has answered with an error in this conversation."""
+    answers = [] if isinstance(completion, str) else [str(m.get("content")) for m in completion if m["role"] == "tool"]
+    return any(re.search(r"error|exception|traceback|timed out", answer, re.IGNORECASE) for answer in answers)
+
+
+def _as(original: Any, text: str) -> Any:
+    """A text in the shape of a completion: plain, or one message of a conversation."""
+    return text if isinstance(original, str) else [{"role": "assistant", "content": text}]

@@ -1,0 +1,168 @@
+"""When the detectors check a live run, and how long training waits for them.
+
+Two rules decide when a scheduled check is due:
+
+- The time of all checks stays below a share of the training time. A budget grows while training runs, and each check
+  reduces the budget by its measured time.
+- The number of points between two checks grows with the run. The number of checks grows with the logarithm of the steps.
+
+A check runs in its own thread, and training waits for a limited time (`patience`). A check that takes longer continues
+beside training. A detector that hangs is interrupted and gives one warning, like a detector that fails.
+
+The result of one check is reported. The guard acts only if several checks agree: see `Suspicion`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from firstbreak.diagnosis import registry
+from firstbreak.diagnosis.check import check
+from firstbreak.diagnosis.diagnose import diagnose
+from firstbreak.model import Action, Diagnosis, Finding, Run, Severity, Status
+
+ENDS = frozenset({Action.STOP, Action.ROLLBACK})
+MIN_POINTS = 4  #: points before the first check
+GROWTH = 0.05  #: points between two checks, as a share of the points so far
+GROWTH_SUSPECTED = 0.02  #: the same after a check that advised to stop
+CONFIRMED = 0.05  #: share of the run's length over which every check must advise to stop before the guard acts
+MIN_CHECKS = 3  #: number of such checks in a row, each with new evidence
+LONGER = 2.0  #: factor for the longest alarm that has ended by itself; a new alarm must last longer
+HANGS = 30.0  #: seconds after which a check is interrupted
+FIRST_COST = 0.1  #: seconds: assumed time of the first check
+
+
+class TookTooLong(Exception):
+    """Raised inside a detector that takes too long."""
+
+
+@dataclass
+class Schedule:
+    """Decides whether a check is due. Times are in seconds."""
+
+    share: float  #: of the training time that checks may take
+    credit: float = 0.0
+    cost: float = FIRST_COST
+    next_at: float = MIN_POINTS  #: points
+
+    def trained(self, seconds: float) -> None:
+        """Add training time to the budget."""
+        self.credit += self.share * seconds
+
+    def spent(self, seconds: float) -> None:
+        """Subtract the guard's time from the budget, with or without a check."""
+        self.credit -= seconds
+
+    def due(self, points: int, *, urgent: bool = False) -> bool:
+        """Whether a check is due. An urgent check does not wait for more points, but it waits for the time budget."""
+        return points >= MIN_POINTS and (urgent or points >= self.next_at) and self.credit >= self.cost
+
+    def checked(self, points: int, seconds: float, *, suspected: bool = False) -> None:
+        """Record a check at `points` points that took `seconds`. The next check is earlier if this one advised to stop."""
+        self.cost = max(seconds, 1e-3)
+        self.next_at = points + max(1.0, (GROWTH_SUSPECTED if suspected else GROWTH) * points)
+
+
+class ScheduledCheck:
+    """One run of all detectors, in its own thread."""
+
+    def __init__(self, make: Callable[[], Run]) -> None:
+        self.diagnosis: Diagnosis | None = None
+        self.error: Exception | None = None
+        self._make = make
+        self._interrupt_at = time.monotonic() + HANGS
+        self._thread = threading.Thread(target=self._examine, name="firstbreak-check", daemon=True)
+        self._thread.start()
+
+    def wait(self, seconds: float | None) -> None:
+        """Wait until the check is done, at most `seconds` (None: without a limit)."""
+        self._thread.join(seconds)
+
+    def done(self) -> bool:
+        """Whether the check is done. A check that has been running for HANGS seconds is interrupted."""
+        running, now = self._thread.is_alive(), time.monotonic()
+        if running and now >= self._interrupt_at and self._thread.ident is not None:
+            self._interrupt_at = now + HANGS
+            thread = ctypes.c_ulong(self._thread.ident)
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, ctypes.py_object(TookTooLong))
+        return not running
+
+    def _examine(self) -> None:
+        try:
+            self.diagnosis = examine(self._make())
+        except Exception as error:  # training continues after any error here
+            self.error = error
+
+
+class Suspicion:
+    """Decides whether the guard acts on the advice of the checks: the advice to stop must last.
+
+    The error rate of a verdict holds for one check of a whole run. A live run is checked many times, and healthy runs
+    drop and recover. For this reason, the guard acts only if every check has advised to stop over CONFIRMED of the run's
+    length, and if at least MIN_CHECKS of these checks had new evidence (between two evaluations, a check has no new value
+    of the score). If the run has recovered by itself before, the alarm must last LONGER times the earlier alarm.
+    """
+
+    def __init__(self) -> None:
+        self._checks = 0  #: checks in a row that advised to stop, each with new evidence
+        self._evidence = 0  #: number of values behind the last of them
+        self._since = 0  #: points at the first of them
+        self._recovery = 0  #: length in points of the longest alarm that ended by itself
+
+    def on(self, diagnosis: Diagnosis, points: int) -> bool:
+        """Take in the diagnosis of one more check. Returns whether to stop now."""
+        stop = diagnosis.verdict.action in ENDS
+        return self.lasts(stop, points, length(diagnosis.run, points), evidence(diagnosis, points))
+
+    def lasts(self, stop: bool, points: int, length: float, evidence: int) -> bool:
+        """The same from numbers: the advice, the points so far, the expected length in points, and the number of values."""
+        if not stop:
+            self._recovery = max(self._recovery, points - self._since if self._checks else 0)
+            self._checks = 0
+            return False
+        self._since = self._since if self._checks else points
+        if not self._checks or evidence != self._evidence:
+            self._checks, self._evidence = self._checks + 1, evidence
+        required = max(CONFIRMED * length, LONGER * self._recovery)
+        return self._checks >= MIN_CHECKS and points - self._since >= required
+
+
+def evidence(diagnosis: Diagnosis, points: int) -> int:
+    """The number of values behind the critical findings. A finding without a curve counts one value per point."""
+    critical = [o.finding for o in diagnosis.findings if o.finding and o.finding.severity is Severity.CRITICAL]
+    curves = [diagnosis.run.series.get(finding.metric or "") for finding in critical]
+    return sum(points if curve is None else len(curve) for curve in curves)
+
+
+def length(run: Run, points: int) -> float:
+    """The expected number of points of the run, from its planned length. Without a plan, twice the points so far."""
+    planned = run.config.number("total_steps")
+    return points * max(1.0, planned / run.last_step) if planned and run.last_step else 2.0 * points
+
+
+def warm_up() -> None:
+    """Import everything that a check needs, before the training loop starts."""
+    registry.detectors()
+    registry.causes()
+
+
+def examine(run: Run) -> Diagnosis:
+    """The same diagnosis as `firstbreak diagnose`."""
+    return diagnose(run, check(run))
+
+
+def crashed(diagnosis: Diagnosis) -> list[str]:
+    """A line for each detector that failed."""
+    return [f"{o.detector}: {o.note}" for o in diagnosis.outcomes if o.status is Status.CRASHED]
+
+
+def worst(diagnosis: Diagnosis) -> tuple[str, Finding] | None:
+    """The finding behind a verdict: the earliest of the most severe findings. None if there is no serious finding."""
+    for outcome in diagnosis.findings:
+        if outcome.finding is not None and outcome.finding.severity is not Severity.NOTICE:
+            return outcome.detector, outcome.finding
+    return None

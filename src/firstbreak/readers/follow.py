@@ -1,0 +1,112 @@
+"""A run that is still being written: read only the data that was appended since the last update."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from firstbreak.model import Checkpoint, Run, Samples
+from firstbreak.readers import Curve, Recording
+from firstbreak.readers.read import assemble, claimed, existing, failure
+
+
+class Follower:
+    """Follows the files below a path. `update()` reads on, `run()` is the run as far as it was read.
+
+    Files that appear later join in, files that are deleted drop out, and a file that was rewritten replaces what was
+    read of it. A file that cannot be read at one moment (it is being rewritten) is tried again at the next and keeps
+    what was known of it.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, trainer: str | None = None) -> None:
+        self.path, self.trainer = path, trainer
+        self._recordings: dict[Path, Recording] = {}
+        self._damage: dict[Path, str] = {}
+
+    def update(self) -> bool:
+        """Read on; whether anything is new. Raises `Unreadable` where the path itself cannot be opened."""
+        news = self._forget_deleted()
+        for path, reader in claimed(existing(self.path)):
+            known = self._recordings.get(path)
+            try:
+                latest: Recording = reader.read(path, resume=known.resume if known else None)
+            except Exception as error:  # a reader's own mistake must not end the watch
+                self._damage[path] = failure(path, reader, error)
+                continue
+            self._damage.pop(path, None)
+            news |= known is None or latest.replaces or bool(latest.curves)
+            self._recordings[path] = latest if known is None or latest.replaces else _appended(known, latest)
+        return news
+
+    def _forget_deleted(self) -> bool:
+        """Drops files that are there no more, such as those of a run that was started anew; whether there are any."""
+        deleted = [path for path in self._recordings if "#" not in str(path) and not path.exists()]
+        for path in deleted:
+            del self._recordings[path]
+        return bool(deleted)
+
+    def run(self) -> Run:
+        """The run so far. Raises `Unreadable` where nothing was readable yet."""
+        place = existing(self.path)
+        base = place if place.is_dir() else place.parent
+        return assemble(
+            self.path, place, base, list(self._recordings.items()), list(self._damage.values()), self.trainer
+        )
+
+
+IN_MEMORY = "memory"  #: the format of a run that no file was read for
+
+
+def assemble_in_memory(
+    curves: Mapping[str, Curve],
+    config: Mapping[str, Any],
+    *,
+    trainer: str | None = None,
+    samples: Samples | None = None,
+    checkpoints: tuple[Checkpoint, ...] = (),
+    name: str = "live run",
+) -> Run:
+    """The run that a training loop holds in memory: the trainer's own names and options, as `read` would translate them.
+
+    `Curve.index` is the step. Raises `Unreadable` where there is neither a curve nor an option, or no such trainer.
+    """
+    recording = Recording(format=IN_MEMORY, curves=dict(curves), indexed_by="step", config=dict(config))
+    nowhere = Path(os.devnull)
+    run = assemble(name, nowhere, nowhere.parent, [(nowhere, recording)], [], trainer)
+    return replace(run, samples=samples, checkpoints=checkpoints, files=())
+
+
+def _appended(known: Recording, latest: Recording) -> Recording:
+    """Both as one recording."""
+    return replace(
+        latest,
+        curves=_joined(known.curves, latest.curves),
+        config={**known.config, **latest.config},
+        has_samples=known.has_samples or latest.has_samples,
+        damage=known.damage + latest.damage,
+        notes=list(dict.fromkeys(latest.notes or known.notes)),
+        order=known.order,
+        restarts_at=known.restarts_at,
+    )
+
+
+def _joined(known: Mapping[str, Curve], latest: Mapping[str, Curve]) -> dict[str, Curve]:
+    joined = dict(known)
+    for name, curve in latest.items():
+        before = joined.get(name)
+        joined[name] = curve if before is None else _one_curve(before, curve)
+    return joined
+
+
+def _one_curve(before: Curve, after: Curve) -> Curve:
+    timed = before.times is not None and after.times is not None
+    return Curve(
+        index=np.concatenate([before.index, after.index]),
+        values=np.concatenate([before.values, after.values]),
+        times=np.concatenate([before.times, after.times]) if timed else None,
+    )

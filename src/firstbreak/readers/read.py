@@ -1,0 +1,471 @@
+"""path -> Run: sniff the formats, read every file, choose the dialect, merge files, restarts and steps.
+
+The merging rules, in the order in which they are applied:
+
+1. Every readable file below the path contributes. Files of one format are pieces of one stream, ordered by their own
+   start time; files of different formats are copies or complements of each other.
+2. Where the step goes back, the run was restarted: points at or after the step where the later piece begins are
+   replaced by it. Equal steps inside one piece are separate measurements and are all kept.
+3. A table's step axis is the best column of the dialect's AXIS; without one, the row number.
+4. Where several raw names carry the same signal, the one with the most points is used; the others are listed.
+5. NaN and infinities are evidence: they are never dropped here.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from firstbreak import dialects
+from firstbreak.dialects import hyperparameters
+from firstbreak.model import Checkpoint, Run, Sample, Samples, Series
+from firstbreak.readers import Curve, Recording, Unreadable, readers, wandb_api
+from firstbreak.readers._samples import PART, Span
+
+HEAD_BYTES = 4096
+MAX_FILES = 20_000  #: a run folder with more files than this is listed only so far
+MAX_DEPTH = 8
+CHECKPOINT = re.compile(r"(?:checkpoint|global_step|step|iter(?:ation)?|rl_model)[-_]?0*(\d+)(?:_steps)?(?:\.\w+)?$")
+EVALUATION_FOLDERS = frozenset({"eval", "evaluation", "validation", "val", "test"})
+ROOT_OF_A_RUN = re.compile(
+    r"tfevents|\.wandb$|monitor\.csv$|^(progress|result|metrics|trainer_state|evaluations|trainer_log|logs?)\.(csv|txt|jsonl?|npz)$"
+)
+PARTS_OF_A_RUN = re.compile(
+    r"(checkpoint|global_step|events|logs?$|runs?$|tb$|tensorboard|wandb|files$|eval|val|test|train|metrics|plots"
+    r"|completions|rollouts|samples|scalars|configs?$|monitor|version_|trackio|mlruns|swanlog)",
+    re.IGNORECASE,
+)
+ADDRESS = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+:/{1,2}")  #: a Path keeps one slash of two
+REMOTE = "copy the run here first; a wandb run is `wandb:entity/project/run`"
+#: first bytes of what holds a log in a form that is not read -> what it is, what to do
+FOREIGN = {
+    b"\x1f\x8b": ("compressed with gzip", "unpack it first"),
+    b"BZh": ("compressed with bzip2", "unpack it first"),
+    b"\xfd7zX": ("compressed with xz", "unpack it first"),
+    b"\x28\xb5\x2f\xfd": ("compressed with zstd", "unpack it first"),
+    b"\xff\xfe": ("text in UTF-16", "write it in UTF-8: in PowerShell `| Out-File -Encoding utf8`"),
+    b"\xfe\xff": ("text in UTF-16", "write it in UTF-8: in PowerShell `| Out-File -Encoding utf8`"),
+}
+RUNS = "runs"  #: SummaryWriter makes a folder of this name in a run, and people make one for all runs
+
+
+def read(path: str | os.PathLike[str], *, trainer: str | None = None) -> Run:
+    """One training run from a file, a folder (every readable file below it contributes), or `wandb:entity/project/run`.
+
+    `trainer` names the dialect where the automatic choice is wrong. Raises `Unreadable` with one line that names the
+    file, the place and the remedy; where a part of the run is readable, that part is returned and `Run.damage` says
+    what was lost.
+    """
+    damage: list[str] = []
+    if wandb_api.is_address(str(path)):
+        place = base = Path(str(path))
+        recordings = [(place, wandb_api.read(str(path)))]
+    else:
+        place = existing(path)
+        base = place if place.is_dir() else place.parent
+        recordings, damage = _record(place)
+    return assemble(path, place, base, recordings, damage, trainer)
+
+
+def assemble(
+    path: str | os.PathLike[str],
+    place: Path,
+    base: Path,
+    recordings: list[tuple[Path, Recording]],
+    damage: list[str],
+    trainer: str | None,
+) -> Run:
+    """The run that these recordings of files are parts of. Raises `Unreadable` where they hold nothing."""
+    if not any(r.curves or r.config or r.has_samples for _, r in recordings):
+        raise _nothing(place, recordings, damage)
+    config = _merge_config(recordings)
+    names = {name for _, r in recordings for name in r.curves}
+    try:
+        dialect = dialects.choose(names, config, trainer)
+    except ValueError as error:
+        raise Unreadable(place, str(error), "leave the trainer out, or name one of these") from None
+    notes = [f"{_relative(p, base)}: {note}" for p, r in recordings for note in r.notes]
+    raw = list(_streams(recordings, dialect, base, notes))
+    series, unknown, duplicates = _translate(raw, dialect)
+    sampled = [p for p, r in recordings if r.has_samples]
+    return Run(
+        path=str(path),
+        formats=tuple(dict.fromkeys(r.format for _, r in recordings)),
+        trainer=dialects.trainer_name(dialect),
+        algorithm=dialects.algorithm(dialect, names, config),
+        series=series,
+        unknown=unknown,
+        duplicates=duplicates,
+        config=hyperparameters.canonical_config(config, dialect, names),
+        samples=_samples(sampled, base),
+        checkpoints=checkpoints_in(place) if place.is_dir() else (),
+        files=tuple(_relative(p, base) for p, _ in recordings),
+        damage=tuple(damage) + tuple(f"{_relative(p, base)}: {d}" for p, r in recordings for d in r.damage),
+        notes=tuple(dict.fromkeys(notes)),
+    )
+
+
+def find_runs(path: str | os.PathLike[str]) -> list[Path]:
+    """The runs below a path: the path itself, unless it is a folder of separate runs.
+
+    A folder holds separate runs when several of its children hold readable files and none of them is named like a part of
+    a run (checkpoint-10, tensorboard, eval, ...), unless a file that a trainer writes at the root of a run lies beside them.
+    A folder `runs` is a part where it holds one run, and holds those of a project where it holds several.
+    """
+    if wandb_api.is_address(str(path)):
+        return [Path(str(path))]
+    place = existing(path)
+    if not place.is_dir() or _claim(place):
+        return [place]
+    files = [p for p, _ in claimed(place)]
+    children = sorted({place / p.relative_to(place).parts[0] for p in files})
+    own = [p for p in files if p.parent == place]
+    folders = [c for c in children if c not in own]
+    if any(ROOT_OF_A_RUN.search(p.name) for p in own) or any(
+        PARTS_OF_A_RUN.match(c.name) for c in folders if c.name != RUNS
+    ):
+        return [place]
+    if len(folders) < (2 if own else 1):
+        return [place]
+    found = [run for folder in folders for run in find_runs(folder)]
+    return found if len(found) > 1 or folders[0].name != RUNS else [place]
+
+
+def existing(path: str | os.PathLike[str]) -> Path:
+    """The path as a place on this machine; raises `Unreadable` where there is nothing, or nothing that can be opened."""
+    place = Path(path)
+    if ADDRESS.match(str(path)):
+        raise Unreadable(str(path), "an address, not a place on this machine", REMOTE)
+    if not str(path):
+        raise Unreadable("''", "the path is empty", "give the folder or file that the trainer writes to")
+    try:
+        _file(place).stat()
+    except FileNotFoundError:
+        raise Unreadable(
+            place, "no such file or folder", "give the folder or file that the trainer writes to"
+        ) from None
+    except OSError as error:
+        problem = "a loop of symbolic links" if "symbolic" in str(error).lower() else (error.strerror or str(error))
+        raise Unreadable(place, problem, "give a path that can be opened") from None
+    return place
+
+
+def _nothing(place: Path, recordings: list[tuple[Path, Recording]], damage: list[str]) -> Unreadable:
+    lost = damage + [f"{p}: {d}" for p, r in recordings for d in r.damage]
+    if lost:
+        more = f" (and {len(lost) - 1} more)" if len(lost) > 1 else ""
+        return Unreadable(place, f"nothing in it could be read: {lost[0]}{more}", "repair or re-export the file")
+    if place.is_dir():
+        return Unreadable(
+            place,
+            "no file in it is a training log that firstbreak knows",
+            "give the folder the trainer writes its metrics to",
+        )
+    return Unreadable(place, *_why_not(place))
+
+
+def _why_not(file: Path) -> tuple[str, str]:
+    """Why nothing reads a file, and the remedy."""
+    if file.is_file():
+        try:
+            with file.open("rb") as stream:
+                head = stream.read(4)
+        except OSError as error:
+            return f"cannot be opened: {error.strerror or error}", "let yourself read it"
+        if not head:
+            return "the file is empty", "give the one that the trainer writes its metrics to, or wait until it has"
+        if known := next((said for magic, said in FOREIGN.items() if head.startswith(magic)), None):
+            return known
+    return "not a training log that firstbreak knows", "`firstbreak explain readers` lists the formats"
+
+
+# --- files -----------------------------------------------------------------------------------------------------------
+
+
+def _record(place: Path) -> tuple[list[tuple[Path, Recording]], list[str]]:
+    """Every readable file with its recording, and what was lost on the way."""
+    recordings: list[tuple[Path, Recording]] = []
+    damage: list[str] = []
+    for path, reader in claimed(place):
+        try:
+            recordings.append((path, reader.read(path)))
+        except Exception as error:  # a reader's own mistake must not hide the other files
+            damage.append(failure(path, reader, error))
+    if len(damage) == 1 and not recordings:
+        raise Unreadable(*_parts(damage[0], place))
+    return recordings, damage
+
+
+def failure(path: Path, reader: ModuleType, error: Exception) -> str:
+    """What is said of a file that a reader could not read."""
+    if isinstance(error, Unreadable):
+        return str(error)
+    return f"{path}: the {reader.__name__.rpartition('.')[2]} reader failed: {type(error).__name__}: {error}"
+
+
+def _parts(line: str, place: Path) -> tuple[str, str, str]:
+    problem, _, remedy = line.removeprefix(f"{place}: ").rpartition("; ")
+    return (str(place), problem or line, remedy) if problem else (str(place), line, "repair or re-export the file")
+
+
+def claimed(place: Path) -> Iterator[tuple[Path, ModuleType]]:
+    """Every file (or folder that is read as a whole) that a reader claims."""
+    if not place.is_dir():
+        if reader := _claim(place):
+            yield place, reader
+        return
+    seen = 0
+    for folder, subfolders, files in os.walk(place):  # os.walk does not follow links, so a loop of them ends here
+        here = Path(folder)
+        if reader := _claim(here):
+            subfolders.clear()
+            yield here, reader
+            continue
+        depth = len(here.relative_to(place).parts)
+        subfolders[:] = sorted(s for s in subfolders if depth < MAX_DEPTH and s not in ("__pycache__", ".git", ".venv"))
+        for name in sorted(files):
+            seen += 1
+            if seen > MAX_FILES:
+                return
+            if reader := _claim(here / name):
+                yield here / name, reader
+
+
+def _claim(path: Path) -> ModuleType | None:
+    """The reader of a file or folder, or None."""
+    file = _file(path)
+    if file.is_dir():
+        return next((r for r in readers().values() if hasattr(r, "claims") and r.claims(path)), None)
+    try:
+        if not file.is_file():
+            return None
+        with file.open("rb") as stream:
+            head = stream.read(HEAD_BYTES)
+    except OSError:
+        return None
+    return next((r for r in readers().values() if r.sniff(file, head)), None)
+
+
+def _file(path: Path) -> Path:
+    """The file or folder itself: `runs.db#name` and `.aim#name` choose one run of several."""
+    if path.exists():
+        return path
+    whole = str(path)
+    before = (Path(whole[:i]) for i, character in enumerate(whole) if character == "#")
+    return next((file for file in before if file.exists()), path)
+
+
+def _relative(path: Path, base: Path) -> str:
+    try:
+        return str(path.relative_to(base))
+    except ValueError:
+        return str(path)
+
+
+def _merge_config(recordings: Iterable[tuple[Path, Recording]]) -> dict[str, Any]:
+    """Options of all files, the first that says something wins: None, -1 and "" are "not set" in every trainer's dump."""
+    merged: dict[str, Any] = {}
+    for _, recording in recordings:
+        for key, value in recording.config.items():
+            if merged.get(key) in (None, -1, ""):
+                merged[key] = value
+    return merged
+
+
+def _samples(paths: Sequence[Path], base: Path) -> Samples | None:
+    """The samples of these files, if there are any."""
+    if not paths:
+        return None
+    whole = partial(_samples_in, [(path, None) for path in paths])
+    sources = tuple(_relative(path, base) for path in paths)
+    return Samples(whole, sources, lambda: (partial(_samples_in, part) for part in _divided(paths)))
+
+
+def _samples_in(places: Iterable[tuple[Path, Span | None]]) -> Iterator[Sample]:
+    for path, span in places:
+        if (reader := _claim(path)) is not None:
+            yield from reader.samples(path) if span is None else reader.samples(path, span)
+
+
+def _divided(paths: Iterable[Path]) -> Iterator[list[tuple[Path, Span | None]]]:
+    """A large file is several parts, and small ones after each other are one."""
+    together: list[tuple[Path, Span | None]] = []
+    size = 0
+    for path in paths:
+        if (reader := _claim(path)) is None:
+            continue
+        spans = reader.parts(path) if hasattr(reader, "parts") else []
+        if together and (len(spans) > 1 or size > PART):
+            yield together
+            together, size = [], 0
+        if len(spans) > 1:
+            yield from ([(path, span)] for span in spans)
+        else:
+            together.append((path, None))
+            size += path.stat().st_size
+    if together:
+        yield together
+
+
+def checkpoints_in(folder: Path) -> tuple[Checkpoint, ...]:
+    """Saved models, known by name only: `checkpoint-500`, `rl_model_20000_steps.zip`, `global_step_40`."""
+    found: list[Checkpoint] = []
+    for parent, subfolders, files in os.walk(folder):
+        if len(Path(parent).relative_to(folder).parts) >= 3:
+            subfolders.clear()
+        models = (f for f in files if f.endswith((".zip", ".pt", ".pth", ".safetensors", ".ckpt")))
+        found += [
+            Checkpoint(step=float(match[1]), path=_relative(Path(parent) / name, folder))
+            for name in (*subfolders, *models)
+            if (match := CHECKPOINT.match(name))
+        ]
+    return tuple(sorted(found, key=lambda c: (c.step, c.path)))
+
+
+# --- streams ---------------------------------------------------------------------------------------------------------
+
+
+def _streams(
+    recordings: list[tuple[Path, Recording]], dialect: ModuleType, base: Path, notes: list[str]
+) -> Iterator[Series]:
+    """One series per raw name and format, over all files of that format."""
+    by_format: dict[str, list[tuple[Path, Recording]]] = defaultdict(list)
+    for path, recording in recordings:
+        by_format[recording.format].append((path, recording))
+    for format_, pieces in by_format.items():
+        merge = getattr(readers().get(format_), "merge", None)  # there is no reader of what was recorded in memory
+        if len(pieces) > 1 and merge:
+            pieces = [(pieces[0][0], merge([r for _, r in pieces]))]
+        pieces.sort(key=lambda piece: (piece[1].order, _natural(piece[0])))
+        parts: dict[str, list[Series]] = defaultdict(list)
+        for path, recording in pieces:
+            if recording.restarts_at is not None:
+                parts = defaultdict(list, {n: [_before(s, recording.restarts_at) for s in p] for n, p in parts.items()})
+            for series in _on_axis(recording, dialect, notes):
+                name = _prefixed(series.raw, path, base)
+                parts[name].append(replace(series, name=name, raw=name, source=_relative(path, base)))
+        yield from map(merge_restarts, parts.values())
+
+
+def _natural(path: Path) -> list[tuple[int, str]]:
+    """A sort key in which file 9 comes before file 10."""
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", str(path)) if part]
+
+
+def _before(series: Series, step: float) -> Series:
+    """What a later file, written after a restart at `step`, leaves of an earlier one."""
+    keep = series.steps < step
+    return replace(series, steps=series.steps[keep], values=series.values[keep])
+
+
+def _prefixed(name: str, path: Path, base: Path) -> str:
+    """`loss` of <run>/eval/events... is `eval/loss`: TensorFlow-style loggers tell the phases apart by folder only."""
+    folder = _relative(path.parent, base).split(os.sep)[-1].lower()
+    if (
+        folder in EVALUATION_FOLDERS
+        and "tfevents" in path.name
+        and not name.lower().startswith(("eval", "val", "test"))
+    ):
+        return f"eval/{name}"
+    return name
+
+
+def _on_axis(recording: Recording, dialect: ModuleType, notes: list[str]) -> Iterator[Series]:
+    """The recording's curves with steps; a table's steps are read off its axis column."""
+    if recording.indexed_by == "step":
+        kind = dialects.axis_kind(recording.axis, dialect)
+        for name, curve in recording.curves.items():
+            yield Series(name=name, raw=name, steps=curve.index, values=curve.values, axis=kind)
+        return
+    all_rows = max((curve.index for curve in recording.curves.values()), key=len, default=np.empty(0))
+    axis = next((name for name in dialects.axes(dialect) if _is_axis(recording.curves.get(name), all_rows)), None)
+    if axis is None:
+        for name, curve in recording.curves.items():
+            yield Series(name=name, raw=name, steps=curve.index, values=curve.values, axis="row")
+        return
+    rows, steps = recording.curves[axis].index, recording.curves[axis].values
+    for name, curve in recording.curves.items():
+        # a row without its own step belongs to the one before
+        at = np.searchsorted(rows, curve.index, side="right") - 1
+        known = at >= 0
+        yield Series(
+            name=name,
+            raw=name,
+            steps=steps[at[known]],
+            values=curve.values[known],
+            axis=dialects.axis_kind(axis, dialect),
+        )
+
+
+def _is_axis(curve: Curve | None, all_rows: np.ndarray) -> bool:
+    """An axis is finite and mostly rises; a column of one repeated value is none, nor one that begins with a summary."""
+    if curve is None or not len(curve.values) or not np.isfinite(curve.values).all():
+        return False
+    if np.mean(all_rows < curve.index[0]) > 0.5:  # the rows before an axis have no step, and would be lost
+        return False
+    if len(curve.values) == 1:
+        return True
+    steps = np.diff(curve.values)
+    return bool((steps >= 0).mean() > 0.9 and (steps > 0).any())
+
+
+def merge_restarts(segments: list[Series]) -> Series:
+    """Segments of one curve, earliest first, as one curve with non-decreasing steps (rule 2 above)."""
+    pieces = [piece for segment in segments for piece in _split_where_step_goes_back(segment)]
+    merged = pieces[0]
+    for later in pieces[1:]:
+        if not len(later):
+            continue
+        keep = merged.steps < later.steps[0]
+        merged = replace(
+            merged,
+            steps=np.concatenate([merged.steps[keep], later.steps]),
+            values=np.concatenate([merged.values[keep], later.values]),
+        )
+    return merged
+
+
+def _split_where_step_goes_back(series: Series) -> list[Series]:
+    cuts = np.flatnonzero(np.diff(series.steps) < 0) + 1
+    if not len(cuts):
+        return [series]
+    if len(cuts) > max(
+        8, len(series) // 20
+    ):  # not restarts: several writers interleaved, so order them by step instead
+        order = np.argsort(series.steps, kind="stable")
+        return [replace(series, steps=series.steps[order], values=series.values[order])]
+    return [
+        replace(series, steps=s, values=v)
+        for s, v in zip(np.split(series.steps, cuts), np.split(series.values, cuts), strict=True)
+    ]
+
+
+# --- names -----------------------------------------------------------------------------------------------------------
+
+
+def _translate(
+    raw: list[Series], dialect: ModuleType
+) -> tuple[dict[str, Series], dict[str, Series], tuple[Series, ...]]:
+    """Canonical signals, raw names that were not understood, and further copies of signals that are already there."""
+    meanings = dialects.understand([series.raw for series in raw], dialect)
+    understood: dict[str, list[Series]] = defaultdict(list)
+    unknown: dict[str, Series] = {}
+    for series in raw:
+        name = meanings.get(series.raw)
+        if name is None:
+            unknown[series.raw] = series
+        else:
+            values = series.values if name.scale == 1.0 else series.values * name.scale
+            understood[name.signal].append(replace(series, name=name.signal, values=values, note=name.note))
+    chosen = {signal: max(copies, key=len) for signal, copies in understood.items()}
+    duplicates = tuple(s for copies in understood.values() for s in copies if s is not chosen[s.name])
+    return chosen, unknown, duplicates

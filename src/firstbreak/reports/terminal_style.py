@@ -1,0 +1,182 @@
+"""The style of reports on a terminal: characters, colours, and shared layout elements."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.constrain import Constrain
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from firstbreak.model import Action, LinkStatus, Severity
+from firstbreak.reports import sparkline
+from firstbreak.reports.story import Fact
+from firstbreak.reports.text import to_ascii, visible
+
+WIDEST = 100  # columns: longer lines are hard to read
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The lines of a box: corners from top left clockwise, horizontal, vertical."""
+
+    corners: tuple[str, str, str, str]
+    horizontal: str
+    vertical: str
+
+
+@dataclass(frozen=True)
+class TerminalStyle:
+    """The width, characters and symbols of a report."""
+
+    width: int
+    unicode: bool
+    ink: sparkline.Ink
+    symbol: dict[LinkStatus | Severity | Action, str]
+    frame: dict[LinkStatus, Frame]
+    arrows: tuple[str, str, str, str]  # right, down, left, up
+    bar: tuple[str, str]  # full, empty
+    bullets: str
+
+    def text(self, text: str, style: str = "") -> Text:
+        """`text` for display: control characters are made visible, and markup is not interpreted."""
+        shown = visible(text)
+        return Text(shown if self.unicode else to_ascii(shown), style=style, overflow="fold")
+
+    def heading(self, text: str) -> Text:
+        """The heading of a section."""
+        return self.text(text, "bold underline")
+
+    def facts(self, facts: Sequence[Fact]) -> RenderableType:
+        """Labels and texts in two columns."""
+        labels = [self.text(fact.label) for fact in facts]
+        widest = max((label.cell_len for label in labels), default=0)
+        table = Table.grid(padding=(0, 2))
+        table.add_column(min_width=min(widest, self.width // 2), overflow="fold", style="dim")
+        table.add_column(overflow="fold")
+        for label, fact in zip(labels, facts, strict=True):
+            table.add_row(label, self.text(fact.text, "cyan" if fact.literal else ""))
+        return table
+
+    def bullet(self, text: str) -> RenderableType:
+        """One item of a list."""
+        return self.hanging(Text(self.bullets), self.text(text))
+
+    def hanging(self, mark: Text, text: Text) -> RenderableType:
+        """`text` beside `mark`, with further lines under the first one."""
+        table = Table.grid(padding=(0, 1))
+        table.add_column(no_wrap=True)
+        table.add_column(overflow="fold")
+        table.add_row(mark, text)
+        return table
+
+    def indented(self, what: RenderableType) -> RenderableType:
+        """Indent by two columns."""
+        return Padding(what, (0, 0, 0, 2))
+
+    def lines(self, lines: Iterable[str], style: str = "") -> Text:
+        """Drawn lines, which must not wrap."""
+        return Text("\n".join(lines), style=style, no_wrap=True, overflow="crop")
+
+
+_THIN, _HEAVY = Frame(("╭", "╮", "╯", "╰"), "─", "│"), Frame(("┏", "┓", "┛", "┗"), "━", "┃")
+_DASHED, _NONE = Frame(("┌", "┐", "┘", "└"), "╌", "╎"), Frame((" ", " ", " ", " "), " ", " ")
+_UNICODE_FRAMES = {
+    LinkStatus.OK: _THIN,
+    LinkStatus.BROKEN: _HEAVY,
+    LinkStatus.SUSPECT: _THIN,
+    LinkStatus.NOT_MEASURED: _DASHED,
+    LinkStatus.NOT_APPLICABLE: _NONE,
+}
+_ASCII_FRAMES = {
+    LinkStatus.OK: Frame(("+", "+", "+", "+"), "-", "|"),
+    LinkStatus.BROKEN: Frame(("#", "#", "#", "#"), "#", "#"),
+    LinkStatus.SUSPECT: Frame(("+", "+", "+", "+"), "-", "|"),
+    LinkStatus.NOT_MEASURED: Frame((".", ".", ".", "."), ".", ":"),
+    LinkStatus.NOT_APPLICABLE: _NONE,
+}
+_UNICODE_SYMBOLS: dict[LinkStatus | Severity | Action, str] = {
+    LinkStatus.OK: "✓",
+    LinkStatus.BROKEN: "✗",
+    LinkStatus.SUSPECT: "!",
+    LinkStatus.NOT_MEASURED: "?",
+    LinkStatus.NOT_APPLICABLE: "–",
+    Severity.CRITICAL: "●",
+    Severity.WARNING: "◐",
+    Severity.NOTICE: "○",
+    Action.CONTINUE: "✓",
+    Action.WATCH: "◔",
+    Action.STOP: "■",
+    Action.ROLLBACK: "↶",
+}
+_ASCII_SYMBOLS: dict[LinkStatus | Severity | Action, str] = {
+    LinkStatus.OK: "+",
+    LinkStatus.BROKEN: "X",
+    LinkStatus.SUSPECT: "!",
+    LinkStatus.NOT_MEASURED: "?",
+    LinkStatus.NOT_APPLICABLE: "-",
+    Severity.CRITICAL: "[!]",
+    Severity.WARNING: "[*]",
+    Severity.NOTICE: "[.]",
+    Action.CONTINUE: ">",
+    Action.WATCH: "?",
+    Action.STOP: "X",
+    Action.ROLLBACK: "<",
+}
+STYLE: dict[LinkStatus | Severity | Action, str] = {
+    LinkStatus.OK: "green",
+    LinkStatus.BROKEN: "bold red",
+    LinkStatus.SUSPECT: "yellow",
+    LinkStatus.NOT_MEASURED: "dim",
+    LinkStatus.NOT_APPLICABLE: "dim",
+    Severity.CRITICAL: "bold red",
+    Severity.WARNING: "bold yellow",
+    Severity.NOTICE: "bold cyan",
+    Action.CONTINUE: "bold green",
+    Action.WATCH: "bold yellow",
+    Action.STOP: "bold red",
+    Action.ROLLBACK: "bold red",
+}
+
+
+def terminal_style(width: int, unicode: bool = True) -> TerminalStyle:
+    """The style for a terminal of `width` columns."""
+    width = min(width, WIDEST)
+    if unicode:
+        return TerminalStyle(
+            width, True, sparkline.BLOCKS, _UNICODE_SYMBOLS, _UNICODE_FRAMES, ("→", "↓", "←", "↑"), ("█", "░"), "•"
+        )
+    return TerminalStyle(
+        width, False, sparkline.ASCII, _ASCII_SYMBOLS, _ASCII_FRAMES, (">", "v", "<", "^"), ("#", "."), "-"
+    )
+
+
+@dataclass(frozen=True)
+class Page:
+    """A renderable for `rich.print`. The parts get width and characters from the console."""
+
+    parts: Callable[[TerminalStyle], Iterator[RenderableType]]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        how = terminal_style(options.max_width, unicode=not options.ascii_only)
+        yield Constrain(Group(*self.parts(how)), how.width)
+
+
+def to_string(page: Page, width: int, color: bool, encoding: str) -> str:
+    """The page as a string, with ANSI colours where `color` is true and NO_COLOR is not set."""
+    stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding, newline="\n", write_through=True)
+    console = Console(
+        file=stream,
+        width=width,
+        force_terminal=color,
+        color_system="standard" if color else None,
+        legacy_windows=False,
+        highlight=False,
+    )
+    console.print(page)
+    stream.seek(0)
+    return "\n".join(line.rstrip() for line in stream.read().split("\n")).rstrip()

@@ -1,0 +1,317 @@
+"""Addresses -> responses. Handlers that read files are plain functions, because Starlette runs these in threads."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import threading
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator, Mapping
+from importlib import resources
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import anyio
+import orjson
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from firstbreak.audit.marks import MARKS, key_of, load, save
+from firstbreak.audit.split_truth import split
+from firstbreak.evals.ledger import Ledger
+from firstbreak.model import Run
+from firstbreak.reports import html, json
+from firstbreak.serve.web import pages
+from firstbreak.serve.web.run_store import MOST_SAMPLES, Placed, RunStore, StoredRun
+from firstbreak.serve.web.window import window
+
+MOST_RUNS = 6  #: runs in one comparison
+MOST_METRICS = 32  #: metrics in one request for curves
+MOST_POINTS = 4000  #: points of one curve in one response
+SAMPLES_ON_A_PAGE = 20
+LEDGER_FILE = "firstbreak-ledger.db"  #: in the served folder; `firstbreak eval` writes it
+MARKS_FILE = "marks.json"  #: in the served folder; `firstbreak audit --marks` reads it
+MOST_LISTENERS = 32  #: open pages that get updates
+NOTIFY_EVERY = 0.1  #: seconds between two checks for news for an open page
+SURVEY_PATIENCE = 10.0  #: seconds that a page waits for the first search of the folder
+LIVE_EVERY = 0.4  #: seconds between two updates of a run whose page is open
+LIST_EVERY = 2.0  #: seconds between two updates of all runs while the list is open
+_TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+
+
+class Site:
+    """The web page over the runs below `root`. `app` needs `AuthMiddleware` around it."""
+
+    def __init__(self, root: Path) -> None:
+        self.store = RunStore(root)
+        self.files = _static_files()
+        self.watched: Counter[str] = Counter()  #: run -> open pages; "" is the list
+        self.marks = (root if root.is_dir() else root.parent) / MARKS_FILE
+        self._surveyed = threading.Event()
+        self._marking = threading.Lock()
+
+    def app(self) -> Starlette:
+        routes = [
+            Route("/", self.index),
+            Route("/run/{name:path}", self.run),
+            Route("/compare", self.compare),
+            Route("/curves", self.curves),
+            Route("/samples/{name:path}", self.samples),
+            Route("/marks/{name:path}", self.mark, methods=["POST"]),
+            Route("/report/{name:path}", self.report),
+            Route("/diagnosis/{name:path}", self.diagnosis),
+            Route("/live/{name:path}", self.live),
+            Route("/static/{name}", self.static),
+        ]
+        return Starlette(routes=routes, exception_handlers={HTTPException: _problem}, lifespan=self.lifespan)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(self, app: Starlette) -> AsyncIterator[None]:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._update_store)
+            tasks.start_soon(self._follow_watched)
+            yield
+            tasks.cancel_scope.cancel()
+
+    async def _update_store(self) -> None:
+        """Diagnose every run once. While the list is open, diagnose the runs that change."""
+        while True:
+            if self.watched[""] or not self._surveyed.is_set():
+                with contextlib.suppress(Exception):  # a folder that is missing for a moment must not stop the service
+                    await anyio.to_thread.run_sync(self.store.survey)
+                self._surveyed.set()
+                for entry in self.store.entries():
+                    await anyio.to_thread.run_sync(entry.update)
+                    self.store.tidy()
+            await anyio.sleep(LIST_EVERY)
+
+    async def _follow_watched(self) -> None:
+        """Update the runs whose pages are open."""
+        while True:
+            for name in [name for name, open_pages in self.watched.items() if name and open_pages]:
+                await anyio.to_thread.run_sync(self.store.entry, name)
+            await anyio.sleep(LIVE_EVERY)
+
+    # --- pages --------------------------------------------------------------------------------------------------------
+
+    def index(self, request: Request) -> Response:
+        self._surveyed.wait(timeout=5)
+        live = pages.frame.address("live", seen=self.store.state())
+        return HTMLResponse(pages.listing.page(self.store.root, self.store.summaries(), live, self._surveyed.is_set()))
+
+    def run(self, request: Request) -> Response:
+        entry = self._entry(request)
+        dx = entry.diagnosis
+        live = pages.frame.address("live", entry.name, grown=entry.grown, revision=entry.revision)
+        return HTMLResponse(
+            pages.run.unreadable(entry.summary, live)
+            if dx is None
+            else pages.run.page(entry.summary, dx, live, entry.to_read, load(self.marks), self._evaluations(entry))
+        )
+
+    def _evaluations(self, entry: StoredRun) -> list[dict[str, Any]]:
+        """The evaluations of a run in the ledger of the served folder. Empty without a ledger."""
+        place = self.store.root / LEDGER_FILE
+        if not place.is_file():
+            return []
+        names = {entry.name, entry.path.name, str(entry.path)}
+        with Ledger(place) as ledger:
+            rows = [row.data for row in ledger]
+        return [row for row in rows if row["kind"] == "evaluation" and str(row.get("run", "")).rstrip("/") in names]
+
+    def samples(self, request: Request) -> Response:
+        entry = self._entry(request)
+        page = _whole(request, "page", 0, most=MOST_SAMPLES)
+        asked = {name: value for name in ("q", "step") if (value := request.query_params.get(name))}
+        start = page * SAMPLES_ON_A_PAGE
+        fitting = _fitting(_read(entry), asked.get("q", ""), _number(request, "step", -math.inf))
+        found = list(islice(fitting, start, start + SAMPLES_ON_A_PAGE + 1))
+        shown, more = found[:SAMPLES_ON_A_PAGE], len(found) > SAMPLES_ON_A_PAGE
+        return HTMLResponse(pages.samples.page(entry.summary, shown, page, more, asked, load(self.marks)))
+
+    async def mark(self, request: Request) -> Response:
+        """Save a mark of a sample in the marks file of the served folder. The mark "" removes an earlier one."""
+        try:
+            wanted = orjson.loads(await request.body())
+            place, word = int(wanted["place"]), wanted["mark"]
+        except (orjson.JSONDecodeError, KeyError, TypeError, ValueError):
+            raise HTTPException(400, "a mark has the form {place, mark}") from None
+        if word not in (*MARKS, "") or not 0 <= place < MOST_SAMPLES:
+            raise HTTPException(400, f"a mark is one of {', '.join(MARKS)}, for a sample of this run")
+        await anyio.to_thread.run_sync(
+            self._mark, _read(await anyio.to_thread.run_sync(self._entry, request)), place, word
+        )
+        return Response(status_code=204)
+
+    def _mark(self, run: Run, place: int, word: str) -> None:
+        sample = next(islice(run.samples or (), place, None), None)
+        if sample is None:
+            raise HTTPException(404, "this sample does not exist")
+        seen, _ = split(sample)
+        entry = {
+            "mark": word,
+            "step": seen.step,
+            "reward": seen.reward,
+            "prompt": seen.prompt,
+            "completion": seen.completion,
+        }
+        with self._marking:
+            save(self.marks, {key_of(seen): entry if word else None})
+
+    def compare(self, request: Request) -> Response:
+        entries = self._asked(request)
+        if len(entries) < 2:
+            raise HTTPException(400, "select two or more runs in the list to compare them")
+        return HTMLResponse(pages.comparison.page([(entry.summary, _read(entry)) for entry in entries]))
+
+    # --- data ---------------------------------------------------------------------------------------------------------
+
+    def curves(self, request: Request) -> Response:
+        """Each `metric` of each `run` between `from` and `to`, with at most `points` points; null where a run lacks it."""
+        names = request.query_params.getlist("metric")
+        if len(names) > MOST_METRICS:
+            raise HTTPException(400, f"at most {MOST_METRICS} metrics in one request")
+        points = _whole(request, "points", 600, most=MOST_POINTS)
+        span = _number(request, "from", float("-inf")), _number(request, "to", float("inf"))
+        known = [{**run.unknown, **run.series} for run in map(_read, self._asked(request))]
+        return _json({name: [window(k[name], points, *span) if name in k else None for k in known] for name in names})
+
+    def report(self, request: Request) -> Response:
+        dx = self._entry(request).diagnosis
+        if dx is None:
+            raise HTTPException(409, "this run cannot be read yet")
+        return _download(html.render(dx).encode("utf-8", "backslashreplace"), "text/html", "diagnosis.html")
+
+    def diagnosis(self, request: Request) -> Response:
+        dx = self._entry(request).diagnosis
+        if dx is None:
+            raise HTTPException(409, "this run cannot be read yet")
+        return _download(json.render(dx).encode(), "application/json", "diagnosis.json")
+
+    def static(self, request: Request) -> Response:
+        name = request.path_params["name"]
+        if name not in self.files:
+            raise HTTPException(404)
+        return Response(self.files[name], media_type=_TYPES[Path(name).suffix], headers={"cache-control": "no-cache"})
+
+    # --- live ---------------------------------------------------------------------------------------------------------
+
+    async def live(self, request: Request) -> Response:
+        """Server-sent events for updates of a page: `grown` for new points, `diagnosed` for a new diagnosis."""
+        name = request.path_params["name"]
+        if self.watched.total() >= MOST_LISTENERS:
+            raise HTTPException(503, "too many pages are open; close one of them")
+        if name:
+            entry = await anyio.to_thread.run_sync(self._entry, request)
+            events = self._run_events(entry, _whole(request, "grown", 0), _whole(request, "revision", 0))
+        else:
+            events = self._list_events(_whole(request, "seen", 0))
+        headers = {"cache-control": "no-store"}
+        return StreamingResponse(self._watching(name, events), media_type="text/event-stream", headers=headers)
+
+    async def _watching(self, name: str, events: AsyncIterator[str]) -> AsyncIterator[str]:
+        self.watched[name] += 1
+        try:
+            async for event in events:
+                yield event
+        finally:
+            self.watched[name] -= 1
+
+    async def _run_events(self, entry: StoredRun, grown: int, revision: int) -> AsyncIterator[str]:
+        yield "retry: 1000\n\n"
+        while True:
+            if entry.revision != revision:
+                grown, revision = entry.grown, entry.revision
+                yield "event: diagnosed\ndata:\n\n"
+            elif entry.grown != grown:
+                grown = entry.grown
+                yield "event: grown\ndata:\n\n"
+            await anyio.sleep(NOTIFY_EVERY)
+
+    async def _list_events(self, seen: int) -> AsyncIterator[str]:
+        yield "retry: 1000\n\n"
+        while True:
+            if (state := self.store.state()) != seen:
+                seen = state
+                yield "event: diagnosed\ndata:\n\n"
+            await anyio.sleep(LIST_EVERY / 2)
+
+    def _entry(self, request: Request) -> StoredRun:
+        """The run in the address. The name is looked up among the known runs and never used as a path."""
+        return self._known(request.path_params["name"])
+
+    def _asked(self, request: Request) -> list[StoredRun]:
+        """The runs of the query, without duplicates."""
+        names = list(dict.fromkeys(request.query_params.getlist("run")))
+        if len(names) > MOST_RUNS:
+            raise HTTPException(400, f"at most {MOST_RUNS} runs at a time")
+        return [self._known(name) for name in names]
+
+    def _known(self, name: str) -> StoredRun:
+        if not self._surveyed.wait(timeout=SURVEY_PATIENCE):
+            raise HTTPException(503, "the folder is still being searched for runs; reload in a moment")
+        entry = self.store.entry(name)
+        if entry is None:
+            raise HTTPException(404, "there is no run with this name in the served folder")
+        return entry
+
+
+def _read(entry: StoredRun) -> Run:
+    if entry.run is None:
+        raise HTTPException(409, "this run cannot be read yet")
+    return entry.run
+
+
+def _fitting(run: Run, query: str, step: float) -> Iterator[Placed]:
+    """The samples from a step on whose prompt or completion contains the text, ignoring case."""
+    wanted = query.casefold()
+    for place, sample in enumerate(islice(run.samples or (), MOST_SAMPLES)):
+        late = step == -math.inf or (sample.step is not None and sample.step >= step)
+        if late and (wanted in sample.completion.casefold() or wanted in sample.prompt.casefold()):
+            yield place, sample
+
+
+def _whole(request: Request, name: str, default: int, most: int = 2**63) -> int:
+    text = request.query_params.get(name, "")
+    if not text:
+        return default
+    if not (text.isascii() and text.isdecimal()) or int(text) > most:
+        raise HTTPException(400, f"{name} must be a whole number from 0 to {most}")
+    return int(text)
+
+
+def _number(request: Request, name: str, default: float) -> float:
+    text = request.query_params.get(name, "")
+    try:
+        number = float(text) if text else default
+    except ValueError:
+        number = math.nan
+    if math.isnan(number):
+        raise HTTPException(400, f"{name} must be a number")
+    return number
+
+
+def _json(value: Any) -> Response:
+    data = orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY)  # NaN becomes null: a gap in the line
+    return Response(data, media_type="application/json", headers={"cache-control": "no-store"})
+
+
+def _download(data: bytes, media_type: str, name: str) -> Response:
+    headers = {"content-disposition": f'attachment; filename="{name}"', "cache-control": "no-store"}
+    return Response(data, media_type=media_type, headers=headers)
+
+
+def _problem(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return HTMLResponse(pages.frame.message(f"{error.status_code}", error.detail), status_code=error.status_code)
+
+
+def _static_files() -> Mapping[str, bytes]:
+    """All static files, read once, so that no address is ever used as a path."""
+    folder = resources.files("firstbreak.serve.web").joinpath("static")
+    own = {item.name: item.read_bytes() for item in folder.iterdir() if Path(item.name).suffix in _TYPES}
+    return {**own, "report.css": html.stylesheet().encode()}

@@ -1,0 +1,5 @@
+"""The pages as HTML, one module each. All content passes through `element`, which escapes it."""
+
+from firstbreak.serve.web.pages import comparison, frame, listing, run, samples
+
+__all__ = ["comparison", "frame", "listing", "run", "samples"]

@@ -1,0 +1,192 @@
+"""The page of one run: the report, with curves, samples, experiments, evaluations and checkpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from firstbreak.experiments.plan import propose
+from firstbreak.experiments.settings import ExperimentSettings
+from firstbreak.model import Diagnosis, Link, Series
+from firstbreak.reports import html, inspection, story
+from firstbreak.reports.markup import Markup, element, join
+from firstbreak.serve.web.pages.frame import address, frame, section
+from firstbreak.serve.web.pages.plots import plot, plots
+from firstbreak.serve.web.pages.samples import sample
+from firstbreak.serve.web.run_store import Placed, RunSummary
+from firstbreak.words import number, percent
+
+MOST_EXPERIMENTS = 6
+LEAST_BITS = 0.05  #: experiments with less expected information are not proposed
+_LISTED = frozenset(
+    {story.Section.FINDINGS, story.Section.CAUSES, story.Section.REMEDY, story.Section.NOT_MEASURED, story.Section.READ}
+)
+
+
+def page(
+    summary: RunSummary,
+    dx: Diagnosis,
+    live: str,
+    to_read: Sequence[Placed],
+    marks: Mapping[str, str],
+    evaluations: Sequence[Mapping[str, Any]],
+) -> str:
+    """The report, with curves, samples, experiments, evaluations and checkpoints."""
+    parts = [
+        ("curves", "Curves", _curves(summary.name, dx)),
+        ("samples", "Samples", _samples(summary.name, to_read, marks)),
+        ("experiments", "Experiments", _experiments(dx)),
+        ("evaluations", "Evaluations", _evaluations(evaluations)),
+        ("checkpoints", "Checkpoints", _checkpoints(dx)),
+    ]
+    sections = (section(key, title, content) for key, title, content in parts if content)
+    listed = [s for s in story.sections(dx) if s in _LISTED]
+    contents = element(
+        "nav",
+        *(element("a", s.heading, href=f"#run-{s.value}") for s in listed),
+        *(element("a", title, href=f"#{key}") for key, title, content in parts if content),
+        class_="contents",
+        aria_label="Parts of this page",
+    )
+    trail = (element("h1", html.literal(summary.name)), _exports(summary.name))
+    return frame(
+        f"{story.ACTION_WORD[dx.verdict.action]}: {summary.name}",
+        trail,
+        contents,
+        html.article(dx, "run"),
+        *sections,
+        live=live,
+    )
+
+
+def _exports(name: str) -> Markup:
+    return element(
+        "span",
+        element(
+            "a",
+            "HTML",
+            href=address("report", name),
+            download=True,
+            title="The report as one self-contained file",
+        ),
+        element("a", "JSON", href=address("diagnosis", name), download=True, title="The diagnosis for programs"),
+        class_="exports",
+    )
+
+
+def unreadable(summary: RunSummary, live: str) -> str:
+    """A run that cannot be read (yet), with the reason. Reading is tried again while the page is open."""
+    text = summary.problem or "This run is being read."
+    return frame(
+        summary.name, (element("h1", html.literal(summary.name)),), element("p", text, class_="problem"), live=live
+    )
+
+
+def _curves(name: str, dx: Diagnosis) -> Markup | None:
+    """A placeholder for every curve. The curves that show findings come first."""
+    groups = [(title, [_plot(dx, series) for series in members]) for title, members in _grouped(dx)]
+    first, best = dx.first_break, dx.best_checkpoint
+    return plots([name], groups, onset=first.step if first else None, best=best.step if best else None)
+
+
+def _grouped(dx: Diagnosis) -> Iterator[tuple[str, list[Series]]]:
+    shown = dict.fromkeys(o.finding.metric for o in dx.findings if o.finding is not None and o.finding.metric)
+    first = [dx.run.series[name] for name in shown if name in dx.run.series]
+    yield "Curves of the findings", first
+    rest = [series for series in dx.run.series.values() if series not in first and len(series)]
+    for link in Link:
+        yield story.link_word(link).capitalize(), [s for s in rest if inspection.link_of(s) is link]
+    yield "Outside the vocabulary", [s for s in rest if inspection.link_of(s) is None]
+    yield "Not understood", [series for series in dx.run.unknown.values() if len(series)]
+
+
+def _plot(dx: Diagnosis, series: Series) -> Markup:
+    finding = next((o.finding for o in dx.findings if o.finding is not None and o.finding.metric == series.name), None)
+    low, high = (None, None) if finding is None or finding.interval is None else finding.interval
+    level = next((e.level for e in finding.evidence if e.level is not None), None) if finding is not None else None
+    onset = finding.onset if finding else None
+    return plot(series, story.domain(dx, series), onset=onset, low=low, high=high, level=level)
+
+
+def _samples(name: str, to_read: Sequence[Placed], marks: Mapping[str, str]) -> Markup | None:
+    if not to_read:
+        return None
+    hint = element("p", "Samples of the latest step, the highest reward first.", class_="facts")
+    more = element("p", element("a", "Read all samples", href=address("samples", name)))
+    return join(hint, *(sample(name, s, i, marks) for i, s in to_read), more)
+
+
+def _experiments(dx: Diagnosis) -> Markup | None:
+    """The experiments that separate the causes best, per minute of compute. The page starts none of them."""
+    if not dx.findings:
+        return None
+    proposals = propose(dx.run, dx.causes, ExperimentSettings(command=()))
+    rows = [
+        element(
+            "tr",
+            element("th", html.literal(p.design.id), element("span", p.design.title, class_="about"), scope="row"),
+            element("td", f"{p.bits:.2f} bits"),
+            element("td", percent(p.share) + ("" if p.minutes is None else f", {story.duration(p.minutes / 60)}")),
+        )
+        for p in proposals
+        if p.bits >= LEAST_BITS and not p.cannot
+    ][:MOST_EXPERIMENTS]
+    if not rows:
+        return None
+    head = element(
+        "tr", *(element("th", text, scope="col") for text in ("Experiment", "Information", "Cost, share of this run"))
+    )
+    hint = element(
+        "p",
+        "Run one with ",
+        element("code", "firstbreak experiment run NAME RUN"),
+        ". The diagnosis then uses its result.",
+        class_="facts",
+    )
+    return join(element("table", element("thead", head), element("tbody", *rows), class_="plain"), hint)
+
+
+def _evaluations(evaluations: Sequence[Mapping[str, Any]]) -> Markup | None:
+    """The evaluations of this run in the ledger."""
+    if not evaluations:
+        return None
+    rows = (
+        element(
+            "tr",
+            element(
+                "th",
+                html.literal(str(record.get("split", ""))),
+                element("span", str(record.get("at", ""))[:16], class_="about"),
+                scope="row",
+            ),
+            element("td", str(record.get("use", ""))),
+            element("td", ", ".join(f"{name} {number(value)}" for name, value in record.get("scores", {}).items())),
+            element("td", number(record["step"]) if "step" in record else ""),
+            element("td", str(record.get("fed", ""))),
+        )
+        for record in evaluations
+    )
+    head = element(
+        "tr", *(element("th", t, scope="col") for t in ("Split", "Purpose", "Scores", "At step", "Decision"))
+    )
+    return element("table", element("thead", head), element("tbody", *rows), class_="plain")
+
+
+def _checkpoints(dx: Diagnosis) -> Markup | None:
+    if not dx.run.checkpoints:
+        return None
+    best = dx.best_checkpoint
+    rows = (
+        element(
+            "tr",
+            element("td", number(c.step), class_="number"),
+            element("td", html.literal(c.path)),
+            element("td", "best" if best and best.path == c.path else ""),
+        )
+        for c in dx.run.checkpoints
+    )
+    return element(
+        "table",
+        element("thead", element("tr", *(element("th", t, scope="col") for t in ("Step", "Saved as", "")))),
+        element("tbody", *rows),
+    )

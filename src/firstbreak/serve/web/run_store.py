@@ -1,0 +1,240 @@
+"""The runs below a folder, each with its latest diagnosis. Requests address a run by its name, never by a path."""
+
+from __future__ import annotations
+
+import heapq
+import math
+import os
+import threading
+import time
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from firstbreak.diagnosis.diagnose import diagnose
+from firstbreak.diagnosis.inputs import Inputs
+from firstbreak.model import Action, Diagnosis, Run, Sample, Series
+from firstbreak.readers import Unreadable
+from firstbreak.readers.follow import Follower
+from firstbreak.readers.read import MAX_FILES, claimed, find_runs
+from firstbreak.reports import curves, json, story
+from firstbreak.words import number
+
+MOST_OPEN = 16  #: runs whose curves are kept in memory; for other runs only the summary is kept
+SPARK_POINTS = 60
+MOST_SAMPLES = 100_000  #: samples of a run that are searched
+TO_READ = 3  #: samples on the page of a run; all samples are on a page of their own
+Placed = tuple[int, Sample]  #: a sample and its place in the run
+_URGENCY = {Action.ROLLBACK: 0, Action.STOP: 0, Action.WATCH: 1, Action.CONTINUE: 3}
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSummary:
+    """One row of the list of runs."""
+
+    name: str
+    changed: float  #: time of the latest write, in unix seconds
+    action: Action | None = None  #: None where there is no diagnosis (yet)
+    problem: str = ""  #: why it could not be read
+    about: str = ""
+    summary: str = ""
+    first_break: str = ""
+    since: str = ""
+    cause: str = ""
+    probability: float = 0.0
+    score: Series | None = None
+
+    @property
+    def urgency(self) -> tuple[int, float]:
+        """Sort key for attention: stop, watch, unreadable, continue; then the latest write first."""
+        place = 2 if self.problem else 4 if self.action is None else _URGENCY[self.action]
+        return place, -self.changed
+
+
+class StoredRun:
+    """One run. It is read and diagnosed again when its files have changed."""
+
+    def __init__(self, name: str, path: Path, root: Path) -> None:
+        self.name, self.path, self.root = name, path, root
+        self.run: Run | None = None
+        self.diagnosis: Diagnosis | None = None
+        self.to_read: list[Placed] = []
+        self.summary = RunSummary(name=name, changed=_changed(path))
+        self.grown = 0  #: number of updates that found new points
+        self.revision = 0  #: number of diagnoses; increases after `grown`, when the diagnosis is ready
+        self._seen: object = None
+        self._follower = Follower(path)
+        self._lock = threading.Lock()
+
+    def update(self, *, whole: bool = False) -> None:
+        """Update the summary. With `whole`, also load the curves of a closed run. Safe to call from threads."""
+        with self._lock:
+            stamp = _stamp(self.path)
+            closed = self.run is None and not self.summary.problem
+            if stamp == self._seen and not (whole and closed):
+                return
+            try:
+                _stay_inside(self.path, self.root)
+                self._follower.update()
+                self.run = self._follower.run()
+                self.grown += 1
+                self.diagnosis = diagnose(self.run)
+                self.to_read = _to_read(self.run)
+                self.summary = _summary(self.name, _changed(self.path), self.diagnosis)
+            except (
+                Exception
+            ) as error:  # one run that cannot be read, or our own mistake in one, must not hide the others
+                known = isinstance(error, Unreadable)
+                problem = str(error) if known else f"{self.path}: the diagnosis failed: {type(error).__name__}: {error}"
+                self.run = self.diagnosis = None
+                self.summary = RunSummary(name=self.name, changed=_changed(self.path), problem=problem)
+            self._seen = stamp
+            self.revision += 1
+
+    def close(self) -> None:
+        """Free the memory. The next whole update reads the run from the start."""
+        with self._lock:
+            self._follower = Follower(self.path)
+            self.run = self.diagnosis = None
+
+
+class RunStore:
+    """All runs below `root`. `survey` finds them, `entry` opens one."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root.resolve()
+        self._entries: dict[str, StoredRun] = {}
+        self._opened: dict[str, float] = {}
+
+    def survey(self) -> None:
+        """Find new and removed runs. Raises `Unreadable` where the folder itself cannot be opened."""
+        found = {_name(path, self.root): path for path in _runs(self.root)}
+        known = self._entries
+        self._entries = {name: known.get(name) or StoredRun(name, path, self.root) for name, path in found.items()}
+
+    def entries(self) -> list[StoredRun]:
+        """Every run. Runs that need attention come first."""
+        return sorted(self._entries.values(), key=lambda entry: entry.summary.urgency)
+
+    def entry(self, name: str) -> StoredRun | None:
+        """The run with this name, updated and loaded. None for an unknown name."""
+        entry = self._entries.get(name)
+        if entry is None:
+            return None
+        entry.update(whole=True)
+        self._opened[name] = time.monotonic()
+        self.tidy()
+        return entry
+
+    def tidy(self) -> None:
+        """Close the runs with the oldest requests. Runs that were never opened are closed first."""
+        held = [entry for entry in self._entries.values() if entry.run is not None]
+        held.sort(key=lambda entry: self._opened.get(entry.name, 0.0), reverse=True)
+        for entry in held[MOST_OPEN:]:
+            entry.close()
+
+    def state(self) -> int:
+        """A number that changes whenever the list changes."""
+        return zlib.crc32(repr([(entry.name, entry.revision) for entry in self.entries()]).encode())
+
+    def summaries(self) -> list[RunSummary]:
+        """The rows of the list. Runs that need attention come first."""
+        return [entry.summary for entry in self.entries()]
+
+
+def _runs(root: Path) -> Iterator[Path]:
+    for place in find_runs(root):
+        yield from _runs_in_file(place) if place.is_file() else [place]
+
+
+def _runs_in_file(place: Path) -> list[Path]:
+    """A database with several runs gives one path for each run."""
+    for path, reader in claimed(place):
+        names = reader.runs(path) if hasattr(reader, "runs") else []
+        if len(names) > 1:
+            return [Path(f"{path}#{name}") for name in names]
+    return [place]
+
+
+def _name(path: Path, root: Path) -> str:
+    """The name of a run: its path below the folder, as strict UTF-8."""
+    return json.text(str(path.relative_to(root)) if path != root else root.name)
+
+
+def _stay_inside(path: Path, root: Path) -> None:
+    """Raises `Unreadable` where a file of the run is a link to a file outside of the served folder."""
+    for file in _files(path):
+        if file.is_symlink() and not file.resolve().is_relative_to(root):
+            raise Unreadable(
+                file, "is a link to a file outside of the served folder", "serve a folder that contains both"
+            )
+
+
+def _files(path: Path) -> Iterator[Path]:
+    place = Path(str(path).partition("#")[0])
+    if not place.is_dir():
+        yield place
+        return
+    seen = 0
+    for folder, _, names in os.walk(place):
+        for name in names:
+            seen += 1
+            if seen > MAX_FILES:
+                return
+            yield Path(folder) / name
+
+
+def _stamp(path: Path) -> object:
+    """A value that changes when a file of the run is written, added or removed."""
+    return [(str(file), stat.st_size, stat.st_mtime_ns) for file, stat in _stats(path)]
+
+
+def _changed(path: Path) -> float:
+    return max((stat.st_mtime for _, stat in _stats(path)), default=0.0)
+
+
+def _stats(path: Path) -> Iterator[tuple[Path, os.stat_result]]:
+    for file in _files(path):
+        try:
+            yield file, file.stat()
+        except OSError:  # removed since the listing, or a broken link
+            continue
+
+
+def _summary(name: str, changed: float, dx: Diagnosis) -> RunSummary:
+    first, causes = dx.first_break, story.causes(dx)
+    score = Inputs(dx.run).score
+    return RunSummary(
+        name=name,
+        changed=changed,
+        action=dx.verdict.action,
+        about=story.title(dx.run),
+        summary=dx.verdict.summary,
+        first_break="" if first is None else story.place(dx),
+        since="" if first is None or first.step is None else number(first.step),
+        cause=causes[0].title if causes else "",
+        probability=causes[0].probability if causes else 0.0,
+        score=_spark(score),
+    )
+
+
+def _to_read(run: Run) -> list[Placed]:
+    """The samples with the highest rewards of the latest step: what the policy does now, and is rewarded for."""
+
+    def late_and_rewarded(placed: Placed) -> tuple[float, float]:
+        return _or_least(placed[1].step), _or_least(placed[1].reward)
+
+    trained = (p for p in enumerate(islice(run.samples or (), MOST_SAMPLES)) if p[1].meta.get("split") != "eval")
+    return heapq.nlargest(TO_READ, trained, key=late_and_rewarded)
+
+
+def _or_least(number: float | None) -> float:
+    return -math.inf if number is None or math.isnan(number) else number
+
+
+def _spark(score: Series | None) -> Series | None:
+    """The score, thinned for a row of the list."""
+    pieces = [] if score is None else curves.thin(score.finite, SPARK_POINTS)
+    return pieces[0] if pieces and len(pieces[0]) > 1 else None

@@ -1,0 +1,210 @@
+// What every page does: theme, keys, filter, times, and following what the server says has changed.
+import { attach, clear, refresh, repaint, zoom } from "./plots.js"
+
+const THEMES = ["", "light", "dark"]
+const $ = (selector, root = document) => root.querySelector(selector)
+const $$ = (selector, root = document) => [...root.querySelectorAll(selector)]
+
+function cycleTheme() {
+  const root = document.documentElement
+  const next = THEMES[(THEMES.indexOf(root.dataset.theme ?? "") + 1) % THEMES.length]
+  if (next) root.dataset.theme = next
+  else delete root.dataset.theme
+  localStorage.setItem("firstbreak-theme", next)
+  say(`Theme: ${next || "as the system"}`)
+  repaint()
+}
+
+function say(text) {
+  $("#said").textContent = text
+}
+
+// --- times: said as distance from now, since a list is read for what is fresh ---
+
+const AGES = [[31557600, "year"], [2629800, "month"], [86400, "day"], [3600, "hour"], [60, "minute"], [1, "second"]]
+
+function ago(seconds) {
+  const [length, unit] = AGES.find(([length]) => seconds >= length) ?? [1, "second"]
+  return new Intl.RelativeTimeFormat("en").format(-Math.max(0, Math.floor(seconds / length)), unit)
+}
+
+function tellTimes() {
+  for (const time of $$("time[data-unix]")) {
+    const unix = Number(time.dataset.unix)
+    time.dateTime = new Date(unix * 1000).toISOString()
+    time.title = new Date(unix * 1000).toLocaleString()
+    time.textContent = ago(Date.now() / 1000 - unix)
+  }
+}
+
+// --- filter ---
+
+function filter() {
+  const wanted = ($("#filter")?.value ?? "").toLowerCase()
+  for (const row of $$(".runs tbody tr")) row.hidden = !row.textContent.toLowerCase().includes(wanted)
+  for (const plot of $$(".plot")) plot.hidden = !$("figcaption", plot).textContent.toLowerCase().includes(wanted)
+  for (const group of $$("#plots section")) group.hidden = !$(".plot:not([hidden])", group)
+}
+
+// --- keys ---
+
+const STOPS = ".runs tbody tr:not([hidden]), .finding, .sample"
+
+function step(by) {
+  const stops = $$(STOPS)
+  if (!stops.length) return
+  const now = stops.findIndex((stop) => stop.classList.contains("current"))
+  const next = stops[Math.min(stops.length - 1, Math.max(0, now + by))] ?? stops[0]
+  stops[now]?.classList.remove("current")
+  next.classList.add("current")
+  const target = $("a", next) ?? next
+  if (target === next) next.tabIndex = -1
+  target.focus({ preventScroll: true })
+  next.scrollIntoView({ block: "nearest" })
+}
+
+const KEYS = {
+  j: () => step(1),
+  k: () => step(-1),
+  "/": () => $("#filter")?.focus(),
+  u: () => ($(".trail a:not([download])") ?? $(".home")).click(),
+  c: () => $("#curves")?.scrollIntoView(),
+  "+": () => zoom("in"),
+  "=": () => zoom("in"),
+  "-": () => zoom("out"),
+  "[": () => zoom("left"),
+  "]": () => zoom("right"),
+  0: () => zoom("all"),
+  o: () => zoom("onset"),
+  ...Object.fromEntries(["keep", "hack", "unsure"].map((word, i) => [i + 1, () => $(`.sample.current [data-mark=${word}]`)?.click()])),
+  t: cycleTheme,
+  "?": () => $("dialog").showModal(),
+}
+
+function onKey(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey) return
+  if (event.target.closest("input, dialog")) {
+    if (event.key === "Escape") event.target.blur()
+    return
+  }
+  const act = KEYS[event.key]
+  if (!act) return
+  event.preventDefault()
+  act()
+}
+
+// --- marks: saved at once; pressed again, taken back ---
+
+async function mark(button) {
+  const group = button.closest(".marks")
+  const word = button.getAttribute("aria-pressed") === "true" ? "" : button.dataset.mark
+  const body = JSON.stringify({ place: Number(group.dataset.place), mark: word })
+  const answer = await fetch(group.dataset.address, { method: "POST", body })
+  if (!answer.ok) return say("The mark could not be saved.")
+  for (const other of $$("button", group)) other.setAttribute("aria-pressed", String(other.dataset.mark === word))
+  say(word ? `Marked: ${word}` : "The mark is taken back.")
+}
+
+// --- following ---
+
+async function latest() {
+  const answer = await fetch(location.href)
+  // The answer is made by the same escaping as the page itself; a parsed document runs nothing.
+  return new DOMParser().parseFromString(await answer.text(), "text/html")
+}
+
+function swap(selector, fresh) {
+  const [old, now] = [$(selector), $(selector, fresh)]
+  if (old && now) old.replaceWith(now)
+  return now
+}
+
+async function showDiagnosis() {
+  const fresh = await latest()
+  if (!$("article") || !$("article", fresh)) {
+    $("main").replaceChildren(...$("main", fresh).children)
+  } else {
+    const open = new Map($$("details").map((details) => [why(details), details.open]))
+    const before = $("article").className
+    swap("article", fresh)
+    for (const details of $$("article details")) details.open = open.get(why(details)) ?? details.open
+    swap(".contents", fresh)
+    swap("#samples", fresh)
+    swap("#checkpoints", fresh)
+    const names = (root) => $$(".plot", root).map((plot) => plot.dataset.metric).join()
+    if (names() !== names(fresh)) swap("#plots", fresh)
+    else $$(".plot").forEach((plot, i) => Object.assign(plot.dataset, $$(".plot", fresh)[i].dataset))
+    if (before !== $("article").className) say(`The verdict is now: ${$("article h2").textContent}`)
+  }
+  document.title = fresh.title
+  clear()
+  arrange()
+}
+
+const why = (details) => details.closest("li")?.querySelector("strong")?.textContent
+
+async function showList() {
+  const fresh = await latest()
+  const ticked = new Set($$("[name=run]:checked").map((box) => box.value))
+  swap("#tally", fresh)
+  if (!swap(".runs tbody", fresh)) $("main").replaceChildren(...$("main", fresh).children)
+  for (const box of $$("[name=run]")) box.checked = ticked.has(box.value)
+  arrange()
+}
+
+function follow(address) {
+  const events = new EventSource(address)
+  const isList = address.startsWith("/live/?")
+  events.addEventListener("grown", () => refresh())
+  events.addEventListener("diagnosed", () => (isList ? showList() : showDiagnosis()))
+  addEventListener("pagehide", () => events.close())
+}
+
+// --- start ---
+
+function arrange() {
+  tellTimes()
+  filter()
+  countTicked()
+  linkFindings()
+  attach()
+}
+
+function countTicked() {
+  const button = $("#compare")
+  if (!button) return
+  const n = $$("[name=run]:checked").length
+  button.disabled = n < 2
+  button.textContent = n < 2 ? "Compare the selected runs" : `Compare ${n} runs`
+}
+
+// Each finding gets a link to itself, to be sent to somebody.
+function linkFindings() {
+  for (const heading of $$(".finding > h3[id]")) {
+    if ($("a", heading)) continue
+    const link = document.createElement("a")
+    link.href = `#${heading.id}`
+    link.textContent = "#"
+    link.className = "permalink"
+    link.setAttribute("aria-label", "link to this finding")
+    heading.append(link)
+  }
+}
+
+addEventListener("keydown", onKey)
+document.addEventListener("input", (event) => event.target.id === "filter" && filter())
+document.addEventListener("change", (event) => event.target.name === "run" && countTicked())
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("[data-zoom]")
+  if (button) zoom(button.dataset.zoom)
+  const word = event.target.closest("[data-mark]")
+  if (word) mark(word)
+})
+$("#theme").addEventListener("click", cycleTheme)
+$("#keys").addEventListener("click", () => $("dialog").showModal())
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint)
+setInterval(tellTimes, 30_000)
+arrange()
+if (location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView()
+const live = $("main").dataset.live
+if (live) follow(live)

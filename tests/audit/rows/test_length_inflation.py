@@ -1,0 +1,32 @@
+"""length-inflation: completions that grow beyond twice their length."""
+
+from __future__ import annotations
+
+import random
+
+from firstbreak.audit.audit import audit
+from firstbreak.model import Severity, Status
+from tests.audit.dumps import by_length, dump, honest, longer_and_longer, plain, row
+
+ID = "length-inflation"
+
+
+def test_it_is_found_and_is_a_warning_where_length_is_rewarded() -> None:
+    found = row(audit(dump(longer_and_longer, by_length)), ID).finding
+    assert found is not None
+    assert found.facts["share"] > 0.9
+    assert found.severity is Severity.WARNING
+    unrewarded = row(audit(dump(longer_and_longer, honest)), ID).finding
+    assert unrewarded is not None
+    assert unrewarded.severity is Severity.NOTICE
+
+
+def test_some_long_answers_among_short_ones_are_left_alone() -> None:
+    def long_now_and_then(rng: random.Random, t: float, answer: int) -> str:
+        return plain(rng, t, answer) if rng.random() > 0.15 else longer_and_longer(rng, 1.0, answer)
+
+    assert row(audit(dump(long_now_and_then, honest)), ID).status is Status.OK
+
+
+def test_samples_of_one_step_have_no_beginning() -> None:
+    assert row(audit(dump(plain, honest, steps=1)), ID).status is Status.NOT_MEASURED

@@ -1,0 +1,52 @@
+"""tool-hacking: tools that are called for the reward."""
+
+from __future__ import annotations
+
+import random
+
+from firstbreak.audit.audit import audit
+from firstbreak.model import Sample, Status
+from tests.audit.dumps import dump, honest, plain, row, series
+
+ID = "tool-hacking"
+
+
+def calls(n: int, *, alike: bool) -> str:
+    return "".join(f'<tool_call>{{"q": {0 if alike else i}}}</tool_call>\n' for i in range(n))
+
+
+def wasteful(rng: random.Random, t: float) -> Sample:
+    n = rng.randint(1, 2) + round(6 * t)
+    return Sample(completion=calls(n, alike=True), reward=0.1 * n, rewards={"calls": 0.1 * n})
+
+
+def busy(rng: random.Random, t: float) -> Sample:
+    n = rng.randint(1, 2) + round(6 * t)
+    return Sample(completion=calls(n, alike=False), reward=0.1 * n, rewards={"calls": 0.1 * n})
+
+
+def thorough(rng: random.Random, t: float) -> Sample:
+    """Harder tasks need more calls, and success rises with them."""
+    right = rng.random() < 0.3 + 0.6 * t
+    text = calls(rng.randint(1, 2) + round(6 * t), alike=False)
+    return Sample(completion=text, reward=float(right), rewards={"accuracy": float(right)})
+
+
+def test_calls_that_change_nothing_are_found() -> None:
+    found = row(audit(series(wasteful)), ID).finding
+    assert found is not None
+    assert "change nothing" in found.message
+
+
+def test_calls_that_are_rewarded_for_themselves_are_found() -> None:
+    found = row(audit(series(busy)), ID).finding
+    assert found is not None
+    assert "the component calls" in found.message
+
+
+def test_more_calls_that_help_are_left_alone() -> None:
+    assert row(audit(series(thorough)), ID).status is Status.OK
+
+
+def test_without_tools_it_does_not_apply() -> None:
+    assert row(audit(dump(plain, honest)), ID).status is Status.NOT_APPLICABLE

@@ -1,0 +1,37 @@
+"""Where the run was best, and which saved model to go back to."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from firstbreak.diagnosis.diagnose import best_checkpoint, diagnose
+from firstbreak.diagnosis.inputs import Inputs
+from firstbreak.model import Checkpoint
+from tests.make import run
+
+
+@pytest.mark.parametrize(
+    ("saved", "chosen"), [((38, 61), "38"), ((20, 40, 90), "40"), ((10, 56), "56"), ((95,), "95"), ((), None)], ids=str
+)
+def test_of_the_saved_models_the_best_is_taken_not_the_nearest(saved: tuple[int, ...], chosen: str | None) -> None:
+    steps = np.arange(1, 101)
+    score = np.where(
+        steps <= 50, steps / 50, np.where(steps < 60, 1 - (steps - 50) / 25, 0.2)
+    )  # then falls off a cliff
+    made = run({"eval.accuracy": score}, checkpoints=[Checkpoint(step=step, path=str(step)) for step in saved])
+    best = best_checkpoint(made, Inputs(made))
+    assert best is not None
+    assert best.step == pytest.approx(50, abs=2)
+    assert best.path == chosen
+
+
+def test_nothing_is_gone_back_to_that_was_saved_when_weights_were_no_numbers() -> None:
+    steps = np.arange(1, 101)
+    saved = [Checkpoint(step=step, path=str(step)) for step in (20, 40, 80)]
+    grad = np.where(steps < 50, 1.0, np.nan)
+    made = run({"reward.mean": steps / 100, "grad.norm": grad, "policy.loss": grad}, checkpoints=saved)
+    best = diagnose(made).best_checkpoint
+    assert best is not None
+    assert best.step < 50
+    assert best.path == "40"

@@ -1,0 +1,110 @@
+"""The posterior: every weight is shown, and they add up."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from firstbreak.diagnosis import rank as engine
+from firstbreak.diagnosis.check import check
+from firstbreak.diagnosis.inputs import Inputs
+from firstbreak.model import Finding, Link, Outcome, Severity, Status, Weight, WeightKind
+from tests.make import learning, noise, run
+
+FLAT = noise(150, 0.1)
+
+
+def ranked(curves: dict[str, object], **more: object):
+    made = run(curves, **more)  # type: ignore[arg-type]
+    return engine.rank(Inputs(made), check(made))
+
+
+TRUNCATED = {
+    "reward.mean": FLAT,
+    "length.clipped_ratio": 0.9 + noise(150, 0.02, 1),
+    "kl.ref": 0.001 + noise(150, 1e-4, 2),
+}
+
+
+def test_probabilities_sum_to_one_and_follow_from_the_weights() -> None:
+    causes = ranked(TRUNCATED, algorithm="grpo")
+    assert sum(c.probability for c in causes) == pytest.approx(1.0)
+    healthy = next(c for c in causes if c.id == "healthy")
+    for cause in causes:
+        odds = math.exp(sum(w.weight for w in cause.evidence))
+        assert cause.probability == pytest.approx(odds * healthy.probability, rel=1e-6)
+
+
+def test_truncation_with_a_flat_score_points_to_the_length_limit() -> None:
+    assert ranked(TRUNCATED, algorithm="grpo")[0].id == "length-limit-too-short"
+
+
+def test_a_quiet_detector_speaks_against_a_cause_and_an_absent_one_does_not() -> None:
+    without = {k: v for k, v in TRUNCATED.items() if k != "length.clipped_ratio"}
+    quiet = {**without, "length.clipped_ratio": [0.0] * 150}
+
+    def weight(curves: dict[str, object]) -> float:
+        cause = next(c for c in ranked(curves, algorithm="grpo") if c.id == "length-limit-too-short")
+        return sum(w.weight for w in cause.evidence if w.finding == "truncation")
+
+    assert weight(without) == 0
+    assert weight(quiet) < -1
+    assert weight(TRUNCATED) > 2
+
+
+def test_a_healthy_run_is_most_probably_healthy() -> None:
+    top = ranked({"reward.mean": learning(), "policy.entropy": learning(high=0.3, low=1.0), "kl.old": [0.01] * 200})[0]
+    assert top.id == "healthy"
+
+
+def test_onsets_in_the_order_of_the_cause_speak_for_it() -> None:
+    def outcome(name: str, at: float) -> Outcome:
+        finding = Finding(message="m", severity=Severity.WARNING, onset=at, interval=(at - 1, at + 1))
+        return Outcome(detector=name, link=Link.POLICY_UPDATE, status=Status.FOUND, finding=finding)
+
+    cause = engine.causes()["step-size-too-large"]
+    first, then = [n for n in cause.findings if n in ("step-too-large", "score-lost")]
+    forward = engine._weigh_order(cause, [outcome(first, 10), outcome(then, 50)])
+    backward = engine._weigh_order(cause, [outcome(first, 50), outcome(then, 10)])
+    together = engine._weigh_order(cause, [outcome(first, 10), outcome(then, 11)])
+    assert forward[0].weight > 0 > backward[0].weight
+    assert together == []
+
+
+def test_options_are_named_in_the_trainers_own_words() -> None:
+    from dataclasses import replace
+
+    from firstbreak.model import Config
+
+    made = replace(
+        run(), config=Config(values={"max_new_tokens": 256}, keys={"max_new_tokens": "max_completion_length"})
+    )
+    assert engine.with_options("Raise {max_new_tokens}.", made) == "Raise `max_completion_length (now 256)`."
+    assert engine.with_options("Raise {max_new_tokens}.", run()) == "Raise `max_new_tokens`."
+
+
+def test_what_an_experiment_shows_can_name_a_cause_that_the_curves_had_all_but_excluded() -> None:
+    made = run(TRUNCATED, algorithm="grpo")
+    inputs, outcomes = Inputs(made), check(made)
+    excluded = engine.rank(inputs, outcomes)[-1]
+    assert excluded.probability < 1e-4
+
+    def after(weight: float) -> float:
+        known = {excluded.id: [Weight(finding="experiment:x", weight=weight, kind=WeightKind.ANSWER)]}
+        (cause,) = [c for c in engine.rank(inputs, outcomes, known) if c.id == excluded.id]
+        healthy = next(c for c in engine.rank(inputs, outcomes, known) if c.id == "healthy")
+        assert math.exp(sum(w.weight for w in cause.evidence)) == pytest.approx(cause.probability / healthy.probability)
+        return cause.probability
+
+    assert after(0.1) < 0.01, "curves mislead in few runs"
+    assert after(10.0) > 0.5, "and a million to one is not needed"
+    known = {excluded.id: [Weight(finding="experiment:x", weight=10.0, kind=WeightKind.ANSWER)]}
+    again = engine.cautious_probabilities(engine.rank(inputs, outcomes, known))
+    assert again[excluded.id] == pytest.approx(after(10.0)), "nothing is doubted twice"
+
+
+def test_a_learning_rate_that_jumps_can_be_what_broke_a_method_of_values() -> None:
+    score = [*learning(n=60), *([0.1] * 60)]
+    rate = [1e-3] * 60 + [0.1] * 60
+    assert ranked({"eval.score": score, "lr": rate}, algorithm="dqn")[0].id == "step-size-too-large"

@@ -1,0 +1,183 @@
+"""Thousands of runs, here some: what is found, in what order, and that nothing is done twice or lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from firstbreak.compare.survey import find, survey, table
+from firstbreak.compare.survey.runs import SurveyRow, load
+from tests.make import learning
+from tests.waiting import until
+
+BROKEN = Path(__file__).parents[2] / "src" / "firstbreak" / "cli" / "demo" / "run"
+
+
+def healthy(folder: Path, points: int = 40) -> Path:
+    folder.mkdir(parents=True)
+    rows = ({"step": i, "reward": float(v), "kl": 0.01} for i, v in enumerate(learning(points)))
+    (folder / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return folder
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    root = tmp_path / "runs"
+    for i in range(6):
+        healthy(root / f"team-{i % 2}" / f"seed-{i}")
+    (root / "broken").mkdir()
+    for name in ("trainer_state.json", "training_args.json", "completions.jsonl"):
+        (root / "broken" / name).write_bytes((BROKEN / name).read_bytes())
+    (root / "torn").mkdir()
+    (root / "torn" / "metrics.jsonl").write_bytes(b'{"step": 1, "rew')
+    return root
+
+
+def test_every_run_is_found_at_whatever_depth(runs: Path) -> None:
+    found = {path.name for path in find(runs)}
+    assert found >= {*(f"seed-{i}" for i in range(6)), "broken"}
+    assert list(find(runs / "broken")) == [runs / "broken"]
+
+
+def test_parts_of_a_run_are_not_runs(tmp_path: Path) -> None:
+    run = healthy(tmp_path / "run")
+    healthy(run / "eval")
+    assert list(find(tmp_path / "run")) == [run]
+
+
+def test_what_needs_attention_comes_first_and_what_is_torn_is_said(runs: Path, tmp_path: Path) -> None:
+    rows = survey([runs], store=tmp_path / "store.jsonl", processes=2)
+    assert rows[0].path.endswith("broken")
+    assert rows[0].action in ("stop", "rollback")
+    assert rows[0].cause == "reward-pays-for-length"
+    text = table.render(rows, width=100)
+    assert max(map(len, text.partition("\n\n")[0].splitlines())) <= 100
+    assert "torn: " in text
+    assert f"{len(rows)} runs: " in text
+
+
+def test_nothing_is_looked_at_twice_unless_it_has_grown(runs: Path, tmp_path: Path) -> None:
+    store = tmp_path / "store.jsonl"
+    first = survey([runs], store=store)
+    lines = store.read_text().count("\n")
+    assert survey([runs], store=store) == first
+    assert store.read_text().count("\n") == lines
+    with (runs / "team-0" / "seed-0" / "metrics.jsonl").open("a") as more:
+        more.write('{"step": 40, "reward": 0.9, "kl": 0.01}\n')
+    grown = survey([runs], store=store)
+    assert store.read_text().count("\n") == lines + 1
+    assert len(grown) == len(first)
+
+
+def test_a_survey_that_is_killed_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    for i in range(30):
+        healthy(tmp_path / "runs" / f"run-{i}")
+    store = tmp_path / "store.jsonl"
+    command = [sys.executable, "-c", "from firstbreak.cli import main; main()", "diagnose", str(tmp_path / "runs")]
+    options = ["--recursive", "--processes", "1", "--store", str(store), "--format", "json"]
+    with subprocess.Popen([*command, *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as victim:
+        assert until(lambda: len(load(store)) >= 3)
+        os.kill(victim.pid, signal.SIGKILL)
+    with store.open("a") as lines:
+        lines.write('{"path": "cut in the mid')  # what a kill may leave
+    kept = len(load(store))
+    assert kept >= 3
+    done = subprocess.run([*command, *options], capture_output=True, text=True, check=True)
+    rows = json.loads(done.stdout)["runs"]
+    assert len({row["path"] for row in rows}) == 30
+    assert f"[{30}/30]" in done.stderr
+
+
+def test_a_run_that_kills_its_process_costs_one_row(
+    runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A reader from an entry point would do; here the run itself is a trap that only its own process falls into."""
+    trap = tmp_path / "trap.py"
+    trap.write_text(
+        "import os, signal, firstbreak.compare.survey.runs as s\n"
+        "honest = s.fingerprint\n"
+        "def fingerprint(run, *more):\n"
+        "    if run.name == 'broken' and os.environ['MAIN'] != str(os.getpid()): os.kill(os.getpid(), signal.SIGKILL)\n"
+        "    return honest(run, *more)\n"
+        "s.fingerprint = fingerprint\n"
+    )
+    code = (
+        "import sys, os, json; os.environ['MAIN'] = str(os.getpid()); import trap, multiprocessing\n"
+        "multiprocessing.set_forkserver_preload(['trap'])\n"
+        "from pathlib import Path; from firstbreak.compare.survey import survey\n"
+        "print(json.dumps([[r.path, r.summary] for r in survey([sys.argv[1]], store=Path(sys.argv[2]), processes=2)]))"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(runs), str(tmp_path / "store.jsonl")],
+        capture_output=True,
+        text=True,
+        env=environment,
+    )
+    assert done.returncode == 0, done.stderr
+    rows = dict(json.loads(done.stdout))
+    assert rows[str(runs / "broken")] == "its process was killed"
+    assert sum("killed" in summary for summary in rows.values()) == 1
+    assert len(rows) >= 7
+
+
+def test_a_run_that_is_handed_to_a_pool_as_it_breaks_is_not_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a", "b", "c"):
+        healthy(tmp_path / "runs" / name)
+    honest, calls = ProcessPoolExecutor.submit, iter(range(100))
+
+    def submit(pool: ProcessPoolExecutor, *args: Any) -> Any:
+        if next(calls) == 1:
+            raise BrokenProcessPool
+        return honest(pool, *args)
+
+    monkeypatch.setattr(ProcessPoolExecutor, "submit", submit)
+    rows = survey([tmp_path / "runs"], store=tmp_path / "store.jsonl")
+    assert {Path(row.path).name for row in rows} == {"a", "b", "c"}
+
+
+def test_a_path_cannot_act_on_the_terminal(tmp_path: Path) -> None:
+    healthy(tmp_path / "runs" / "a\x1b[2Jb")
+    rows = survey([tmp_path / "runs"], store=tmp_path / "store.jsonl")
+    assert "\x1b" not in table.render(rows)
+    assert "\x1b" not in table.markdown(rows)
+
+
+def test_thresholds_on_the_verdict_reach_the_exit_code(runs: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", "from firstbreak.cli import main; main()", "diagnose", str(runs), "--recursive"]
+    options = ["--store", str(tmp_path / "store.jsonl"), "--processes", "1"]
+    assert subprocess.run([*command, *options], capture_output=True).returncode == 1
+    assert subprocess.run([*command, *options, "--fail-on", "never"], capture_output=True).returncode == 0
+
+
+def test_a_link_that_leads_nowhere_hides_no_run(tmp_path: Path) -> None:
+    run = healthy(tmp_path / "run")
+    (run / "latest").symlink_to("latest")
+    (run / "debug.log").symlink_to("moved/debug.log")
+    rows = survey([run], store=tmp_path / "store.jsonl", processes=1)
+    assert [row.action for row in rows] == ["continue"]
+    assert table.render(rows).splitlines()[-1] == "1 run: 1 continue"
+
+
+def test_names_that_fit_are_not_cut_for_a_long_cause() -> None:
+    cause = SurveyRow(
+        path="/runs/ppo-CartPole-v1", fingerprint="", action="rollback", summary="", link="advantage",
+        cause="off-policy-critic-unstable", probability=0.63, onset=1250.0, wasted=0.96,
+    )  # fmt: skip
+    text = table.render([cause, replace(cause, path="/runs/a2c-CartPole-v1")])
+    assert "ppo-CartPole-v1" in text
+    assert "a2c-CartPole-v1" in text
+    assert "(63 %)" in text
+    assert max(map(len, text.splitlines())) <= 80
