@@ -10,8 +10,11 @@ from pathlib import Path
 
 from benchmarks import docs as pages
 from benchmarks.docs import navigation
+from click.testing import CliRunner
 
+from firstbreak.cli import app
 from firstbreak.cli.demo import RUN
+from firstbreak.cli.diagnose import command as diagnose_command
 from firstbreak.diagnosis.diagnose import diagnose
 from firstbreak.readers.read import read
 from firstbreak.reports import terminal
@@ -25,6 +28,14 @@ def test_a_made_page_is_up_to_date() -> None:
         assert (ROOT / "docs" / name).read_text() == pages.PAGES[name]().rstrip() + "\n", "run `make docs`"
 
     every(pages.PAGES, up_to_date)
+
+
+def test_a_page_does_not_depend_on_what_was_called_before_it_was_made() -> None:
+    """click keeps a command's `--help` under the names that its first caller asked for."""
+    made = pages.PAGES["reference/cli.md"]()
+    CliRunner().invoke(app, ["diagnose", "--help"])
+    CliRunner().invoke(diagnose_command, ["--help"])
+    assert pages.PAGES["reference/cli.md"]() == made
 
 
 def test_the_sample_in_the_readme_is_real() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 
 import click
@@ -15,16 +16,20 @@ def page() -> str:
         "# Command line",
         "Exit codes: 0 continue or watch, 1 stop or rollback (see `--fail-on`), 2 bad input or call.",
     ]
-    context = click.Context(app)
+    context = app.make_context("firstbreak", [], resilient_parsing=True)
     for name in app.list_commands(context):
         command = app.get_command(context, name)
         assert command is not None
-        parts += [part for help_ in _helps(command, f"firstbreak {name}") for part in help_]
+        parts += [part for help_ in _helps(command, f"firstbreak {name}", context) for part in help_]
     return "\n\n".join(parts)
 
 
-def _helps(command: click.Command, path: str, depth: int = 2) -> Iterator[tuple[str, str]]:
-    context = click.Context(command, info_name=path, max_content_width=100, terminal_width=100)
+def _helps(command: click.Command, path: str, parent: click.Context, depth: int = 2) -> Iterator[tuple[str, str]]:
+    command = copy.copy(command)
+    command._help_option = None  # click keeps the names that the first caller in this process had asked for
+    context = click.Context(
+        command, info_name=path.split()[-1], parent=parent, max_content_width=100, terminal_width=100
+    )
     yield f"{'#' * depth} {path}", f"```text\n{command.get_help(context).rstrip()}\n```"
     if isinstance(command, click.Group):
         for name in command.list_commands(context):
@@ -32,4 +37,4 @@ def _helps(command: click.Command, path: str, depth: int = 2) -> Iterator[tuple[
             assert inner is not None
             if inner.hidden:  # an old name
                 continue
-            yield from _helps(inner, f"{path} {name}", 3)
+            yield from _helps(inner, f"{path} {name}", context, 3)
