@@ -37,7 +37,7 @@ demo: $(VENV)/.core          ## a real broken run, diagnosed
 
 # What needs no extra but the core's own: the line from a file to a report.
 QUICK ?= tests/diagnosis tests/stats tests/readers tests/dialects tests/detectors tests/reports tests/test_signals.py \
-	tests/test_hyperparameters.py tests/test_words.py tests/test_package.py tests/test_names.py tests/test_shipped_diagnoses.py
+	tests/test_hyperparameters.py tests/test_words.py tests/test_shipped_diagnoses.py
 
 quick: $(VENV)/.quick        ## the core's tests, under half a minute
 	HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest -n auto -m "not slow and not trainer and not browser" $(QUICK) $(ARGS)

@@ -162,7 +162,9 @@ ODD = {
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")  # no warning of NumPy may reach a user's terminal
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize(
+    "algorithm", [ALGORITHMS[0], *(pytest.param(a, marks=pytest.mark.slow) for a in ALGORITHMS[1:])]
+)
 def test_odd_curves_crash_nothing(algorithm: str | None) -> None:
     every(
         ODD,
@@ -211,6 +213,7 @@ def runs(draw: st.DrawFn) -> Run:
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(runs())
 def test_no_recording_crashes_a_detector(run: Run) -> None:

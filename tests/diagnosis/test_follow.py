@@ -48,6 +48,7 @@ def test_looking_at_any_moments_ends_with_the_whole(
     assert len(follower.run().series["reward.mean"]) == 39
 
 
+@pytest.mark.slow
 def test_tensorboard_grows_too(tmp_path: Path) -> None:
     writer = pytest.importorskip("torch.utils.tensorboard").SummaryWriter(str(tmp_path))
     follower = Follower(tmp_path)

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 import firstbreak
 from firstbreak.audit.rows import rows
 from firstbreak.diagnosis.registry import causes, detectors
@@ -40,6 +42,7 @@ def calls(name: str) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 def test_an_outcome_is_made_in_one_function() -> None:
     assert calls("Outcome") == ["diagnosis/checks.py:_outcome"]
 

@@ -77,6 +77,7 @@ def test_the_runs_folder_counts_before_the_current_one_and_the_command_line_befo
     assert for_run(run, parsed([f"{DETECTOR}.high=1"]))[DETECTOR] == {"high": 1.0, "min_points": 7}
 
 
+@pytest.mark.slow
 def test_a_file_beside_the_run_counts_for_diagnose_and_for_watch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -145,6 +145,7 @@ def trl_table(path: Path, **extra: list[Any]) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_trl(tmp_path):
     path = trl_table(tmp_path / "completions" / "completions_00005.parquet")
     assert parquet.sniff(path, path.read_bytes()[:4096])

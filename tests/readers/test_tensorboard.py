@@ -140,6 +140,7 @@ def test_options_in_the_json_that_transformers_writes(tmp_path):
     assert config == {"learning_rate": 1e-06, "optim_args.eps": 1e-8, "model_config.vocab_size": 10}
 
 
+@pytest.mark.slow
 def test_a_killed_writer_leaves_a_readable_file(tmp_path):
     pytest.importorskip("torch.utils.tensorboard")
     program = """if True:

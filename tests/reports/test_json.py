@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import copy
+import importlib
 import json as stdlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import numpy as np
 import orjson
 import pytest
@@ -20,12 +20,20 @@ from firstbreak.reports import json
 from tests.reports import fixtures
 
 
-def test_payload_satisfies_the_schema_that_ships(dx: Diagnosis) -> None:
+@pytest.fixture(scope="module")
+def jsonschema() -> Any:
+    """The package, imported by the tests that need it: where its checkers of formats are installed, it takes seconds."""
+    return importlib.import_module("jsonschema")
+
+
+@pytest.mark.slow
+def test_payload_satisfies_the_schema_that_ships(dx: Diagnosis, jsonschema: Any) -> None:
     jsonschema.Draft202012Validator.check_schema(json.schema())
     jsonschema.validate(json.payload(dx), json.schema())
 
 
-def test_payload_satisfies_the_contract(dx: Diagnosis, shared: Path) -> None:
+@pytest.mark.slow
+def test_payload_satisfies_the_contract(dx: Diagnosis, shared: Path, jsonschema: Any) -> None:
     jsonschema.validate(json.payload(dx), contract(shared))
 
 
@@ -50,7 +58,8 @@ def damaged(value: Any) -> Iterator[Any]:
             yield changed
 
 
-def test_schema_is_at_least_as_strict_as_the_contract(shared: Path) -> None:
+@pytest.mark.slow
+def test_schema_is_at_least_as_strict_as_the_contract(shared: Path, jsonschema: Any) -> None:
     ours = jsonschema.Draft202012Validator(json.schema())
     theirs = jsonschema.Draft202012Validator(contract(shared))
     refused = [p for p in damaged(json.payload(fixtures.nan_ridden())) if not theirs.is_valid(p)]

@@ -65,6 +65,7 @@ def curves(draw: st.DrawFn) -> Series:
     return series(values, np.asarray(steps, float))
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(curves())
 def test_every_function_answers_every_curve_without_a_warning(curve: Series) -> None:

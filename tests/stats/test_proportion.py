@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from firstbreak.diagnosis.stats.proportion import wilson
 
 
+@pytest.mark.slow
 @settings(deadline=None)  # scipy, imported on the first call, takes its time
 @given(st.integers(1, 500).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
 def test_it_is_wilsons_interval(counts: tuple[int, int]) -> None:
