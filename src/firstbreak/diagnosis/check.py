@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
 from firstbreak import dialects
-from firstbreak.diagnosis.checks import run_check
+from firstbreak.diagnosis.checks import Check, run_check
 from firstbreak.diagnosis.inputs import DERIVED, Inputs
 from firstbreak.diagnosis.registry import detectors
 from firstbreak.diagnosis.thresholds import Thresholds, changed
 from firstbreak.dialects import signals
-from firstbreak.model import EMPTY, Outcome, Run
+from firstbreak.model import EMPTY, Outcome, Run, Status
+
+SCORE = frozenset({"score", "trajectory", "solved"})  #: inputs that are made of the score
 
 
 class OfRun(Inputs):
@@ -39,4 +41,28 @@ def check(run: Run, *, only: Iterable[str] | None = None, thresholds: Thresholds
     wanted = detectors() if only is None else {name: detectors()[name] for name in only}
     about = OfRun(run)
     with np.errstate(all="ignore"):  # a log may hold 1e300, whose square is no news to the user
-        return [run_check(d, about, given.get(d.id, EMPTY)) for d in wanted.values()]
+        training = OfRun(run, about.second_score) if about.second_score is not None else None
+        return [_by_both_scores(d, about, training, given.get(d.id, EMPTY)) for d in wanted.values()]
+
+
+def _by_both_scores(detector: Check, about: OfRun, training: OfRun | None, thresholds: Mapping[str, float]) -> Outcome:
+    """How a detector ends that asks about the score. A run with an evaluation has two: the evaluation, and the training reward.
+
+    The evaluation comes first. The training reward is judged as well where the evaluation has too few points for this
+    detector, and where a finding on either counts. So an evaluation that shows nothing never hides what the training reward
+    shows. An evaluation that improved, or is at its maximum, speaks for itself.
+    """
+    outcome = run_check(detector, about, thresholds)
+    if training is None or SCORE.isdisjoint({*detector.needs, *detector.uses}):
+        return outcome
+    course = about.trajectory
+    good = about.solved or (course is not None and course.learned and not course.lost)
+    if good or (outcome.status is not Status.NOT_MEASURED and not detector.either_score):
+        return outcome
+    return max(outcome, run_check(detector, training, thresholds), key=_seriousness)
+
+
+def _seriousness(outcome: Outcome) -> tuple[int, int]:
+    """A finding before none, the more severe one first; then an answer before none."""
+    severity = outcome.finding.severity.rank if outcome.finding is not None else -1
+    return severity, int(outcome.status is not Status.NOT_MEASURED)

@@ -55,6 +55,9 @@ class Check:
     thresholds: Mapping[str, Threshold] = field(default_factory=lambda: EMPTY)
     families: Families = EVERY
     roles: frozenset[Role] = frozenset()
+    either_score: bool = (
+        False  #: asks the training reward as well where the evaluation shows nothing, not only where it cannot
+    )
 
 
 class Asked(Protocol):

@@ -14,6 +14,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from firstbreak.diagnosis import environments
 from firstbreak.diagnosis.families import DECOUPLED, METHODS, Data, Family, Method, Policy
 from firstbreak.diagnosis.stats.shape import Trajectory
 from firstbreak.diagnosis.stats.shape import trajectory as shape_of
@@ -26,6 +27,7 @@ T = TypeVar("T")
 #: rows: in a shorter table, equal neighbours may be equal evaluations instead of one that is repeated in every row (convention)
 REPEATED_ROWS = 200
 MIN_EVALUATIONS = 5  #: evaluations: with fewer, the training reward shows the progress better (convention)
+MIN_CEILING = 8  #: scores: fewer at the top of a curve that rises are no ceiling (convention)
 MIN_HELD_OUT = 8  #: held-out losses: with fewer, the training loss shows the progress better (convention)
 
 #: names of reward functions: those that check an answer, those that plainly say so, and those that reward the format
@@ -122,8 +124,7 @@ def _mean_of(curves: Mapping[str, Series]) -> Series:
     return replace(longest, name=name, steps=steps, values=values, note=f"mean over {len(curves)} members")
 
 
-def score(
-    eval_score: Series | None = None,
+def training_score(
     success_rate: Series | None = None,
     reward_mean: Series | None = None,
     reward_rollout_mean: Series | None = None,
@@ -132,19 +133,30 @@ def score(
     pref_reward_accuracy: Series | None = None,
     pref_reward_margin: Series | None = None,
     members: dict[str, Series] | None = None,
-    likelihood: Series | None = None,
+) -> Series | None:
+    """The curve of the training reward.
+
+    Log the mean training reward.
+    """
+    rewards = (reward_mean, success_rate, reward_rollout_mean, reward_episode, reward_accuracy)
+    together = _mean_of(members) if members else None
+    few = [
+        s.finite
+        for s in (*rewards, pref_reward_accuracy, pref_reward_margin, together)
+        if s is not None and len(s.finite)
+    ]
+    return next((s for s in few if len(s) >= MIN_EVALUATIONS), few[0] if few else None)
+
+
+def score(
+    eval_score: Series | None = None, training_score: Series | None = None, likelihood: Series | None = None
 ) -> Series | None:
     """The curve that shows whether training works: the evaluation score if there are enough evaluations, else the reward.
 
     Log an evaluation score, or at least the mean training reward.
     """
-    if eval_score is not None and len(eval_score) >= MIN_EVALUATIONS:
-        return eval_score
-    rewards = (reward_mean, success_rate, reward_rollout_mean, reward_episode, reward_accuracy)
-    training = (*rewards, pref_reward_accuracy, pref_reward_margin)
-    together = _mean_of(members) if members else None
-    few = [s.finite for s in (*training, together, eval_score) if s is not None and len(s.finite)]
-    return next((s for s in few if len(s) >= MIN_EVALUATIONS), few[0] if few else likelihood)  # supervised: no reward
+    given = [s for s in (eval_score, training_score) if s is not None]
+    return next((s for s in given if len(s) >= MIN_EVALUATIONS), given[-1] if given else likelihood)
 
 
 def likelihood(
@@ -303,22 +315,30 @@ def policy(family: Family) -> Policy:
 def solved(
     score: Series,
     trajectory: Trajectory,
+    config: Config,
     reward_mean: Series | None = None,
     reward_episode: Series | None = None,
-) -> bool:
+) -> bool | None:
     """Whether the score is at its maximum: what falls or stops changing then, does so because the task is solved.
 
-    Log an evaluation score, or at least the mean training reward.
+    None where nothing says what the maximum is: a share has one, some environments have a documented one, and else a score
+    has to stay at its top for `MIN_CEILING` points. Log an evaluation score, or at least the mean training reward.
     """
     late = score.tail(0.25).values
     if any(share in score.name for share in ("accuracy", "success_rate", "pass_at", "likelihood")):
         return bool(np.median(late) >= 0.95)
+    if (highest := environments.maximum(config)) is not None and score.name.startswith(("reward", "eval.reward")):
+        return bool(np.median(late) >= highest)
     top, spread = float(np.max(score.values)), float(np.ptp(score.values))
     if spread == 0:  # an evaluation at its maximum from the start: the training reward shows whether it is one
         training = [s.finite for s in (reward_mean, reward_episode) if s is not None and s.name != score.name]
-        return any(len(s) >= MIN_EVALUATIONS and np.ptp(s.values) > 0 and np.max(s.values) <= top for s in training)
-    at_top = np.mean(late >= top - 0.005 * spread) if spread > 0 else 0.0
-    return bool(len(score) >= MIN_EVALUATIONS and at_top >= 0.5 and not trajectory.lost)
+        reached = any(len(s) >= MIN_EVALUATIONS and np.ptp(s.values) > 0 and np.max(s.values) <= top for s in training)
+        return True if reached else None
+    at_top = late >= top - 0.005 * spread
+    if len(late) < MIN_CEILING:
+        below = score.values < top - 0.005 * spread
+        return True if not below[-MIN_CEILING:].any() and len(score) > MIN_CEILING else None
+    return bool(np.mean(at_top) >= 0.5 and not trajectory.lost)
 
 
 def zero_variance_groups(
@@ -477,6 +497,7 @@ class Inputs:
     members = Derived(members)
     likelihood = Derived(likelihood)
     supervised = Always(supervised)
+    training_score = Derived(training_score)
     score = Derived(score)
     score_error = Derived(score_error)
     trajectory = Derived(trajectory)
@@ -510,9 +531,21 @@ class Inputs:
     eval_reward_component_mean = RecordedParts()
     reward_component_mean = RecordedParts()
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, score: Series | None = None) -> None:
+        """`score`: the curve to judge the run by, instead of the one that `score` would choose."""
         self.run = run
         self._known: dict[str, Any] = dict.fromkeys(GIVEN) | {"run": run, "config": run.config, "samples": run.samples}
+        if score is not None:
+            self._known["score"] = score
+
+    @property
+    def second_score(self) -> Series | None:
+        """The training reward where the evaluation is the score, and the two are not one curve under two names."""
+        first, second = self.score, self.training_score
+        if first is None or first is not self.eval_score or second is None or len(second) < MIN_EVALUATIONS:
+            return None
+        same = len(first) == len(second) and np.allclose(first.values, second.values)
+        return None if same else second
 
     def ask(self, name: str) -> Any:
         """The input of this name, or None where the run does not hold it."""

@@ -92,6 +92,7 @@ def _detector(module: ModuleType, link: Link) -> Check:
         thresholds=_thresholds(module, line),
         families=getattr(module, "FAMILIES", EVERY),
         roles=frozenset(getattr(module, "ROLES", ())),
+        either_score=getattr(module, "EITHER_SCORE", False),
     )
 
 

@@ -10,6 +10,7 @@ from firstbreak.diagnosis.families import Method, Policy
 from firstbreak.diagnosis.inputs import Inputs
 from firstbreak.diagnosis.stats.ceiling import outlook
 from firstbreak.diagnosis.stats.shape import Kind
+from firstbreak.diagnosis.stats.shape import trajectory as shape_of
 from firstbreak.diagnosis.stats.trend import trend
 from firstbreak.model import (
     Action,
@@ -104,7 +105,15 @@ def _action(
     doubtful = any(f.severity is not Severity.NOTICE and f.confidence is not Confidence.LOW for f in found)
     if first_break is not None or shape is None or doubtful or any(f.severity is Severity.CRITICAL for f in found):
         return Action.WATCH
-    return Action.WATCH if _unmoved(inputs, outcomes) else Action.CONTINUE
+    return Action.WATCH if _unmoved(inputs, outcomes) or _apart(inputs) else Action.CONTINUE
+
+
+def _apart(inputs: Inputs) -> bool:
+    """The training reward improved and the evaluation did not: more of the same gains nothing that counts."""
+    evaluation, training = inputs.trajectory, inputs.second_score
+    if training is None or evaluation is None or inputs.solved:
+        return False
+    return evaluation.kind in ("flat", "declining") and shape_of(training).learned
 
 
 def _unmoved(inputs: Inputs, outcomes: Sequence[Outcome]) -> bool:
@@ -152,7 +161,8 @@ def _summary(
         unseen = f" Cannot tell about {_join(blind)}: not measured." if blind else ""
         doubt = sum(o.finding is not None and o.finding.severity is not Severity.NOTICE for o in outcomes)
         but = f" {doubt} warning{'s' * (doubt > 1)} to look at." if doubt else ""
-        return f"Nothing is broken in what was recorded: {what} {how}.{but}{unseen}"
+        proof = "" if inputs.eval_score is not None or inputs.supervised else _NO_EVALUATION
+        return f"Nothing is broken in what was recorded: {what} {how}.{but}{proof}{unseen}"
     link = first_break.link.value.replace("_", " ")
     where = f"{link} or earlier" if first_break.or_earlier else link
     axis = axis_word(inputs.run.axis_of(first_break.metric))
@@ -165,6 +175,9 @@ def _summary(
     if rival is not None:
         text += f" Cannot be separated from: {_lower(rival.title)} ({percent(rival.probability)})."
     return text
+
+
+_NO_EVALUATION = " It is the training reward, which does not prove ability: no evaluation was recorded."
 
 
 def leading(

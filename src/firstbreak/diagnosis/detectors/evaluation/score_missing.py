@@ -41,6 +41,8 @@ SHOWN = 3  #: names in the message
 def detect(
     run: Run,
     score: Series | None = None,
+    eval_score: Series | None = None,
+    supervised: bool = False,
     loss_total: Series | None = None,
     *,
     min_points: Annotated[
@@ -52,6 +54,8 @@ def detect(
         ),
     ] = 5,
 ) -> Finding | NotMeasured | None:
+    if score is not None and eval_score is None and not supervised:
+        return NotMeasured("no evaluation was recorded, and a training reward does not prove ability")
     if score is not None:
         return None
     if not run.series and not run.unknown:

@@ -63,6 +63,9 @@ class _Sight(NamedTuple):
     interval: Interval | None
 
 
+EITHER_SCORE = True
+
+
 def detect(
     run: Run,
     config: Config,

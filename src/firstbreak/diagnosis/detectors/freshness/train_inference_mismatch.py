@@ -69,6 +69,8 @@ from firstbreak.diagnosis.stats.shape import Trajectory
 from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Run, Series, Severity
 from firstbreak.words import number
 
+EITHER_SCORE = True
+
 
 def detect(
     run: Run,

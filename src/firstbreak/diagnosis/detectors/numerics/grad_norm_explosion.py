@@ -43,6 +43,8 @@ from firstbreak.diagnosis.stats.spikes import tail
 from firstbreak.model import Confidence, Config, Evidence, Expected, Finding, NotMeasured, Series, Severity
 from firstbreak.words import number
 
+EITHER_SCORE = True
+
 
 def detect(
     grad_norm: Series,

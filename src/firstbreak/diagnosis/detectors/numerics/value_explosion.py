@@ -42,6 +42,8 @@ from firstbreak.diagnosis.stats.shape import Trajectory
 from firstbreak.model import Confidence, Evidence, Expected, Finding, NotApplicable, NotMeasured, Series, Severity
 from firstbreak.words import number
 
+EITHER_SCORE = True
+
 
 def detect(
     value_loss: Series | None = None,

@@ -37,6 +37,7 @@ from firstbreak.diagnosis.stats.shape import Trajectory
 from firstbreak.model import Confidence, Config, Evidence, Expected, Finding, NotMeasured, Series, Severity
 from firstbreak.words import percent
 
+EITHER_SCORE = True
 FAMILIES = without(Method.SUPERVISED)
 
 

@@ -39,6 +39,8 @@ from firstbreak.words import number
 
 CENTRED = frozenset({Method.GROUP_RELATIVE})
 
+EITHER_SCORE = True
+
 
 def detect(
     config: Config,

@@ -3,8 +3,9 @@
 ## What it looks for
 A score that rose (or began high), and then fell beyond its noise and stayed down: how much of the gain is lost, where
 the best level was, and since when the score falls. If a reward is flat within its noise, the share of right answers is
-used instead, where it is logged. If a few evaluations show no trend, the training reward is used: if it lost
-`drop_critical` of its gain, this is a warning.
+used instead, where it is logged. Evaluation and training reward are judged each by itself. What only the training reward
+lost is reported from `drop_critical` on, unless the evaluation improved. It is a warning if there are `min_points_critical`
+evaluations.
 
 ## Why it matters
 If the model was better earlier, it is harmful to go on: the best checkpoint is already saved, and every step leads away
@@ -46,7 +47,7 @@ from firstbreak.diagnosis.stats.shape import trajectory as shape_of
 from firstbreak.model import Confidence, Evidence, Finding, Series, Severity
 from firstbreak.words import number, percent
 
-SAYS_NOTHING = frozenset({"flat", "oscillating", "too_short"})  #: shapes of a few noisy evaluations
+EITHER_SCORE = True
 
 
 def detect(
@@ -54,7 +55,7 @@ def detect(
     trajectory: Trajectory,
     supervised: bool = False,
     reward_accuracy: Series | None = None,
-    reward_mean: Series | None = None,
+    eval_score: Series | None = None,
     *,
     drop_critical: Annotated[
         float,
@@ -89,15 +90,8 @@ def detect(
         ),
     ] = 0.05,
 ) -> Finding | None:
-    only_training = False
     if trajectory.kind == "flat" and (answers := _lost(reward_accuracy, min_points_critical)) is not None:
         score, trajectory = answers
-    elif (
-        trajectory.kind in SAYS_NOTHING
-        and score.name.startswith("eval.")
-        and (earned := _lost(reward_mean, min_points_critical, drop_critical))
-    ):
-        (score, trajectory), only_training = earned, True
     least = min_drop_likelihood if supervised else min_drop
     if not trajectory.lost or trajectory.drop < least * max(abs(trajectory.best), abs(trajectory.end)):
         return None
@@ -107,7 +101,10 @@ def detect(
     what = "level" if whole else "gain"
     how_much = f"{percent(lost)} of its {what}" if np.isfinite(lost) and lost <= 1 else f"all of its {what} and more"
     large = lost >= drop_critical
-    sure = large and trajectory.n >= min_points_critical and not only_training
+    evaluated = 0 if eval_score is None or score is eval_score else len(eval_score)
+    if evaluated and not large:
+        return None
+    sure = large and trajectory.n >= min_points_critical and evaluated < min_points_critical
     return Finding(
         message=(
             f"{score.name} was {number(trajectory.best)} at step {number(trajectory.best_step)} and is "
@@ -123,15 +120,9 @@ def detect(
     )
 
 
-def _lost(beside: Series | None, min_points: int, min_drop: float = 0.0) -> tuple[Series, Trajectory] | None:
-    """Another measure of success and its course, where at least this part of its gain was lost.
-
-    The share of right answers is hidden in the noise of a reward, and the loss in training in the noise of a few evaluations.
-    """
+def _lost(beside: Series | None, min_points: int) -> tuple[Series, Trajectory] | None:
+    """Another measure of success and its course, if it was lost: the share of right answers is hidden in a reward's noise."""
     if beside is None or len(beside.finite) < min_points:
         return None
     course = shape_of(beside.finite)
-    enough = not min_drop or (
-        np.isfinite(course.drop_fraction) and course.drop_fraction >= min_drop
-    )  # no gain: warm start
-    return (beside.finite, course) if course.lost and enough else None
+    return (beside.finite, course) if course.lost else None

@@ -40,6 +40,7 @@ from firstbreak.diagnosis.stats.shape import Trajectory
 from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured, Series, Severity
 from firstbreak.words import number
 
+EITHER_SCORE = True
 FAMILIES = without(Method.SUPERVISED)
 
 

@@ -1,0 +1,61 @@
+"""What is documented of well-known environments: what random actions score, what counts as solved, and the maximum."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from firstbreak.model import Config
+
+
+@dataclass(frozen=True)
+class Task:
+    """An environment whose scores are known."""
+
+    random: float  #: mean return of random actions (30 episodes)
+    solved: float  #: `reward_threshold` of Gymnasium's registry (Pendulum has none: what tuned runs reach)
+    enough: float  #: environment steps after which tuned runs score well above random actions
+
+
+#: name without its version -> task
+KNOWN = {
+    "CartPole": Task(24.5, 475.0, 40_000),
+    "Acrobot": Task(-491.0, -100.0, 100_000),
+    "MountainCar": Task(-200.0, -110.0, 120_000),
+    "MountainCarContinuous": Task(-33.0, 90.0, 50_000),
+    "Pendulum": Task(-1239.0, -150.0, 5_000),
+    "LunarLander": Task(-220.0, 200.0, 500_000),
+    "LunarLanderContinuous": Task(-220.0, 200.0, 300_000),
+    "BipedalWalker": Task(-106.0, 300.0, 2_000_000),
+    # neither is registered with a threshold: what the weakest tuned method of rl-zoo reached, after as many steps as it had;
+    # random play of games from Mnih et al. (2015), random actions of robots from D4RL
+    "BeamRider": Task(363.9, 2470.0, 10_000_000),
+    "Breakout": Task(1.7, 313.0, 10_000_000),
+    "MsPacman": Task(307.3, 1590.0, 10_000_000),
+    "Pong": Task(-20.7, 17.9, 10_000_000),
+    "Qbert": Task(163.9, 4000.0, 10_000_000),
+    "RoadRunner": Task(11.5, 28_400.0, 10_000_000),
+    "Seaquest": Task(68.4, 1675.0, 10_000_000),
+    "SpaceInvaders": Task(148.0, 631.0, 10_000_000),
+    "HalfCheetah": Task(-280.0, 1750.0, 1_000_000),
+    "Hopper": Task(-20.0, 715.0, 1_000_000),
+    "Walker2d": Task(1.6, 710.0, 1_000_000),
+}
+#: the highest return of an episode that the rules allow, by name and version
+HIGHEST = {"CartPole-v0": 200.0, "CartPole-v1": 500.0, "Pong": 21.0}
+AT_HIGHEST = 0.95  #: share of the way from random actions to the highest return that counts as the maximum (convention)
+#: `ALE/Pong-v5`, `PongNoFrameskip-v4` and `Pong` are one game
+_NAME = re.compile(r"(?:ALE/)?(\w+?)(?:NoFrameskip|Deterministic)?(-v\d+)?")
+
+
+def known(config: Config) -> Task | None:
+    """The environment of a run, where its scores are known."""
+    name = _NAME.fullmatch(str(config.get("env_id") or ""))
+    return KNOWN.get(name[1]) if name else None
+
+
+def maximum(config: Config) -> float | None:
+    """The return from which on a run is at the documented maximum of its environment, where there is one."""
+    name, task = _NAME.fullmatch(str(config.get("env_id") or "")), known(config)
+    highest = HIGHEST.get(name[1] + (name[2] or ""), HIGHEST.get(name[1])) if name else None
+    return task.random + AT_HIGHEST * (highest - task.random) if task and highest is not None else None
