@@ -176,6 +176,25 @@ def test_a_sample_of_the_grid_has_both_sides_of_every_statement() -> None:
     assert sides == {(s.id, broken): 1 for s in KNOWN.values() for broken in (True, False) if broken or s.healthy}
 
 
+def test_a_larger_sample_contains_a_smaller_one_and_takes_trainers_evenly() -> None:
+    cases = [case for case in suite.grid(KNOWN.values()) if case.statement == "curves.healthy_run_is_left_alone"]
+    small, large = set(suite.sample(cases, 0.02)), set(suite.sample(cases, 0.1))
+    assert small < large < set(cases)
+    settings = Counter((case.trainer, case.method) for case in large)
+    assert settings.keys() == set(SETTINGS)
+    assert max(settings.values()) - min(settings.values()) <= 1
+
+
+def test_an_interrupted_grid_is_continued(tmp_path: Path) -> None:
+    cases = [case for case in suite.grid(KNOWN.values()) if case.n == min(suite.LENGTHS)][:3]
+    rows = tmp_path / "rows.jsonl"
+    first = {result.case: result for result in suite.run(cases[:2], 1, rows)}
+    again = {result.case: result for result in suite.run(cases, 1, rows)}
+    assert again.keys() == set(cases)
+    assert {case: again[case] for case in first} == first  # the time that each took included
+    assert len(rows.read_text().splitlines()) == len(cases)
+
+
 @pytest.mark.slow
 def test_healthy_look_alikes_are_never_stopped() -> None:
     cases = [case for case in suite.sample(suite.grid(KNOWN.values()), SHARE) if case.n < max(suite.LENGTHS)]

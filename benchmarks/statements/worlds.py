@@ -77,7 +77,8 @@ class World:
 
     def noisy(self, signal: str, curve: np.ndarray, scale: float = 1.0) -> np.ndarray:
         """`curve` (n,) with this signal's noise: autocorrelated, heavy-tailed, its real standard deviation times `scale`."""
-        return curve + scale * self.noise[signal] * ar1_noise(self.rng, self.n, AUTOCORRELATION)
+        sd = self.noise.get(signal, DEFAULT_NOISE * float(np.nanmedian(np.abs(curve))))
+        return curve + scale * sd * ar1_noise(self.rng, self.n, AUTOCORRELATION)
 
     def evaluated(self, curve: np.ndarray) -> np.ndarray:
         """`curve` (n,) at the steps that are evaluated, NaN elsewhere."""
