@@ -79,6 +79,7 @@ class Result:
         return not self.failed
 
 
+@cache
 def statements() -> dict[str, Statement]:
     """Every statement of the modules in guides/, by id."""
     for module in pkgutil.iter_modules(guides.__path__, f"{guides.__name__}."):
