@@ -100,7 +100,7 @@ def _rate(results: Iterable[Result]) -> dict[str, Any]:
 
 
 def figures(known: dict[str, Statement], results: Sequence[Result]) -> dict[str, Any]:
-    """Rates of all, of each trainer and of each statement; `curves.<id>` of a statement."""
+    """Rates of all, of each trainer and of each statement (`curves.<id>`, with the trainers on which it goes wrong)."""
     broken, healthy = ([r for r in results if r.case.broken is side] for side in (True, False))
     stopped = [r for r in healthy if r.stopped]
     settings = sorted({(r.case.trainer, r.case.method) for r in results})
@@ -121,11 +121,16 @@ def figures(known: dict[str, Statement], results: Sequence[Result]) -> dict[str,
     for id_ in known:
         fires, silent = ([r for r in side if r.case.statement == id_] for side in (broken, healthy))
         if fires:
-            report[id_] = {"fires": _rate(fires), "silent": _rate(silent), "misses": _misses([*fires, *silent])}
+            report[id_] = {
+                "fires": _rate(fires),
+                "silent": _rate(silent),
+                "missed": _wrong(fires),
+                "loud": _wrong(silent),
+            }
     return report
 
 
-def _misses(results: Sequence[Result]) -> dict[str, str]:
+def _wrong(results: Sequence[Result]) -> dict[str, str]:
     """Setting -> wrong/runs, of those with a wrong run."""
     out: dict[str, str] = {}
     for setting in sorted({f"{r.case.trainer}-{r.case.method}" for r in results}):
@@ -137,11 +142,12 @@ def _misses(results: Sequence[Result]) -> dict[str, str]:
 
 def table(report: dict[str, Any]) -> str:
     """One line per statement, and the totals."""
-    lines = [f"{'statement':52} {'fires':>11} {'silent':>11}  misses"]
+    lines = [f"{'statement':52} {'fires':>11} {'silent':>11}  missed on"]
     for id_, row in report.items():
         if id_.startswith("curves."):
-            misses = " ".join(f"{setting} {count}" for setting, count in row["misses"].items())
-            lines.append(f"{id_:52} {_count(row['fires'])} {_count(row['silent'])}  {misses}")
+            places = [f"{setting} {count}" for setting, count in row["missed"].items()]
+            places += [f"loud on {setting} {count}" for setting, count in row["loud"].items()]
+            lines.append(f"{id_:52} {_count(row['fires'])} {_count(row['silent'])}  {', '.join(places)}")
     for word in ("fires", "silent"):
         low, high = report[word]["interval"]
         right, runs = report[word]["right"], report[word]["runs"]
