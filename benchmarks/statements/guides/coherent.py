@@ -1,0 +1,200 @@
+"""Changes of a healthy run that keep its curves in agreement: a score moves with its evaluation, a length with its tokens.
+
+`pace`, `shape`, `factor`: one number for each step of the world, (n,).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from firstbreak.dialects.signals import lookup
+
+from benchmarks.curves import ar1_noise
+from benchmarks.statements.statement import Curves
+from benchmarks.statements.worlds import World
+
+#: scores on training data, and on held-out data, in any trainer's choice of them
+TRAINED = (
+    "reward.mean",
+    "reward.episode",
+    "reward.rollout.mean",
+    "reward.filtered.mean",
+    "reward.shaped.mean",
+    "reward.token_shaped.mean",
+    "reward.step.mean",
+    "reward.accuracy",
+    "reward.pass_at_k",
+    "group.correct_frac.mean",
+    "score.mean",
+    "success_rate",
+)
+HELD_OUT = ("eval.reward", "eval.accuracy", "eval.success_rate", "eval.pass_at_k")
+#: what follows the machine, the clock or the schedule, whatever the policy learns
+SCHEDULED = ("time", "memory", "gpu", "perf", "throughput", "progress", "tokens", "config", "lr", "epsilon", "replay")
+
+
+def progress(world: World, signal: str) -> np.ndarray:
+    """The healthy curve of a signal without its noise, at every step, (n,)."""
+    values = world.healthy[signal]
+    at = np.flatnonzero(np.isfinite(values))
+    logged = values[at]
+    half = max(1, len(at) // 40)
+    sums = np.concatenate([[0.0], np.cumsum(logged)])
+    i = np.arange(len(at))
+    low, high = np.maximum(i - half, 0), np.minimum(i + half + 1, len(at))
+    return np.interp(np.arange(world.n), at, (sums[high] - sums[low]) / (high - low))
+
+
+def levels(world: World, signal: str) -> tuple[float, float]:
+    """Where the healthy curve begins, and where it ends."""
+    course = progress(world, signal)
+    return float(course[0]), float(course[-max(1, world.n // 10) :].mean())
+
+
+def sd(world: World, signal: str) -> float:
+    """Noise of one step of a signal."""
+    if signal in world.noise:
+        return world.noise[signal]
+    return float(np.nanstd(world.healthy[signal] - progress(world, signal)))
+
+
+def within(world: World, signal: str, curve: np.ndarray) -> np.ndarray:
+    """`curve` where the trainer logs this signal, in the range that the signal can have, (n,)."""
+    healthy = world.healthy[signal]
+    least, most = float(np.nanmin(healthy)), float(np.nanmax(healthy))
+    meaning = lookup(signal)
+    if meaning is not None and meaning.unit == "fraction":
+        curve = np.clip(curve, 0.0, 1.0)
+    elif 0 <= least and most <= 1 and signal in TRAINED + HELD_OUT:
+        curve = np.clip(curve, 0.0, 1.0)
+    elif least > 0:
+        curve = np.maximum(curve, 0.02 * least)
+    elif least == 0:
+        curve = np.maximum(curve, 0.0)
+    return np.where(np.isfinite(healthy), curve, np.nan)
+
+
+def put(world: World, curves: Curves, signal: str, course: np.ndarray, scale: float = 1.0) -> None:
+    """Give a signal this course (n,) and its noise times `scale`, where this trainer logs it."""
+    if signal in world.healthy:
+        noise = scale * sd(world, signal) * ar1_noise(world.rng, world.n, 0.3)
+        curves[signal] = within(world, signal, course + noise)
+
+
+def put_ratio(world: World, curves: Curves, signal: str, course: np.ndarray) -> None:
+    """The same for a signal whose noise is a share of its level (a divergence, a gradient norm, a time)."""
+    if signal in world.healthy:
+        share = sd(world, signal) / max(float(np.nanmedian(np.abs(world.healthy[signal]))), 1e-12)
+        noise = np.clip(ar1_noise(world.rng, world.n, 0.3), -4, 4)
+        curves[signal] = within(world, signal, course * np.exp(np.clip(share, 0.02, 0.15) * noise))
+
+
+def score(world: World, curves: Curves, shape: np.ndarray, among: tuple[str, ...] = TRAINED, scale: float = 1.0) -> None:
+    """Give scores a shape: 0 is where the healthy run begins, 1 is where it ends."""
+    for signal in among:
+        if signal in world.healthy:
+            start, end = levels(world, signal)
+            put(world, curves, signal, start + (end - start) * shape, scale)
+    if "eval.reward.best" in curves and "eval.reward" in curves:
+        best = np.fmax.accumulate(curves["eval.reward"])
+        curves["eval.reward.best"] = np.where(np.isfinite(world.healthy["eval.reward.best"]), best, np.nan)
+
+
+def scores(world: World, curves: Curves, shape: np.ndarray, scale: float = 1.0) -> None:
+    """Give one shape to the scores on training and on held-out data."""
+    score(world, curves, shape, TRAINED + HELD_OUT, scale)
+
+
+def paced(world: World, pace: np.ndarray) -> Curves:
+    """The healthy run as if what it learns were read at another progress: `pace` in [0, 1], (n,). Its noise stays.
+
+    `minimum(x / 0.4, 1)` is a run that has learned everything at 40 %, `0 * x` one that learns nothing.
+    """
+    curves = dict(world.healthy)
+    for signal, healthy in world.healthy.items():
+        if signal.partition(".")[0] in SCHEDULED or not np.isfinite(healthy).any():
+            continue
+        course = progress(world, signal)
+        curves[signal] = within(world, signal, np.interp(pace, world.x, course) + (healthy - course))
+    return curves
+
+
+def settled(world: World, at: float) -> Curves:
+    """A run that has learned everything at progress `at`; nothing changes afterwards, and its score is flat."""
+    curves = paced(world, np.minimum(world.x / at, 1.0))
+    scores(world, curves, climb(world, at))
+    return curves
+
+
+def unlearned(world: World) -> Curves:
+    """A run that learns nothing: every level is that of its first steps."""
+    curves = paced(world, 0.05 * world.x)
+    scores(world, curves, 0.0 * world.x)
+    return curves
+
+
+def unevaluated(curves: Curves) -> Curves:
+    """The same run without any evaluation."""
+    return {signal: curve for signal, curve in curves.items() if not signal.startswith("eval.")}
+
+
+def climb(world: World, top: float) -> np.ndarray:
+    """A score that climbs, ever slower, and is flat from progress `top` on, (n,)."""
+    x = np.minimum(world.x / top, 1.0)
+    return np.asarray(1 - (1 - x) ** 2)
+
+
+def peak(world: World, top: float, lost: float) -> np.ndarray:
+    """A score that climbs to 1 at progress `top` and has lost `lost` of it at the end, (n,)."""
+    fall = np.clip((world.x - top) / (1 - top), 0, 1)
+    return np.asarray(climb(world, top) - lost * fall)
+
+
+def visible(world: World, lost: float) -> float:
+    """A loss as a share of the gain, at least of the size of one step's noise: less, nobody would call a decline."""
+    needed = [lost]
+    for signal in ("reward.mean", "eval.reward"):
+        if signal in world.healthy:
+            start, end = levels(world, signal)
+            needed.append(sd(world, signal) / max(abs(end - start), 1e-12))
+    return min(max(needed), 1.0)
+
+
+def after(world: World, at: float) -> np.ndarray:
+    """0 up to progress `at`, then rising to 1 at the end, (n,)."""
+    return np.clip((world.x - at) / (1 - at), 0, 1)
+
+
+def since(world: World, at: float, over: float = 0.01) -> np.ndarray:
+    """0 up to progress `at`, 1 a moment later, (n,)."""
+    return np.clip((world.x - at) / over, 0, 1)
+
+
+def drifting(world: World, curves: Curves, growth: np.ndarray) -> None:
+    """Multiply the divergence from the reference (and its penalty) by `growth` (n,), from a level that has settled.
+
+    Before `growth` sets in the divergence has risen to a small level and stays there.
+    """
+    for signal in world.healthy:
+        if signal == "kl.ref" or signal.startswith(("kl.ref.", "kl.loss")):
+            level = 0.5 * float(np.nanmedian(world.healthy[signal]))
+            put_ratio(world, curves, signal, level * (0.05 + 0.95 * np.minimum(world.x / 0.1, 1)) * growth)
+
+
+def lengths(world: World, curves: Curves, factor: np.ndarray) -> None:
+    """Multiply the tokens of a completion, and what is counted or timed with them, by `factor` (n,)."""
+    longest = world.healthy.get("length.max")
+    ceiling = float(np.nanmax(longest)) if longest is not None else np.inf
+    for signal, healthy in world.healthy.items():
+        meaning = lookup(signal)
+        if signal.startswith("length.") and "prompt" not in signal and meaning is not None and meaning.unit == "tokens":
+            curves[signal] = np.minimum(healthy * factor, max(ceiling, float(np.nanmax(healthy))))
+    for signal in ("tokens.step", "tokens.train", "time.rollout"):
+        if signal in world.healthy:
+            curves[signal] = world.healthy[signal] * factor
+    if "time.step" in world.healthy and "time.rollout" in world.healthy:
+        curves["time.step"] = world.healthy["time.step"] + curves["time.rollout"] - world.healthy["time.rollout"]
+
+
+def elongated(world: World, curves: Curves, times: float, course: np.ndarray) -> None:
+    """Lengths that grow `times`-fold along `course` (n,), 0 to 1, from below the healthy length, so that no limit cuts."""
+    lengths(world, curves, np.asarray(times ** (course - 0.6)))
