@@ -6,11 +6,11 @@
 from __future__ import annotations
 
 import numpy as np
-from firstbreak.dialects.signals import lookup
 
 from benchmarks.curves import ar1_noise
 from benchmarks.statements.statement import Curves
-from benchmarks.statements.worlds import World
+from benchmarks.statements.worlds import COPIES, GPUS, World
+from firstbreak.dialects.signals import lookup
 
 #: scores on training data, and on held-out data, in any trainer's choice of them
 TRAINED = (
@@ -28,8 +28,33 @@ TRAINED = (
     "success_rate",
 )
 HELD_OUT = ("eval.reward", "eval.accuracy", "eval.success_rate", "eval.pass_at_k")
+#: what moves with the score on training data, and on held-out data
+WITH_TRAINED = (
+    "reward.max",
+    "reward.min",
+    "episode.length",
+    "returns.mean",
+    "value.mean",
+    "value.pred.mean",
+    "value.target.mean",
+)
+WITH_HELD_OUT = ("eval.episode_length", "eval.reward.std")
 #: what follows the machine, the clock or the schedule, whatever the policy learns
-SCHEDULED = ("time", "memory", "gpu", "perf", "throughput", "progress", "tokens", "config", "lr", "epsilon", "replay")
+SCHEDULED = (
+    "time",
+    "memory",
+    "gpu",
+    "perf",
+    "throughput",
+    "progress",
+    "tokens",
+    "config",
+    "lr",
+    "epsilon",
+    "replay",
+    "policy_version",
+    "samples",
+)
 
 
 def progress(world: World, signal: str) -> np.ndarray:
@@ -41,7 +66,7 @@ def progress(world: World, signal: str) -> np.ndarray:
     sums = np.concatenate([[0.0], np.cumsum(logged)])
     i = np.arange(len(at))
     low, high = np.maximum(i - half, 0), np.minimum(i + half + 1, len(at))
-    return np.interp(np.arange(world.n), at, (sums[high] - sums[low]) / (high - low))
+    return np.asarray(np.interp(np.arange(world.n), at, (sums[high] - sums[low]) / (high - low)))
 
 
 def levels(world: World, signal: str) -> tuple[float, float]:
@@ -62,9 +87,9 @@ def within(world: World, signal: str, curve: np.ndarray) -> np.ndarray:
     healthy = world.healthy[signal]
     least, most = float(np.nanmin(healthy)), float(np.nanmax(healthy))
     meaning = lookup(signal)
-    if meaning is not None and meaning.unit == "fraction":
-        curve = np.clip(curve, 0.0, 1.0)
-    elif 0 <= least and most <= 1 and signal in TRAINED + HELD_OUT:
+    if (meaning is not None and meaning.unit == "fraction") or (
+        least >= 0 and most <= 1 and signal in TRAINED + HELD_OUT
+    ):
         curve = np.clip(curve, 0.0, 1.0)
     elif least > 0:
         curve = np.maximum(curve, 0.02 * least)
@@ -88,15 +113,28 @@ def put_ratio(world: World, curves: Curves, signal: str, course: np.ndarray) -> 
         curves[signal] = within(world, signal, course * np.exp(np.clip(share, 0.02, 0.15) * noise))
 
 
-def score(world: World, curves: Curves, shape: np.ndarray, among: tuple[str, ...] = TRAINED, scale: float = 1.0) -> None:
-    """Give scores a shape: 0 is where the healthy run begins, 1 is where it ends."""
-    for signal in among:
-        if signal in world.healthy:
+def score(
+    world: World, curves: Curves, shape: np.ndarray, among: tuple[str, ...] = TRAINED, scale: float = 1.0
+) -> None:
+    """Give scores a shape: 0 is where the healthy run begins, 1 is where it ends. What moves with them follows."""
+    also = (WITH_TRAINED if "reward.mean" in among else ()) + (WITH_HELD_OUT if "eval.reward" in among else ())
+    for signal in among + also:
+        if signal in world.healthy and signal not in COPIES:
             start, end = levels(world, signal)
             put(world, curves, signal, start + (end - start) * shape, scale)
-    if "eval.reward.best" in curves and "eval.reward" in curves:
-        best = np.fmax.accumulate(curves["eval.reward"])
-        curves["eval.reward.best"] = np.where(np.isfinite(world.healthy["eval.reward.best"]), best, np.nan)
+    if "reward.mean" in among:
+        _spread(world, curves, shape)
+
+
+def _spread(world: World, curves: Curves, shape: np.ndarray) -> None:
+    """The spread of rewards that are 0 or 1 follows from their mean."""
+    if world.family != "text":
+        return
+    start, end = levels(world, "reward.mean")
+    right = np.clip(start + (end - start) * shape, 0.0, 1.0)
+    spread = np.sqrt(right * (1 - right))
+    put(world, curves, "reward.std", spread)
+    put(world, curves, "reward.group_std", 0.75 * spread)
 
 
 def scores(world: World, curves: Curves, shape: np.ndarray, scale: float = 1.0) -> None:
@@ -111,7 +149,7 @@ def paced(world: World, pace: np.ndarray) -> Curves:
     """
     curves = dict(world.healthy)
     for signal, healthy in world.healthy.items():
-        if signal.partition(".")[0] in SCHEDULED or not np.isfinite(healthy).any():
+        if signal.partition(".")[0] in SCHEDULED or signal in COPIES or not np.isfinite(healthy).any():
             continue
         course = progress(world, signal)
         curves[signal] = within(world, signal, np.interp(pace, world.x, course) + (healthy - course))
@@ -169,32 +207,61 @@ def since(world: World, at: float, over: float = 0.01) -> np.ndarray:
     return np.clip((world.x - at) / over, 0, 1)
 
 
+def divergences(world: World) -> tuple[str, ...]:
+    """Every divergence from the reference model that this trainer logs, and its penalty."""
+    return tuple(s for s in world.healthy if s == "reward.kl_penalty" or f"{s}.".startswith(("kl.ref.", "kl.loss.")))
+
+
 def drifting(world: World, curves: Curves, growth: np.ndarray) -> None:
     """Multiply the divergence from the reference (and its penalty) by `growth` (n,), from a level that has settled.
 
-    Before `growth` sets in the divergence has risen to a small level and stays there.
+    Before `growth` sets in, the divergence has risen to a small level and stays there.
     """
-    for signal in world.healthy:
-        if signal == "kl.ref" or signal.startswith(("kl.ref.", "kl.loss")):
-            level = 0.5 * float(np.nanmedian(world.healthy[signal]))
-            put_ratio(world, curves, signal, level * (0.05 + 0.95 * np.minimum(world.x / 0.1, 1)) * growth)
+    for signal in divergences(world):
+        level = 0.5 * float(np.nanmedian(world.healthy[signal]))
+        put_ratio(world, curves, signal, level * (0.05 + 0.95 * np.minimum(world.x / 0.1, 1)) * growth)
 
 
 def lengths(world: World, curves: Curves, factor: np.ndarray) -> None:
     """Multiply the tokens of a completion, and what is counted or timed with them, by `factor` (n,)."""
-    longest = world.healthy.get("length.max")
-    ceiling = float(np.nanmax(longest)) if longest is not None else np.inf
+    none = np.zeros(world.n)
+    prompt = world.healthy.get("length.prompt.mean", none)
+    limit = float(world.config.get("max_new_tokens", np.inf))
     for signal, healthy in world.healthy.items():
-        meaning = lookup(signal)
-        if signal.startswith("length.") and "prompt" not in signal and meaning is not None and meaning.unit == "tokens":
-            curves[signal] = np.minimum(healthy * factor, max(ceiling, float(np.nanmax(healthy))))
-    for signal in ("tokens.step", "tokens.train", "time.rollout"):
+        stem, meaning = signal.removeprefix("eval."), lookup(signal)
+        if not stem.startswith("length.") or "prompt" in stem or meaning is None or meaning.unit != "tokens":
+            continue
+        with_prompt = stem in ("length.total.mean", "length.correct.mean", "length.incorrect.mean")
+        asked = prompt if with_prompt else none
+        if signal not in COPIES:
+            curves[signal] = np.minimum((healthy - asked) * factor + asked, limit + asked)
+    if "time.rollout" in world.healthy:
+        slower(world, curves, factor)
+    completions = world.healthy.get("length.mean", world.healthy.get("length.total.mean", none) - prompt)
+    samples = float(np.nanmean(world.healthy["samples.step"])) if "samples.step" in world.healthy else 512.0
+    for signal in ("tokens.step", "tokens.train"):
         if signal in world.healthy:
-            curves[signal] = world.healthy[signal] * factor
-    if "time.step" in world.healthy and "time.rollout" in world.healthy:
-        curves["time.step"] = world.healthy["time.step"] + curves["time.rollout"] - world.healthy["time.rollout"]
+            curves[signal] = world.healthy[signal] + samples * completions * (factor - 1)
+    speed(world, curves)
+
+
+def slower(world: World, curves: Curves, factor: np.ndarray) -> None:
+    """The rollout takes `factor` (n,) times as long, and the step with it."""
+    curves["time.rollout"] = world.healthy["time.rollout"] * factor
+    for step in ("time.step", "time.iteration"):
+        if step in world.healthy:
+            curves[step] = world.healthy[step] + curves["time.rollout"] - world.healthy["time.rollout"]
+    if "time.elapsed" in curves and "time.iteration" in curves:
+        curves["time.elapsed"] = np.cumsum(curves["time.iteration"])
+    speed(world, curves)
+
+
+def speed(world: World, curves: Curves) -> None:
+    """Tokens per second follow from the tokens and the time of a step."""
+    if {"throughput.tok_s_gpu", "tokens.step", "time.step"} <= curves.keys():
+        curves["throughput.tok_s_gpu"] = curves["tokens.step"] / curves["time.step"] / GPUS
 
 
 def elongated(world: World, curves: Curves, times: float, course: np.ndarray) -> None:
-    """Lengths that grow `times`-fold along `course` (n,), 0 to 1, from below the healthy length, so that no limit cuts."""
-    lengths(world, curves, np.asarray(times ** (course - 0.6)))
+    """Lengths that grow `times`-fold along `course` (n,), 0 to 1, from far below the healthy length, under the limit."""
+    lengths(world, curves, np.asarray(times ** (course - 0.75)))

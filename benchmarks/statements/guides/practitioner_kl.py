@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from firstbreak.model import Action, Link
 
 from benchmarks.statements.guides.coherent import (
     after,
     climb,
+    divergences,
     drifting,
     paced,
     peak,
@@ -19,8 +19,9 @@ from benchmarks.statements.guides.coherent import (
 )
 from benchmarks.statements.statement import Curves, Generator, statement
 from benchmarks.statements.worlds import World
+from firstbreak.model import Action, Link
 
-GUIDE = "practitioner: KL divergence and reward"
+GUIDE = "Practitioner's description, KL divergence and reward"
 GOES_ON = (Action.CONTINUE, Action.WATCH)
 NOT_ON = (Action.WATCH, Action.STOP, Action.ROLLBACK)
 ENDS = (Action.STOP, Action.ROLLBACK)
@@ -32,9 +33,8 @@ FLAT = (
     r"|not.{0,20}(improv|ris|gain|better)|gains? (nothing|little)|buys? nothing|for nothing|unrewarded|level(l)?ed|stall|satur"
 )
 FELL = r"(?i)declin|fell|fall|lost|loses|drop|worse|peak|below"
-CONVERGED = (
-    r"(?i)converged|plateau|flat|satur|level(l)?ed|nothing.{0,30}chang|no longer.{0,30}(chang|improv|ris)|stopped (ris|improv)|stall"
-)
+CONVERGED = r"(?i)converged|plateau|flat|satur|level(l)?ed|nothing.{0,30}chang|no longer.{0,30}(chang|improv|ris)"
+    r"|stopped (ris|improv)|stall"
 
 
 def silent(generator: Generator) -> Generator:
@@ -98,10 +98,10 @@ def stable_flat(world: World) -> Curves:
 
 
 @statement(
-    id="curves.kl-rising-reward-rising-unevaluated",
+    id="curves.kl_rising_reward_rising_unevaluated",
     guide=GUIDE,
     quote="KL rising with reward rising: The model is changing AND improving.",
-    needs=("kl.ref", "reward.mean"),
+    needs=("kl.ref|kl.ref.seq_sum", "reward.mean"),
     actions=GOES_ON,
     says=(RISING,),
 )
@@ -110,10 +110,10 @@ def kl_rising_reward_rising_unevaluated(world: World) -> Curves:
 
 
 @statement(
-    id="curves.kl-rising-reward-rising",
+    id="curves.kl_rising_reward_rising",
     guide=GUIDE,
     quote="This is healthy -- the policy is learning useful behaviors that differ from the reference.",
-    needs=("kl.ref", "reward.mean", "eval.reward"),
+    needs=("kl.ref|kl.ref.seq_sum", "reward.mean", "eval.reward"),
     actions=GOES_ON,
     says=(RISING,),
 )
@@ -122,10 +122,10 @@ def kl_rising_reward_rising(world: World) -> Curves:
 
 
 @statement(
-    id="curves.kl-rising-reward-flat",
+    id="curves.kl_rising_reward_flat",
     guide=GUIDE,
     quote="KL rising with reward flat: The model is changing but NOT improving. This is the critical warning pattern.",
-    needs=("kl.ref", "reward.mean", "eval.reward"),
+    needs=("kl.ref|kl.ref.seq_sum", "reward.mean", "eval.reward"),
     links=DRIFT,
     actions=NOT_ON,
     says=(KL, FLAT),
@@ -136,11 +136,11 @@ def kl_rising_reward_flat(world: World) -> Curves:
 
 
 @statement(
-    id="curves.kl-rising-reward-flat-unevaluated",
+    id="curves.kl_rising_reward_flat_unevaluated",
     guide=GUIDE,
     quote='An experienced practitioner would recognize this as "the training has run its course" -- '
     "continuing will only increase divergence without benefit.",
-    needs=("kl.ref", "reward.mean"),
+    needs=("kl.ref|kl.ref.seq_sum", "reward.mean"),
     links=DRIFT,
     actions=NOT_ON,
     says=(KL, FLAT),
@@ -151,10 +151,10 @@ def kl_rising_reward_flat_unevaluated(world: World) -> Curves:
 
 
 @statement(
-    id="curves.kl-rising-reward-declining",
+    id="curves.kl_rising_reward_declining",
     guide=GUIDE,
     quote="The model is changing, getting worse, AND moving further from a known-good reference.",
-    needs=("kl.ref", "reward.mean", "eval.reward"),
+    needs=("kl.ref|kl.ref.seq_sum", "reward.mean", "eval.reward"),
     links=DRIFT,
     actions=ENDS,
     says=(KL, FELL),
@@ -165,10 +165,10 @@ def kl_rising_reward_declining(world: World) -> Curves:
 
 
 @statement(
-    id="curves.kl-rising-reward-declining-unevaluated",
+    id="curves.kl_rising_reward_declining_unevaluated",
     guide=GUIDE,
     quote="This is actively destructive. Stop immediately.",
-    needs=("kl.ref", "reward.mean"),
+    needs=("kl.ref|kl.ref.seq_sum", "reward.mean"),
     links=DRIFT,
     actions=ENDS,
     says=(KL, FELL),
@@ -179,10 +179,10 @@ def kl_rising_reward_declining_unevaluated(world: World) -> Curves:
 
 
 @statement(
-    id="curves.kl-stable-reward-rising",
+    id="curves.kl_stable_reward_rising",
     guide=GUIDE,
     quote="KL stable with reward rising: Ideal but rare -- the model is finding ways to improve without drifting.",
-    needs=("kl.ref", "reward.mean", "eval.reward"),
+    needs=("kl.ref|kl.ref.seq_sum", "reward.mean", "eval.reward"),
     actions=GOES_ON,
     says=(RISING,),
 )
@@ -191,10 +191,10 @@ def kl_stable_reward_rising(world: World) -> Curves:
 
 
 @statement(
-    id="curves.kl-stable-reward-rising-unevaluated",
+    id="curves.kl_stable_reward_rising_unevaluated",
     guide=GUIDE,
     quote="Usually seen only in early training or with strong KL penalties.",
-    needs=("kl.ref", "reward.mean"),
+    needs=("kl.ref|kl.ref.seq_sum", "reward.mean"),
     actions=GOES_ON,
     says=(RISING,),
 )
@@ -203,10 +203,10 @@ def kl_stable_reward_rising_unevaluated(world: World) -> Curves:
 
 
 @statement(
-    id="curves.kl-stable-reward-flat",
+    id="curves.kl_stable_reward_flat",
     guide=GUIDE,
     quote="KL stable with reward flat: The training has converged. Nothing is changing.",
-    needs=("kl.ref", "reward.mean", "eval.reward"),
+    needs=("kl.ref|kl.ref.seq_sum", "reward.mean", "eval.reward"),
     actions=(Action.CONTINUE, Action.WATCH, Action.STOP),
     says=(CONVERGED,),
 )
@@ -215,10 +215,10 @@ def kl_stable_reward_flat(world: World) -> Curves:
 
 
 @statement(
-    id="curves.kl-stable-reward-flat-unevaluated",
+    id="curves.kl_stable_reward_flat_unevaluated",
     guide=GUIDE,
     quote="Whether to stop depends on whether the current performance is satisfactory.",
-    needs=("kl.ref", "reward.mean"),
+    needs=("kl.ref|kl.ref.seq_sum", "reward.mean"),
     actions=(Action.CONTINUE, Action.WATCH, Action.STOP),
     says=(CONVERGED,),
 )
@@ -229,20 +229,17 @@ def kl_stable_reward_flat_unevaluated(world: World) -> Curves:
 def spike(world: World) -> Curves:
     """A healthy run whose divergence is high for one step, as one odd batch makes it, and is back at the next."""
     curves = rising_both(world)
-    at = np.flatnonzero(np.isfinite(world.healthy["kl.ref"]))
-    step = int(at[int(world.rng.uniform(0.3, 0.7) * len(at))])
-    for signal in curves:
-        if signal == "kl.ref" or signal.startswith(("kl.ref.", "kl.loss")):
-            curves[signal] = curves[signal].copy()
-            curves[signal][step] *= world.between(5.0, 20.0)
+    step, times = world.onset(), world.between(5.0, 20.0)
+    for signal in divergences(world):
+        curves[signal][step] *= times
     return curves
 
 
 @statement(
-    id="curves.kl-jumps-and-stays-reward-flat",
+    id="curves.kl_jumps_and_stays_reward_flat",
     guide=GUIDE,
     quote="The policy keeps drifting from the reference but the drift is not producing better results.",
-    needs=("kl.ref", "reward.mean"),
+    needs=("kl.ref|kl.ref.seq_sum", "reward.mean"),
     links=(*DRIFT, Link.NUMERICS),
     actions=NOT_ON,
     says=(KL,),
@@ -256,10 +253,10 @@ def kl_jumps_and_stays_reward_flat(world: World) -> Curves:
 
 
 @statement(
-    id="curves.kl-jumps-and-stays-reward-lost",
+    id="curves.kl_jumps_and_stays_reward_lost",
     guide=GUIDE,
     quote="KL rising with reward declining:",
-    needs=("kl.ref", "reward.mean"),
+    needs=("kl.ref|kl.ref.seq_sum", "reward.mean"),
     links=(*DRIFT, Link.NUMERICS),
     actions=ENDS,
     says=(KL, FELL),
@@ -275,10 +272,10 @@ def kl_jumps_and_stays_reward_lost(world: World) -> Curves:
 
 
 @statement(
-    id="curves.kl-jumps-forty-fold",
+    id="curves.kl_jumps_forty_fold",
     guide=GUIDE,
     quote="In GRPO/PPO, KL divergence measures how far the policy has moved from the reference model.",
-    needs=("kl.ref", "reward.mean"),
+    needs=("kl.ref|kl.ref.seq_sum", "reward.mean"),
     says=(KL,),
     healthy=spike,
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from firstbreak.model import Action, Link
 
 from benchmarks.statements.guides.coherent import (
     HELD_OUT,
@@ -19,8 +18,9 @@ from benchmarks.statements.guides.coherent import (
 )
 from benchmarks.statements.statement import Curves, statement
 from benchmarks.statements.worlds import World
+from firstbreak.model import Action, Link
 
-GUIDE = "practitioner: reward trajectory"
+GUIDE = "Practitioner's description, reward trajectory"
 BOTH = ("text", "control")
 GOES_ON = (Action.CONTINUE, Action.WATCH)
 NOT_ON = (Action.WATCH, Action.STOP, Action.ROLLBACK)
@@ -72,7 +72,7 @@ def dip(world: World) -> Curves:
 
 
 @statement(
-    id="curves.reward-still-rising",
+    id="curves.reward_still_rising",
     guide=GUIDE,
     quote="Is the trajectory still rising? Early in training, reward should clearly improve.",
     needs=("reward.mean",),
@@ -87,7 +87,7 @@ def still_rising(world: World) -> Curves:
 
 
 @statement(
-    id="curves.reward-no-early-improvement",
+    id="curves.reward_no_early_improvement",
     guide=GUIDE,
     quote="Early in training, reward should clearly improve.",
     needs=("reward.mean",),
@@ -102,7 +102,7 @@ def no_early_improvement(world: World) -> Curves:
 
 
 @statement(
-    id="curves.reward-rate-steady",
+    id="curves.reward_rate_steady",
     guide=GUIDE,
     quote="The key question is whether the rate of improvement is itself changing:",
     needs=("reward.mean",),
@@ -117,7 +117,7 @@ def rate_steady(world: World) -> Curves:
 
 
 @statement(
-    id="curves.reward-rate-falling",
+    id="curves.reward_rate_falling",
     guide=GUIDE,
     quote="The key question is whether the rate of improvement is itself changing:",
     needs=("reward.mean",),
@@ -133,13 +133,15 @@ def rate_falling(world: World) -> Curves:
 
 
 @statement(
-    id="curves.reward-rate-growing",
+    id="curves.reward_rate_growing",
     guide=GUIDE,
     quote="The key question is whether the rate of improvement is itself changing:",
     needs=("reward.mean",),
     families=BOTH,
     actions=GOES_ON,
-    says=(r"(?i)accelerat|faster|speed(s|ing) up|picking up|picks up|gains pace|steeper|\brate\b.{0,40}(grow|ris|increas)",),
+    says=(
+        r"(?i)accelerat|faster|speed(s|ing) up|picking up|picks up|gains pace|steeper|\brate\b.{0,40}(grow|ris|increas)",
+    ),
 )
 def rate_growing(world: World) -> Curves:
     curves = paced(world, world.x**2)
@@ -148,7 +150,7 @@ def rate_growing(world: World) -> Curves:
 
 
 @statement(
-    id="curves.reward-rate-zero",
+    id="curves.reward_rate_zero",
     guide=GUIDE,
     quote="The key question is whether the rate of improvement is itself changing:",
     needs=("reward.mean",),
@@ -168,7 +170,7 @@ def loud(world: World) -> Curves:
 
 
 @statement(
-    id="curves.reward-noise-is-the-signal",
+    id="curves.reward_noise_is_the_signal",
     guide=GUIDE,
     quote="whether you can see a clear trend through the noise, or whether the noise IS the signal (no trend at all).",
     needs=("reward.mean",),
@@ -185,7 +187,7 @@ def noise_is_the_signal(world: World) -> Curves:
 
 
 @statement(
-    id="curves.reward-noisy-and-rising",
+    id="curves.reward_noisy_and_rising",
     guide=GUIDE,
     quote="Some noise is normal in RL (stochastic rewards).",
     needs=("reward.mean",),
@@ -206,7 +208,7 @@ def peaked(world: World, low: float, high: float, lost: float) -> Curves:
 
 
 @statement(
-    id="curves.reward-peak-mild",
+    id="curves.reward_peak_mild",
     guide=GUIDE,
     quote="Has there been a peak followed by decline?",
     needs=("reward.mean",),
@@ -221,7 +223,7 @@ def peak_mild(world: World) -> Curves:
 
 
 @statement(
-    id="curves.reward-peak-early",
+    id="curves.reward_peak_early",
     guide=GUIDE,
     quote="if the model was better earlier, continuing training is actively harmful.",
     needs=("reward.mean",),
@@ -236,7 +238,7 @@ def peak_early(world: World) -> Curves:
 
 
 @statement(
-    id="curves.reward-peak-late",
+    id="curves.reward_peak_late",
     guide=GUIDE,
     quote="If reward peaked and then fell, the model may have overfit or the policy may have drifted past the sweet spot.",
     needs=("reward.mean",),
@@ -251,7 +253,7 @@ def peak_late(world: World) -> Curves:
 
 
 @statement(
-    id="curves.reward-peak-location",
+    id="curves.reward_peak_location",
     guide=GUIDE,
     quote="Note the peak location -- if the model was better earlier, continuing training is actively harmful.",
     needs=("reward.mean", "eval.reward"),
@@ -274,7 +276,7 @@ def gap(world: World) -> Curves:
 
 
 @statement(
-    id="curves.reward-rises-evaluation-falls",
+    id="curves.reward_rises_evaluation_falls",
     guide=GUIDE,
     quote="the model may have overfit",
     needs=("reward.mean", "eval.reward"),
@@ -293,7 +295,7 @@ def rises_evaluation_falls(world: World) -> Curves:
 
 
 @statement(
-    id="curves.reward-flat-after-climb-noisy",
+    id="curves.reward_flat_after_climb_noisy",
     guide=GUIDE,
     quote="Is the trajectory noisy or smooth?",
     needs=("reward.mean",),
