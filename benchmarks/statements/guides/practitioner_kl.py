@@ -33,8 +33,10 @@ FLAT = (
     r"|not.{0,20}(improv|ris|gain|better)|gains? (nothing|little)|buys? nothing|for nothing|unrewarded|level(l)?ed|stall|satur"
 )
 FELL = r"(?i)declin|fell|fall|lost|loses|drop|worse|peak|below"
-CONVERGED = r"(?i)converged|plateau|flat|satur|level(l)?ed|nothing.{0,30}chang|no longer.{0,30}(chang|improv|ris)"
+CONVERGED = (
+    r"(?i)converged|plateau|flat|satur|level(l)?ed|nothing.{0,30}chang|no longer.{0,30}(chang|improv|ris)"
     r"|stopped (ris|improv)|stall"
+)
 
 
 def silent(generator: Generator) -> Generator:
