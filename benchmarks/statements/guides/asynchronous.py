@@ -199,8 +199,8 @@ def difficulty_filter(world: World) -> Curves:
 def constant_gap(world: World) -> Curves:
     """A healthy run whose rewards differ by a constant: filtered above all, held-out below."""
     curves = rising(world)
-    apart(world, curves, "reward.rollout.mean", 0.85 * world.x**0.8)
-    score(world, curves, 0.85 * world.x**0.8, HELD_OUT)
+    apart(world, curves, "reward.rollout.mean", world.x**0.8 - 0.1)
+    score(world, curves, world.x**0.8 - 0.1, HELD_OUT)
     return curves
 
 

@@ -70,9 +70,28 @@ def progress(world: World, signal: str) -> np.ndarray:
 
 
 def levels(world: World, signal: str) -> tuple[float, float]:
-    """Where the healthy curve begins, and where it ends."""
-    course = progress(world, signal)
+    """Where the healthy curve begins, and where it ends.
+
+    A score on held-out data keeps its distance to the one on training data, which is better known than its own level.
+    """
+    if world.family == "text" and signal in HELD_OUT and "reward.mean" in world.healthy:
+        start, end = levels(world, "reward.mean")
+        gap = float(np.nanmean(world.healthy[signal] - saturating(world, "reward.mean")))
+        return start + gap, end + gap
+    course = saturating(world, signal)
     return float(course[0]), float(course[-max(1, world.n // 10) :].mean())
+
+
+def saturating(world: World, signal: str) -> np.ndarray:
+    """The rise or fall, ever slower, that is nearest to the healthy curve of a signal, (n,)."""
+    at = np.isfinite(world.healthy[signal])
+    logged = world.healthy[signal][at]
+    fits: list[tuple[float, np.ndarray]] = []
+    for tau in (0.15, 0.25, 0.4, 0.6, 2.0):
+        shape = np.stack([np.ones(world.n), 1 - np.exp(-world.x / tau)], axis=1)
+        course = shape @ np.linalg.lstsq(shape[at], logged, rcond=None)[0]
+        fits.append((float(np.sum((course[at] - logged) ** 2)), course))
+    return min(fits, key=lambda fit: fit[0])[1]
 
 
 def sd(world: World, signal: str) -> float:
@@ -188,12 +207,15 @@ def peak(world: World, top: float, lost: float) -> np.ndarray:
 
 
 def visible(world: World, lost: float) -> float:
-    """A loss as a share of the gain, at least of the size of one step's noise: less, nobody would call a decline."""
+    """A loss as a share of the gain, that stands out of the noise of few steps and evaluations: less is no decline.
+
+    Of one step's noise it is at least 1, in a short run more; of one evaluation's noise it is at least 3.
+    """
     needed = [lost]
-    for signal in ("reward.mean", "eval.reward"):
+    for signal, noises in (("reward.mean", max(1.0, 14 / world.n**0.5)), ("eval.reward", 3.0)):
         if signal in world.healthy:
             start, end = levels(world, signal)
-            needed.append(sd(world, signal) / max(abs(end - start), 1e-12))
+            needed.append(noises * sd(world, signal) / max(abs(end - start), 1e-12))
     return min(max(needed), 1.0)
 
 

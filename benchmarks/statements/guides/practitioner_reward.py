@@ -8,10 +8,12 @@ from benchmarks.statements.guides.coherent import (
     HELD_OUT,
     TRAINED,
     climb,
+    levels,
     paced,
     peak,
     score,
     scores,
+    sd,
     settled,
     unlearned,
     visible,
@@ -165,7 +167,9 @@ def rate_zero(world: World) -> Curves:
 def loud(world: World) -> Curves:
     """A healthy run, as noisy as the broken one, whose trend is clear all the same."""
     curves = dict(world.healthy)
-    scores(world, curves, world.x**0.8, scale=min(world.between(1.5, 3.0), 2.0))
+    start, end = levels(world, "reward.mean")
+    clear = max(1.0, 0.4 * abs(end - start) / sd(world, "reward.mean"))
+    scores(world, curves, world.x**0.8, scale=min(world.between(1.5, 3.0), clear))
     return curves
 
 
