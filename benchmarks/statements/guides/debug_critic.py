@@ -227,7 +227,8 @@ def critic_breaks_then_actor(world: World) -> Curves:
     links=(Link.ADVANTAGE,),
     actions=ACTS,
     says=(
-        r"(?i)reward scale|scale (of )?(the )?reward|normali[sz]|critic.{0,40}learning rate|capacity|bootstrap|terminal|larger critic",
+        r"(?i)reward scale|scale (of )?(the )?reward|normali[sz]|critic.{0,40}learning rate|capacity|bootstrap"
+        r"|terminal|larger critic",
     ),
     healthy=_negative_at_first,
 )

@@ -187,6 +187,8 @@ def _brakes_gently(world: World) -> Curves:
     run = learning(world)
     for signal in ("policy.clip_fraction", "policy.ratio_out"):
         run.put(signal, world.rng.uniform(0.08, 0.2))
+    for kl in run.kls("kl.old"):
+        run.scale((kl,), world.rng.uniform(0.004, 0.01) / max(run.level(kl), 1e-9))
     return run.curves
 
 

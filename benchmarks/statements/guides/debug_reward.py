@@ -10,7 +10,6 @@ from benchmarks.statements.guides.debug_shapes import (
     GUIDE,
     Edited,
     bump,
-    healthy_run,
     learned,
     learning,
     policy_breaks,
@@ -51,9 +50,16 @@ def _rare(world: World, share: float) -> np.ndarray:
 def _late_start(world: World) -> Curves:
     run = Edited(world)
     slow = ramp(world, round(world.rng.uniform(0.08, 0.15) * world.n), 0.5)
-    for signal in ("reward.mean", "reward.episode", "reward.accuracy"):
-        run.exact(signal, np.clip(_rare(world, 0.01) + 0.7 * slow + 0.03 * world.rng.standard_normal(world.n), 0, 1))
-    run.evaluation(slow)
+    for signal in (*run.parts(), "reward.mean", "reward.episode", "reward.accuracy", "eval.reward", "eval.accuracy"):
+        noise = 0.03 * np.sqrt(slow) * world.rng.standard_normal(world.n)
+        run.exact(signal, np.clip(_rare(world, 0.01) + 0.7 * slow + noise, 0, 1))
+    run.exact("reward.max", np.ones(world.n))
+    run.exact("reward.min", np.zeros(world.n))
+    run.exact("eval.reward.std", np.full(world.n, 0.3))
+    run.put("reward.zero_std_frac", 0.9 - 0.65 * slow)
+    if world.family == "control":
+        run.scale(("value.loss",), 0.002)
+        run.follow(("episode.length", "eval.episode_length"), slow)
     return run.curves
 
 
@@ -78,6 +84,9 @@ def reward_almost_all_zero(world: World) -> Curves:
     for part in run.parts():
         run.exact(part, seen)
     run.exact("reward.max", (seen > 0).astype(float))
+    run.exact("reward.min", np.zeros(world.n))
+    run.exact("eval.reward.std", np.sqrt(share) * np.ones(world.n))
+    run.scale(("value.loss",), (0.002 if world.family == "control" else 1) * np.maximum(seen, 0.01))
     run.exact("reward.zero_std_frac", 1 - np.minimum(seen * 8, 1))
     run.exact("reward.solve_none_frac", 1 - np.minimum(seen * 8, 1))
     for signal in ("eval.reward", "eval.accuracy", "eval.success_rate"):
@@ -428,7 +437,6 @@ def _plateau_after_rise(world: World) -> Curves:
     quote='Any broken link in this loop can eventually show up as "reward does not improve."',
     needs=("reward.mean",),
     families=("text", "control"),
-    links=tuple(Link),
     actions=ACTS,
     healthy=_plateau_after_rise,
 )
@@ -503,7 +511,6 @@ def _one_bad_batch(world: World) -> Curves:
     quote="a bad policy collects bad data, and that bad data trains an even worse policy.",
     needs=("reward.mean",),
     families=("text", "control"),
-    links=tuple(Link),
     actions=ENDS,
     healthy=_one_bad_batch,
 )
@@ -516,16 +523,22 @@ def reward_collapses(world: World) -> Curves:
     return run.curves
 
 
+def _both_parts_learned(world: World) -> Curves:
+    run = learning(world)
+    _parts(run, fmt=0.15 + 0.7 * learned(world, 0.25), right=0.25 + 0.4 * learned(world, 0.4))
+    return run.curves
+
+
 @statement(
     id="curves.reward_comes_from_one_part",
     guide=HACKING,
     quote="A more robust approach is to log reward components separately: accuracy, constraint satisfaction, safety,"
     " conciseness, formatting, and tool outcomes scored independently.",
-    needs=("reward.mean", "reward.component.accuracy.mean", "reward.component.format.mean"),
+    needs=("reward.mean", "reward.component.accuracy_reward.mean", "reward.component.format_reward.mean"),
     links=(Link.REWARD,),
     actions=ACTS,
     says=(r"(?i)component|reward function|format|accuracy|weight",),
-    healthy=healthy_run,
+    healthy=_both_parts_learned,
 )
 def reward_comes_from_one_part(world: World) -> Curves:
     """The sum rises since the format is learned, while the accuracy loses what it had."""
@@ -538,11 +551,14 @@ def reward_comes_from_one_part(world: World) -> Curves:
 
 def _parts(run: Edited, *, fmt: np.ndarray, right: np.ndarray) -> None:
     """Two reward functions in [0, 1], and the total as their sum."""
-    for signal, mean in (("reward.component.format.mean", fmt), ("reward.component.accuracy.mean", right)):
-        noise = 0.02 * run.world.rng.standard_normal(run.world.n)
-        run.exact(signal, np.clip(mean + noise, 0, 1))
-    run.exact("reward.accuracy", run.curves["reward.component.accuracy.mean"])
-    total = run.curves["reward.component.format.mean"] + run.curves["reward.component.accuracy.mean"]
+    for signal, mean in (
+        ("reward.component.format_reward.mean", fmt),
+        ("reward.component.accuracy_reward.mean", right),
+    ):
+        run.add(signal, mean, 0.02)
+        run.curves[signal] = np.clip(run.curves[signal], 0, 1)
+    run.exact("reward.accuracy", run.curves["reward.component.accuracy_reward.mean"])
+    total = run.curves["reward.component.format_reward.mean"] + run.curves["reward.component.accuracy_reward.mean"]
     for signal in ("reward.mean", "reward.shaped.mean", "reward.rollout.mean"):
         run.exact(signal, total)
 
@@ -557,7 +573,7 @@ def _format_first_then_accuracy(world: World) -> Curves:
     id="curves.format_up_accuracy_flat",
     guide=f"{GUIDE}, Additional pitfalls in RLHF and agentic RL",
     quote="| RLVR/GRPO | Format hacking | model learns to output correct format but wrong reasoning |",
-    needs=("reward.mean", "reward.component.accuracy.mean", "reward.component.format.mean"),
+    needs=("reward.mean", "reward.component.accuracy_reward.mean", "reward.component.format_reward.mean"),
     links=(Link.REWARD,),
     actions=ACTS,
     says=(r"(?i)format",),

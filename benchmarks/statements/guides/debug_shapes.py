@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 
 import numpy as np
@@ -13,6 +14,8 @@ from firstbreak.dialects.signals import lookup
 from firstbreak.model import Action
 
 GUIDE = "Reinforcement Learning Training Debug Guide"
+LIMIT = 1024  #: tokens of a completion
+LOGGED_NAN = sys.float_info.max  #: in a curve: the trainer logged "nan" at this step (see worlds.py)
 ACTS = (Action.WATCH, Action.STOP, Action.ROLLBACK)  #: anything but to go on
 ENDS = (Action.STOP, Action.ROLLBACK)
 
@@ -48,6 +51,8 @@ LENGTHS = (
     "length.incorrect.mean",
     "length.non_aborted.mean",
 )
+#: the spread of rewards that are right or wrong follows from their mean
+SPREADS = ("reward.std", "reward.group_std", "reward.component.accuracy_reward.std")
 CLIPS = ("policy.clip_fraction", "policy.clip_fraction.low", "policy.clip_fraction.high", "policy.ratio_out")
 
 
@@ -93,7 +98,7 @@ class Edited:
         known = lookup(signal)
         if signal == "value.explained_variance":
             self.exact(signal, np.minimum(clean + self.noise(signal) * drawn, 1.0))
-        elif known is not None and known.unit == "fraction":
+        elif (known is not None and known.unit == "fraction") or self._share(signal):
             usual = np.clip(self.level(signal), 0.02, 0.98)
             room = np.sqrt(np.clip(clean * (1 - clean), 0, None) / (usual * (1 - usual)))
             self.exact(signal, np.clip(clean + self.noise(signal) * np.minimum(room, 2) * drawn, 0.0, 1.0))
@@ -107,6 +112,10 @@ class Edited:
         """Replace a curve by `curve` (n,) at the steps at which this trainer logs it."""
         if self.logs(signal):
             self.curves[signal] = np.where(np.isnan(self.world.healthy[signal]), np.nan, curve)
+
+    def add(self, signal: str, curve: np.ndarray | float, sd: float) -> None:
+        """Log a signal beside those of the healthy run: `curve` (n,) with noise of standard deviation `sd`."""
+        self.curves[signal] = np.asarray(curve, dtype=float) + sd * ar1_noise(self.world.rng, self.world.n, 0.3)
 
     def scale(self, signals: Iterable[str], factor: np.ndarray | float) -> None:
         """Multiply curves, with their noise, by `factor` (n,)."""
@@ -137,6 +146,12 @@ class Edited:
         """Give the training reward, its parts and what goes along with it the course `story` (n,)."""
         self.tell((*TRAINED, *self.parts()), story)
         self.follow(ALONG, story)
+        if self.logs("reward.mean") and self._share("reward.mean"):
+            rise = self.end("reward.mean") - self.start("reward.mean")
+            right = np.clip(self.start("reward.mean") + rise * np.asarray(story), 0.0, 1.0)
+            usual = self.level("reward.mean")
+            for signal in SPREADS:
+                self.put(signal, self.level(signal) * np.sqrt(right * (1 - right) / max(usual * (1 - usual), 1e-3)))
 
     def evaluation(self, story: np.ndarray | float) -> None:
         """Give what is measured on held-out data the course `story` (n,)."""
@@ -151,9 +166,23 @@ class Edited:
         self.evaluation(story)
 
     def lengths(self, factor: np.ndarray | float) -> None:
-        """Give the lengths of completions their starting level times `factor` (n,)."""
-        for signal in LENGTHS:
-            self.put(signal, self.start(signal) * np.asarray(factor))
+        """Give the lengths of completions their starting level times `factor` (n,), and the step the time for it."""
+        longest = max(self.start("length.mean"), self.start("length.total.mean"), 1.0)
+        held = np.minimum(np.asarray(factor) * np.ones(self.world.n), max(LIMIT * 0.85 / longest, 1.0))
+        before = np.linspace(1.0, self.end("length.mean") / max(self.start("length.mean"), 1e-9) or 1.0, self.world.n)
+        for signal in (*LENGTHS, "eval.length.mean"):
+            self.put(signal, self.start(signal) * held)
+        for signal in ("length.max", "length.p95"):
+            if self.logs(signal):
+                self.exact(signal, np.minimum(self.curves[signal], LIMIT))
+        cut = 0.5 * np.clip((longest * held - 0.5 * LIMIT) / (0.35 * LIMIT), 0.0, 1.0) ** 2
+        for signal in ("length.clipped_ratio", "length.non_aborted.clipped_ratio"):
+            self.put(signal, self.level(signal) + cut)
+        more = held / before
+        self.scale(("time.rollout",), more)
+        self.scale(("time.step",), 1 + 0.5 * (more - 1))
+        self.scale(("tokens.step", "tokens.train"), 1 + 0.75 * (more - 1))
+        self.scale(("throughput.tok_s_gpu", "throughput.tok_s"), (1 + 0.75 * (more - 1)) / (1 + 0.5 * (more - 1)))
 
     def parts(self) -> tuple[str, ...]:
         """The means of single reward functions."""
@@ -166,6 +195,12 @@ class Edited:
     def without(self, beginning: str) -> None:
         """Leave out the curves whose names begin so."""
         self.curves = {name: curve for name, curve in self.curves.items() if not name.startswith(beginning)}
+
+    def _share(self, signal: str) -> bool:
+        """Whether a reward or score of a language model is a share of right answers, to judge by its healthy curve."""
+        scored = signal in (*TRAINED, *HELD_OUT) or "reward.component." in signal
+        values = self._finite(signal)
+        return self.world.family == "text" and scored and bool(len(values)) and 0 <= values.min() <= values.max() <= 1
 
     def _finite(self, signal: str) -> np.ndarray:
         values = self.world.healthy.get(signal, np.empty(0))
@@ -225,7 +260,9 @@ def learning(world: World) -> Edited:
 def policy_breaks(run: Edited, after: np.ndarray, kl: float, clip: float, entropy: float = 1.0) -> None:
     """What an update that is too large does to the policy's own curves: `after` (n,) says how much of it, 0 to 1."""
     for kind in ("kl.ref", "kl.old", "kl.post"):
-        run.scale(run.kls(kind), 1 + (kl - 1) * after)
+        for signal in run.kls(kind):
+            least = 0.075 * clip / max(run.level(signal), 1e-9) if signal == "kl.old" else 1.0  # which clips so many
+            run.scale((signal,), 1 + (max(kl, least) - 1) * after)
     for signal in CLIPS:
         goal = clip if signal == "policy.clip_fraction" else clip / 2
         run.put(signal, run.level(signal) + (goal - run.level(signal)) * after)
