@@ -7,15 +7,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from firstbreak.model import Action, Link
-
 from benchmarks.statements.worlds import World
+from firstbreak.model import Action, Link
 
 #: signal -> its curve; values at every step of the world, NaN where it was not logged at this step
 Curves = dict[str, np.ndarray]
 Generator = Callable[[World], Curves]
 
-STATEMENTS: dict[str, "Statement"] = {}
+STATEMENTS: dict[str, Statement] = {}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,8 +34,11 @@ class Statement:
     id: str  #: `curves.<what is seen>`
     guide: str  #: which guide, and where in it
     quote: str  #: its own words
-    needs: tuple[str, ...]  #: signals without which it cannot be seen: trainers that do not log them are left out
+    needs: tuple[
+        str, ...
+    ]  #: signals without which it cannot be seen ("a|b": one of the two): other trainers are left out
     families: frozenset[str]  #: kinds of world that it holds for: "text", "control"
+    methods: frozenset[str] = frozenset()  #: "grpo", "dqn", ...; empty for all that log what it needs
     expected: Expected
     broken: Generator
     healthy: Generator | None  #: the look-alike on which nothing may be said; None where the statement is about health
@@ -51,6 +53,7 @@ def statement(
     quote: str,
     needs: tuple[str, ...],
     families: tuple[str, ...] = ("text",),
+    methods: tuple[str, ...] = (),
     links: tuple[Link, ...] = (),
     first: tuple[Link, ...] = (),
     actions: tuple[Action, ...] = tuple(Action),
@@ -70,6 +73,7 @@ def statement(
             quote=quote,
             needs=needs,
             families=frozenset(families),
+            methods=frozenset(methods),
             expected=expected,
             broken=broken,
             healthy=healthy,

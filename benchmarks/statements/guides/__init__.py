@@ -1,1 +1,1 @@
-"""The statements of the guides, one file for each part of a guide."""
+"""The generators: one module for each part of a guide, found by walking this folder. There is no list to edit."""

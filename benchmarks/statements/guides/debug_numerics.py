@@ -8,7 +8,6 @@ from benchmarks.statements.guides.debug_shapes import (
     ACTS,
     ENDS,
     GUIDE,
-    LOGGED_NAN,
     Edited,
     bump,
     learned,
@@ -19,7 +18,7 @@ from benchmarks.statements.guides.debug_shapes import (
     steps_of,
 )
 from benchmarks.statements.statement import Curves, statement
-from benchmarks.statements.worlds import World
+from benchmarks.statements.worlds import LOGGED_NAN, World
 from firstbreak.model import Link
 
 NUMERICS = f"{GUIDE}, Numerical stability"

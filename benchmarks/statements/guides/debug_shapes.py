@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 
 import numpy as np
 
 from benchmarks.curves import ar1_noise
 from benchmarks.statements.statement import Curves
-from benchmarks.statements.worlds import World
+from benchmarks.statements.worlds import EPISODE_LIMIT, LIMIT, World
 from firstbreak.dialects.signals import lookup
 from firstbreak.model import Action
 
 GUIDE = "Reinforcement Learning Training Debug Guide"
-LIMIT = 1024  #: tokens of a completion
-LOGGED_NAN = sys.float_info.max  #: in a curve: the trainer logged "nan" at this step (see worlds.py)
 ACTS = (Action.WATCH, Action.STOP, Action.ROLLBACK)  #: anything but to go on
 ENDS = (Action.STOP, Action.ROLLBACK)
 
@@ -140,7 +137,12 @@ class Edited:
     def follow(self, signals: Iterable[str], story: np.ndarray | float) -> None:
         """Give curves of either direction the course `story` (n,): 0 where the healthy run starts, 1 where it ends."""
         for signal in filter(self.logs, signals):
-            self.put(signal, self.start(signal) + (self.end(signal) - self.start(signal)) * np.asarray(story))
+            course = self.start(signal) + (self.end(signal) - self.start(signal)) * np.asarray(story)
+            if "length" in signal:
+                course = np.clip(course, 0.2 * self.start(signal), EPISODE_LIMIT)
+            self.put(signal, course)
+            if "length" in signal:
+                self.curves[signal] = np.clip(self.curves[signal], 1, EPISODE_LIMIT)
 
     def reward(self, story: np.ndarray | float) -> None:
         """Give the training reward, its parts and what goes along with it the course `story` (n,)."""
