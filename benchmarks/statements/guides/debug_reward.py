@@ -501,7 +501,8 @@ def uniform_behaviour_high_reward(world: World) -> Curves:
 def _one_bad_batch(world: World) -> Curves:
     run = learning(world)
     at = world.onset()
-    run.exact("reward.mean", run.curves["reward.mean"] - 6 * run.noise("reward.mean") * (np.arange(world.n) == at))
+    low = run.curves["reward.mean"] - 6 * run.noise("reward.mean") * (np.arange(world.n) == at)
+    run.exact("reward.mean", np.maximum(low, 0.0) if world.family == "text" else low)
     return run.curves
 
 

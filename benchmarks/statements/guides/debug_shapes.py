@@ -138,6 +138,8 @@ class Edited:
         """Give curves of either direction the course `story` (n,): 0 where the healthy run starts, 1 where it ends."""
         for signal in filter(self.logs, signals):
             course = self.start(signal) + (self.end(signal) - self.start(signal)) * np.asarray(story)
+            if self.world.family == "text" and (self._finite(signal) >= 0).all():
+                course = np.maximum(course, 0.0)
             if "length" in signal:
                 course = np.clip(course, 0.2 * self.start(signal), EPISODE_LIMIT)
             self.put(signal, course)
