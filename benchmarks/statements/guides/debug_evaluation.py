@@ -144,6 +144,13 @@ def eval_decides_rollback(world: World) -> Curves:
     return run.curves
 
 
+def _success_follows(world: World) -> Curves:
+    run = learning(world)
+    rate = 0.2 + 0.6 * learned(world, 0.4) + 0.03 * world.rng.standard_normal(world.n)
+    run.curves["eval.success_rate"] = world.evaluated(np.clip(rate, 0, 1))
+    return run.curves
+
+
 @statement(
     id="curves.eval_drops_success_rate",
     guide=METRICS,
@@ -153,7 +160,7 @@ def eval_decides_rollback(world: World) -> Curves:
     families=("control",),
     links=(Link.REWARD, Link.EVALUATION),
     actions=ACTS,
-    healthy=lambda world: _success_follows(world),
+    healthy=_success_follows,
 )
 def eval_drops_success_rate(world: World) -> Curves:
     """Returns rise all the way, and the share of evaluation episodes that reach the goal falls."""
@@ -161,11 +168,4 @@ def eval_drops_success_rate(world: World) -> Curves:
     run.score(learned(world, 0.4))
     rate = 0.35 - world.between(0.1, 0.33) * learned(world, 0.5)
     run.curves["eval.success_rate"] = world.evaluated(np.clip(rate + 0.03 * world.rng.standard_normal(world.n), 0, 1))
-    return run.curves
-
-
-def _success_follows(world: World) -> Curves:
-    run = learning(world)
-    rate = 0.2 + 0.6 * learned(world, 0.4) + 0.03 * world.rng.standard_normal(world.n)
-    run.curves["eval.success_rate"] = world.evaluated(np.clip(rate, 0, 1))
     return run.curves

@@ -12,6 +12,7 @@ from benchmarks.statements.guides.debug_shapes import (
     bump,
     learned,
     learning,
+    longer_and_better,
     policy_breaks,
     ramp,
     since,
@@ -25,6 +26,11 @@ DISTRIBUTION = f"{GUIDE}, Inspect the reward distribution"
 HACKING = f"{GUIDE}, Reward hacking"
 WALKTHROUGH = f"{GUIDE}, A complete troubleshooting walkthrough"
 DURING = f"{GUIDE}, During training"
+IN_REWARD_UNITS = (
+    *("reward.mean", "reward.episode", "reward.rollout.mean", "reward.shaped.mean", "reward.max", "reward.min"),
+    *("reward.std", "reward.group_std", "eval.reward", "eval.reward.std", "returns.mean"),
+    *("value.mean", "value.pred.mean", "value.target.mean"),
+)
 NO_SIGNAL = ("reward.std", "reward.group_std", "advantage.abs.mean")
 
 
@@ -217,8 +223,8 @@ def reward_long_tail_std(world: World) -> Curves:
 def _large_but_normalised(world: World) -> Curves:
     run = learning(world)
     size = world.rng.uniform(100, 500)
-    for signal in ("reward.mean", "reward.episode", "returns.mean", "value.mean", "eval.reward", "reward.std"):
-        run.scale((signal,), size)
+    run.scale(IN_REWARD_UNITS, size)
+    run.scale(run.parts(), size)
     run.scale(("value.loss",), size**2 / 20)
     run.put("value.explained_variance", 0.2 + 0.7 * learned(world, 0.15))
     return run.curves
@@ -241,8 +247,8 @@ def reward_scale_too_large(world: World) -> Curves:
     run = Edited(world)
     run.score(0.25 * bump(world, 0, max(3, world.n // 3)))
     size = world.between(100, 3000)
-    for signal in ("reward.mean", "reward.episode", "returns.mean", "value.mean", "eval.reward", "reward.std"):
-        run.scale((signal,), size)
+    run.scale(IN_REWARD_UNITS, size)
+    run.scale(run.parts(), size)
     run.scale(("value.loss",), size**2)
     run.scale(("grad.norm",), size / 4)
     run.put("value.explained_variance", 0.05)
@@ -306,12 +312,6 @@ def reward_up_eval_flat(world: World) -> Curves:
     return run.curves
 
 
-def _longer_and_better(world: World) -> Curves:
-    run = learning(world)
-    run.lengths(1 + world.rng.uniform(0.5, 1.5) * learned(world, 0.5))
-    return run.curves
-
-
 @statement(
     id="curves.reward_up_eval_flat_length_up",
     guide=f"{GUIDE}, Separate training metrics from evaluation metrics",
@@ -321,7 +321,7 @@ def _longer_and_better(world: World) -> Curves:
     links=(Link.REWARD, Link.ROLLOUT, Link.EVALUATION),
     actions=ACTS,
     says=(r"(?i)length|longer",),
-    healthy=_longer_and_better,
+    healthy=longer_and_better,
 )
 def reward_up_eval_flat_length_up(world: World) -> Curves:
     """Reward and length rise together, the evaluation does not."""
@@ -341,7 +341,7 @@ def reward_up_eval_flat_length_up(world: World) -> Curves:
     links=(Link.REWARD, Link.ROLLOUT, Link.EVALUATION),
     actions=ACTS,
     says=(r"(?i)length (penalty|normali|preference|bias)|(penali[sz]e|pay|reward).{0,40}length|shorter",),
-    healthy=_longer_and_better,
+    healthy=longer_and_better,
 )
 def walkthrough_length_preference(world: World) -> Curves:
     """The benchmark improves in the first quarter; from then on only reward and length do."""

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.statements.guides.debug_shapes import ACTS, GUIDE, Edited, learned, learning, ramp
+from benchmarks.statements.guides.debug_shapes import (
+    ACTS,
+    GUIDE,
+    Edited,
+    learned,
+    learning,
+    learning_run,
+    longer_and_better,
+    ramp,
+)
 from benchmarks.statements.statement import Curves, statement
 from benchmarks.statements.worlds import World
 from firstbreak.model import Link
 
 PITFALLS = f"{GUIDE}, Additional pitfalls in RLHF and agentic RL"
 HACKING = f"{GUIDE}, Reward hacking"
-
-
-def _longer_and_better(world: World) -> Curves:
-    run = learning(world)
-    run.lengths(1 + world.rng.uniform(0.3, 0.7) * learned(world, 0.5))
-    return run.curves
 
 
 @statement(
@@ -27,7 +30,7 @@ def _longer_and_better(world: World) -> Curves:
     links=(Link.ROLLOUT, Link.REWARD),
     actions=ACTS,
     says=(r"(?i)length|longer|shorter",),
-    healthy=_longer_and_better,
+    healthy=longer_and_better,
 )
 def length_inflation(world: World) -> Curves:
     """Completions get longer all the time, the reward creeps up with them, and the evaluation stays where it was."""
@@ -46,7 +49,7 @@ def length_inflation(world: World) -> Curves:
     links=(Link.ROLLOUT, Link.REWARD, Link.EVALUATION),
     actions=ACTS,
     says=(r"(?i)length|longer|shorter",),
-    healthy=_longer_and_better,
+    healthy=longer_and_better,
 )
 def length_above_twice_baseline(world: World) -> Curves:
     """Within a quarter of the run the completions become more than twice as long; the evaluation declines."""
@@ -66,7 +69,7 @@ def length_above_twice_baseline(world: World) -> Curves:
     links=(Link.ROLLOUT, Link.REWARD, Link.EVALUATION),
     actions=ACTS,
     says=(r"(?i)length|longer|shorter",),
-    healthy=_longer_and_better,
+    healthy=longer_and_better,
 )
 def length_preference(world: World) -> Curves:
     """Reward and length rise together, entropy and evaluation fall a little: longer, emptier answers."""
@@ -118,7 +121,7 @@ def refusal_drift(world: World) -> Curves:
     links=(Link.REWARD, Link.EVALUATION, Link.EXPLORATION),
     actions=ACTS,
     says=(r"(?i)judge|style|sample|hack|held.?out|proxy",),
-    healthy=lambda world: learning(world).curves,
+    healthy=learning_run,
 )
 def judge_bias(world: World) -> Curves:
     """The reward rises early and fast, the entropy falls with it, and the evaluation loses ground slowly."""
@@ -208,6 +211,12 @@ def turns_grow_without_success(world: World) -> Curves:
     return run.curves
 
 
+def _done_and_checked(world: World) -> Curves:
+    run = learning(world)
+    _claims(run, said=0.3 + 0.6 * learned(world, 0.3), done=0.15 + 0.6 * learned(world, 0.35))
+    return run.curves
+
+
 @statement(
     id="curves.pseudo_success",
     guide=PITFALLS,
@@ -216,7 +225,7 @@ def turns_grow_without_success(world: World) -> Curves:
     links=(Link.REWARD, Link.EVALUATION),
     actions=ACTS,
     says=(r"(?i)component|reward function|env_state|sample|hack|state",),
-    healthy=lambda world: _done_and_checked(world),
+    healthy=_done_and_checked,
 )
 def pseudo_success(world: World) -> Curves:
     """The reward for saying so rises, the one that looks at the environment's state stays, and so does the evaluation."""
@@ -224,12 +233,6 @@ def pseudo_success(world: World) -> Curves:
     rise = learned(world, 0.4)
     run.evaluation(0.0)
     _claims(run, said=0.3 + world.between(0.3, 0.65) * rise, done=np.full(world.n, 0.15))
-    return run.curves
-
-
-def _done_and_checked(world: World) -> Curves:
-    run = learning(world)
-    _claims(run, said=0.3 + 0.6 * learned(world, 0.3), done=0.15 + 0.6 * learned(world, 0.35))
     return run.curves
 
 
@@ -253,7 +256,7 @@ def _claims(run: Edited, *, said: np.ndarray, done: np.ndarray) -> None:
     links=(Link.REWARD, Link.ROLLOUT, Link.EVALUATION),
     actions=ACTS,
     says=(r"(?i)sample|length|style|hack",),
-    healthy=_longer_and_better,
+    healthy=longer_and_better,
 )
 def style_changes_first(world: World) -> Curves:
     """Length rises and entropy falls from early on; the reward follows, the evaluation does not."""

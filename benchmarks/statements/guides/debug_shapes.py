@@ -80,11 +80,11 @@ class Edited:
         return float(np.median(values)) if len(values) else 0.0
 
     def noise(self, signal: str) -> float:
-        """Standard deviation of one step, in the signal's unit."""
-        if signal in self.world.noise:
-            return float(self.world.noise[signal])
+        """Standard deviation of one step, in the signal's unit: never much more than the healthy curve has."""
         steps = np.diff(self._finite(signal))
-        return float(np.median(np.abs(steps))) / 0.95 if len(steps) else 0.0
+        seen = 2.0 * float(np.median(np.abs(steps))) if len(steps) > 8 else np.inf
+        drawn = float(self.world.noise.get(signal, 0.0 if np.isinf(seen) else seen))
+        return min(drawn, seen)
 
     def put(self, signal: str, curve: np.ndarray | float, scale: float = 1.0) -> None:
         """Replace a curve by `curve` (n,) with noise that fits the signal: in proportion, or inside of [0, 1]."""
@@ -130,8 +130,8 @@ class Edited:
             if twin:
                 self.curves[signal] = self.curves[twin].copy()
                 continue
-            rise = max(abs(self.end(signal) - self.start(signal)), 2.5 * self.noise(signal))
-            self.put(signal, self.start(signal) + rise * np.asarray(story))
+            course = self.start(signal) + self._rise(signal) * np.asarray(story)
+            self.put(signal, np.clip(course, 0.01, 0.99) if self._share(signal) else course)
             told.append(signal)
 
     def follow(self, signals: Iterable[str], story: np.ndarray | float) -> None:
@@ -151,8 +151,7 @@ class Edited:
         self.tell((*TRAINED, *self.parts()), story)
         self.follow(ALONG, story)
         if self.logs("reward.mean") and self._share("reward.mean"):
-            rise = self.end("reward.mean") - self.start("reward.mean")
-            right = np.clip(self.start("reward.mean") + rise * np.asarray(story), 0.0, 1.0)
+            right = np.clip(self.start("reward.mean") + self._rise("reward.mean") * np.asarray(story), 0.01, 0.99)
             usual = self.level("reward.mean")
             for signal in SPREADS:
                 self.put(signal, self.level(signal) * np.sqrt(right * (1 - right) / max(usual * (1 - usual), 1e-3)))
@@ -200,6 +199,12 @@ class Edited:
         """Leave out the curves whose names begin so."""
         self.curves = {name: curve for name, curve in self.curves.items() if not name.startswith(beginning)}
 
+    def _rise(self, signal: str) -> float:
+        """What the healthy curve gains, and at least what can be seen in its noise; in training and evaluation alike."""
+        if signal in HELD_OUT and self._share(signal) and self._share("reward.mean"):
+            return self._rise("reward.mean")
+        return max(abs(self.end(signal) - self.start(signal)), 2.5 * self.noise(signal))
+
     def _share(self, signal: str) -> bool:
         """Whether a reward or score of a language model is a share of right answers, to judge by its healthy curve."""
         scored = signal in (*TRAINED, *HELD_OUT) or "reward.component." in signal
@@ -208,7 +213,7 @@ class Edited:
 
     def _finite(self, signal: str) -> np.ndarray:
         values = self.world.healthy.get(signal, np.empty(0))
-        return values[np.isfinite(values)]
+        return np.asarray(values[np.isfinite(values)])
 
     def _both(self, one: str, other: str) -> tuple[np.ndarray, np.ndarray]:
         return self.world.healthy[one], self.world.healthy[other]
@@ -249,16 +254,25 @@ def steps_of(world: World, low: int, high: int) -> int:
     return int(world.rng.integers(low, high + 1))
 
 
-def healthy_run(world: World) -> Curves:
-    """A run in which nothing happens."""
-    return dict(world.healthy)
-
-
 def learning(world: World) -> Edited:
     """A run that learns: reward and evaluation rise together and level off."""
     run = Edited(world)
     run.score(learned(world))
     return run
+
+
+def learning_run(world: World) -> Curves:
+    """The curves of a run that learns."""
+    return learning(world).curves
+
+
+def longer_and_better(world: World) -> Curves:
+    """Completions get longer as reward and evaluation rise, and few of them reach the limit."""
+    run = learning(world)
+    longest = max(run.start("length.mean"), run.start("length.total.mean"), 1.0)
+    most = max(1.1, min(world.rng.uniform(1.3, 2.0), 0.5 * LIMIT / longest))
+    run.lengths(1 + (most - 1) * learned(world, 0.5))
+    return run.curves
 
 
 def policy_breaks(run: Edited, after: np.ndarray, kl: float, clip: float, entropy: float = 1.0) -> None:

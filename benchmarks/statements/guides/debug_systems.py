@@ -11,6 +11,8 @@ from benchmarks.statements.guides.debug_shapes import (
     bump,
     learned,
     learning,
+    learning_run,
+    longer_and_better,
     policy_breaks,
     ramp,
     spikes,
@@ -45,12 +47,6 @@ def _slow_evaluations(world: World) -> Curves:
     return run.curves
 
 
-def _longer_answers_take_longer(world: World) -> Curves:
-    run = learning(world)
-    run.lengths(1 + world.rng.uniform(0.3, 0.7) * learned(world, 0.5))
-    return run.curves
-
-
 @statement(
     id="curves.throughput_drops_text",
     guide=DURING,
@@ -58,7 +54,7 @@ def _longer_answers_take_longer(world: World) -> Curves:
     needs=("throughput.tok_s_gpu", "time.step"),
     links=(Link.SYSTEMS,),
     actions=KEEPS_WEIGHTS,
-    healthy=_longer_answers_take_longer,
+    healthy=longer_and_better,
 )
 def throughput_drops_text(world: World) -> Curves:
     """Within some steps the same tokens take two to six times as long, to the end of the run."""
@@ -179,7 +175,7 @@ def waiting_for_the_environment(world: World) -> Curves:
     needs=("perf.mfu.actor", "time.step"),
     links=(Link.SYSTEMS,),
     actions=KEEPS_WEIGHTS,
-    healthy=lambda world: learning(world).curves,
+    healthy=learning_run,
 )
 def gpu_utilization_low(world: World) -> Curves:
     """The share of the peak arithmetic falls to a fifth or less of what it was, and steps take longer."""
@@ -341,7 +337,7 @@ def old_logprobs_disagree(world: World) -> Curves:
     needs=("rollout_train.kl", "reward.mean"),
     links=(Link.FRESHNESS, Link.NUMERICS),
     actions=ACTS,
-    healthy=lambda world: learning(world).curves,
+    healthy=learning_run,
 )
 def rollout_and_trainer_diverge(world: World) -> Curves:
     """The divergence between what sampled and what is trained grows a hundredfold, and the reward falls behind."""
