@@ -79,6 +79,9 @@ bench-experiments: $(VENV)/.test ## what an experiment is worth and costs, 100 k
 bench-evaluation: $(VENV)/.test ## ledger, intervals, contamination
 	$(BIN)/python -m benchmarks.evaluation
 
+statements: $(VENV)/.test    ## what the guides say of curves, as 7 trainers' logs: said, and silent on look-alikes
+	$(BIN)/python -m benchmarks.statements $(ARGS)
+
 bench-readers: $(VENV)/.bench ## reading speed beside the fastest libraries
 	$(BIN)/python -m benchmarks.readers
 
@@ -102,9 +105,9 @@ bench-guard: $(VENV)/.bench  ## what the guard costs, how soon it stops, and kil
 
 # Every target that shows, makes or measures something. With SMALLEST=1 each of them is small and writes no committed file.
 SCHEDULED := demo docs site coverage report-card fuzz bench bench-audit bench-evaluation bench-experiments bench-guard \
-	bench-preflight bench-readers bench-statistics bench-web
+	bench-preflight bench-readers bench-statistics bench-web statements
 
-.PHONY: scheduled bench-audit bench-evaluation
+.PHONY: scheduled bench-audit bench-evaluation statements
 
 scheduled:       ## demo, pages and every benchmark once, at the smallest size
 	@failed=""; for target in $(SCHEDULED); do \

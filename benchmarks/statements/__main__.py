@@ -17,14 +17,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from benchmarks.machine import environment
 from benchmarks.size import SMALLEST, place, sized
 from benchmarks.statements import suite
 from benchmarks.statements.statement import Statement
 from benchmarks.statements.suite import Result
 from firstbreak.diagnosis.stats.proportion import wilson
+from firstbreak.reports.terminal import render
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "benchmarks" / "results" / "statements.json"
@@ -43,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     whole = suite.grid(wanted, options.trainer)
     cases = suite.sample(whole, options.share)
     start = time.monotonic()
-    results = list(suite.run(cases, options.processes))
+    results = sorted(suite.run(cases, options.processes, options.rows), key=lambda result: result.case)
     report = figures(known, results)
     print(table(report))
     print(failures(results, options.failures))
@@ -64,6 +63,9 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--failures", type=int, default=30, help="how many failures are listed")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument(
+        "--rows", type=Path, help="a file that keeps finished runs, so that a long run can be continued"
+    )
+    parser.add_argument(
         "--show", metavar="ID", help="write one run of this statement (or this very case) and diagnose it"
     )
     parser.add_argument("--healthy", action="store_true", help="with --show: the look-alike")
@@ -82,7 +84,7 @@ def show(name: str, trainer: str | None, out: Path | None, known: dict[str, Stat
     case = cases[0]
     folder = (out or Path(tempfile.mkdtemp(prefix="firstbreak-statement-"))) / "run"
     dx = suite.diagnosed(case, known[id_], folder)
-    Console().print(dx)
+    print(render(dx, width=120))
     failed = suite.judge(known[id_], dx, case.broken)
     print(f"{case.id}\n  written to {folder}\n  {suite.summary(dx)}")
     print("  " + ("\n  ".join(f"WRONG {part}" for part in failed) or "as it should be"))

@@ -7,6 +7,7 @@ written in its trainer's own format, read and diagnosed as any other run.
 from __future__ import annotations
 
 import importlib
+import json
 import multiprocessing
 import pkgutil
 import re
@@ -15,7 +16,9 @@ import tempfile
 import time
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import cache
+from itertools import zip_longest
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +31,7 @@ from firstbreak.diagnosis.diagnose import diagnose
 from firstbreak.model import Action, Diagnosis, Severity
 from firstbreak.readers.read import read
 
+ROOT = Path(__file__).resolve().parents[2]
 SEEDS = 10
 LENGTHS = (60, 200, 800)  #: logged steps
 EVALUATIONS = (10, 30)  #: in a run, at most
@@ -75,6 +79,7 @@ class Result:
         return not self.failed
 
 
+@cache
 def statements() -> dict[str, Statement]:
     """Every statement of the modules in guides/, by id."""
     for module in pkgutil.iter_modules(guides.__path__, f"{guides.__name__}."):
@@ -105,7 +110,10 @@ def grid(wanted: Iterable[Statement], trainer: str | None = None) -> list[Case]:
 
 
 def sample(cases: Sequence[Case], share: float) -> list[Case]:
-    """This share of the cases, of each statement at least one broken and one healthy run; always the same ones."""
+    """This share of the cases: of each statement at least one broken and one healthy run, and all trainers evenly.
+
+    It is always the same one, and a larger share contains a smaller one.
+    """
     if share >= 1:
         return list(cases)
     by_side: dict[tuple[str, bool], list[Case]] = {}
@@ -113,8 +121,12 @@ def sample(cases: Sequence[Case], share: float) -> list[Case]:
         by_side.setdefault((case.statement, case.broken), []).append(case)
     chosen: list[Case] = []
     for (name, _), members in by_side.items():
-        order = np.random.default_rng(zlib.crc32(name.encode())).permutation(len(members))
-        chosen += [members[i] for i in order[: max(1, round(share * len(members)))]]
+        rng = np.random.default_rng(zlib.crc32(name.encode()))
+        by_setting: dict[tuple[str, str], list[Case]] = {}
+        for case in rng.permutation(np.array(members, dtype=object)):
+            by_setting.setdefault((case.trainer, case.method), []).append(case)
+        turns = [case for turn in zip_longest(*by_setting.values()) for case in turn if case is not None]
+        chosen += turns[: max(1, round(share * len(turns)))]
     return sorted(chosen)
 
 
@@ -212,13 +224,41 @@ def run_case(case: Case) -> Result:
     return Result(case, tuple(failed), summary(dx), stopped, time.perf_counter() - start)
 
 
-def run(cases: Sequence[Case], processes: int = 2) -> Iterator[Result]:
-    """The results of all cases, in their order. Progress is printed to stderr."""
+def run(cases: Sequence[Case], processes: int = 2, rows: Path | None = None) -> Iterator[Result]:
+    """The results of all cases. Progress is printed to stderr.
+
+    `rows`: a file that keeps each result, one line each. What it holds of this version of the code is not run again.
+    """
+    known = _known(rows)
+    yield from (known[case.id] for case in cases if case.id in known)
+    missing = [case for case in cases if case.id not in known]
     start = time.monotonic()
     with multiprocessing.get_context("fork").Pool(processes) as pool:
-        for done, result in enumerate(pool.imap(run_case, cases, chunksize=8), 1):
-            if done % max(1, len(cases) // 20) == 0 or done == len(cases):
+        for done, result in enumerate(pool.imap_unordered(run_case, missing, chunksize=8), 1):
+            if rows is not None:
+                with rows.open("a") as lines:
+                    lines.write(json.dumps({"version": version(), **asdict(result)}) + "\n")
+            if done % max(1, len(missing) // 20) == 0 or done == len(missing):
                 spent = time.monotonic() - start
-                left = spent / done * (len(cases) - done)
-                print(f"{done}/{len(cases)} runs, {spent:.0f} s, {left:.0f} s left", file=sys.stderr, flush=True)
+                left = spent / done * (len(missing) - done)
+                print(f"{done}/{len(missing)} runs, {spent:.0f} s, {left:.0f} s left", file=sys.stderr, flush=True)
             yield result
+
+
+def _known(rows: Path | None) -> dict[str, Result]:
+    """Finished results of this version of the code, by case."""
+    found: dict[str, Result] = {}
+    for line in rows.read_text().splitlines() if rows is not None and rows.exists() else ():
+        row = json.loads(line)
+        if row.pop("version") == version():
+            result = Result(**row | {"case": Case(**row["case"]), "failed": tuple(row["failed"])})
+            found[result.case.id] = result
+    return found
+
+
+@cache
+def version() -> str:
+    """Eight digits that change with any line of firstbreak and of this suite."""
+    sources = [p for folder in ("src/firstbreak", "benchmarks/statements") for p in (ROOT / folder).rglob("*")]
+    content = b"".join(p.read_bytes() for p in sorted(sources) if p.suffix in (".py", ".json"))
+    return f"{zlib.crc32(content):08x}"

@@ -264,14 +264,18 @@ def _tensorboard(
         plugin = _field(1, _field(1, b"text"))
         value = _field(1, f"{tag}/text_summary".encode()) + _field(8, tensor) + _field(9, plugin)
         payloads.append(_double(1, WALL_TIME) + _field(5, _field(1, value)))
-    tags = {name: _field(1, name.encode()) for name in columns}
+    heads = {name: _scalar(name) for name in columns}
     for step, row in zip(world.steps, _rows(columns, world.n), strict=True):
         begin = _double(1, WALL_TIME + float(step)) + _number(2, int(step))
-        for name, value in row.items():
-            scalar = tags[name] + b"\x15" + struct.pack("<f", np.float32(value))
-            payloads.append(begin + _field(5, _field(1, scalar)))
+        payloads += [begin + heads[name] + struct.pack("<f", np.float32(value)) for name, value in row.items()]
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "events.out.tfevents.1700000000.host.1.0").write_bytes(_records(payloads))
+
+
+def _scalar(tag: str) -> bytes:
+    """A summary of one scalar, up to the four bytes of its value."""
+    empty = bytes(4)
+    return _field(5, _field(1, _field(1, tag.encode()) + b"\x15" + empty)).removesuffix(empty)
 
 
 def _records(payloads: list[bytes]) -> bytes:

@@ -14,17 +14,21 @@ from __future__ import annotations
 
 import sys
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from benchmarks.curves import ar1_noise
+from benchmarks.statements.quantiles import QUANTILES
 from benchmarks.statements.quantiles import noise as measured_noise
+from firstbreak.dialects.signals import ESTIMATORS
 
 LOGGED_NAN = sys.float_info.max  #: in a curve: the trainer logged "nan" at this step
-DEFAULT_NOISE = 0.05  #: share of the level, where no real run logs a signal
+DEFAULT_NOISE = 0.05  #: share of the value, where no real run logs a signal
+MOST_NOISE = 0.4  #: share of the value: the batches of the measured runs are small, and some of their curves near 0
+EVALUATION_NOISE = 0.04  #: of a share of right answers, at most: fewer than 150 answers are a fault of their own
 AUTOCORRELATION = 0.3
 
 #: signal -> the one that it repeats in a healthy run
@@ -73,7 +77,8 @@ class World:
 
     def noisy(self, signal: str, curve: np.ndarray, scale: float = 1.0) -> np.ndarray:
         """`curve` (n,) with this signal's noise: autocorrelated, heavy-tailed, its real standard deviation times `scale`."""
-        return curve + scale * self.noise[signal] * ar1_noise(self.rng, self.n, AUTOCORRELATION)
+        sd = self.noise.get(signal, DEFAULT_NOISE * float(np.nanmedian(np.abs(curve))))
+        return curve + scale * sd * ar1_noise(self.rng, self.n, AUTOCORRELATION)
 
     def evaluated(self, curve: np.ndarray) -> np.ndarray:
         """`curve` (n,) at the steps that are evaluated, NaN elsewhere."""
@@ -112,7 +117,11 @@ class Clean:
     values: np.ndarray  #: (n,)
     low: float = -np.inf
     high: float = np.inf
-    sd: float | str = "relative"  #: of the noise: a number, or which quantiles of real runs: "relative", "absolute"
+    sd: float | None = (
+        None  #: of the noise, in the signal's unit, where no real run logs it; None: a share of the value
+    )
+    fixed: bool = False  #: the noise is `sd`, whatever real runs show: their unit or their batch is another one
+    like: str = ""  #: the signal whose noise it has, where that is another one
     evaluated: bool = False
 
 
@@ -135,7 +144,7 @@ def make(trainer: str, method: str, n: int, eval_every: int, seed: int) -> World
     for signal, curve in clean.items():
         # the noise of one signal does not depend on which others a trainer logs
         own = np.random.default_rng([seed, zlib.crc32(signal.encode())])
-        share, sd = _size(own, known.get(signal, {}), curve)
+        share, sd = _size(own, curve.like or signal, known, curve)
         noise[signal] = sd
         if signal not in names or signal in COPIES:
             continue
@@ -175,17 +184,24 @@ def completed(world: World, curves: Mapping[str, np.ndarray]) -> dict[str, np.nd
     return out
 
 
-def _size(rng: np.random.Generator, known: Mapping[str, Any], curve: Clean) -> tuple[float, float]:
+def _size(rng: np.random.Generator, signal: str, known: Mapping[str, Any], curve: Clean) -> tuple[float, float]:
     """Standard deviation of the noise: as a share of the curve where it is multiplied (else 0), and at its usual level."""
     level = float(np.median(np.abs(curve.values)))
-    if not isinstance(curve.sd, str):
-        return 0.0, curve.sd
-    quantiles = known.get(curve.sd)
-    if quantiles is None:
-        drawn = DEFAULT_NOISE * (1.0 if curve.sd == "relative" else level)
-    else:
-        drawn = float(np.interp(rng.uniform(0.1, 0.9), (0.1, 0.5, 0.9), quantiles))
-    return (min(drawn, 0.4), drawn * level) if curve.sd == "relative" else (0.0, drawn)
+    if curve.sd == 0 or curve.fixed:
+        return 0.0, float(curve.sd or 0.0)
+    names = (signal, *(f"{signal}.{estimator}" for estimator in ESTIMATORS))
+    quantiles = next((known[name] for name in names if name in known), {})
+    if curve.sd is None:
+        share = min(_drawn(rng, quantiles.get("relative"), DEFAULT_NOISE), MOST_NOISE)
+        return share, share * level
+    sd = _drawn(rng, quantiles.get("absolute"), curve.sd)
+    return 0.0, min(sd, EVALUATION_NOISE) if curve.evaluated else sd
+
+
+def _drawn(rng: np.random.Generator, quantiles: Sequence[float] | None, default: float) -> float:
+    """A size between the 10 % and the 90 % quantile of real runs."""
+    at = rng.uniform(0.1, 0.9)
+    return default if quantiles is None else float(np.interp(at, QUANTILES, quantiles))
 
 
 def _derive(healthy: dict[str, np.ndarray], clean: Mapping[str, Clean], names: Mapping[str, Any]) -> None:
@@ -237,20 +253,20 @@ def _text(rng: np.random.Generator, n: int, trainer: str, method: str) -> tuple[
     gap = u(0.0, 0.03)
     small = dict(low=0.0, high=1.0)
     clean = {
-        "reward.mean": Clean(right, 0, 1, "absolute"),
-        "reward.std": Clean(spread, 0, 1, 0.01),
+        "reward.mean": Clean(right, 0, 1, 0.05),
+        "reward.std": Clean(spread, 0, 1, 0.01, fixed=True),
         "reward.max": Clean(one, sd=0.0),
         "reward.min": Clean(0 * one, sd=0.0),
-        "reward.component.accuracy_reward.mean": Clean(right, 0, 1, "absolute"),
-        "reward.component.accuracy_reward.std": Clean(spread, 0, 1, 0.01),
-        "reward.rollout.mean": Clean(right, 0, 1, "absolute"),
-        "reward.shaped.mean": Clean(right, 0, 1, "absolute"),
+        "reward.component.accuracy_reward.mean": Clean(right, 0, 1, 0.05),
+        "reward.component.accuracy_reward.std": Clean(spread, 0, 1, 0.01, fixed=True),
+        "reward.rollout.mean": Clean(right, 0, 1, 0.05),
+        "reward.shaped.mean": Clean(right, 0, 1, 0.05),
         "reward.group_std": Clean(0.75 * spread, 0, 1, 0.015),
         "reward.zero_std_frac": Clean(0.15 + 0.2 * skill, sd=0.03, **small),
         "reward.kl_penalty": Clean(-coefficient * kl, -np.inf, 0),
-        "eval.reward": Clean(right - gap, 0, 1, float(u(0.01, 0.025)), evaluated=True),
-        "eval.reward.component.accuracy_reward.mean": Clean(right - gap, 0, 1, "absolute", evaluated=True),
-        "eval.length.mean": Clean(0.98 * length, 1, LIMIT, "relative", evaluated=True),
+        "eval.reward": Clean(right - gap, 0, 1, 0.02, evaluated=True),
+        "eval.reward.component.accuracy_reward.mean": Clean(right - gap, 0, 1, 0.03, evaluated=True),
+        "eval.length.mean": Clean(0.98 * length, 1, LIMIT, evaluated=True),
         "length.mean": Clean(length, 1, LIMIT),
         "length.max": Clean(np.minimum(2.6 * length, LIMIT), 1, LIMIT),
         "length.min": Clean(0.25 * length, 1, LIMIT),
@@ -296,13 +312,13 @@ def _text(rng: np.random.Generator, n: int, trainer: str, method: str) -> tuple[
         "rollout_train.logp_absdiff.mean": Clean(u(0.006, 0.02) * one, 0),
         "rollout_train.logp_absdiff.max": Clean(u(0.3, 0.9) * one, 0, sd=0.05),
         "rollout_train.ratio.mean": Clean(one, sd=6e-4),
-        "rollout_train.kl": Clean(u(3e-4, 1.2e-3) * one, sd=1e-4),
+        "rollout_train.kl": Clean(u(3e-4, 1.2e-3) * one),
         "rollout_train.prob_absdiff.mean": Clean(u(0.003, 0.008) * one, 0),
         "staleness.mean": Clean(u(0.6, 1.6) * one, 0, 2, 0.08),
         "staleness.max": Clean(2 * one, sd=0.0),
         "behave.ratio.mean": Clean(one, sd=0.002),
         "behave.ratio.max": Clean(u(2.5, 4.5) * one, 1, 5),
-        "behave.kl": Clean(u(0.002, 0.008) * one, sd=0.0006),
+        "behave.kl": Clean(u(0.002, 0.008) * one),
         "behave.ratio_cap_frac": Clean(u(5e-4, 3e-3) * one, **small),
         "policy_version.train": Clean(np.arange(1.0, n + 1), sd=0.0),
         "time.rollout": Clean(u(0.45, 0.6) * seconds * length / length[0], 0),
@@ -321,7 +337,7 @@ def _text(rng: np.random.Generator, n: int, trainer: str, method: str) -> tuple[
         "perf.mfu.actor": Clean(u(0.25, 0.42) * one, **small),
         "memory.gpu": Clean(memory * one, 0, sd=0.15),
         "memory.gpu_reserved": Clean((memory + u(3, 9)) * one, 0, sd=0.1),
-        "memory.cpu": Clean(u(60, 140) * one, 0, sd=0.4),
+        "memory.cpu": Clean(u(60, 140) * one, 0),
         "samples.step": Clean(samples * one, sd=0.0),
         "progress.epoch": Clean((np.arange(n) + 1) / n, sd=0.0),
     }
@@ -395,18 +411,19 @@ def _control(rng: np.random.Generator, n: int, trainer: str, method: str) -> tup
     seconds = per_row / fps
     on_policy = method in ("ppo", "a2c")
     small = dict(low=0.0, high=1.0)
-    single = 0.12 if trainer == "cleanrl" else "relative"  # single episodes, not the mean of the last hundred
-    shown = Clean(reward, sd=float(single) * best) if isinstance(single, float) else Clean(reward, sd=0.012 * best)
+    single = "reward.episode" if trainer == "cleanrl" else ""  # CleanRL logs single episodes
     clean = {
-        "reward.mean": shown,
-        "reward.max": Clean(1.25 * reward, sd=0.02 * best),
-        "reward.min": Clean(0.4 * reward, sd=0.03 * best),
-        "episode.length": Clean(length, 1, EPISODE_LIMIT, 0.02 * 800 if trainer != "cleanrl" else 60.0),
-        "eval.reward": Clean(1.05 * reward, sd=0.03 * best, evaluated=True),
+        "reward.mean": Clean(reward, like=single),
+        "reward.max": Clean(1.25 * reward),
+        "reward.min": Clean(0.4 * reward),
+        "episode.length": Clean(length, 1, EPISODE_LIMIT),
+        "eval.reward": Clean(1.05 * reward, evaluated=True),
         "eval.reward.std": Clean(0.12 * reward, 0.1, evaluated=True),
-        "eval.episode_length": Clean(length, 1, EPISODE_LIMIT, 0.02 * 800, evaluated=True),
-        "policy.entropy": Clean(u(1.2, 2.2) * (1 - u(0.2, 0.5) * skill), 0.05, sd=0.02),
-        "policy.loss": Clean(-value if method == "sac" else -0.008 * one, sd=0.3 if method == "sac" else 0.004),
+        "eval.episode_length": Clean(length, 1, EPISODE_LIMIT, evaluated=True),
+        "policy.entropy": Clean(u(1.2, 2.2) * (1 - u(0.2, 0.5) * skill), 0.05),
+        "policy.loss": Clean(
+            -value if method == "sac" else -0.008 * one, sd=0.3 if method == "sac" else 0.004, fixed=True
+        ),
         "policy.clip_fraction": Clean(u(0.06, 0.16) * one, **small),
         "policy.clip_range": Clean(0.2 * one, sd=0.0),
         "kl.old": Clean(u(0.004, 0.011) * one, 0),
@@ -414,18 +431,18 @@ def _control(rng: np.random.Generator, n: int, trainer: str, method: str) -> tup
         "kl.coef": Clean(0.2 * one, sd=0.0),
         "lr": Clean(rate, sd=0.0),
         "loss.total": Clean(u(8, 25) * (1 - 0.5 * skill)),
-        "value.loss": Clean((u(20, 60) if on_policy else u(0.4, 1.5)) * (1 - 0.5 * skill), 0, sd="relative"),
+        "value.loss": Clean((u(20, 60) if on_policy else u(0.4, 1.5)) * (1 - 0.5 * skill), 0),
         "value.explained_variance": Clean(0.15 + u(0.5, 0.75) * skill, -1, 0.98, 0.03),
-        "value.mean": Clean(value, sd=0.3),
+        "value.mean": Clean(value, sd=0.3, fixed=True),
         "value.loss@qf1": Clean(u(0.4, 1.5) * one, 0),
         "epsilon": Clean(np.clip(1 - x / 0.15, 0.05, 1.0), sd=0.0),
-        "alpha": Clean(0.05 + 0.6 * np.exp(-x / 0.15), 0.001, sd=0.004),
-        "alpha.loss": Clean(-0.3 * np.exp(-x / 0.2), sd=0.08),
+        "alpha": Clean(0.05 + 0.6 * np.exp(-x / 0.15), 0.001),
+        "alpha.loss": Clean(-0.3 * np.exp(-x / 0.2), sd=0.08, fixed=True),
         "action.std": Clean(1 - u(0.2, 0.5) * skill, 0.05, sd=0.002),
-        "grad.norm": Clean(u(0.5, 3.0) * one, 1e-3),
-        "throughput.fps": Clean(fps * one, 1, sd=0.004 * fps),
-        "throughput.sps": Clean(fps * one, 1, sd=0.004 * fps),
-        "throughput.sps_instant": Clean(fps * one, 1, sd=0.02 * fps),
+        "grad.norm": Clean(u(0.5, 3.0) * one, 1e-3, sd=0.2, fixed=True),
+        "throughput.fps": Clean(fps * one, 1, sd=0.004 * fps, fixed=True),
+        "throughput.sps": Clean(fps * one, 1, sd=0.004 * fps, fixed=True),
+        "throughput.sps_instant": Clean(fps * one, 1, sd=0.02 * fps, fixed=True),
         "time.elapsed": Clean(seconds * np.arange(1, n + 1), sd=0.0),
         "time.iteration": Clean(seconds * one, 0),
         "time.step": Clean(0.98 * seconds * one, 0),

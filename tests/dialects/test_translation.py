@@ -32,6 +32,8 @@ def signal(raw: str, trainer: str) -> str | None:
         ("loss|grad_norm|learning_rate|reward|reward_std|completions/mean_length|epoch", "trl"),
         ("train/loss|train/reward|train/reward_std|train/completions/clipped_ratio|train/kl", "trl"),
         ("actor/pg_loss|actor/ppo_kl|critic/score/mean|response_length/clip_ratio", "verl"),
+        ("train/loss|train/acc|train/loss_mean|train/acc_mean|train/chosen_reward|train/reject_reward", "openrlhf"),
+        ("train/loss|train/acc|train/chosen_reward|train/reject_reward|train/lr", "openrlhf"),
         ("rollout/ep_rew_mean|time/total_timesteps|train/approx_kl", "sb3"),
         ("r|l|t", "sb3"),
         ("results/mean|ep_lengths/mean|results/std", "sb3"),

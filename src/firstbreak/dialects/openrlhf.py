@@ -32,6 +32,7 @@ MARKS = frozenset(
         "tot_len",
     }
 )
+STRONG = (frozenset({"chosen_reward", "reject_reward"}),)  # DPO and reward models: others write `rejected`
 CONFIG_MARKS = frozenset({"init_kl_coef", "algo.kl.init_coef", "n_samples_per_prompt", "rollout.n_samples_per_prompt"})
 
 PREFIXES = {"train/": "", "eval/": ""}  # evaluation names say `eval` a second time
