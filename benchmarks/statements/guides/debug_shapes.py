@@ -130,7 +130,7 @@ class Edited:
             if twin:
                 self.curves[signal] = self.curves[twin].copy()
                 continue
-            course = self.start(signal) + self._rise(signal) * np.asarray(story)
+            course = self._foot(signal) + self._rise(signal) * np.asarray(story)
             self.put(signal, np.clip(course, 0.01, 0.99) if self._share(signal) else course)
             told.append(signal)
 
@@ -198,6 +198,14 @@ class Edited:
     def without(self, beginning: str) -> None:
         """Leave out the curves whose names begin so."""
         self.curves = {name: curve for name, curve in self.curves.items() if not name.startswith(beginning)}
+
+    def _foot(self, signal: str) -> float:
+        """Where a course starts: an evaluation as far from the training reward as it is over the whole healthy run."""
+        if not (signal in HELD_OUT and self._share(signal) and self._share("reward.mean")):
+            return self.start(signal)
+        at = np.flatnonzero(np.isfinite(self.world.healthy[signal]))
+        held_out = np.interp(np.arange(self.world.n), at, self.world.healthy[signal][at])
+        return self.start("reward.mean") + float(np.mean(held_out) - np.nanmean(self.world.healthy["reward.mean"]))
 
     def _rise(self, signal: str) -> float:
         """What the healthy curve gains, and at least what can be seen in its noise; in training and evaluation alike."""
