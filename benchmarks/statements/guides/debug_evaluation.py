@@ -88,7 +88,7 @@ def _evaluated(world: World) -> Curves:
     guide=METRICS,
     quote="Training reward only indicates that the model is optimizing a reward signal; it does not directly prove task ability"
     " improvement.",
-    needs=("reward.mean",),
+    needs=("eval.reward", "reward.mean"),
     families=("text", "control"),
     says=(r"(?i)evaluat|held.?out|private (test )?set|benchmark",),
     healthy=_evaluated,

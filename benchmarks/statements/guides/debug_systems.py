@@ -195,7 +195,7 @@ def _memory_settles(world: World) -> Curves:
 
 
 @statement(
-    id="curves.memory_near_capacity",
+    id="curves.memory_close_to_the_limit",
     guide=SYSTEMS,
     quote="GPU memory mainly comes from four areas:",
     needs=("memory.gpu", "memory.gpu_reserved"),
