@@ -9,6 +9,7 @@ import numpy as np
 from firstbreak.diagnosis.families import Method, Policy
 from firstbreak.diagnosis.inputs import Inputs
 from firstbreak.diagnosis.stats.ceiling import outlook
+from firstbreak.diagnosis.stats.rate import Course, rate
 from firstbreak.diagnosis.stats.shape import Kind
 from firstbreak.diagnosis.stats.shape import trajectory as shape_of
 from firstbreak.diagnosis.stats.trend import trend
@@ -213,7 +214,35 @@ def _who(inputs: Inputs) -> str:
     return "model" if inputs.supervised else "policy"
 
 
+def _still(inputs: Inputs) -> str | None:
+    """What shows that the policy no longer moves away from its reference, where it is logged."""
+    kl = inputs.kl_ref
+    if kl is None or len(kl.finite) < MIN_SCORES or trend(kl.tail(0.5)).direction:
+        return None
+    return f"{kl.name} does not change any more"
+
+
+_COURSES: Mapping[Course, str] = {
+    "growing": "the rate of improvement grows",
+    "falling": "the rate of improvement is slowing down",
+    "steady": "the rate of improvement is steady",
+    "unknown": "the noise hides whether the rate of improvement changes",
+}
+
+
 def upside(inputs: Inputs) -> str:
+    """What more training can gain, and whether the rate of improvement is changing."""
+    pace = rate(inputs.score) if inputs.score is not None else None
+    if pace is None or inputs.trajectory is None or inputs.trajectory.lost:
+        return _gain(inputs)
+    low, high = pace.interval
+    return (
+        f"{_gain(inputs)}; {_COURSES[pace.course]} ({number(pace.early)} in the first half, {number(pace.late)} in the second; "
+        f"95 % range of the difference {number(low)} to {number(high)})"
+    )
+
+
+def _gain(inputs: Inputs) -> str:
     """What more training can gain: from the shape of the score and a saturating law that is fitted to it."""
     score, shape = inputs.score, inputs.trajectory
     if score is None or shape is None:
@@ -233,6 +262,8 @@ def upside(inputs: Inputs) -> str:
             )
         case "oscillating":
             return f"small: {score.name} goes up and down by more than it gains"
+    if shape.kind == "plateau" and (still := _still(inputs)) is not None:
+        return f"near zero: {score.name} stays at {number(shape.end)}, and {still}: training has converged"
     view = outlook(score)
     if view is None:
         return "small: the score stays on its plateau" if shape.kind == "plateau" else "real: the score still rises"
@@ -271,6 +302,10 @@ def _do_first(
     first_break: FirstBreak | None,
     best: BestCheckpoint | None,
 ) -> str:
+    if action is Action.CONTINUE and inputs.trajectory is not None and inputs.trajectory.kind == "plateau":
+        return (
+            "Decide whether this score is what you wanted: the run has reached a plateau, and more steps gain little."
+        )
     if action is Action.CONTINUE:
         return f"Continue. Diagnose the run again when it has twice as many {axis_word(inputs.run.axis)}s."
     steps = []

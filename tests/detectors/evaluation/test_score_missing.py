@@ -33,8 +33,14 @@ def test_a_score_without_a_number_is_none() -> None:
 
 
 def test_one_score_is_enough_to_be_there() -> None:
-    assert silent(ID, run({"reward.mean": [0.3]}))
+    assert look(ID, run({"reward.mean": [0.3]})).finding is None
     assert silent(ID, run({"eval.accuracy": [0.3]}))
+
+
+def test_without_an_evaluation_nothing_was_measured() -> None:
+    outcome = look(ID, run({"reward.mean": np.linspace(0, 1, 100)}))
+    assert outcome.status is Status.NOT_MEASURED
+    assert "does not prove ability" in outcome.note
 
 
 def test_supervised_training_has_its_loss_for_a_score() -> None:
