@@ -17,6 +17,7 @@ class Name:
     signal: str
     scale: float = 1.0
     note: str = ""  #: estimator, window, floor, clamp: whatever changes how the number may be read
+    guessed: bool = False  #: put together from the words of the name, and listed nowhere
 
 
 @dataclass(frozen=True)

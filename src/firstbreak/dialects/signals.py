@@ -150,6 +150,8 @@ _ROLLOUT: tuple[_Row, ...] = (
     ("tool.messages", None, "count", "assistant messages in the batch"),
     ("tool.runtime.mean", "down", "s", "time in tools"),
     ("text.repetition_frac", "down", "fraction", "share of completions that repeat themselves"),
+    ("text.refusal_frac", None, "fraction", "share of completions that refuse to answer"),
+    ("text.violation_frac", "down", "fraction", "share of completions that break a rule of use or safety"),
     ("sampling.kept_vocab", None, "tokens", "candidates that top-p leaves at a token"),
     ("samples.step", None, "count", "completions in a step's batch"),
     ("samples.groups", None, "count", "prompts in a step's batch"),
