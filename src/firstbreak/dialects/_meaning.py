@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from firstbreak.dialects._table import Name
 from firstbreak.dialects.signals import evaluation, lookup
+from firstbreak.model import Link
 
 NOTE = "read by meaning"
 
@@ -85,7 +86,7 @@ _SYNONYMS = {
     "sync": "synchronization",
     "verify": "verification verifier scoring judge grading",
     "stale": "staleness age lag",
-    "memory": "mem vram",
+    "memory": "mem",
     "gpu": "cuda",
     "util": "utilization utilisation",
     "logp": "logps logprob logprobs lp",
@@ -179,6 +180,7 @@ _PHRASES = {
     "per second": "speed",
     "per sec": "speed",
     "per s": "speed",
+    "vram": "gpu memory",
     "fps": "frame speed",
     "sps": "step speed",
     "timestep": "env step",
@@ -199,6 +201,7 @@ _PHRASES = {
 _PASS_AT = re.compile(r"\bpass (at )?(\d+|k|n)\b")
 _LONGEST = max(len(phrase.split()) for phrase in _PHRASES)
 
+_EDGE = _set("valid")  #: says so at an end of a name only: there are valid samples too
 _HELD_OUT = _set("eval evaluation val valid validation test heldout holdout dev")
 _STATISTICS = {
     **{s: s for s in ("min", "max", "std", "var", "p10", "p25", "p50", "p75", "p90", "p95", "p99")},
@@ -223,14 +226,16 @@ _UNITS = {
     "gib": (1.0, "memory"),
     "mb": (0.001, "memory"),
 }
+_COUNTS = _set("episodes iterations timesteps steps updates epochs")
 #: words that say how or where a number was taken, and nothing of what it is
 _SILENT = _set(
-    "of the in to from vs with per by at a and for over train training batch minibatch running current cur curr raw scalar"
+    "of the in to from vs with per by at and for over train training batch minibatch running current cur curr raw scalar"
     " chart charts metric metrics stat stats info loop global agent main algo ppo grpo rloo hparam hparams"
 )
 
 _SHARE = "share|percent|ratio"
 _TEXT = "completion|gen"
+_SPREADS = frozenset({"reward.group_std", "action.std"})  #: quantities that are a standard deviation
 # signal, the atoms that it needs ("a|b": either), further atoms that it may have
 _QUANTITIES: tuple[tuple[str, str, str], ...] = (
     ("reward.mean", "reward|return", "episode total task"),
@@ -249,7 +254,7 @@ _QUANTITIES: tuple[tuple[str, str, str], ...] = (
     ("rm.margin", "rm margin", "reward"),
     ("curiosity.loss", "rnd loss", ""),
     # episodes and completions
-    ("episode.length", "episode length|step|time", "env count"),
+    ("episode.length", "episode length|step", "env count"),
     ("length.mean", f"{_TEXT} length|token", "token"),
     ("length.correct.mean", "length correct", f"{_TEXT} token"),
     ("length.incorrect.mean", "length incorrect", f"{_TEXT} token"),
@@ -379,47 +384,48 @@ def read(words: list[str], company: Company) -> Name | None:
     if reading is None:
         return None
     signal = _by_company(reading.atoms, company) or _by_rule(reading) or _part(words, company)
-    if signal is None:
+    found = lookup(_with_statistic(signal, reading.statistic)) if signal else None
+    if found is None or (reading.held_out and found.link is Link.SYSTEMS):
         return None
-    spread = reading.statistic == "std" and signal in ("reward.group_std", "action.std")
-    stem = signal.removesuffix(".mean")
-    if reading.statistic not in ("", "mean") and not spread:
-        found = lookup(f"{stem}.{reading.statistic}")
-        if found is None:
-            return None
-        signal = found.name
-    if reading.held_out:
-        signal = evaluation(signal)
-    note = NOTE if reading.scale in (1.0, 0.001) else f"{NOTE}: percent, shown as a share"
-    return Name(signal, reading.scale, note, guessed=True)
+    note = f"{NOTE}: percent, shown as a share" if "percent" in reading.atoms else NOTE
+    return Name(evaluation(found.name) if reading.held_out else found.name, reading.scale, note, guessed=True)
+
+
+def _with_statistic(signal: str, statistic: str) -> str:
+    if statistic in ("", "mean") or (statistic == "std" and signal in _SPREADS):
+        return signal
+    return f"{signal.removesuffix('.mean')}.{statistic}"
 
 
 def _sorted(words: list[str]) -> _Reading | None:
-    """None where the words contradict each other: two statistics, a unit in the middle."""
-    scale, says = 1.0, []
+    """None where the words contradict each other: two statistics."""
+    words = _unplaced(words)
+    scale, unit = 1.0, []
     if len(words) > 1 and words[-1] in _UNITS and words[-2] != "per":
         scale, atom = _UNITS[words[-1]]
-        words, says = words[:-1], [atom]
-    atoms = list(_atoms(words))
-    held_out = [atom for atom in atoms if atom in _HELD_OUT]
-    if says == ["memory"] and "memory" in atoms:
-        says = []
+        words, unit = words[:-1], [atom]
+    atoms = [*_atoms(words), *unit]
     statistics = {_STATISTICS[atom] for atom in atoms if atom in _STATISTICS}
-    if len(statistics) > 1:
-        statistics -= {"mean"} if "std" in statistics else set()
+    if statistics == {"mean", "std"}:
+        statistics = {"std"}  # `mean_group_std`
     if len(statistics) > 1:
         return None
-    content = frozenset(a for a in (*atoms, *says) if a not in _HELD_OUT | _STATISTICS.keys() | _SILENT)
-    if "vram" in words or (says == ["memory"]):
-        content |= {"gpu"} if "vram" in words else set()
-    if "percent" in content:
-        scale *= 0.01
-    content = content - {"train"}
-    if "time" in content and "train" in words and not content & {"update", "learn", "optim", "rollout", "gen"}:
-        content |= {"update"}
-    if held_out and content == {"time"}:
-        return None
-    return _Reading(content, bool(held_out), next(iter(statistics), ""), scale)
+    content = {atom for atom in atoms if atom not in _HELD_OUT | _STATISTICS.keys() | _SILENT}
+    if "time" in content and "train" in words and content <= {"time", "step"}:
+        content.add("update")  # of `train_time`, where the phase is all that is said
+    return _Reading(
+        atoms=frozenset(content),
+        held_out=any(atom in _HELD_OUT - _EDGE for atom in atoms) or not _EDGE.isdisjoint((atoms[0], atoms[-1])),
+        statistic=next(iter(statistics), ""),
+        scale=scale * (0.01 if "percent" in content else 1.0),
+    )
+
+
+def _unplaced(words: list[str]) -> list[str]:
+    """Without the name of a panel: `time/episodes` is no time, and `losses/q_values` no loss."""
+    if len(words) > 1 and words[0] == "time" and words[-1] in _COUNTS:
+        return words[1:]
+    return words[1:] if len(words) > 2 and words[0] == "losses" and "loss" not in words else words
 
 
 def _atoms(words: list[str]) -> Iterator[str]:
@@ -465,7 +471,7 @@ _NO_PART = _set(
     "best last final target threshold baseline expected discounted normalized normalised norm shaped proxy gold true mean max min"
     " std scale scaled bound ema smoothed old new next next cum intrinsic extrinsic model chosen rejected optimal oracle random"
     " predicted pred estimated human test eval val train raw total episode step average avg running per group no zero high low"
-    " winning sum clipped greedy initial global batch non sparse dense delta log"
+    " reward rewards positive negative time timing winning sum clipped greedy initial global batch non sparse dense delta log"
 )
 
 
