@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
 
-from firstbreak.dialects._table import Name
+from firstbreak.dialects._table import Name, Origin
 from firstbreak.dialects.signals import evaluation, lookup
 from firstbreak.model import Link
 
@@ -388,7 +388,7 @@ def read(words: list[str], company: Company) -> Name | None:
     if found is None or (reading.held_out and found.link is Link.SYSTEMS):
         return None
     note = f"{NOTE}: percent, shown as a share" if "percent" in reading.atoms else NOTE
-    return Name(evaluation(found.name) if reading.held_out else found.name, reading.scale, note, guessed=True)
+    return Name(evaluation(found.name) if reading.held_out else found.name, reading.scale, note, Origin.WORDS)
 
 
 def _with_statistic(signal: str, statistic: str) -> str:
@@ -415,7 +415,7 @@ def _sorted(words: list[str]) -> _Reading | None:
         content.add("update")  # of `train_time`, where the phase is all that is said
     return _Reading(
         atoms=frozenset(content),
-        held_out=any(atom in _HELD_OUT - _EDGE for atom in atoms) or not _EDGE.isdisjoint((atoms[0], atoms[-1])),
+        held_out=any(atom in _HELD_OUT - _EDGE for atom in atoms) or not _EDGE.isdisjoint((*atoms[:1], *atoms[-1:])),
         statistic=next(iter(statistics), ""),
         scale=scale * (0.01 if "percent" in content else 1.0),
     )
@@ -446,7 +446,7 @@ def _atoms(words: list[str]) -> Iterator[str]:
 def _by_rule(reading: _Reading) -> str | None:
     """The quantity whose words these are: of several, the one that needs most of them."""
     fitting = [rule for rule in _RULES if rule.fits(reading.atoms) and (reading.statistic == "std" or not rule.spread)]
-    return max(fitting, key=lambda rule: (rule.spread, len(rule.needs)), default=None).signal if fitting else None
+    return max(fitting, key=lambda rule: (rule.spread, len(rule.needs))).signal if fitting else None
 
 
 def _by_company(atoms: Set[str], company: Company) -> str | None:
