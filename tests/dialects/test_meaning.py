@@ -20,7 +20,8 @@ def read(*names: str) -> dict[str, str]:
     [
         ("value_explained_variance", "value.explained_variance"),
         ("zero_variance_group_frac", "reward.zero_std_frac"),
-        ("adv_zero_frac", "reward.zero_std_frac"),
+        ("adv_zero_frac", "advantage.zero_frac"),
+        ("max_len_hit_frac", "length.clipped_ratio"),
         ("generation_time_s", "time.rollout"),
         ("repetition_rate", "text.repetition_frac"),
         ("heldout_violation_rate", "eval.text.violation_frac"),

@@ -146,10 +146,6 @@ _PHRASES = {
     "same reward": "flat",
     "identical reward": "flat",
     "equal reward": "flat",
-    "zero advantage": "flat",
-    "zero adv": "flat",
-    "advantage zero": "flat",
-    "adv zero": "flat",
     "all correct": "solveall",
     "all right": "solveall",
     "all solved": "solveall",
@@ -167,6 +163,9 @@ _PHRASES = {
     "hit limit": "trunc",
     "length limit": "trunc",
     "max length hit": "trunc",
+    "max len hit": "trunc",
+    "hit max length": "trunc",
+    "hit max len": "trunc",
     "max turns": "turnlimit",
     "turn limit": "turnlimit",
     "always refuse": "refuse",
@@ -300,6 +299,7 @@ _QUANTITIES: tuple[tuple[str, str, str], ...] = (
     ("optim.loss_scale", "lossscale", ""),
     # advantages and the critic
     ("advantage.mean", "advantage", ""),
+    ("advantage.zero_frac", f"advantage zero {_SHARE}", "token sample"),
     ("advantage.abs.mean", "advantage abs|absmean", ""),
     ("value.loss", "critic loss", "mse td"),
     ("value.loss.delta", "delta critic loss", ""),
@@ -479,6 +479,8 @@ def _part(words: list[str], company: Company) -> str | None:
     """`format_reward` or `rew_torques` beside the whole reward: one part of it, whatever it is called."""
     if not company.reward or len(words) < 2:
         return None
+    if words[:2] in (["reward", "component"], ["reward", "components"]) and len(words) > 2:
+        words = [*words[2:], "reward"]  # says so itself
     statistics = [word for word in words if word in _STATISTICS and word != "mean"]
     words = [word for word in words if word not in _STATISTICS]
     if statistics or len(words) < 2:
