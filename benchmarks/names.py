@@ -3,7 +3,8 @@
 strangers_names.csv holds the names that loops of no known trainer log, one row for each name of a script, with the signal
 that it should be ("custom" where the vocabulary has none; `a|b` where either is right). The names of one script are read
 together, as a run's names are. They were written down before the rules that read them, and a hash of the name splits them in
-two halves: mistakes are listed for one half only, so that nobody tunes to the other.
+two halves: mistakes are listed for one half only, so that nobody tunes to the other. A third part was collected when the rules
+were there, from public code only.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 NAMES = ROOT / "benchmarks" / "strangers_names.csv"
 RESULT = ROOT / "benchmarks" / "results" / "names.json"
 CUSTOM = "custom"
+PARTS = ("seen", "held", "later")
 
 
 @dataclass(frozen=True)
@@ -35,11 +37,14 @@ class Row:
     name: str
     signals: frozenset[str]  #: any of these is right
     seen: str  #: where such a script was seen
+    later: bool  #: written down after the rules
 
     @property
-    def held(self) -> bool:
-        """Whether it belongs to the half whose mistakes are not shown."""
-        return bool(hashlib.sha256(self.name.lower().encode()).digest()[0] & 1)
+    def part(self) -> str:
+        """The part of the table: "seen", whose mistakes are shown, "held" or "later"."""
+        if self.later:
+            return "later"
+        return ("seen", "held")[hashlib.sha256(self.name.lower().encode()).digest()[0] & 1]
 
 
 @dataclass(frozen=True)
@@ -56,7 +61,7 @@ def rows(path: Path = NAMES) -> Iterator[Row]:
     with path.open(newline="") as stream:
         for line in csv.DictReader(stream):
             signals = frozenset(_whole(signal) for signal in line["signal"].split("|"))
-            yield Row(line["script"], line["name"], signals, line["seen"])
+            yield Row(line["script"], line["name"], signals, line["seen"], line["written"] == "after")
 
 
 def judge(table: Iterable[Row]) -> list[Verdict]:
@@ -105,22 +110,17 @@ def figures(verdicts: list[Verdict]) -> dict[str, float]:
 
 def main() -> None:
     verdicts = judge(rows())
-    halves = {
-        "seen": [v for v in verdicts if not v.row.held],
-        "held": [v for v in verdicts if v.row.held],
-    }
-    for half in halves["seen"]:
-        if half.verdict in ("wrong", "missed"):
+    parts = {part: [v for v in verdicts if v.row.part == part] for part in PARTS}
+    for v in parts["seen"]:
+        if v.verdict in ("wrong", "missed"):
             print(
-                f"{half.verdict:8} {half.row.script:16} {half.row.name:32} {half.found or '':32} {'|'.join(half.row.signals)}"
+                f"{v.verdict:8} {v.row.script:16} {v.row.name:32} {v.found or '':32} {'|'.join(sorted(v.row.signals))}"
             )
-    shown = {half: figures(part) for half, part in halves.items()}
+    shown = {part: figures(found) for part, found in parts.items()}
     RESULT.parent.mkdir(exist_ok=True)
-    place(RESULT).write_text(
-        json.dumps({**environment("python -m benchmarks.names"), "halves": shown}, indent=1) + "\n"
-    )
-    for half, part in shown.items():
-        print(half, part)
+    place(RESULT).write_text(json.dumps({**environment("python -m benchmarks.names"), "parts": shown}, indent=1) + "\n")
+    for part, counts in shown.items():
+        print(part, counts)
 
 
 if __name__ == "__main__":

@@ -96,10 +96,10 @@ def test_two_names_of_half_of_all_loops_make_no_trainer() -> None:
     assert dialects.trainer_name(dialects.choose(["loss", "grad_norm", "learning_rate", "epoch"], {})) == "trl"
 
 
-@pytest.mark.parametrize("held", [False, True])
-def test_nine_of_ten_names_of_strangers_are_understood_and_hardly_one_is_misread(held: bool) -> None:
-    verdicts = [v for v in strangers.judge(strangers.rows()) if v.row.held is held]
+@pytest.mark.parametrize("part", strangers.PARTS)
+def test_nine_of_ten_names_of_strangers_are_understood_and_hardly_one_is_misread(part: str) -> None:
+    verdicts = [v for v in strangers.judge(strangers.rows()) if v.row.part == part]
     measured = strangers.figures(verdicts)
-    assert measured["with_a_signal"] >= 150
+    assert measured["with_a_signal"] >= 50
     assert measured["understood_share"] >= 0.9
     assert measured["wrong_share"] <= 0.02

@@ -48,7 +48,7 @@ _SYNONYMS = {
     "prompt": "prompts query queries question questions problem problems",
     "policy": "pi pol actor p",
     "pg": "surrogate surr",
-    "critic": "value values vf v vals vvals vpred vpreds q qf q1 q2 qf1 qf2 q1vals q2vals critic1 critic2 baseline",
+    "critic": "value values vf v vals vvals vpred vpreds q qf q1 q2 qf1 qf2 q1vals q2vals critic1 critic2",
     "loss": "losses",
     "entropy": "ent entropies",
     "kl": "kld kldiv kls",
@@ -95,6 +95,7 @@ _SYNONYMS = {
     "group": "groups grp",
     "mixed": "mix",
     "target": "targets targ",
+    "pred": "predict predicted",
     "step": "steps",
     "iter": "iters iteration iterations",
     "count": "num n number",
@@ -119,6 +120,8 @@ _PHRASES = {
     "clipfrac": "clip share",
     "clipfracs": "clip share",
     "gnorm": "grad norm",
+    "norm before clip": "norm",
+    "norm pre clip": "norm",
     "gradnorm": "grad norm",
     "approxkl": "approx kl",
     "approxkls": "approx kl",
@@ -303,7 +306,7 @@ _QUANTITIES: tuple[tuple[str, str, str], ...] = (
     ("advantage.abs.mean", "advantage abs|absmean", ""),
     ("value.loss", "critic loss", "mse td"),
     ("value.loss.delta", "delta critic loss", ""),
-    ("value.mean", "critic", "predict pred"),
+    ("value.mean", "critic", "pred"),
     ("value.target.mean", "critic target", ""),
     ("value.explained_variance", "ev", "critic"),
     ("value.clip_fraction", f"clip critic {_SHARE}", ""),
@@ -493,7 +496,7 @@ def _part(words: list[str], company: Company) -> str | None:
 
 _WHOLE = _set("reward total episode")
 _LANGUAGE = frozenset(
-    {"completion", "token", "prompt", "turn", "tool", "trunc", "refuse", "gen", "eos", "flat", "solveall"}
+    {"completion", "token", "prompt", "turn", "tool", "group", "refuse", "gen", "eos", "flat", "solveall"}
 )
 _CONTROL = frozenset({"episode", "env", "interact", "frame", "epsilon", "rnd"})
 

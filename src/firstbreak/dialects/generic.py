@@ -237,7 +237,7 @@ def _refused(words: list[str]) -> bool:
 
 def context(names: Set[str]) -> dict[str, str | Name]:
     """What some names mean beside others: parts of a reward, the length of an episode, a proxy and what it stands for."""
-    return {**_told_apart(names), **_parts(names), **_lengths(names), **_proxy(names)}
+    return {**_told_apart(names), **_parts(names), **_lengths(names), **_time_limits(names), **_proxy(names)}
 
 
 def _told_apart(names: Set[str]) -> dict[str, str | Name]:
@@ -287,6 +287,17 @@ def _lengths(names: Set[str]) -> dict[str, str | Name]:
     }
 
 
+def _time_limits(names: Set[str]) -> dict[str, str | Name]:
+    """Where episodes of an environment are logged and no texts, what is truncated is an episode: no signal of ours."""
+    company = _meaning.company(_words(raw) for raw in names)
+    if company.language or not company.control:
+        return {}
+    found = {raw: translate(raw) for raw in sorted(names) if "<" not in raw}
+    return {
+        raw: f"custom.{raw}" for raw, meaning in found.items() if meaning and meaning.signal == "length.clipped_ratio"
+    }
+
+
 def ambiguous(raw: str) -> bool:
     """Whether a plain name has two common meanings, so that it says nothing beside the names of a known trainer."""
     return _plain(raw) in _AMBIGUOUS
@@ -311,6 +322,8 @@ def _entry(words: list[str]) -> Name | None:
     for statistic, rest in ((words[-1], words[:-1]), (words[0], words[1:])):
         if statistic in _STATISTICS and (found := NAMES.get("_".join(rest))):
             name = Name(found) if isinstance(found, str) else found
+            if name.signal.startswith("progress."):
+                return None  # `mean_steps` is no progress of the run
             stem = name.signal.removesuffix(".mean")
             signal = lookup(f"{stem}.{_STATISTICS[statistic]}")
             return Name(signal.name, name.scale, name.note) if signal else None
