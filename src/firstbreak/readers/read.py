@@ -7,16 +7,18 @@ The merging rules, in the order in which they are applied:
 2. Where the step goes back, the run was restarted: points at or after the step where the later piece begins are
    replaced by it. Equal steps inside one piece are separate measurements and are all kept.
 3. A table's step axis is the best column of the dialect's AXIS; without one, the row number.
-4. Where several raw names carry the same signal, the one with the most points is used; the others are listed.
+4. Where several raw names carry the same signal, one that the user has named counts before one that a dialect lists, and that
+   before one that was read by its words; then the one with the most points. The others are listed.
 5. NaN and infinities are evidence: they are never dropped here.
 """
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -26,10 +28,12 @@ from typing import Any
 import numpy as np
 
 from firstbreak import dialects
-from firstbreak.dialects import hyperparameters
-from firstbreak.model import Checkpoint, Run, Sample, Samples, Series
+from firstbreak.dialects import Origin, hyperparameters
+from firstbreak.model import EMPTY, Checkpoint, Run, Sample, Samples, Series
 from firstbreak.readers import Curve, Recording, Unreadable, readers, wandb_api
 from firstbreak.readers._samples import PART, Span
+from firstbreak.readers.names import Names
+from firstbreak.readers.names import for_run as names_for_run
 
 HEAD_BYTES = 4096
 MAX_FILES = 20_000  #: a run folder with more files than this is listed only so far
@@ -58,12 +62,13 @@ FOREIGN = {
 RUNS = "runs"  #: SummaryWriter makes a folder of this name in a run, and people make one for all runs
 
 
-def read(path: str | os.PathLike[str], *, trainer: str | None = None) -> Run:
+def read(path: str | os.PathLike[str], *, trainer: str | None = None, named: Names = EMPTY) -> Run:
     """One training run from a file, a folder (every readable file below it contributes), or `wandb:entity/project/run`.
 
-    `trainer` names the dialect where the automatic choice is wrong. Raises `Unreadable` with one line that names the
-    file, the place and the remedy; where a part of the run is readable, that part is returned and `Run.damage` says
-    what was lost.
+    `trainer` names the dialect where the automatic choice is wrong; `named` explains metrics, as {raw name: canonical signal},
+    and counts before the table [names] of firstbreak.toml in the run's folder and in the current folder. Raises `Unreadable`
+    with one line that names the file, the place and the remedy; where a part of the run is readable, that part is returned
+    and `Run.damage` says what was lost.
     """
     damage: list[str] = []
     if wandb_api.is_address(str(path)):
@@ -73,7 +78,7 @@ def read(path: str | os.PathLike[str], *, trainer: str | None = None) -> Run:
         place = existing(path)
         base = place if place.is_dir() else place.parent
         recordings, damage = _record(place)
-    return assemble(path, place, base, recordings, damage, trainer)
+    return assemble(path, place, base, recordings, damage, trainer, named)
 
 
 def assemble(
@@ -83,6 +88,7 @@ def assemble(
     recordings: list[tuple[Path, Recording]],
     damage: list[str],
     trainer: str | None,
+    named: Names = EMPTY,
 ) -> Run:
     """The run that these recordings of files are parts of. Raises `Unreadable` where they hold nothing."""
     if not any(r.curves or r.config or r.has_samples for _, r in recordings):
@@ -95,7 +101,9 @@ def assemble(
         raise Unreadable(place, str(error), "leave the trainer out, or name one of these") from None
     notes = [f"{_relative(p, base)}: {note}" for p, r in recordings for note in r.notes]
     raw = list(_streams(recordings, dialect, base, notes))
-    series, unknown, duplicates = _translate(raw, dialect)
+    series, unknown, duplicates = _translate(raw, dialect, names_for_run(place, named))
+    notes += _absent(named, names)
+    notes += _read_by_meaning(series.values())
     sampled = [p for p, r in recordings if r.has_samples]
     return Run(
         path=str(path),
@@ -452,11 +460,33 @@ def _split_where_step_goes_back(series: Series) -> list[Series]:
 # --- names -----------------------------------------------------------------------------------------------------------
 
 
+MOST_SHOWN = 6  #: guesses that the note of a run spells out
+
+
+def _absent(named: Names, names: Collection[str]) -> list[str]:
+    """What is said of names that were explained on the command line, and that this run does not log."""
+    near = {name: difflib.get_close_matches(name, names, n=1) for name in named if name not in names}
+    return [f"--name {n}: not logged{f'; did you mean {close[0]}?' if close else ''}" for n, close in near.items()]
+
+
+def _read_by_meaning(understood: Iterable[Series]) -> list[str]:
+    """What is said of names that no list holds."""
+    guessed = [series for series in understood if series.guessed]
+    if not guessed:
+        return []
+    shown = ", ".join(f"{series.raw} as {series.name}" for series in guessed[:MOST_SHOWN])
+    more = (
+        f" and {len(guessed) - MOST_SHOWN} more (`firstbreak inspect` lists them)" if len(guessed) > MOST_SHOWN else ""
+    )
+    remedy = "correct a wrong one in the table [names] of firstbreak.toml, or with --name NAME=SIGNAL"
+    return [f"read by the meaning of their words: {shown}{more}; {remedy}"]
+
+
 def _translate(
-    raw: list[Series], dialect: ModuleType
+    raw: list[Series], dialect: ModuleType, named: Names
 ) -> tuple[dict[str, Series], dict[str, Series], tuple[Series, ...]]:
     """Canonical signals, raw names that were not understood, and further copies of signals that are already there."""
-    meanings = dialects.understand([series.raw for series in raw], dialect)
+    meanings = dialects.understand([series.raw for series in raw], dialect, named)
     understood: dict[str, list[Series]] = defaultdict(list)
     unknown: dict[str, Series] = {}
     for series in raw:
@@ -465,7 +495,14 @@ def _translate(
             unknown[series.raw] = series
         else:
             values = series.values if name.scale == 1.0 else series.values * name.scale
-            understood[name.signal].append(replace(series, name=name.signal, values=values, note=name.note))
-    chosen = {signal: max(copies, key=len) for signal, copies in understood.items()}
+            guessed = name.origin is Origin.WORDS
+            understood[name.signal].append(
+                replace(series, name=name.signal, values=values, note=name.note, guessed=guessed)
+            )
+
+    def rank(copy: Series) -> tuple[int, int]:
+        return meanings[copy.raw].origin, len(copy)
+
+    chosen = {signal: max(copies, key=rank) for signal, copies in understood.items()}
     duplicates = tuple(s for copies in understood.values() for s in copies if s is not chosen[s.name])
     return chosen, unknown, duplicates
