@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from benchmarks.curves import SEEN, UNSEEN, ar1_noise, gone_after, healthy, variant
 
-from firstbreak.diagnosis.stats.changes import Change, changes, weighted_median
+from firstbreak.diagnosis.stats.changes import Change, changes, for_good, settled, weighted_median
 from firstbreak.model import Series
 
 
@@ -107,3 +107,17 @@ def test_levels_count_steps_and_not_points() -> None:
 @pytest.mark.parametrize("values", [[], [1.0], [math.nan] * 20, [0.0] * 20, [1e300, -1e300] * 10, [7.0] * 50])
 def test_any_curve_is_answered(values: list[float]) -> None:
     assert all(change.kind in ("zero", "missing") for change in changes(np.array(values), log=bool(len(values) % 2)))
+
+
+def test_for_good_begins_where_the_hits_begin() -> None:
+    hit = np.r_[np.zeros(30), np.ones(70)].astype(bool)
+    assert for_good(hit, 0.8) == 30
+    assert for_good(hit[::-1], 0.8) is None
+    assert for_good(np.ones(5, bool), 0.8) == 0
+    hit[[40, 60]] = False
+    assert for_good(hit, 0.8) == 30
+
+
+def test_a_curve_settles_where_it_was_for_most_of_the_last_steps() -> None:
+    curve = over(np.arange(100), np.where(np.arange(100) < 50, 1.0, 7.0))
+    assert (settled(curve), settled(curve, 50)) == (7, 1)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -80,6 +81,26 @@ def changes(
         steps, values = steps[keep], values[keep]
     found = _numeric(steps, values, kinds, log, level, families) if np.ptp(steps if len(steps) else [0.0]) > 0 else ()
     return tuple(sorted((*gone, *found), key=lambda change: change.step))
+
+
+def for_good(hit: np.ndarray, share: float) -> int | None:
+    """The index from which on, up to the end, `share` of the points hit, where there is one: the end part in which the hits
+    exceed that share the most, so that what came before the first of them does not count."""
+    if not len(hit):
+        return None
+    excess = np.cumsum((np.asarray(hit, float) - share)[::-1])[::-1]
+    first = int(np.argmax(excess))
+    return first if excess[first] >= -1e-9 and hit[first] else None
+
+
+def settled(curve: Series | np.ndarray, until: float = math.inf) -> float:
+    """The level at the end of a curve, or shortly before a step; at the first point where there is none before."""
+    steps, values = points(curve)
+    before = steps < until
+    if not before.any():
+        return float(values[0]) if len(values) else math.nan
+    near = _near(len(steps))
+    return weighted_median(values[before][-near:], durations(steps)[before][-near:])
 
 
 def lapses(curve: Series | np.ndarray, until: float | None = None, level: float = LEVEL) -> Iterator[Change]:
@@ -246,7 +267,7 @@ def _cuts(
     if best.kind == "burst":
         edges.insert(2, best.until)
         yield _Cut(name, best.until + offset, best.back[0] + offset, best.back[1] + offset, p)
-    for low, high in zip(edges[:-1], edges[1:], strict=True):
+    for low, high in pairwise(edges):
         yield from _cuts(y[low:high], kinds, level, families, smooth, offset + low)
 
 
