@@ -69,6 +69,10 @@ def detect(
             source="convention",
         ),
     ] = 12,
+    max_p_value: Annotated[
+        float,
+        Threshold(unit="probability", reason="the usual level of a test: what follows it asks for more", source="convention"),
+    ] = 0.05,
     min_jump: Annotated[
         float,
         Threshold(
@@ -104,8 +108,8 @@ def detect(
     learned = shape_of(reward_mean).learned
     scale = _scale(eval_score, reward_mean) if learned else 0.0
     gap = _gap(eval_score, reward_mean, scale)
-    sudden = (c for c in changes(gap, kinds=("level",), families=("constant", "linear")) if c.returned is None)
-    jump = max(sudden, key=lambda c: abs(c.after - c.before), default=None)
+    shifts = changes(gap, kinds=("level",), families=("constant", "linear"), level=max_p_value)
+    jump = max((c for c in shifts if c.returned is None), key=lambda c: abs(c.after - c.before), default=None)
     if jump is None or not _at_once(gap, jump, min_jump, min_step_share):
         return None
     score, reward = _sides(eval_score, jump, near_share), _sides(reward_mean, jump, near_share)
