@@ -71,7 +71,9 @@ def detect(
     ] = 12,
     max_p_value: Annotated[
         float,
-        Threshold(unit="probability", reason="the usual level of a test: what follows it asks for more", source="convention"),
+        Threshold(
+            unit="probability", reason="the usual level of a test: what follows it asks for more", source="convention"
+        ),
     ] = 0.05,
     min_jump: Annotated[
         float,
@@ -167,7 +169,13 @@ class _Sides(NamedTuple):
     def largest_move(self, standard_errors: float) -> float:
         """The change of the mean beyond that of a straight line, with the error that it may have."""
         points = self.curve.finite
-        line = abs(trend(points).slope) * float(np.ptp(points.steps)) / len(points) * (len(self.before) + len(self.after)) / 2
+        line = (
+            abs(trend(points).slope)
+            * float(np.ptp(points.steps))
+            / len(points)
+            * (len(self.before) + len(self.after))
+            / 2
+        )
         error = noise_scale(self.curve.finite.values) * float(np.sqrt(1 / len(self.before) + 1 / len(self.after)))
         return max(0.0, abs(self.after_mean - self.before_mean) - line) + standard_errors * error
 

@@ -75,9 +75,7 @@ def detect(
             source="convention",
         ),
     ] = 0.03,
-    poor: Annotated[
-        float, Threshold(unit="share", reason="More failures than successes.", source="convention")
-    ] = 0.5,
+    poor: Annotated[float, Threshold(unit="share", reason="More failures than successes.", source="convention")] = 0.5,
     min_points: Annotated[int, Threshold(unit="points", reason="Fewer values show no fall.", source="convention")] = 10,
 ) -> Finding | Expected | NotMeasured | None:
     entropy = policy_entropy.finite

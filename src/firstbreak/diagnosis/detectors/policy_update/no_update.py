@@ -60,13 +60,13 @@ def detect(
     *,
     min_share: Annotated[
         float,
-        Threshold(
-            unit="share", reason="From there on, hardly any update reaches the weights.", source="convention"
-        ),
+        Threshold(unit="share", reason="From there on, hardly any update reaches the weights.", source="convention"),
     ] = 0.8,
     min_end: Annotated[
         float,
-        Threshold(unit="share", reason="The end of a schedule may be 0 for a smaller part of a run.", source="convention"),
+        Threshold(
+            unit="share", reason="The end of a schedule may be 0 for a smaller part of a run.", source="convention"
+        ),
     ] = 0.1,
     tolerance: Annotated[
         float,

@@ -115,7 +115,12 @@ def detect(
         return None
     learned = [s.finite for s in (value_loss, loss_total, policy_loss) if s is not None and len(s.finite)]
     unseen = not learned or min(float(s.steps[0]) for s in learned) >= began.interval[0]
-    if method in (Method.VALUE_BASED, None) and unseen and began.kind == "level" and began.step < (speed.steps[0] + speed.steps[-1]) / 2:
+    if (
+        method in (Method.VALUE_BASED, None)
+        and unseen
+        and began.kind == "level"
+        and began.step < (speed.steps[0] + speed.steps[-1]) / 2
+    ):
         return NotMeasured(
             f"{speed.name} fell at step {number(began.step)}, and no update is logged before it: an off-policy method becomes "
             "slower at its first update"
