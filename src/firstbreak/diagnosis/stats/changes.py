@@ -25,7 +25,7 @@ from firstbreak.diagnosis.stats.trend import theil_sen
 from firstbreak.model import Interval, Series
 
 Kind = Literal["level", "slope", "spread", "zero", "missing", "stopped"]
-KINDS: tuple[Kind, ...] = ("level", "slope", "spread")
+KINDS: tuple[Kind, ...] = ("level", "slope", "spread", "zero", "missing", "stopped")
 LEVEL = 0.01  # of false alarms per curve
 NEAR = 0.1  # of the points, 5 at least, and none beyond the next change: what a level is taken from
 RETURN = 0.05  # of the points, 5 at least, and no more than between two changes: as many have to be back
@@ -69,7 +69,7 @@ def changes(
 
     `log`: look for factors (in log |value|); levels are given in units of the curve all the same. `families`: the shapes
     that the healthy curve can have, where they are known. `until`: the step to which the run goes on: a curve that ends long
-    before it has stopped. Stretches of exact zeros and of values that are no numbers come as kinds "zero" and "missing".
+    before it has stopped. Stretches of exact zeros and of values that are no numbers ("zero", "missing") count in no level.
     Some 20 ms, and as much again for each change.
     """
     gone = tuple(lapses(curve, until))
@@ -80,7 +80,7 @@ def changes(
             keep = (values != 0) | (steps < lapse.step) | (steps >= (lapse.returned or math.inf))
         steps, values = steps[keep], values[keep]
     found = _numeric(steps, values, kinds, log, level, families) if np.ptp(steps if len(steps) else [0.0]) > 0 else ()
-    return tuple(sorted((*gone, *found), key=lambda change: change.step))
+    return tuple(sorted((c for c in (*gone, *found) if c.kind in kinds), key=lambda change: change.step))
 
 
 def for_good(hit: np.ndarray, share: float) -> int | None:

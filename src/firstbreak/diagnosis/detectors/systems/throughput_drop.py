@@ -106,7 +106,9 @@ def detect(
     speed = next((s for s in speeds if len(s) >= min_points), None)
     if speed is None:
         return NotMeasured(f"no speed is logged for {min_points} steps")
-    slower = (c for c in changes(speed, kinds=("level", "slope"), log=True, families=("constant",)) if c.direction < 0)
+    slower = (
+        c for c in changes(speed, kinds=("level", "slope", "zero"), log=True, families=("constant",)) if c.direction < 0
+    )
     began = next((c for c in slower if c.returned is None), None)
     if began is None:
         return None
