@@ -1,10 +1,11 @@
 """Every break at every place beside every healthy shape: the engine of `onset`.
 
 The curve is y = a + b g(t) + c s(t - place) + AR(1) noise, with g one of `healthy_shapes` and s a step, a ramp, or a
-step that is taken back (a burst, searched over widths beside the shapes that fit best). For one shape and one AR(1) coefficient the residual sums of squares of *all* places come from cumulated sums, so the whole
-family is searched exactly, in O(shapes x n). The winners are then compared by a likelihood with Student-t innovations
-and an AR(1) coefficient of its own for the curve with and without the break: otherwise a wild point, or the drift of
-correlated noise, passes for a break.
+step that is taken back (a burst, searched over widths beside the shapes that fit best). For one shape and one AR(1)
+coefficient the residual sums of squares of *all* places come from cumulated sums, so the whole family is searched
+exactly, in O(shapes x n). The winners are then compared by a likelihood with Student-t innovations and an AR(1)
+coefficient of its own for the curve with and without the break: otherwise a wild point, or the drift of correlated
+noise, passes for a break.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What changed in a curve, when, from what to what, and did it come back? For every detector that speaks of a change.
 
-`changes` cuts a curve at its clearest break beside every healthy shape (the engine of `breaks`: robust to heavy tails and
-to correlated noise), and then looks at both parts in the same way, until neither looks broken. What has no noise is told
-apart first: a curve that is exactly 0, is no number, or is no longer logged.
+`changes` cuts a curve at its clearest break beside every healthy shape (the engine of `breaks`: robust to heavy tails
+and to correlated noise), and then looks at both parts in the same way, until neither looks broken. What has no noise is
+told apart first: a curve that is exactly 0, is no number, or is no longer logged.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The value loss grows and does not come back.
 
 ## What it looks for
-A value loss that leaves its level, wherever in the run, and ends at least `growth_warning` times as high, while the score
-does not rise.
+A value loss that leaves its level, wherever in the run, and ends at least `growth_warning` times as high, while the
+score does not rise.
 
 ## Why it matters
 The targets of the critic grow faster than the critic can learn them. Its values become noise. Where policy and critic

@@ -1,21 +1,21 @@
 """The evaluation jumps at a step where training does not change.
 
 ## What it looks for
-A sudden change of the gap between the evaluation and the training reward, larger than the noise, while the training reward
-itself does not change. The change is a fall, or a rise together with a jump of the length of the evaluated answers. A second
-evaluation that does not change makes the finding certain: the policy is the same, so the two evaluations measure different
-things from then on.
+A sudden change of the gap between the evaluation and the training reward, larger than the noise, while the training
+reward itself does not change. The change is a fall, or a rise together with a jump of the length of the evaluated
+answers. A second evaluation that does not change makes the finding certain: the policy is the same, so the two
+evaluations measure different things from then on.
 
 ## Why it matters
-Skill that appears suddenly appears in training as well. A jump that only the evaluation shows is a change of the protocol:
-another temperature, length limit, prompt template, tool permission, episode limit or split. Scores before and after cannot
-be compared, and the best checkpoint of the two parts together is chosen by the protocol.
+Skill that appears suddenly appears in training as well. A jump that only the evaluation shows is a change of the
+protocol: another temperature, length limit, prompt template, tool permission, episode limit or split. Scores before and
+after cannot be compared, and the best checkpoint of the two parts together is chosen by the protocol.
 
 ## When it is a false alarm
 The training reward is a proxy (a process reward, a reward that was already at its maximum) and the skill is new: the
-evaluated samples then look different, not only longer or shorter. A greedy policy can succeed before the sampled one, or
-catch up with the sampled one later: a rise to a level that training has or reaches is not reported. A fall after which
-evaluations are as good as before, beside training, is not reported either.
+evaluated samples then look different, not only longer or shorter. A greedy policy can succeed before the sampled one,
+or catch up with the sampled one later: a rise to a level that training has or reaches is not reported. A fall after
+which evaluations are as good as before, beside training, is not reported either.
 
 ## Fix
 - Log the evaluation's settings beside every score, or a hash of them: {eval_temperature}, {max_new_tokens}, split and
@@ -217,7 +217,10 @@ def _gap(eval_score: Series, reward_mean: Series, scale: float) -> Series:
 
 
 def _moved(reward: _Sides, score: _Sides, jump: Change, standard_errors: float) -> bool:
-    """Whether the training reward itself may have made half of the jump, either way; what is no reward is measured by its range."""
+    """Whether the training reward itself may have made half of the jump, either way, each in units of its range.
+
+    An evaluation's reward has the unit of the training reward.
+    """
     if min(len(reward.before), len(reward.after)) < 3:
         return True
     ranges = [1.0 if score.curve.name == "eval.reward" else float(np.ptp(smooth(s.curve)[1])) for s in (score, reward)]

@@ -2,8 +2,8 @@
 
 ## What it looks for
 Entropy that falls below `max_share` of its first values, at whatever step, or lies near 0 from the beginning, while the
-score is flat, falls, or stopped far below its ceiling. Entropy that falls while the score keeps rising is learning. Near the ceiling of
-the score, low entropy is the end of learning.
+score is flat, falls, or stopped far below its ceiling. Entropy that falls while the score keeps rising is learning.
+Near the ceiling of the score, low entropy is the end of learning.
 
 ## Why it matters
 A policy that always does the same gets the same reward: there is nothing to compare any more, and no gradient can bring

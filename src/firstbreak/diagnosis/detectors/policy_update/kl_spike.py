@@ -6,8 +6,9 @@ above their neighbours, and come back within a few steps. And a divergence that 
 once, and stays there.
 
 ## Why it matters
-A spike that comes back did no lasting harm. A jump that stays is another policy. Either shows that one batch can throw the policy: an outlier in the
-reward, a few tokens or actions with an extreme log-probability, or a learning rate that is nearly too large.
+A spike that comes back did no lasting harm. A jump that stays is another policy. Either shows that one batch can throw
+the policy: an outlier in the reward, a few tokens or actions with an extreme log-probability, or a learning rate that
+is nearly too large.
 
 ## When it is a false alarm
 The k3 estimator of a divergence is heavy-tailed: single tokens make spikes although the policy has hardly moved.

@@ -2,8 +2,8 @@
 
 ## What it looks for
 The policy loss can do four things. Its size stays calm or shrinks slowly: this is in order. It oscillates round zero
-with as many values above as below. Its sign was positive and becomes negative for good. Its size grows or shrinks at once
-by `ratio_warning`, and stays there.
+with as many values above as below. Its sign was positive and becomes negative for good. Its size grows or shrinks at
+once by `ratio_warning`, and stays there.
 
 ## Why it matters
 The loss is the last quantity before the optimizer. A change of sign or a jump says that something changed abruptly: the

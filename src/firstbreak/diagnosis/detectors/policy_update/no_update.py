@@ -1,10 +1,10 @@
 """The policy is not being updated.
 
 ## What it looks for
-A gradient norm of exactly 0, or a learning rate of 0, in `min_share` of the updates of a run, or of its last part. Or a policy that stands
-still: in every update, the KL divergence from the old policy is 0 and the entropy stays the same, both to rounding. Or
-exploration that has ended by its schedule, in a log without a single loss, although this trainer logs losses from the
-first gradient step on.
+A gradient norm of exactly 0, or a learning rate of 0, in `min_share` of the updates of a run, or of its last part. Or a
+policy that stands still: in every update, the KL divergence from the old policy is 0 and the entropy stays the same,
+both to rounding. Or exploration that has ended by its schedule, in a log without a single loss, although this trainer
+logs losses from the first gradient step on.
 
 ## Why it matters
 The samples and the rewards have no effect on the weights: the run costs as much as a working one, and cannot learn.
@@ -15,11 +15,11 @@ batches in which all groups are zero-variance groups: then the break lies in the
 the entropy moves or the score rises, the divergence was measured before the step, as with one epoch of one batch.
 
 ## Fix
-- Check {learning_rate} and its schedule, which parameters require gradients, and whether the optimizer holds them.
-- If critic and policy share one gradient clip, a value loss of millions leaves nothing for the policy: scale the rewards
-  or normalise the returns.
-- Off-policy: {learning_starts} must be far below the number of steps of the run, and must end before the exploration.
-- With adapters: check that the adapter is the part that trains, and that it reaches the inference engine.
+- Check {learning_rate} and its schedule, which parameters require gradients, and whether the optimizer holds them. - If
+critic and policy share one gradient clip, a value loss of millions leaves nothing for the policy: scale the rewards
+or normalise the returns. - Off-policy: {learning_starts} must be far below the number of steps of the run, and must end
+before the exploration. - With adapters: check that the adapter is the part that trains, and that it reaches the
+inference engine.
 
 ## Smallest experiment
 Compare a hash of the weights before and after one update: if the two are equal, the break lies between loss and

@@ -2,8 +2,8 @@
 
 ## What it looks for
 The KL divergence from the policy before the update (`kl.old`): from some step on, in most updates, above
-`max_target_ratio` times the configured target, or above `max_divergence` where no target is configured. If the score was
-lost, also a burst: a few updates in a row that are far larger than everything before them.
+`max_target_ratio` times the configured target, or above `max_divergence` where no target is configured. If the score
+was lost, also a burst: a few updates in a row that are far larger than everything before them.
 
 ## Why it matters
 PPO's estimate of the gain is valid only near the policy that collected the data. Beyond that the step is a guess, and a

@@ -1,15 +1,15 @@
 """Throughput fell for good compared with the run's own past.
 
 ## What it looks for
-A speed that changes its level for good, or sinks, wherever in the run. A speed that the trainer averages since the start
-(`time/fps`, `charts/SPS`) hides most of a drop, so it is first turned back into the speed of each stretch. If only the
-time of the steps (or of their phases) is logged, the speed is tokens per second, or steps per second where no tokens are
-logged: for texts that are no longer than before.
+A speed that changes its level for good, or sinks, wherever in the run. A speed that the trainer averages since the
+start (`time/fps`, `charts/SPS`) hides most of a drop, so it is first turned back into the speed of each stretch. If
+only the time of the steps (or of their phases) is logged, the speed is tokens per second, or steps per second where no
+tokens are logged: for texts that are no longer than before.
 
 ## Why it matters
-Slow rollouts cost money in synchronous training, and make the data old in asynchronous training: the queue ages, and the
-learning curves go wrong much later. What is slow is also what reaches a timeout, so the batch is biased towards short
-samples.
+Slow rollouts cost money in synchronous training, and make the data old in asynchronous training: the queue ages, and
+the learning curves go wrong much later. What is slow is also what reaches a timeout, so the batch is biased towards
+short samples.
 
 ## When it is a false alarm
 Longer completions or episodes are slower per step, not per token. Off-policy methods act at random, and fast, before
