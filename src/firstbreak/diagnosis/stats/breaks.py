@@ -260,18 +260,18 @@ def _burst(
         best = min(best, (float(rss[shape, at]), shape, at + EDGE, at + EDGE + w))
         width *= WIDTHS
     _, shape, at, until = best
-    rows, tilt = [0, 1, 2 + shape], along[[shape]]
+    step, tilt = step[[0, 1, 2 + shape]], along[[shape]]
     places = np.arange(n)
     for _ in range(2):
         ends = np.full(n, healthy[shape])
         later = places[at + EDGE : n - EDGE + 1]
         if len(later):
-            dot = step[np.ix_(rows, [at])] - step[np.ix_(rows, later)]
+            dot = step[:, [at]] - step[:, later]
             ends[later] -= _sizes(dot, power(later - at), tilt, direction)[1][0]
             until = int(np.argmin(ends))
         begins = np.full(n, healthy[shape])
         earlier = places[EDGE : max(EDGE, until - EDGE) + 1]
-        dot = step[np.ix_(rows, earlier)] - step[np.ix_(rows, [until])]
+        dot = step[:, earlier] - step[:, [until]]
         size, gain = _sizes(dot, power(until - earlier), tilt, direction)
         begins[earlier] -= gain[0]
         at = int(np.argmin(begins))

@@ -208,7 +208,7 @@ def _scale(eval_score: Series, reward_mean: Series) -> float:
 
 def _trained(eval_score: Series, reward_mean: Series) -> np.ndarray:
     steps, trained = smooth(reward_mean)
-    return np.interp(eval_score.steps, steps, trained)
+    return np.asarray(np.interp(eval_score.steps, steps, trained))
 
 
 def _gap(eval_score: Series, reward_mean: Series, scale: float) -> Series:

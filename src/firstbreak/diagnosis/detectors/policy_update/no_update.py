@@ -15,11 +15,11 @@ batches in which all groups are zero-variance groups: then the break lies in the
 the entropy moves or the score rises, the divergence was measured before the step, as with one epoch of one batch.
 
 ## Fix
-- Check {learning_rate} and its schedule, which parameters require gradients, and whether the optimizer holds them. - If
-critic and policy share one gradient clip, a value loss of millions leaves nothing for the policy: scale the rewards
-or normalise the returns. - Off-policy: {learning_starts} must be far below the number of steps of the run, and must end
-before the exploration. - With adapters: check that the adapter is the part that trains, and that it reaches the
-inference engine.
+- Check {learning_rate} and its schedule, which parameters require gradients, and whether the optimizer holds them.
+- If critic and policy share one gradient clip, a value loss of millions leaves nothing for the policy: scale the rewards
+  or normalise the returns.
+- Off-policy: {learning_starts} must be far below the number of steps of the run, and must end before the exploration.
+- With adapters: check that the adapter is the part that trains, and that it reaches the inference engine.
 
 ## Smallest experiment
 Compare a hash of the weights before and after one update: if the two are equal, the break lies between loss and

@@ -14,9 +14,10 @@ ended is empty in rows in which none ended, and before the first one ends: in a 
 away is reported. A reward that is missing after the loss was NaN is a consequence, and reported as expected.
 
 ## Fix
-- Call the reward function on the samples of one such step: a judge that timed out, a parser that failed, a division by
-0. - Leave samples without a grade out of the batch, count them, and log their share. - text: Let the trainer stop, not
-skip, when a reward is no number.
+- Call the reward function on the samples of one such step: a judge that timed out, a parser that failed, a division
+  by 0.
+- Leave samples without a grade out of the batch, count them, and log their share.
+- text: Let the trainer stop, not skip, when a reward is no number.
 
 ## Smallest experiment
 Repeat the run with a learning rate of 0 for a tenth of its steps: rewards that are still missing come from the reward
