@@ -1,7 +1,7 @@
 """The clip limits a large part of every batch.
 
 ## What it looks for
-The share of samples whose ratio was clipped: its median over the second half of the run is `high` or more.
+The share of samples whose ratio was clipped: from some step on, it is `high` or more in most updates.
 
 ## Why it matters
 The clip slows the update, and does not stop it: clipped samples have no gradient, the others still have one. If the
