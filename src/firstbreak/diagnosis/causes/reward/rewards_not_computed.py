@@ -30,6 +30,5 @@ FINDINGS = {
     "rewards-missing": 0.97,
     "non-finite-values": 0.5,
     "update-skipped": 0.2,
-    "score-missing": 0.2,
 }
 EXPERIMENT = "zero-rate"
