@@ -11,6 +11,8 @@ A reader is a module with
     def merge(recordings) -> Recording                  optional: several files are one stream (parallel environments)
     def runs(path: Path) -> list[str]                   optional: the runs in a database; read(Path("db#run")) gives one
 
+    ROUNDED: bool                                       optional: the numbers were written for a screen, so that a copy is better
+
 and, where several readers could claim a file, PRIORITY (an int, default 0; the highest claim wins).
 
 `read(path, resume=recording.resume)` returns only what has been appended since, so the same code serves a live run.

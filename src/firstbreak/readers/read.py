@@ -7,7 +7,9 @@ The merging rules, in the order in which they are applied:
 2. Where the step goes back, the run was restarted: points at or after the step where the later piece begins are
    replaced by it. Equal steps inside one piece are separate measurements and are all kept.
 3. A table's step axis is the best column of the dialect's AXIS; without one, the row number.
-4. Where several raw names carry the same signal, the one with the most points is used; the others are listed.
+4. Where several raw names or files carry the same signal, the best axis counts (steps before epochs before rows), then
+   the most points, then the numbers that were not rounded for a screen; the others are listed. What only a copy with a
+   lesser axis holds takes its steps from the numbers that both hold.
 5. NaN and infinities are evidence: they are never dropped here.
 """
 
@@ -16,7 +18,7 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -55,6 +57,8 @@ FOREIGN = {
     b"\xff\xfe": ("text in UTF-16", "write it in UTF-8: in PowerShell `| Out-File -Encoding utf8`"),
     b"\xfe\xff": ("text in UTF-16", "write it in UTF-8: in PowerShell `| Out-File -Encoding utf8`"),
 }
+ROUNDING = 0.02  #: by how much a console's number may differ from the same number in a file, and of the curve's range
+ALIKE_POINTS = 5  #: fewer equal numbers may be chance
 RUNS = "runs"  #: SummaryWriter makes a folder of this name in a run, and people make one for all runs
 
 
@@ -95,7 +99,8 @@ def assemble(
         raise Unreadable(place, str(error), "leave the trainer out, or name one of these") from None
     notes = [f"{_relative(p, base)}: {note}" for p, r in recordings for note in r.notes]
     raw = list(_streams(recordings, dialect, base, notes))
-    series, unknown, duplicates = _translate(raw, dialect)
+    rounded = {_relative(p, base) for p, r in recordings if getattr(readers().get(r.format), "ROUNDED", False)}
+    series, unknown, duplicates = _translate(raw, dialect, rounded)
     sampled = [p for p, r in recordings if r.has_samples]
     return Run(
         path=str(path),
@@ -453,19 +458,64 @@ def _split_where_step_goes_back(series: Series) -> list[Series]:
 
 
 def _translate(
-    raw: list[Series], dialect: ModuleType
+    raw: list[Series], dialect: ModuleType, rounded: Set[str]
 ) -> tuple[dict[str, Series], dict[str, Series], tuple[Series, ...]]:
-    """Canonical signals, raw names that were not understood, and further copies of signals that are already there."""
+    """Canonical signals, names that were not understood, and further copies of signals that are already there.
+
+    `rounded`: files whose numbers were written for a screen.
+    """
     meanings = dialects.understand([series.raw for series in raw], dialect)
     understood: dict[str, list[Series]] = defaultdict(list)
-    unknown: dict[str, Series] = {}
+    strange: dict[str, list[Series]] = defaultdict(list)
     for series in raw:
         name = meanings.get(series.raw)
         if name is None:
-            unknown[series.raw] = series
+            strange[series.raw].append(series)
         else:
             values = series.values if name.scale == 1.0 else series.values * name.scale
             understood[name.signal].append(replace(series, name=name.signal, values=values, note=name.note))
-    chosen = {signal: max(copies, key=len) for signal, copies in understood.items()}
-    duplicates = tuple(s for copies in understood.values() for s in copies if s is not chosen[s.name])
-    return chosen, unknown, duplicates
+    best = partial(max, key=lambda copy: (_axis_rank(copy), len(copy), copy.source not in rounded))
+    chosen: dict[str, Series] = {signal: best(copies) for signal, copies in understood.items()}
+    rank = max(map(_axis_rank, chosen.values()), default=0)
+    # against an epoch or a row, a counter counts itself
+    chosen = {s: c for s, c in chosen.items() if not s.startswith("progress.") or _axis_rank(c) == rank}
+    duplicates = tuple(s for copies in understood.values() for s in copies if s is not chosen.get(s.name))
+    on_steps = _steps_of_copies(understood, chosen)
+    unknown = {name: on_steps(best(copies)) for name, copies in strange.items()}
+    return {signal: on_steps(series) for signal, series in chosen.items()}, unknown, duplicates
+
+
+def _axis_rank(series: Series) -> int:
+    """How much an axis is worth: an epoch is rounded, and a row says nothing of when."""
+    return {"row": 0, "epoch": 1}.get(series.axis, 2)
+
+
+def _steps_of_copies(
+    understood: Mapping[str, list[Series]], chosen: Mapping[str, Series]
+) -> Callable[[Series], Series]:
+    """What moves a curve of a file with a lesser axis onto steps, where it shares a curve with a file that has them.
+
+    The same numbers in the same order were measured at the same steps.
+    """
+    steps: dict[str, tuple[Series, Series]] = {}  #: file -> its copy of a curve, the same curve on steps
+    for signal, copies in understood.items():
+        for copy in copies:
+            if copy.source not in steps and _same_numbers(copy, chosen.get(signal, copy)):
+                steps[copy.source] = copy, chosen[signal]
+
+    def on_steps(series: Series) -> Series:
+        pair = steps.get(series.source)
+        if pair is None or series.axis != pair[0].axis:
+            return series
+        places, first = np.unique(pair[0].steps, return_index=True)
+        return replace(series, steps=np.interp(series.steps, places, pair[1].steps[first]), axis=pair[1].axis)
+
+    return on_steps
+
+
+def _same_numbers(copy: Series, other: Series) -> bool:
+    """Whether a curve on a lesser axis is another one, rounded."""
+    if _axis_rank(copy) >= _axis_rank(other) or len(copy) != len(other) or len(copy) < ALIKE_POINTS:
+        return False
+    near = np.isclose(copy.values, other.values, rtol=ROUNDING, atol=ROUNDING * (np.ptp(other.finite.values) if len(other.finite) else 0.0), equal_nan=True)
+    return bool(near.mean() >= 0.9 and len(np.unique(other.values)) > len(other) // 2)

@@ -29,6 +29,7 @@ from firstbreak.readers.console.tables import Tables
 
 DESCRIPTION = "console output: dicts, tables, progress bars and name: value lines of all known trainers"
 PRIORITY = -20
+ROUNDED = True
 SUFFIXES = {".log", ".out", ".err", ".stdout", ".stderr"}
 
 RARE = 200  #: a number without a step is a metric if its name comes again, and in a long log in one row of so many
