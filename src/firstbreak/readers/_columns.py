@@ -19,6 +19,14 @@ _PROGRESS = re.compile(r"(\w+)/(?:max|total)_\w+")  # ms-swift: "global_step/max
 _SPELLED_OUT = frozenset({"NaN", "nan", "Infinity", "-Infinity", "inf", "-inf"})  # writers whose JSON has no NaN
 _MAX_TABLE = 1 << 23  # cells; records that hardly share a name are added one by one, or they would fill the memory
 _CONTENT_IN_NAME = re.compile(r"(?:(?:eval|test|train)[a-z]*_)?(?:rewards?|returns?|scores?)$", re.IGNORECASE)
+#: A column of this name says of each row whether it was made on the data that is trained on
+SPLIT_NAMES = frozenset({"split", "phase", "mode", "set", "subset", "partition", "stage", "kind", "type", "data_split"})
+_HELD_OUT = frozenset({"eval", "evaluation", "val", "valid", "validation", "test", "testing", "heldout"})
+COUNTERS = frozenset(
+    "step steps _step global_step global_steps total_steps training_step train_step iteration iterations iter"
+    " training_iteration epoch epochs episode episodes timestep timesteps total_timesteps env_step env_steps frame frames"
+    " update updates time timestamp".split()
+)
 _VARIES = object()
 _NONE = type(None)
 _NUMBERS = frozenset({float, int, bool, _NONE})
@@ -28,6 +36,26 @@ def name_from_file(path: Path) -> str | None:
     """What a column without a name holds, where its file's name says so: `reinforce_rewards.npy` holds `rewards`."""
     found = _CONTENT_IN_NAME.search(path.stem)
     return found[0] if found else None
+
+
+def split_prefix(text: Any) -> str:
+    """What a cell of a column of splits puts before the names of its row: `eval/` for "eval", nothing for "train"."""
+    word = text.strip().lower() if isinstance(text, str) else ""
+    return f"{word}/" if word in _HELD_OUT else ""
+
+
+def on_split(name: str, prefix: str) -> str:
+    """A metric's name in a row of held-out data. What only counts rows keeps its name, and so does one that says it already."""
+    words = name.lower()
+    return name if not prefix or words in COUNTERS or words.startswith(tuple(_HELD_OUT)) else prefix + name
+
+
+def by_split(record: dict[str, Any]) -> dict[str, Any]:
+    """The record with `eval/reward` for `reward`, where one of its cells says that it is of held-out data."""
+    for key in record.keys() & SPLIT_NAMES:
+        if prefix := split_prefix(record[key]):
+            return {name if name == key else on_split(name, prefix): cell for name, cell in record.items()}
+    return record
 
 
 class Columns:
