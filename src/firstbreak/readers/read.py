@@ -6,6 +6,7 @@ The merging rules, in the order in which they are applied:
    start time; files of different formats are copies or complements of each other.
 2. Where the step goes back, the run was restarted: points at or after the step where the later piece begins are
    replaced by it. Equal steps inside one piece are separate measurements and are all kept.
+   A table whose step begins anew with other metrics holds another training: the one that learns from rewards is read.
 3. A table's step axis is the best column of the dialect's AXIS; without one, the row number.
 4. Where several raw names or files carry the same signal, the best axis counts (steps before epochs before rows), then
    the most points, then the numbers that were not rounded for a screen; the others are listed. What only a copy with a
@@ -30,7 +31,7 @@ import numpy as np
 from firstbreak import dialects
 from firstbreak.dialects import hyperparameters
 from firstbreak.model import Checkpoint, Run, Sample, Samples, Series
-from firstbreak.readers import Curve, Recording, Unreadable, readers, wandb_api
+from firstbreak.readers import Curve, Recording, Unreadable, _stages, readers, wandb_api
 from firstbreak.readers._samples import PART, Span
 
 HEAD_BYTES = 4096
@@ -59,6 +60,7 @@ FOREIGN = {
 }
 ROUNDING = 0.02  #: by how much a console's number may differ from the same number in a file, and of the curve's range
 ALIKE_POINTS = 5  #: fewer equal numbers may be chance
+FROM_REWARDS = ("reward.", "episode.", "success_rate")  #: what a training has that learns from rewards
 RUNS = "runs"  #: SummaryWriter makes a folder of this name in a run, and people make one for all runs
 
 
@@ -397,6 +399,8 @@ def _on_axis(recording: Recording, dialect: ModuleType, notes: list[str]) -> Ite
         for name, curve in recording.curves.items():
             yield Series(name=name, raw=name, steps=curve.index, values=curve.values, axis="row")
         return
+    recording, said = _stages.of_one_training(recording, axis, partial(_importance, dialect))
+    notes += said
     rows, steps = recording.curves[axis].index, recording.curves[axis].values
     for name, curve in recording.curves.items():
         # a row without its own step belongs to the one before
@@ -409,6 +413,14 @@ def _on_axis(recording: Recording, dialect: ModuleType, notes: list[str]) -> Ite
             values=curve.values[known],
             axis=dialects.axis_kind(axis, dialect),
         )
+
+
+def _importance(dialect: ModuleType, names: Set[str]) -> int:
+    """How much a training with these metrics is one that learns from rewards: 2, from preferences: 1, neither: 0."""
+    signals = {meaning.signal for meaning in dialects.understand(sorted(names), dialect).values()}
+    if any(signal.startswith(FROM_REWARDS) for signal in signals - {"reward.accuracy"}):
+        return 2
+    return int(any(signal.startswith("pref.") for signal in signals))
 
 
 def _is_axis(curve: Curve | None, all_rows: np.ndarray) -> bool:
