@@ -11,6 +11,7 @@ A reader is a module with
     def merge(recordings) -> Recording                  optional: several files are one stream (parallel environments)
     def runs(path: Path) -> list[str]                   optional: the runs in a database; read(Path("db#run")) gives one
 
+    BESIDE: bool                                        optional: it holds options only, so that it makes no folder a run
     ROUNDED: bool                                       optional: the numbers were written for a screen, so that a copy is better
 
 and, where several readers could claim a file, PRIORITY (an int, default 0; the highest claim wins).

@@ -17,6 +17,9 @@ from firstbreak.readers import Curve
 CONFIG_NAMES = frozenset({"config", "hyperparameters", "hyperparams", "hparams", "params", "args"})
 _PROGRESS = re.compile(r"(\w+)/(?:max|total)_\w+")  # ms-swift: "global_step/max_steps": "12/547"
 _SPELLED_OUT = frozenset({"NaN", "nan", "Infinity", "-Infinity", "inf", "-inf"})  # writers whose JSON has no NaN
+_QUOTED = re.compile(r"\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d{1,3})?\s*")
+_GROUP = re.compile(r"(?:.*[/_ ])?(?:reward|return|score)s?", re.IGNORECASE)
+_MAX_GROUP = 4096
 _MAX_TABLE = 1 << 23  # cells; records that hardly share a name are added one by one, or they would fill the memory
 _CONTENT_IN_NAME = re.compile(r"(?:(?:eval|test|train)[a-z]*_)?(?:rewards?|returns?|scores?)$", re.IGNORECASE)
 #: A column of this name says of each row whether it was made on the data that is trained on
@@ -56,6 +59,17 @@ def by_split(record: dict[str, Any]) -> dict[str, Any]:
         if prefix := split_prefix(record[key]):
             return {name if name == key else on_split(name, prefix): cell for name, cell in record.items()}
     return record
+
+
+def of_group(name: str, rewards: Any) -> dict[str, float] | None:
+    """A list of rewards in one row: their mean, and their spread under the name of a group's. None for other lists."""
+    if not isinstance(rewards, list) or not 2 <= len(rewards) <= _MAX_GROUP or not _GROUP.fullmatch(name):
+        return None
+    if not all(isinstance(reward, (int, float)) for reward in rewards):
+        return None
+    values = np.array([as_float(reward) for reward in rewards])
+    with np.errstate(invalid="ignore", over="ignore"):
+        return {name: float(values.mean()), f"{name.removesuffix('s')}_group_std": float(values.std())}
 
 
 class Columns:
@@ -161,6 +175,13 @@ class Columns:
             value = float(value)
         elif isinstance(value, str) and (counted := progress(name, value)):
             name, value = counted
+        elif isinstance(value, str) and _QUOTED.fullmatch(value):
+            self.add_text(name, value)  # an option, as long as it is the same in all rows
+            value = float(value)
+        elif group := of_group(name, value):
+            for called, number in group.items():
+                self.add(called, as_float(index), number)
+            return
         if isinstance(value, (int, float)):
             self.add(name, as_float(index), as_float(value))
         elif isinstance(value, str):
@@ -189,7 +210,11 @@ class Columns:
 
     def constants(self) -> dict[str, Any]:
         """The hyperparameters of the rows, and every text that is the same in all rows."""
-        texts = {name: text for name, text in self._text.items() if text is not _VARIES and name not in self._parts}
+        texts = {
+            name: text
+            for name, text in self._text.items()
+            if text is not _VARIES and (name not in self._parts or _QUOTED.fullmatch(text))
+        }
         return {**texts, **self.config}
 
     def notes(self) -> list[str]:

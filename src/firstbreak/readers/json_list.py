@@ -1,7 +1,8 @@
 """A JSON list of flat records: results that were published as one file, such as the baselines of Dopamine.
 
 The history that a hand-written loop saves as one object is read too: the largest list of records in it, else its
-columns (`{"step": [1, 2, ...], "reward": [0.1, 0.2, ...]}`, as Keras writes its history).
+columns (`{"step": [1, 2, ...], "reward": [0.1, 0.2, ...]}`, as Keras writes its history). Shorter columns are spread over
+the steps, or over the rows of the longest: all of them were logged during the same training.
 
 A key named like a step axis (`Iteration`, `step`, ...) is the index. Texts are labels: records with other labels are
 other curves, and where the axis starts again under the same label, another seed begins. The name says which:
@@ -14,14 +15,15 @@ train, eval, val or test parts them: `eval/reward`.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from firstbreak.readers import Recording, Unreadable
-from firstbreak.readers._columns import SPLIT_NAMES, Columns, by_split, split_prefix
+from firstbreak.readers._columns import COUNTERS, SPLIT_NAMES, Columns, by_split, split_prefix
 from firstbreak.readers._json import loads, whole_elements
 from firstbreak.readers._literal import number
 from firstbreak.readers._tail import read_whole
@@ -34,6 +36,7 @@ MAX_LABELS = 100  #: a text with more values is a date or a message
 _OF_A_RUN = frozenset(
     {"agent", "algo", "algorithm", "method", "model", "run", "run_id", "run_name", "experiment", "seed", "env", "game"}
 )
+MIN_SPREAD = 5  #: a shorter list beside longer ones is a setting
 MIN_COLUMN = 3  #: a shorter list of numbers is a setting (betas, layer sizes)
 
 _AXES = (
@@ -109,19 +112,33 @@ def _held(history: Record) -> list[Record]:
 
 
 def _rows(history: Record) -> list[Record]:
-    """One record for every place in the columns, which are the lists of numbers of the commonest length."""
+    """One record for every place in the columns, which are lists of numbers. A shorter one has numbers in some of them only."""
     columns = {
         name: value
         for name, value in history.items()
         if isinstance(value, list)
         and len(value) >= MIN_COLUMN
-        and all(cell is None or isinstance(cell, (int, float)) for cell in value)
+        and all(cell is None or isinstance(cell, (int, float)) or _is_quoted(cell) for cell in value)
     }
     if not columns:
         return []
-    (length, _), *_ = Counter(map(len, columns.values())).most_common(1)
-    whole = {name: value for name, value in columns.items() if len(value) == length}
-    return [dict(zip(whole, cells, strict=True)) for cells in zip(*whole.values(), strict=True)]
+    steps = next((name for name in columns if name.lower() in COUNTERS), None)
+    length = max(map(len, columns.values()))
+    if steps is not None and all(len(value) == len(columns[steps]) for value in columns.values()):
+        steps = None  # a column like the others
+    columns = {name: value for name, value in columns.items() if len(value) >= min(length, MIN_SPREAD)}
+    records: list[Record] = [{} for _ in range(length)]
+    for name, value in columns.items():
+        if name == steps:
+            places = np.arange(1, length + 1) * len(value) / length - 1
+            value = np.interp(places, np.arange(len(value)), np.array(value, dtype=float)).tolist()
+        for i, cell in enumerate(value, 1):
+            records[i * length // len(value) - 1][name] = cell
+    return records
+
+
+def _is_quoted(cell: Any) -> bool:
+    return isinstance(cell, str) and number(cell) is not None
 
 
 def _axis(records: list[Record]) -> str | None:

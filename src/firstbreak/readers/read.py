@@ -133,7 +133,7 @@ def find_runs(path: str | os.PathLike[str]) -> list[Path]:
     place = existing(path)
     if not place.is_dir() or _claim(place):
         return [place]
-    files = [p for p, _ in claimed(place)]
+    files = [p for p, reader in claimed(place) if not getattr(reader, "BESIDE", False)]
     children = sorted({place / p.relative_to(place).parts[0] for p in files})
     own = [p for p in files if p.parent == place]
     folders = [c for c in children if c not in own]

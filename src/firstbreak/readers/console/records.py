@@ -17,7 +17,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from firstbreak.readers._columns import as_float, leaves, progress
+from firstbreak.readers._columns import as_float, leaves, of_group, progress
 from firstbreak.readers._literal import number, parse
 from firstbreak.readers.console._reading import NOTHING, LineKind, ParsedLine
 
@@ -116,6 +116,9 @@ def _numbers(record: Mapping[str, Any]) -> dict[str, float]:
         value = number(leaf) if isinstance(leaf, str) else leaf
         if isinstance(value, list) and len(value) == 1:
             value = value[0]
+        if group := of_group(str(name), value):
+            values.update(group)
+            continue
         if isinstance(value, (int, float)):
             values[str(name)] = as_float(value)
     return values
