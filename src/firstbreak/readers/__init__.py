@@ -53,7 +53,7 @@ def why(error: Exception) -> str:
 class Curve:
     """One raw name's numbers in file order, in arrays of equal length.
 
-    NaN and infinities are kept as they were logged; absent cells are left out.
+    NaN and infinities are kept as they were logged; absent cells and nulls are left out (see `Recording.nulls`).
     """
 
     index: np.ndarray  #: float64 (n,): the step where the format carries one, else the row number
@@ -67,6 +67,7 @@ class Recording:
 
     format: str  #: the reader's name
     curves: dict[str, Curve] = field(default_factory=dict)
+    nulls: dict[str, np.ndarray] = field(default_factory=dict)  #: name of a reward -> `index` of the rows that hold null
     indexed_by: str = (
         "row"  #: "step" where `Curve.index` is the logged step, "row" where the dialect must choose the axis
     )

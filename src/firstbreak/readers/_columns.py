@@ -19,6 +19,7 @@ _PROGRESS = re.compile(r"(\w+)/(?:max|total)_\w+")  # ms-swift: "global_step/max
 _SPELLED_OUT = frozenset({"NaN", "nan", "Infinity", "-Infinity", "inf", "-inf"})  # writers whose JSON has no NaN
 _QUOTED = re.compile(r"\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d{1,3})?\s*")
 _GROUP = re.compile(r"(?:.*[/_ ])?(?:reward|return|score)s?", re.IGNORECASE)
+_REWARD = re.compile(r"rew|return|score|success|acc|solve|correct|pass", re.IGNORECASE)
 _MAX_GROUP = 4096
 _MAX_TABLE = 1 << 23  # cells; records that hardly share a name are added one by one, or they would fill the memory
 _CONTENT_IN_NAME = re.compile(r"(?:(?:eval|test|train)[a-z]*_)?(?:rewards?|returns?|scores?)$", re.IGNORECASE)
@@ -72,6 +73,11 @@ def of_group(name: str, rewards: Any) -> dict[str, float] | None:
         return {name: float(values.mean()), f"{name.removesuffix('s')}_group_std": float(values.std())}
 
 
+def says_reward(name: str) -> bool:
+    """Whether a name may be that of a reward, of which a missing value means something."""
+    return _REWARD.search(name) is not None
+
+
 class Columns:
     """Curves by name. A name may be absent from any row; its curve then has no point there."""
 
@@ -79,6 +85,7 @@ class Columns:
         self._parts: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {}
         self._cells: dict[str, tuple[list[float], list[float]]] = {}
         self._text: dict[str, Any] = {}
+        self._nulls: dict[str, list[float]] = {}
         self.config: dict[str, Any] = {}
         self.not_numbers: set[str] = set()  #: names of lists and other things that are neither curve nor constant
 
@@ -89,6 +96,11 @@ class Columns:
         if name in self._cells:
             self._settle(name)
         self._parts.setdefault(name, []).append((index, values))
+
+    def add_nulls(self, name: str, index: np.ndarray | list[float]) -> None:
+        """Notes rows that hold null where other rows hold a number; kept for rewards only."""
+        if len(index) and says_reward(name):
+            self._nulls.setdefault(name, []).extend(index)
 
     def add(self, name: str, index: float, value: float) -> None:
         """Adds one point."""
@@ -116,11 +128,17 @@ class Columns:
             cells = [*chain.from_iterable(map(dict.values, map(records.__getitem__, rows)))]
             found = _numbers(cells, len(own))
             if found is None:
+                for name in filter(says_reward, names):
+                    empty = [row for row, record in enumerate(records) if record.get(name, 0) is None]
+                    self.add_nulls(name, index[empty])
                 if len(rows) < len(records):
                     cells = [record.get(name) for record in records for name in names]
                 for i, name in enumerate(names):
-                    self.add_column(name, cells[i :: len(names)], index)
+                    self._add_column(name, cells[i :: len(names)], index)
                 return
+            if found[1].any():
+                for name, empty in zip(own, found[1], strict=True):
+                    self.add_nulls(name, index[rows][empty])
             at = np.ix_([places[name] for name in own], rows)
             values[at], absent[at] = found
         self.add_numbers(names, values, absent, index)
@@ -137,7 +155,11 @@ class Columns:
                 self.extend(name, index, values[i])
 
     def add_column(self, name: str, column: Sequence[Any], index: np.ndarray) -> None:
-        """Adds one name's cells, whatever they hold; None is absent."""
+        """Adds one name's cells, whatever they hold."""
+        self.add_nulls(name, index[[value is None for value in column]])
+        self._add_column(name, column, index)
+
+    def _add_column(self, name: str, column: Sequence[Any], index: np.ndarray) -> None:
         types = set(map(type, column))
         if types <= _NUMBERS:
             try:
@@ -151,7 +173,8 @@ class Columns:
                 self.extend(name, index, values)
                 return
         for at, value in zip(index, column, strict=True):
-            self.add_object(name, at, value)
+            if value is not None:
+                self.add_object(name, at, value)
 
     def add_text(self, name: str, value: str) -> None:
         """Notes a text: a name that holds one and the same text in every row is a fact about the run."""
@@ -188,6 +211,8 @@ class Columns:
             self.add_text(name, value)
         elif value is not None:
             self.not_numbers.add(name)
+        else:
+            self.add_nulls(name, [as_float(index)])
 
     def _settle(self, name: str) -> None:
         """Turns the single points of a name into a run of points."""
@@ -207,6 +232,10 @@ class Columns:
             name: Curve(index=indices[tuple(id(index) for index, _ in parts)], values=joined)
             for (name, parts), joined in zip(self._parts.items(), values, strict=True)
         }
+
+    def nulls(self) -> dict[str, np.ndarray]:
+        """The rows in which a reward was null."""
+        return {name: np.array(index, dtype=float) for name, index in self._nulls.items()}
 
     def constants(self) -> dict[str, Any]:
         """The hyperparameters of the rows, and every text that is the same in all rows."""

@@ -261,6 +261,8 @@ class _CsvTable:
         values = [numbers[cell] for cell in cells]
         found = [value is not None for value in values]
         self.columns.extend(name, index[found], np.array(list(compress(values, found)), dtype=float))
+        if absent := _ABSENT.intersection(numbers):
+            self.columns.add_nulls(name, index[[cell in absent for cell in cells]])
         others = {cell for cell, value in numbers.items() if value is None} - _ABSENT
         dicts = {cell for cell in others if cell.startswith("{")}
         lists = {cell for cell in others if cell.startswith(("[", "("))}
@@ -293,6 +295,8 @@ class _CsvTable:
                 self.columns.add(row[metric].strip(), self._step(row[step]), logged)
             elif row[value] not in _ABSENT:
                 self.columns.add_text(row[metric].strip(), row[value])
+            elif row[value]:
+                self.columns.add_nulls(row[metric].strip(), [self._step(row[step])])
 
     def _step(self, word: str) -> float:
         """The number in a step word (`epoch0.33`, `G=2`); without one ("start", "end"), its place among such words."""
@@ -306,6 +310,7 @@ class _CsvTable:
         recording = Recording(
             format="csv",
             curves=curves,
+            nulls=self.columns.nulls(),
             indexed_by="step" if self.layout.long or has_steps else "row",
             config=self.columns.constants(),
             notes=self.columns.notes(),

@@ -79,6 +79,7 @@ def read(path: Path, resume: Any = None) -> Recording:
     return Recording(
         format="json_list",
         curves=columns.curves(),
+        nulls=columns.nulls(),
         indexed_by="step" if axis else "row",
         config=columns.constants(),
         damage=damage,

@@ -60,6 +60,7 @@ def read(path: Path, resume: Any = None) -> Recording:
     return Recording(
         format="json_points",
         curves=columns.curves(),
+        nulls=columns.nulls(),
         indexed_by="step",
         axis=axes.pop() if len(axes) == 1 else "",
         config=_config(file, run),

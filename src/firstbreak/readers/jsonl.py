@@ -133,6 +133,7 @@ class _Log:
         recording = Recording(
             format="jsonl",
             curves=self.columns.curves(),
+            nulls=self.columns.nulls(),
             indexed_by="step" if self.enveloped else "row",
             config=self.columns.constants(),
             notes=self.columns.notes(),

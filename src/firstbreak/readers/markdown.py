@@ -59,6 +59,7 @@ def read(path: Path, resume: Any = None) -> Recording:
     return Recording(
         format="markdown",
         curves=columns.curves(),
+        nulls=columns.nulls(),
         config=columns.constants(),
         notes=columns.notes(),
         resume=True,
@@ -85,6 +86,8 @@ def _table_of_steps(text: str) -> Columns | None:
                 value = _number(cell)
                 if value is not None:
                     columns.add(name, row, value)
+                elif cell.lower() in ("none", "null"):
+                    columns.add_nulls(name, [row])
                 elif cell and cell.lower() != "no log":
                     columns.add_text(name, cell)
             row += 1

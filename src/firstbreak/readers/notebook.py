@@ -93,9 +93,11 @@ def _from_table(table: Table) -> Recording:
                 columns.add(name, row, value)
             elif cell == "No log":  # the Trainer's word for an evaluation before the first training log
                 continue
+            elif cell in ("None", "null"):
+                columns.add_nulls(name, [row])
             elif cell:
                 columns.add_text(name, cell)
-    return Recording(format="notebook", curves=columns.curves(), config=columns.constants(), notes=columns.notes())
+    return Recording(format="notebook", curves=columns.curves(), nulls=columns.nulls(), config=columns.constants(), notes=columns.notes())
 
 
 def _tables(html: str) -> list[Table]:

@@ -11,7 +11,8 @@ The merging rules, in the order in which they are applied:
 4. Where several raw names or files carry the same signal, the best axis counts (steps before epochs before rows), then
    the most points, then the numbers that were not rounded for a screen; the others are listed. What only a copy with a
    lesser axis holds takes its steps from the numbers that both hold.
-5. NaN and infinities are evidence: they are never dropped here.
+5. NaN and infinities are evidence: they are never dropped here. A reward that is null counts as NaN (`_blanks`).
+6. A score that is repeated from one measurement to the next has one point for each (`_carried`).
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ import numpy as np
 from firstbreak import dialects
 from firstbreak.dialects import hyperparameters
 from firstbreak.model import Checkpoint, Run, Sample, Samples, Series
-from firstbreak.readers import Curve, Recording, Unreadable, _stages, readers, wandb_api
+from firstbreak.readers import Curve, Recording, Unreadable, _blanks, _carried, _stages, readers, wandb_api
 from firstbreak.readers._samples import PART, Span
 
 HEAD_BYTES = 4096
@@ -61,6 +62,7 @@ FOREIGN = {
 ROUNDING = 0.02  #: by how much a console's number may differ from the same number in a file, and of the curve's range
 ALIKE_POINTS = 5  #: fewer equal numbers may be chance
 FROM_REWARDS = ("reward.", "episode.", "success_rate")  #: what a training has that learns from rewards
+MEASURED = ("eval.", "reward.", "success_rate", "pref.reward.")  #: scores that a logger may repeat until the next one
 RUNS = "runs"  #: SummaryWriter makes a folder of this name in a run, and people make one for all runs
 
 
@@ -100,9 +102,16 @@ def assemble(
     except ValueError as error:
         raise Unreadable(place, str(error), "leave the trainer out, or name one of these") from None
     notes = [f"{_relative(p, base)}: {note}" for p, r in recordings for note in r.notes]
-    raw = list(_streams(recordings, dialect, base, notes))
+    rewards = {raw for raw, name in dialects.understand(names | _nulls(recordings), dialect).items() if _is_reward(name.signal)}
+    filled = []
+    for p, recording in recordings:
+        recording, said = _blanks.as_nan(recording, rewards)
+        notes += [f"{_relative(p, base)}: {note}" for note in said]
+        filled.append((p, recording))
+    raw = list(_streams(filled, dialect, base, notes))
     rounded = {_relative(p, base) for p, r in recordings if getattr(readers().get(r.format), "ROUNDED", False)}
     series, unknown, duplicates = _translate(raw, dialect, rounded)
+    series = _without_repetitions(series, notes)
     sampled = [p for p, r in recordings if r.has_samples]
     return Run(
         path=str(path),
@@ -119,6 +128,15 @@ def assemble(
         damage=tuple(damage) + tuple(f"{_relative(p, base)}: {d}" for p, r in recordings for d in r.damage),
         notes=tuple(dict.fromkeys(notes)),
     )
+
+
+def _nulls(recordings: Iterable[tuple[Path, Recording]]) -> set[str]:
+    return {name for _, recording in recordings for name in recording.nulls}
+
+
+def _is_reward(signal: str) -> bool:
+    """Whether every row of a log should hold it, so that null means a number that could not be computed."""
+    return signal.startswith(("reward.", "success_rate"))
 
 
 def find_runs(path: str | os.PathLike[str]) -> list[Path]:
@@ -495,6 +513,17 @@ def _translate(
     on_steps = _steps_of_copies(understood, chosen)
     unknown = {name: on_steps(best(copies)) for name, copies in strange.items()}
     return {signal: on_steps(series) for signal, series in chosen.items()}, unknown, duplicates
+
+
+def _without_repetitions(series: Mapping[str, Series], notes: list[str]) -> dict[str, Series]:
+    """The curves, those of scores with one point for each measurement."""
+    kept = dict(series)
+    for signal, curve in series.items():
+        if signal.startswith(MEASURED):
+            kept[signal], every = _carried.thinned(curve)
+            if every > 1:
+                notes.append(f"{curve.raw} repeats each value {every} times: one point of each measurement is kept")
+    return kept
 
 
 def _axis_rank(series: Series) -> int:

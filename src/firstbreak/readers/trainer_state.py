@@ -46,6 +46,7 @@ def read(path: Path, resume: Any = None) -> Recording:
     return Recording(
         format="trainer_state",
         curves=columns.curves(),
+        nulls=columns.nulls(),
         indexed_by="step",
         config={k: v for k, v in state.items() if isinstance(v, (int, float, str)) and k not in _PROGRESS},
         order=as_float(step) if isinstance(step, (int, float)) else 0.0,  # later checkpoints hold the longer history

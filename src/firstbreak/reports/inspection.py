@@ -203,7 +203,8 @@ def _lines(lines: Sequence[str | Fact], how: TerminalStyle) -> Iterator[Renderab
 
 def _entry(series: Series, how: TerminalStyle) -> Iterator[RenderableType]:
     raw = series.raw or series.name
-    size = f" ({count(len(series), 'point')})"
+    lost = len(series) - len(series.finite)
+    size = f" ({count(len(series), 'point')}{f', {lost:,} not numbers' if lost else ''})"
     arrow = how.text(f" {how.arrows[0]} ", "dim")
     yield Text.assemble(
         how.text(raw, "cyan"), arrow, how.text(series.name, "bold"), how.text(size, "dim"), overflow="fold"

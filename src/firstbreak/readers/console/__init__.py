@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from firstbreak.readers import Curve, Recording, Unreadable
-from firstbreak.readers._columns import COUNTERS
+from firstbreak.readers._columns import COUNTERS, says_reward
 from firstbreak.readers._tail import MAX_LINE, Lines, open_file, read_whole, still_holds
 from firstbreak.readers.console import pairs, prime_rl, steps, verl
 from firstbreak.readers.console._reading import LineKind, ParsedLine
@@ -123,6 +123,7 @@ class Console:
         self._repeats: Counter[str] = Counter()  #: how often each name came since the last step
         self._again: Counter[bool] = Counter()  #: weak -> numbers that came too often in one step
         self._points: dict[str, list[tuple[int, float | None, float]]] = {}
+        self._nulls: dict[str, list[tuple[int, float | None, float]]] = {}
         self._weak: dict[str, list[tuple[int, float | None, float]]] = {}
         self._seen: Counter[str] = Counter()  #: points of weak names, over all reads
         self._config: dict[str, Any] = {}
@@ -160,6 +161,8 @@ class Console:
             self._again[reading.weak] += sum(self._repeats[name] > REPEATS for name in reading.values)
         for name, value in reading.values.items():
             points.setdefault(name, []).append((self._row, self._step, value))
+        for name in filter(says_reward, reading.nulls):
+            self._nulls.setdefault(name, []).append((self._row, self._step, 0.0))
 
     def recording(self) -> Recording:
         """What was fed since the last call."""
@@ -178,10 +181,11 @@ class Console:
         recording = Recording(
             format="console",
             curves=curves,
+            nulls={name: _curve(points, has_steps).index for name, points in self._nulls.items()},
             indexed_by="step" if has_steps else "row",
             config=dict(self._config),
         )
-        self._points, self._weak = {}, {}
+        self._points, self._weak, self._nulls = {}, {}, {}
         return recording
 
 

@@ -32,6 +32,7 @@ _SPOKEN = re.compile(r"\W*(?:iter|iteration|step|epoch|update|episode) \d+(?:/\d
 _SAID = re.compile(rf"\s*(?P<name>[A-Za-z_][\w/%-]*(?: [A-Za-z_][\w/%-]*){{0,3}}) {VALUE}(?: ?[A-Za-z/]+)?\.?\s*")
 _NAME_LENGTH = 80
 _LIST = re.compile(rf"[:=] ?\[(?P<items>{BARE}(?:[,\s] ?{BARE}){{1,4095}})\]")
+_NONE = re.compile(r"[:=] ?(?:None|null)(?=[\s,;|)\]}]|$)")
 _LEVEL = re.compile(r"(?:SKIP(?:PED|PING)?|INFO|DEBUG|WARNING|ERROR|TRACE|SUCCESS) +")
 _MAX_LINE = 10_000  # longer lines are dumps of tensors or text, not a handful of metrics
 
@@ -50,7 +51,7 @@ def read(line: str) -> ParsedLine | None:
     if not counters:
         return _weak(line, values)
     others = {name: value for name, value in values.items() if not _COUNTER.fullmatch(f"{name} 0")}
-    return ParsedLine({**counters, **others}) if others else None
+    return ParsedLine({**counters, **others}, nulls=_nulls(line)) if others else None
 
 
 def _counter_name(found: re.Match[str]) -> str:
@@ -73,6 +74,12 @@ def _pairs(line: str) -> dict[str, float]:
             values[name] = scaled(assigned)
         start = assigned.end()
     return values
+
+
+def _nulls(line: str) -> frozenset[str]:
+    """The names with None behind them."""
+    places = _NONE.finditer(line) if "None" in line or "null" in line else ()
+    return frozenset(filter(None, (_name_before(line, 0, found.start()) for found in places)))
 
 
 def _name_before(line: str, start: int, end: int) -> str | None:
@@ -101,7 +108,7 @@ def _weak(line: str, values: dict[str, float]) -> ParsedLine | None:
     if not values:
         return None
     if len(values) > 1:
-        return ParsedLine(values, weak=True)
+        return ParsedLine(values, weak=True, nulls=_nulls(line))
     (name,) = values
     solo = re.match(r"\s*[:=]", line.strip()[len(name) :]) and len(line.split()) <= len(name.split()) + 2
     return ParsedLine(values, kind=LineKind.FRAGMENT, weak=True) if solo and line.lstrip().startswith(name) else None

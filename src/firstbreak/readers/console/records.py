@@ -90,7 +90,8 @@ def _reading(text: str, before: str, several_lines: bool) -> ParsedLine | None:
         return None
     if step is None:
         step = next((values[key] for key in _STEP_KEYS if key in values), None)
-    return ParsedLine(values, step)
+    flat = _unwrapped(record)
+    return ParsedLine(values, step, nulls=frozenset(str(name) for name, value in flat.items() if value is None))
 
 
 def _unwrapped(record: Mapping[str, Any]) -> Mapping[str, Any]:
