@@ -50,9 +50,7 @@ def test_the_parts_stand_beside_the_whole(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize("column", ["split", "phase", "mode"])
 @pytest.mark.parametrize("held_out", ["eval", "val", "test"])
-def test_a_column_that_says_train_or_eval_parts_the_rows(
-    name: str, column: str, held_out: str, tmp_path: Path
-) -> None:
+def test_a_column_that_says_train_or_eval_parts_the_rows(name: str, column: str, held_out: str, tmp_path: Path) -> None:
     rows = [{"step": i // 2, column: ("train", held_out)[i % 2], "reward": float(i % 2)} for i in range(60)]
     run = read(write(tmp_path / name, rows))
     assert set(run.series["reward.mean"].values) == {0.0}

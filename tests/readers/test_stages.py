@@ -15,7 +15,14 @@ N = 30
 
 
 def grpo(i: int, n: int = N) -> dict[str, float]:
-    return {"loss": 0.01, "grad_norm": 0.3, "reward": i / n, "reward_std": 0.2, "kl": 0.01, "epoch": round((i + 1) / n, 2)}
+    return {
+        "loss": 0.01,
+        "grad_norm": 0.3,
+        "reward": i / n,
+        "reward_std": 0.2,
+        "kl": 0.01,
+        "epoch": round((i + 1) / n, 2),
+    }
 
 
 def sft(i: int, n: int = 40) -> dict[str, float]:

@@ -67,7 +67,9 @@ class Recording:
 
     format: str  #: the reader's name
     curves: dict[str, Curve] = field(default_factory=dict)
-    nulls: dict[str, np.ndarray] = field(default_factory=dict)  #: name of a reward -> `index` of the rows that hold null
+    nulls: dict[str, np.ndarray] = field(
+        default_factory=dict
+    )  #: name of a reward -> `index` of the rows that hold null
     indexed_by: str = (
         "row"  #: "step" where `Curve.index` is the logged step, "row" where the dialect must choose the axis
     )

@@ -48,7 +48,7 @@ def as_nan(recording: Recording, rewards: Set[str]) -> tuple[Recording, list[str
 
 def _due(nulls: np.ndarray, curve: Curve, recording: Recording) -> np.ndarray:
     """The nulls after the first number, in rows of the kind that holds numbers."""
-    due = nulls[nulls > curve.index[0]]
+    due: np.ndarray = nulls[nulls > curve.index[0]]
     indices = {id(other.index): other.index for other in recording.curves.values()}
     for index in indices.values() if len(due) else ():
         if not np.isin(index, curve.index).any():

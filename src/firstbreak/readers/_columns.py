@@ -27,9 +27,35 @@ _CONTENT_IN_NAME = re.compile(r"(?:(?:eval|test|train)[a-z]*_)?(?:rewards?|retur
 SPLIT_NAMES = frozenset({"split", "phase", "mode", "set", "subset", "partition", "stage", "kind", "type", "data_split"})
 _HELD_OUT = frozenset({"eval", "evaluation", "val", "valid", "validation", "test", "testing", "heldout"})
 COUNTERS = frozenset(
-    "step steps _step global_step global_steps total_steps training_step train_step iteration iterations iter"
-    " training_iteration epoch epochs episode episodes timestep timesteps total_timesteps env_step env_steps frame frames"
-    " update updates time timestamp".split()
+    [
+        "step",
+        "steps",
+        "_step",
+        "global_step",
+        "global_steps",
+        "total_steps",
+        "training_step",
+        "train_step",
+        "iteration",
+        "iterations",
+        "iter",
+        "training_iteration",
+        "epoch",
+        "epochs",
+        "episode",
+        "episodes",
+        "timestep",
+        "timesteps",
+        "total_timesteps",
+        "env_step",
+        "env_steps",
+        "frame",
+        "frames",
+        "update",
+        "updates",
+        "time",
+        "timestamp",
+    ]
 )
 _VARIES = object()
 _NONE = type(None)

@@ -78,11 +78,8 @@ def _stages(
         )
         stage = _Stage(first_row, end_row, own[0], own.max(), end - begin, names)
         last = stages[-1] if stages else None
-        if last is None:
-            stages.append(stage)
-        elif _begins_anew(last, stage) and (
-            importance(last.names) != importance(names) or not _alike(last.names, names)
-        ):
+        different = last is not None and (importance(last.names) != importance(names) or not _alike(last.names, names))
+        if last is None or (different and _begins_anew(last, stage)):
             stages.append(stage)
         else:
             notes.append(

@@ -237,9 +237,9 @@ class _CsvTable:
         prefixes = [""] * len(rows) if splits is None else [split_prefix(row[splits]) for row in rows]
         different = dict.fromkeys(prefixes)
         for place, (name, cells) in enumerate(zip(self.layout.names, zip(*rows, strict=False), strict=False)):
-            called = dict.fromkeys(name if place == splits else on_split(name, prefix) for prefix in different)
+            called = {name if place == splits else on_split(name, prefix) for prefix in different}
             if len(called) == 1:
-                self._add_column(*called, cells, index)
+                self._add_column(called.pop(), cells, index)
                 continue
             for prefix in different:
                 own = [p == prefix for p in prefixes]

@@ -172,9 +172,7 @@ def _runs_on(records: list[Record], labels: list[str], axis: str | None) -> bool
     return back == 0 or back * 100 <= len(records)
 
 
-def _named(
-    records: list[Record], labels: list[str], axis: str | None, whole: bool
-) -> Iterator[tuple[str, Record]]:
+def _named(records: list[Record], labels: list[str], axis: str | None, whole: bool) -> Iterator[tuple[str, Record]]:
     """(what to add to the names, record) for every record; `whole`: they are those of one run."""
     groups = [tuple(str(record.get(label)) for label in labels) for record in records]
     labelled = any(isinstance(v, str) for v in records[0].values())

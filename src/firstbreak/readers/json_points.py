@@ -28,7 +28,9 @@ _POINT = re.compile(
     rb'\[\s*\{\s*"(?:\w*step\w*|iteration|epoch|episode|timestep)"\s*:\s*"?-?[\d.]+"?\s*,[^{}\[\]]{0,200}?"value"\s*:'
     rb'|\[\s*\{[^{}\[\]]{0,200}?"value"\s*:[^{}\[\]]{0,200}?"(?:\w*step|iteration|epoch|episode)"\s*:'
 )
-_ENVELOPES = frozenset({"metrics", "metric", "scalars", "series", "curves", "history", "data", "runs", "results", "logs"})
+_ENVELOPES = frozenset(
+    {"metrics", "metric", "scalars", "series", "curves", "history", "data", "runs", "results", "logs"}
+)
 _NAMES_OF_RUNS = ("run", "run_name", "name", "run_id", "id", "experiment")
 
 Keys = tuple[str, ...]

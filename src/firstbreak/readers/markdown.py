@@ -12,7 +12,7 @@ that compares models, is none of the training.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,8 @@ MIN_STEPS = 3  #: fewer are an example
 
 _HEADING = re.compile(r"#{1,6}\s+(?P<text>.*)")
 _STEP = re.compile(
-    r"\W*(?:(?:global|training|train)\s+)?(?:step|iteration|iter|update|epoch|episode)\W{0,3}(?P<step>\d+)", re.IGNORECASE
+    r"\W*(?:(?:global|training|train)\s+)?(?:step|iteration|iter|update|epoch|episode)\W{0,3}(?P<step>\d+)",
+    re.IGNORECASE,
 )
 _RULE = re.compile(r"\|?[\s:|-]*-[\s:|-]*\|?")
 _MARKS = re.compile(r"[*`_]{1,3}(?=\S)|(?<=\S)[*`_]{1,3}(?=$|\s)")
@@ -82,16 +83,22 @@ def _table_of_steps(text: str) -> Columns | None:
         else:
             continue
         for record in rows:
+            values = {name: value for name, cell in record.items() if (value := _number(cell)) is not None}
+            if not values.keys() - _counters(values):
+                continue
             for name, cell in record.items():
-                value = _number(cell)
-                if value is not None:
-                    columns.add(name, row, value)
+                if name in values:
+                    columns.add(name, row, values[name])
                 elif cell.lower() in ("none", "null"):
                     columns.add_nulls(name, [row])
                 elif cell and cell.lower() != "no log":
                     columns.add_text(name, cell)
             row += 1
     return columns if row >= MIN_STEPS else None
+
+
+def _counters(names: Iterable[str]) -> set[str]:
+    return {name for name in names if name.lower() in COUNTERS}
 
 
 def _tables(text: str) -> Iterator[tuple[str | None, Table]]:

@@ -97,7 +97,13 @@ def _from_table(table: Table) -> Recording:
                 columns.add_nulls(name, [row])
             elif cell:
                 columns.add_text(name, cell)
-    return Recording(format="notebook", curves=columns.curves(), nulls=columns.nulls(), config=columns.constants(), notes=columns.notes())
+    return Recording(
+        format="notebook",
+        curves=columns.curves(),
+        nulls=columns.nulls(),
+        config=columns.constants(),
+        notes=columns.notes(),
+    )
 
 
 def _tables(html: str) -> list[Table]:

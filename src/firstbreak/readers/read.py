@@ -102,7 +102,9 @@ def assemble(
     except ValueError as error:
         raise Unreadable(place, str(error), "leave the trainer out, or name one of these") from None
     notes = [f"{_relative(p, base)}: {note}" for p, r in recordings for note in r.notes]
-    rewards = {raw for raw, name in dialects.understand(names | _nulls(recordings), dialect).items() if _is_reward(name.signal)}
+    rewards = {
+        raw for raw, name in dialects.understand(names | _nulls(recordings), dialect).items() if _is_reward(name.signal)
+    }
     filled = []
     for p, recording in recordings:
         recording, said = _blanks.as_nan(recording, rewards)
@@ -151,7 +153,8 @@ def find_runs(path: str | os.PathLike[str]) -> list[Path]:
     place = existing(path)
     if not place.is_dir() or _claim(place):
         return [place]
-    files = [p for p, reader in claimed(place) if not getattr(reader, "BESIDE", False)]
+    readable = list(claimed(place))
+    files = [p for p, reader in readable if not getattr(reader, "BESIDE", False)]
     children = sorted({place / p.relative_to(place).parts[0] for p in files})
     own = [p for p in files if p.parent == place]
     folders = [c for c in children if c not in own]
@@ -162,7 +165,8 @@ def find_runs(path: str | os.PathLike[str]) -> list[Path]:
     if len(folders) < (2 if own else 1):
         return [place]
     found = [run for folder in folders for run in find_runs(folder)]
-    return found if len(found) > 1 or folders[0].name != RUNS else [place]
+    alone = folders[0].name != RUNS and len(files) == len(readable)
+    return found if len(found) > 1 or alone else [place]
 
 
 def existing(path: str | os.PathLike[str]) -> Path:
@@ -558,5 +562,11 @@ def _same_numbers(copy: Series, other: Series) -> bool:
     """Whether a curve on a lesser axis is another one, rounded."""
     if _axis_rank(copy) >= _axis_rank(other) or len(copy) != len(other) or len(copy) < ALIKE_POINTS:
         return False
-    near = np.isclose(copy.values, other.values, rtol=ROUNDING, atol=ROUNDING * (np.ptp(other.finite.values) if len(other.finite) else 0.0), equal_nan=True)
+    near = np.isclose(
+        copy.values,
+        other.values,
+        rtol=ROUNDING,
+        atol=ROUNDING * (np.ptp(other.finite.values) if len(other.finite) else 0.0),
+        equal_nan=True,
+    )
     return bool(near.mean() >= 0.9 and len(np.unique(other.values)) > len(other) // 2)

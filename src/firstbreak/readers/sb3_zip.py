@@ -6,6 +6,7 @@ What SB3 pickled (":serialized:") is left alone, and the weights are not opened.
 from __future__ import annotations
 
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -46,24 +47,24 @@ def read(path: Path, resume: Any = None) -> Recording:
         raise Unreadable(path, "its data is no JSON", "check that SB3 wrote it", _MEMBER) from None
     if not isinstance(tree, dict):
         raise Unreadable(path, "its data is no JSON object", "check that SB3 wrote it", _MEMBER)
+    try:
+        config = dict(_options(tree))
+    except ValueError as error:
+        raise Unreadable(path, f"its data holds {error}", "check that SB3 wrote it", _MEMBER) from None
     return Recording(
         format="sb3_zip",
-        config=dict(_options(tree)),
+        config=config,
         notes=[f"saved by stable-baselines3 {version}"] if version else [],
         resume=True,
         replaces=resume is not None,
     )
 
 
-def _options(tree: dict[str, Any]) -> Any:
+def _options(tree: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     """What was not pickled and is no state of the training."""
-    for name, value in tree.items():
-        if name.startswith("_") or name in _PROGRESS:
-            continue
-        if isinstance(value, dict):
-            plain = {k: v for k, v in value.items() if not k.startswith(":")}
-            yield from ((f"{name}.{key}", leaf) for key, leaf in leaves(plain, ".") if _is_plain(leaf))
-        elif _is_plain(value):
+    options = {name: value for name, value in tree.items() if not name.startswith("_") and name not in _PROGRESS}
+    for name, value in leaves(options, "."):
+        if not name.startswith(":") and ".:" not in name and _is_plain(value):
             yield name, value
 
 
