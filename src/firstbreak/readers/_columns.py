@@ -27,35 +27,10 @@ _CONTENT_IN_NAME = re.compile(r"(?:(?:eval|test|train)[a-z]*_)?(?:rewards?|retur
 SPLIT_NAMES = frozenset({"split", "phase", "mode", "set", "subset", "partition", "stage", "kind", "type", "data_split"})
 _HELD_OUT = frozenset({"eval", "evaluation", "val", "valid", "validation", "test", "testing", "heldout"})
 COUNTERS = frozenset(
-    [
-        "step",
-        "steps",
-        "_step",
-        "global_step",
-        "global_steps",
-        "total_steps",
-        "training_step",
-        "train_step",
-        "iteration",
-        "iterations",
-        "iter",
-        "training_iteration",
-        "epoch",
-        "epochs",
-        "episode",
-        "episodes",
-        "timestep",
-        "timesteps",
-        "total_timesteps",
-        "env_step",
-        "env_steps",
-        "frame",
-        "frames",
-        "update",
-        "updates",
-        "time",
-        "timestamp",
-    ]
+    {"step", "steps", "_step", "global_step", "global_steps", "total_steps", "training_step", "train_step"}
+    | {"iteration", "iterations", "iter", "training_iteration", "epoch", "epochs", "episode", "episodes"}
+    | {"timestep", "timesteps", "total_timesteps", "env_step", "env_steps", "frame", "frames", "update", "updates"}
+    | {"time", "timestamp"}
 )
 _VARIES = object()
 _NONE = type(None)
@@ -107,7 +82,8 @@ def says_reward(name: str) -> bool:
 class Columns:
     """Curves by name. A name may be absent from any row; its curve then has no point there."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, quoted: bool = False) -> None:
+        self.quoted = quoted  #: people wrote the rows by hand, so that "0.5" is a number too
         self._parts: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {}
         self._cells: dict[str, tuple[list[float], list[float]]] = {}
         self._text: dict[str, Any] = {}
@@ -224,7 +200,7 @@ class Columns:
             value = float(value)
         elif isinstance(value, str) and (counted := progress(name, value)):
             name, value = counted
-        elif isinstance(value, str) and _QUOTED.fullmatch(value):
+        elif self.quoted and isinstance(value, str) and _QUOTED.fullmatch(value):
             self.add_text(name, value)  # an option, as long as it is the same in all rows
             value = float(value)
         elif group := of_group(name, value):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -67,7 +68,7 @@ def _stages(
     bounds = [0, *(falls + 1), len(steps.values)]
     stages: list[_Stage] = []
     notes: list[str] = []
-    for begin, end in zip(bounds, bounds[1:], strict=False):
+    for begin, end in pairwise(bounds):
         own = steps.values[begin:end]
         first_row = steps.index[begin] if begin else -np.inf
         end_row = steps.index[end] if end < len(steps.index) else np.inf

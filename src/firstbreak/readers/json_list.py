@@ -64,7 +64,7 @@ def read(path: Path, resume: Any = None) -> Recording:
     """All records, whole each time."""
     records, damage = _records(path, read_whole(path, MAX_BYTES))
     axis = _axis(records)
-    columns = Columns()
+    columns = Columns(quoted=True)
     records = [by_split(record) for record in records]
     labels = _labels(records)
     whole = _runs_on(records, labels, axis)

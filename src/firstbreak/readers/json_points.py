@@ -53,7 +53,7 @@ def read(path: Path, resume: Any = None) -> Recording:
     if not found:
         raise Unreadable(file, "holds no list of {step, value}", "check that it is whole")
     run = choose(file, wanted, _names(found)) if len(found) > 1 or wanted is not None else next(iter(found))
-    columns = Columns()
+    columns = Columns(quoted=True)
     axes = set()
     for name, points, axis in found[run]:
         axes.add(axis)

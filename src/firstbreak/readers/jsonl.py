@@ -91,7 +91,7 @@ class _Log:
         self.enveloped = enveloped  #: the lines are {"step": N, "data": {...}}; None before the first one
         self.line = line
         self.rows = 0
-        self.columns = Columns()
+        self.columns = Columns(quoted=True)
         self.broken: list[int] = []
 
     def add(self, block: bytes) -> None:

@@ -31,7 +31,7 @@ def read(path: Path, resume: Any = None) -> Recording:
     if not data.strip():
         raise Unreadable(path, "is empty", "wait for the Trainer's first save")
     state, damage = _state(path, data)
-    columns = Columns()
+    columns = Columns(quoted=True)
     notes = []
     for entry in state["log_history"]:
         if not isinstance(entry, dict) or not isinstance(entry.get("step"), (int, float)):
