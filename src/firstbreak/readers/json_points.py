@@ -42,8 +42,11 @@ def sniff(path: Path, head: bytes) -> bool:
 
 
 def runs(path: Path) -> list[str]:
-    """The runs of the file, as `read(Path("results.json#run"))` takes them."""
-    return list(labels(_names(_runs(split(path)[0]))).values())
+    """The runs of the file, as `read(Path("results.json#run"))` takes them; none where it is cut."""
+    try:
+        return list(labels(_names(_runs(split(path)[0]))).values())
+    except Unreadable:
+        return []
 
 
 def read(path: Path, resume: Any = None) -> Recording:

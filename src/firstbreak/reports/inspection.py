@@ -204,7 +204,8 @@ def _lines(lines: Sequence[str | Fact], how: TerminalStyle) -> Iterator[Renderab
 def _entry(series: Series, how: TerminalStyle) -> Iterator[RenderableType]:
     raw = series.raw or series.name
     lost = len(series) - len(series.finite)
-    size = f" ({count(len(series), 'point')}{f', {lost:,} not numbers' if lost else ''})"
+    not_numbers = f", {lost:,} not {'a number' if lost == 1 else 'numbers'}" if lost else ""
+    size = f" ({count(len(series), 'point')}{not_numbers})"
     arrow = how.text(f" {how.arrows[0]} ", "dim")
     yield Text.assemble(
         how.text(raw, "cyan"), arrow, how.text(series.name, "bold"), how.text(size, "dim"), overflow="fold"

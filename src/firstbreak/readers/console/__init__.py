@@ -156,8 +156,8 @@ class Console:
         self._open.update(reading.values)
         points = self._weak if reading.weak else self._points
         self._counts[reading.weak][self._step is not None] += len(reading.values)
-        self._repeats.update(reading.values.keys())
         if self._step is not None:
+            self._repeats.update(reading.values.keys())
             self._again[reading.weak] += sum(self._repeats[name] > REPEATS for name in reading.values)
         for name, value in reading.values.items():
             points.setdefault(name, []).append((self._row, self._step, value))
