@@ -40,7 +40,7 @@ class Follower:
                 self._damage[path] = failure(path, reader, error)
                 continue
             self._damage.pop(path, None)
-            news |= known is None or latest.replaces or bool(latest.curves)
+            news |= known is None or latest.replaces or bool(latest.curves or latest.nulls)
             self._recordings[path] = latest if known is None or latest.replaces else _appended(known, latest)
         return news
 
@@ -93,6 +93,10 @@ def _appended(known: Recording, latest: Recording) -> Recording:
     return replace(
         latest,
         curves=_joined(known.curves, latest.curves),
+        nulls={
+            name: np.concatenate([r.nulls[name] for r in (known, latest) if name in r.nulls])
+            for name in {**known.nulls, **latest.nulls}
+        },
         config={**known.config, **latest.config},
         has_samples=known.has_samples or latest.has_samples,
         damage=known.damage + latest.damage,
