@@ -59,6 +59,7 @@ def test_a_change_tells_its_levels_its_ratio_and_when_it_came_back() -> None:
     assert (up.step, up.returned, up.direction) == (90, pytest.approx(140, abs=4), 1)
     assert up.ratio == pytest.approx(4, rel=0.05)
     assert (down.step, down.returned, down.direction) == (140, None, -1)
+    assert (up.lasting, down.takes_back, down.lasting) == (False, True, False)
 
 
 def test_a_factor_is_found_on_a_logarithmic_scale_and_told_in_units_of_the_curve() -> None:

@@ -121,3 +121,9 @@ def test_a_drop_is_found_wherever_it_lies(at: int) -> None:
 def test_shorter_texts_in_the_same_time_are_no_drop() -> None:
     shorter = {"time.step": WOBBLE, "tokens.train": np.where(np.arange(N) < 120, 5000.0, 2000.0)}
     assert silent(ID, run(shorter))
+
+
+def test_the_way_back_from_a_fast_stretch_is_no_drop() -> None:
+    assert silent(
+        ID, run({"throughput.tok_s": 1000 * WOBBLE * np.where((np.arange(N) > 150) & (np.arange(N) < 165), 4, 1)})
+    )

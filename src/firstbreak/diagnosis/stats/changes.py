@@ -45,6 +45,13 @@ class Change:
     p: float  #: probability of so clear a change in a healthy curve
     returned: float | None = None  #: the first point that is back on the old side of the middle; None: it stayed
 
+    takes_back: bool = False  #: it is the return from an earlier change
+
+    @property
+    def lasting(self) -> bool:
+        """A new level, which stayed: neither an excursion nor the way back from one."""
+        return self.returned is None and not self.takes_back
+
     @property
     def direction(self) -> int:
         """1 up (steeper, noisier), -1 down, 0 where there is no number."""
@@ -210,7 +217,7 @@ def _numeric(
     places = [int(grid.first[cut.at]) for cut in cuts]
     edges = [0, *places, len(z)]
     window = max(5, min(round(RETURN * len(z)), int(np.min(np.diff(edges)))))
-    made = []
+    made: list[Change] = []
     for i, (cut, at) in enumerate(zip(cuts, places, strict=True), 1):
         before, after = slice(edges[i - 1], at), slice(at, edges[i + 1])
         change = Change(
@@ -228,7 +235,9 @@ def _numeric(
             change = replace(change, returned=_returned(change, steps[at:], seen[at:], window))
             if log:
                 change = replace(change, before=math.exp(change.before), after=math.exp(change.after))
-        made.append(change)
+        near = slice(max(0, at - window), at + window)
+        back = any(c.returned is not None and steps[near][0] <= c.returned <= steps[near][-1] for c in made)
+        made.append(replace(change, takes_back=back))
     return tuple(made)
 
 

@@ -55,7 +55,7 @@ def detect(
         return NotMeasured(f"{len(loss)} values of the critic's loss are too few (needs {min_points})")
     if solved or (trajectory is not None and trajectory.kind not in HARMED) or loss.values.min() <= 0:
         return None
-    grown = (c for c in changes(loss, kinds=("level", "slope"), log=True) if c.direction > 0 and c.returned is None)
+    grown = (c for c in changes(loss, kinds=("level", "slope"), log=True) if c.direction > 0 and c.lasting)
     if jump := next(grown, None):
         since, early = (jump.step, jump.interval), settled(loss, jump.step)
     elif rises(loss) and (

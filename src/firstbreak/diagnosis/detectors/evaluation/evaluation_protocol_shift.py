@@ -111,7 +111,7 @@ def detect(
     scale = _scale(eval_score, reward_mean) if learned else 0.0
     gap = _gap(eval_score, reward_mean, scale)
     shifts = changes(gap, kinds=("level",), families=("constant", "linear"), level=max_p_value)
-    jump = max((c for c in shifts if c.returned is None), key=lambda c: abs(c.after - c.before), default=None)
+    jump = max((c for c in shifts if c.lasting), key=lambda c: abs(c.after - c.before), default=None)
     if jump is None or not _at_once(gap, jump, min_jump, min_step_share):
         return None
     score, reward = _sides(eval_score, jump, near_share), _sides(reward_mean, jump, near_share)

@@ -92,7 +92,7 @@ def detect(
     if not curves:
         return NotMeasured(f"no KL divergence of the policy is logged for {min_points} updates")
     for curve in curves:
-        lasting = [c for c in changes(curve, kinds=("level",), log=True) if c.direction > 0 and c.returned is None]
+        lasting = [c for c in changes(curve, kinds=("level",), log=True) if c.direction > 0 and c.lasting]
         if jump := next((c for c in lasting if _at_once(curve, c, min_jump) and c.after >= noticeable), None):
             return _stayed(curve, jump)
         seen = spikes(curve, size=min_size)

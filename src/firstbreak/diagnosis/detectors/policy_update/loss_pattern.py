@@ -132,7 +132,7 @@ def _leap(loss: Series, ratio_warning: float, tolerance: float) -> Change | None
     """The first sudden change of the size of the loss, by a factor, that stayed; the dust of a loss that is zero has none."""
     for leap in changes(loss, kinds=("level",), log=True, families=CALMING):
         factor = max(leap.ratio, 1 / leap.ratio)
-        if leap.returned is None and factor >= ratio_warning and max(leap.before, leap.after) > tolerance:
+        if leap.lasting and factor >= ratio_warning and max(leap.before, leap.after) > tolerance:
             return leap
     return None
 

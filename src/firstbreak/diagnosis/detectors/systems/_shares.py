@@ -60,7 +60,7 @@ def share(part: Series, whole: Series) -> Series:
 def against_past(shares: Series, min_increase: float, max_p_value: float) -> Share:
     """The share now, and whether it has grown by `min_increase` or more, beyond its noise."""
     up = (c for c in changes(shares, kinds=("level", "slope"), families=("constant",)) if c.direction > 0)
-    began = next((c for c in up if c.returned is None), None)
+    began = next((c for c in up if c.lasting), None)
     before, now = settled(shares, np.inf if began is None else began.step), settled(shares)
     if began is None or now - before < min_increase:
         return Share(before, now, grown=False)

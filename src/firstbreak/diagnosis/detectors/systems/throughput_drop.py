@@ -109,7 +109,7 @@ def detect(
     slower = (
         c for c in changes(speed, kinds=("level", "slope", "zero"), log=True, families=("constant",)) if c.direction < 0
     )
-    began = next((c for c in slower if c.returned is None), None)
+    began = next((c for c in slower if c.lasting), None)
     if began is None:
         return None
     before, now = settled(speed, began.step), settled(speed)
