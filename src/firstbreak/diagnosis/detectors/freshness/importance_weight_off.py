@@ -37,6 +37,7 @@ from typing import Annotated
 import numpy as np
 
 from firstbreak.diagnosis.checks import Threshold
+from firstbreak.diagnosis.families import Policy
 from firstbreak.diagnosis.stats.onset import first_sustained
 from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured, Run, Series, Severity
 from firstbreak.words import number
@@ -48,6 +49,7 @@ def detect(
     run: Run,
     policy_ratio_mean: Series,
     config: Config,
+    policy: Policy = Policy.CONTROL,
     *,
     tolerance: Annotated[
         float,
@@ -89,7 +91,7 @@ def detect(
     return Finding(
         message=(
             f"the importance weight averages {number(late)} and {should}: the old log-probabilities do not belong to "
-            "the policy that made the data; run one batch with a learning rate of 0, and check the largest |ratio - 1|"
+            f"the policy that made the data{'' if single else ', or a few samples decide the batch'}; {_remedy(single, policy)}"
         ),
         severity=Severity.CRITICAL if severe else Severity.WARNING,
         confidence=Confidence.HIGH if certain else Confidence.MEDIUM,
@@ -99,3 +101,12 @@ def detect(
         evidence=(Evidence(text=f"mean ratio {number(late)}", series=policy_ratio_mean, since=onset, level=1.0),),
         facts={"ratio": late, "single_update": single},
     )
+
+
+def _remedy(single: bool, policy: Policy) -> str:
+    """What to try first: with one step per batch only the two passes can differ, with several the updates as well."""
+    check = "run one batch with a learning rate of 0, and check the largest |ratio - 1|"
+    if not single:
+        return f"use fewer minibatches per batch; if that does not help, {check}"
+    experts = "; a mixture of experts needs deterministic algorithms, or the recorded routing"
+    return check + (experts if policy is Policy.TEXT else "")
