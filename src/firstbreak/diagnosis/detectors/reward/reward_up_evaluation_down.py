@@ -43,6 +43,8 @@ from firstbreak.diagnosis.stats.trend import trend
 from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
 from firstbreak.words import number
 
+ONE_SIDED = 1.64  #: standard errors: 95 % of a normal distribution lie below
+
 
 def detect(
     reward_mean: Series,
@@ -77,7 +79,9 @@ def detect(
     if len(reward) == len(judged) and np.allclose(reward.values, judged.values):
         return NotApplicable("the evaluation is the training reward under another name")
     up, shape = trend(reward), trajectory(judged)
-    if not rises(reward) or not (shape.lost or shape.kind == "flat"):
+    comparable = judged.name == "eval.reward" or _shares(judged, reward)
+    unmoved = shape.kind == "flat" or (shape.kind == "oscillating" and comparable)
+    if not rises(reward) or not (shape.lost or unmoved):
         return None
     if judged.name == "eval.reward" and policy is Policy.CONTROL and _late(judged) >= _late(reward):
         return None
@@ -85,7 +89,8 @@ def detect(
     if solved and not fell:
         return None  # an evaluation at its highest value cannot follow
     if not fell and (
-        up.signal_to_noise < min_signal_to_noise or _may_have_risen(judged, reward, up.change, hidden_share, top)
+        up.signal_to_noise < min_signal_to_noise
+        or (comparable and _may_have_risen(judged, reward, up.change, hidden_share, top))
     ):
         return None
     sure = fell and int(np.sum(judged.between(shape.best_step).values < (shape.best + shape.end) / 2)) >= min_low
@@ -115,18 +120,20 @@ def detect(
     )
 
 
+def _shares(*curves: Series) -> bool:
+    """Whether all are shares: the same change means the same in each."""
+    return all(0 <= curve.values.min() and curve.values.max() <= 1 for curve in curves)
+
+
 def _may_have_risen(judged: Series, reward: Series, rise: float, hidden_share: float, top: float) -> bool:
     """Whether noise, or a start at the top, can hide that the evaluation won its part of the reward's rise."""
-    shares = all(0 <= curve.values.min() and curve.values.max() <= 1 for curve in (judged, reward))
-    if judged.name != "eval.reward" and not shares:
-        return False  # other units: how much it should have risen is unknown
     third = max(1, len(judged) // 3)
     first, last = judged.values[:third], judged.values[-third:]
-    if shares and float(np.median(first)) >= top:
+    if _shares(judged, reward) and float(np.median(first)) >= top:
         return True
     residual = judged.values - np.polyval(np.polyfit(judged.steps, judged.values, 1), judged.steps)
     error = float(np.std(residual)) * float(np.sqrt(2 / third))
-    return float(np.mean(last) - np.mean(first)) + 2 * error >= hidden_share * rise
+    return float(np.mean(last) - np.mean(first)) + ONE_SIDED * error >= hidden_share * rise
 
 
 def _late(curve: Series) -> float:

@@ -88,7 +88,7 @@ def detect(
     if trained - evaluated < min_gap or trained < min_ratio * evaluated:
         return None
     points = max(first_points, round(first_share * len(curve)))
-    noises = [noise_scale(s.finite.values) for s in (eval_score, eval_reward) if s is not None]
+    noises = [_noise(s.finite.values) for s in (eval_score, eval_reward) if s is not None]
     error = float(np.hypot(max(noises), noise_scale(curve.values) / np.sqrt(points)))
     if trained - evaluated < min_size * error:
         return None
@@ -105,4 +105,12 @@ def detect(
         interval=(first, first),
         evidence=(Evidence(text="training", series=curve), Evidence(text="evaluation", series=eval_score)),
         facts={"trained": trained, "evaluated": evaluated},
+    )
+
+
+def _noise(evaluations: np.ndarray) -> float:
+    """Standard deviation of one evaluation. Few evaluations tell it badly, so that the larger of two estimates counts."""
+    return max(
+        noise_scale(evaluations),
+        float(np.std(np.diff(evaluations))) / float(np.sqrt(2)) if len(evaluations) > 1 else 0.0,
     )
