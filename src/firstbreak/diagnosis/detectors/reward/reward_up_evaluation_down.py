@@ -122,7 +122,7 @@ def detect(
 
 def _shares(*curves: Series) -> bool:
     """Whether all are shares: the same change means the same in each."""
-    return all(0 <= curve.values.min() and curve.values.max() <= 1 for curve in curves)
+    return all(curve.values.min() >= 0 and curve.values.max() <= 1 for curve in curves)
 
 
 def _may_have_risen(judged: Series, reward: Series, rise: float, hidden_share: float, top: float) -> bool:
