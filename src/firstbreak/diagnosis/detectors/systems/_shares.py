@@ -19,7 +19,7 @@ PHASES = ("rollout", "train", "train_critic", "update_weights", "wait_batch", "r
 class Share:
     """A share at the end of the run beside its own past."""
 
-    before: float  #: median of the first half
+    before: float  #: median of the first part
     now: float  #: median of the last quarter
     grown: bool
     confidence: Confidence = Confidence.MEDIUM
@@ -58,9 +58,12 @@ def share(part: Series, whole: Series) -> Series:
     return replace(part, name=f"{part.name} share", steps=a.steps[i], values=a.values[i] / b.values[j])
 
 
-def against_past(shares: Series, min_increase: float, max_p_value: float) -> Share:
-    """The share now, and whether it has grown by `min_increase` or more, beyond its noise."""
-    before, now = float(np.median(shares.head(0.5).values)), float(np.median(shares.tail(0.25).values))
+def against_past(shares: Series, min_increase: float, max_p_value: float, first: float = 0.5) -> Share:
+    """The share now, and whether it has grown by `min_increase` since the first part of the run, beyond its noise.
+
+    `first`: that part as a share of the run, in (0, 1); half of it where a slow growth is usual.
+    """
+    before, now = float(np.median(shares.head(first).values)), float(np.median(shares.tail(0.25).values))
     if now - before < min_increase:
         return Share(before, now, grown=False)
     if began := onset(shares, direction=1, kinds=("level", "ramp")):

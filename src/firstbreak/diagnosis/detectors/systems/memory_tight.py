@@ -48,8 +48,8 @@ def detect(
     memory = memory_gpu.finite
     if len(memory) < min_points:
         return NotMeasured(f"{len(memory)} memory readings are too few (needs {min_points})")
-    used, top = float(np.median(memory.tail(0.5).values)), float(np.max(memory.values))
-    size = next((float(gb) for gb in SIZES_GB if gb >= top), None)
+    used = float(np.median(memory.tail(0.5).values))
+    size = next((float(gb) for gb in SIZES_GB if gb >= used), None)
     if size is None or used < min_share * size:
         return None
     return Finding(

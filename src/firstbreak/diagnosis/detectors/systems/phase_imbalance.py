@@ -1,8 +1,8 @@
 """The trainer waits for data for much of its time.
 
 ## What it looks for
-The share of a step in which the trainer waits for a batch: its growth compared with the first half of the run, and its
-level at the end.
+The share of a step in which the trainer waits for a batch: its growth compared with the start of the run, and its level at
+the end.
 
 ## Why it matters
 Hardware that waits costs money and does nothing. A wait that grows says that generation becomes too slow: longer
@@ -57,6 +57,14 @@ def detect(
             unit="probability", reason="A break that is less probable by chance is certain.", source="convention"
         ),
     ] = 0.01,
+    beginning: Annotated[
+        float,
+        Threshold(
+            unit="share",
+            reason="Of the run: the level to compare with, for no growth is usual here.",
+            source="convention",
+        ),
+    ] = 0.2,
     min_points: Annotated[
         int, Threshold(unit="points", reason="Fewer steps show no growth.", source="convention")
     ] = 12,
@@ -69,7 +77,7 @@ def detect(
         return NotMeasured("the time that the trainer waits for data is not logged")
     if len(waits) < min_points:
         return NotMeasured(f"{len(waits)} waits are too few (needs {min_points})")
-    level = against_past(waits, min_increase, max_p_value)
+    level = against_past(waits, min_increase, max_p_value, beginning)
     if level.now > 1:
         return NotMeasured("the wait is longer than the step: the wait is counted over several steps or processes")
     if not level.grown and level.now < high:

@@ -1,7 +1,7 @@
 """Scoring takes a large share of a step.
 
 ## What it looks for
-The time in which rewards are computed, as a share of the whole step: its growth compared with the first half of the run,
+The time in which rewards are computed, as a share of the whole step: its growth compared with the start of the run,
 and its level at the end.
 
 ## Why it matters
@@ -53,6 +53,14 @@ def detect(
             unit="probability", reason="A break that is less probable by chance is certain.", source="convention"
         ),
     ] = 0.01,
+    beginning: Annotated[
+        float,
+        Threshold(
+            unit="share",
+            reason="Of the run: the level to compare with, for no growth is usual here.",
+            source="convention",
+        ),
+    ] = 0.2,
     min_points: Annotated[
         int, Threshold(unit="points", reason="Fewer steps show no growth.", source="convention")
     ] = 12,
@@ -63,7 +71,7 @@ def detect(
     shares = share(time_reward, whole)
     if len(shares) < min_points:
         return NotMeasured(f"{len(shares)} steps with both times are too few (needs {min_points})")
-    level = against_past(shares, min_increase, max_p_value)
+    level = against_past(shares, min_increase, max_p_value, beginning)
     if level.now > 1:
         return NotMeasured("scoring takes longer than the step: the two overlap, or are measured differently")
     if not level.grown and level.now < high:
