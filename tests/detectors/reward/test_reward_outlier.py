@@ -35,3 +35,10 @@ def test_batches_that_are_spread_out_again_and_again() -> None:
     finding = found(ID, run({"reward.mean": MEAN, "reward.std": spread}))
     assert finding.onset == 21
     assert "clip or normalise" in finding.message
+
+
+def test_sparse_rewards_in_small_batches_are_healthy() -> None:
+    spread = 0.1 + 0.02 * noise(100, 1, 1)
+    spread[::2] = 0.0
+    spread[::6] = 1.4
+    assert silent(ID, run({"reward.mean": MEAN, "reward.std": spread}))

@@ -10,7 +10,8 @@ The advantage grows with the reward. One reward of 100 among rewards of 1 makes 
 update becomes larger than the clip should allow.
 
 ## When it is a false alarm
-Tasks with rare large rewards (a jackpot) whose score rises all the same.
+Tasks with rare large rewards (a jackpot) whose score rises all the same. Sparse rewards in small batches: their spread is 0
+in one step and large in the next.
 
 ## Fix
 - Clip or normalise rewards; check the unit of each reward component.
@@ -58,6 +59,10 @@ def detect(
         float,
         Threshold("ratio", "Of the largest usual spread: rewards of another kind of sample, no noise.", "convention"),
     ] = 4.0,
+    steady: Annotated[
+        float,
+        Threshold("ratio", "Of the low to the median spread: in sparse rewards the spread itself jumps.", "convention"),
+    ] = 0.5,
     min_outliers: Annotated[int, Threshold("steps", "One or two extreme rewards can be luck.", "convention")] = 3,
     min_points: Annotated[
         int, Threshold("points", "Fewer steps do not show what the typical spread is.", "convention")
@@ -71,7 +76,7 @@ def detect(
     spread = noise_scale(centre.values)
     if spread == 0 or trajectory.kind == "rising":
         return None
-    if reward_std is not None and spread_out and (wide := _wide(reward_std.finite, spread_ratio, min_outliers)):
+    if reward_std is not None and spread_out and (wide := _wide(reward_std.finite, spread_ratio, steady, min_outliers)):
         return wide
     if not extremes:
         return None
@@ -101,11 +106,12 @@ def detect(
     )
 
 
-def _wide(spreads: Series, ratio: float, min_outliers: int) -> Finding | None:
+def _wide(spreads: Series, ratio: float, steady: float, min_outliers: int) -> Finding | None:
     """Single steps in which the rewards of a batch are spread out many times as much as is usual."""
     usual = float(np.quantile(spreads.values, 0.75))  # fewer than a quarter of the steps have an outlier
+    low, middle = np.quantile(spreads.values, [0.1, 0.5])
     wide = spreads.values > ratio * usual
-    if usual <= 0 or np.sum(wide) < min_outliers:
+    if low < steady * middle or usual <= 0 or np.sum(wide) < min_outliers:
         return None
     first = float(spreads.steps[np.argmax(wide)])
     return Finding(

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from firstbreak.diagnosis.stats.direction import rises
 from firstbreak.diagnosis.stats.onset import onset
-from firstbreak.diagnosis.stats.trend import trend
 from firstbreak.model import Confidence, Interval, Series
 
 #: what a step is made of, where only its parts are logged
@@ -69,4 +69,4 @@ def against_past(shares: Series, min_increase: float, max_p_value: float, first:
     if began := onset(shares, direction=1, kinds=("level", "ramp")):
         sure = Confidence.HIGH if began.p < max_p_value else Confidence.MEDIUM
         return Share(before, now, True, sure, began.step, began.interval)
-    return Share(before, now, grown=trend(shares).rising)
+    return Share(before, now, grown=rises(shares))
