@@ -21,7 +21,7 @@ def test_slow_waves_are_a_warning() -> None:
 
 
 def test_noise_as_large_as_the_gain_is_a_notice() -> None:
-    noisy = 0.4 + 0.15 * X + noise(N, 0.1)
+    noisy = 0.4 + 0.1 * X + noise(N, 0.12)
     assert found(ID, run({"reward.mean": noisy}, algorithm="grpo")).severity is Severity.NOTICE
 
 

@@ -47,8 +47,8 @@ def detect(
     *,
     noise_share: Annotated[
         float,
-        Threshold("share", "Of the gain: one step's noise is then as large as a third of it.", "convention"),
-    ] = 0.3,
+        Threshold("share", "Of the gain: one step differs from the next by about all that was gained.", "convention"),
+    ] = 0.7,
     min_points: Annotated[int, Threshold("points", "Fewer rewards show no swings.", "convention")] = 40,
 ) -> Finding | NotMeasured | None:
     rewards = reward_mean.finite
