@@ -26,3 +26,19 @@ def test_ordinary_extremes_are_healthy() -> None:
 
 def test_without_extremes_it_is_not_measured() -> None:
     assert look(ID, run({"reward.mean": MEAN})).status is Status.NOT_MEASURED
+
+
+def test_batches_that_are_spread_out_again_and_again() -> None:
+    spread = 0.4 + noise(100, 0.02, 1)
+    assert silent(ID, run({"reward.mean": MEAN, "reward.std": spread}))
+    spread[[20, 50, 80]] = 6.0
+    finding = found(ID, run({"reward.mean": MEAN, "reward.std": spread}))
+    assert finding.onset == 21
+    assert "clip or normalise" in finding.message
+
+
+def test_sparse_rewards_in_small_batches_are_healthy() -> None:
+    spread = 0.1 + 0.02 * noise(100, 1, 1)
+    spread[::2] = 0.0
+    spread[::6] = 1.4
+    assert silent(ID, run({"reward.mean": MEAN, "reward.std": spread}))

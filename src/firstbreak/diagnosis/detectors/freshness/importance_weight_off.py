@@ -37,6 +37,8 @@ from typing import Annotated
 import numpy as np
 
 from firstbreak.diagnosis.checks import Threshold
+from firstbreak.diagnosis.detectors._updates import recorded_updates
+from firstbreak.diagnosis.families import Policy
 from firstbreak.diagnosis.stats.onset import first_sustained
 from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured, Run, Series, Severity
 from firstbreak.words import number
@@ -48,6 +50,7 @@ def detect(
     run: Run,
     policy_ratio_mean: Series,
     config: Config,
+    policy: Policy = Policy.CONTROL,
     *,
     tolerance: Annotated[
         float,
@@ -89,7 +92,8 @@ def detect(
     return Finding(
         message=(
             f"the importance weight averages {number(late)} and {should}: the old log-probabilities do not belong to "
-            "the policy that made the data; run one batch with a learning rate of 0, and check the largest |ratio - 1|"
+            f"the policy that made the data{'' if single else ', or a few samples decide the batch'}; "
+            + _remedy(recorded_updates(config), policy)
         ),
         severity=Severity.CRITICAL if severe else Severity.WARNING,
         confidence=Confidence.HIGH if certain else Confidence.MEDIUM,
@@ -99,3 +103,13 @@ def detect(
         evidence=(Evidence(text=f"mean ratio {number(late)}", series=policy_ratio_mean, since=onset, level=1.0),),
         facts={"ratio": late, "single_update": single},
     )
+
+
+def _remedy(updates: float | None, policy: Policy) -> str:
+    """What to try first: with one step per batch only the two passes can differ, with several the updates as well."""
+    check = "run one batch with a learning rate of 0, and check the largest |ratio - 1|"
+    experts = "; a mixture of experts needs deterministic algorithms, or the recorded routing"
+    once = check + (experts if policy is Policy.TEXT else "")
+    if updates == 1:
+        return once
+    return f"use fewer minibatches per batch; with a single one the ratio must be exactly 1: if not, {once}"

@@ -11,7 +11,7 @@ of the lag. An age that keeps growing says that generation is too slow.
 
 ## When it is a false alarm
 An asynchronous trainer with a limit of a few versions works at that limit by design. The first steps fill the queue, so
-the age rises from 0 to its level.
+the age rises from 0 to its level. A limit that is not recorded is not taken from the trainer's defaults.
 
 ## Fix
 - Lower {max_staleness}.
@@ -108,6 +108,8 @@ def detect(
     limit = config.number("max_staleness")
     if staleness_mean is None and limit == 0:
         return NotApplicable("synchronous training: the staleness limit is 0")
+    if "max_staleness" in config.defaulted:
+        limit = None  # ages that are logged say more than a default
     if staleness_mean is None:
         return nothing_recorded(family, "the age of the data is")
     ages = staleness_mean.finite

@@ -30,6 +30,7 @@ from typing import Annotated
 import numpy as np
 
 from firstbreak.diagnosis.checks import Threshold
+from firstbreak.diagnosis.detectors._updates import recorded_updates
 from firstbreak.diagnosis.stats.onset import first_sustained
 from firstbreak.model import Confidence, Config, Evidence, Expected, Finding, NotMeasured, Series, Severity
 from firstbreak.words import percent
@@ -97,10 +98,10 @@ def detect(
         and float(np.mean(zero_variance_groups.finite.tail(0.5).values)) >= min_zero_variance_share
     ):
         return Expected(f"{curve.name} does not move because the rewards within nearly every group are equal")
-    updates = config.number("updates_per_batch")
-    if updates is not None and updates <= 1:
+    if config.number("updates_per_batch") == 1:
         return Expected(f"{curve.raw or curve.name} does not move because each batch is used for one update")
-    if updates is None or "updates_per_batch" in config.defaulted:
+    updates = recorded_updates(config)
+    if updates is None:
         return NotMeasured("how often a batch is used is not recorded, and with one update the ratio is always 1")
     if curve.name.startswith("kl") and policy_entropy is not None and _three_decimals(policy_entropy.finite.values):
         return NotMeasured("the log prints three decimals, and a healthy KL divergence from the old policy is smaller")

@@ -30,8 +30,9 @@ import numpy as np
 
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Policy, only
-from firstbreak.diagnosis.stats.direction import falls
+from firstbreak.diagnosis.stats.direction import falls, rises
 from firstbreak.diagnosis.stats.onset import onset
+from firstbreak.diagnosis.stats.shape import trajectory
 from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
 from firstbreak.words import number
 
@@ -62,12 +63,16 @@ def detect(
     if room <= 0 or best - late < min_drop * max(abs(best), room) or not _keeps(eval_score):
         return None
     began = onset(rewards, direction=-1)
-    if began is None and not falls(rewards):
+    if began is None and not falls(rewards) and not trajectory(rewards).lost:
         return None
+    third = max(1, len(eval_score) // 3)
+    first, last = float(np.mean(eval_score.values[:third])), float(np.mean(eval_score.values[-third:]))
+    meanwhile = f"rose from {number(first)} to {number(last)}" if rises(eval_score) else "kept its level"
     return Finding(
         message=(
-            f"the training reward fell from {number(best)} to {number(late)} while the evaluation kept its level: the "
-            "policy gets less reward for the same answers; count the samples whose grader failed or timed out"
+            f"the training reward fell from {number(best)} to {number(late)} while the evaluation {meanwhile}: the "
+            "policy gets less reward for the same answers, so the reward does not measure what the evaluation does; "
+            "count the samples whose grader failed or timed out, then grade twenty low samples by hand"
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,

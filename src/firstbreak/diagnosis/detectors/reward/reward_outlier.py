@@ -2,14 +2,16 @@
 
 ## What it looks for
 The largest or smallest reward of a step, against the typical spread of the step means: values more than `min_distance`
-spreads away, in at least `min_outliers` steps.
+spreads away, in at least `min_outliers` steps. Where extremes are not logged: steps whose rewards are spread out
+`spread_ratio` times as much as is usual, while the mean goes with them.
 
 ## Why it matters
 The advantage grows with the reward. One reward of 100 among rewards of 1 makes one sample the whole update, and the
 update becomes larger than the clip should allow.
 
 ## When it is a false alarm
-Tasks with rare large rewards (a jackpot) whose score rises all the same.
+Tasks with rare large rewards (a jackpot) whose score rises all the same. Sparse rewards in small batches: their spread is 0
+in one step and large in the next.
 
 ## Fix
 - Clip or normalise rewards; check the unit of each reward component.
@@ -41,6 +43,7 @@ def detect(
     trajectory: Trajectory,
     reward_max: Series | None = None,
     reward_min: Series | None = None,
+    reward_std: Series | None = None,
     *,
     min_distance: Annotated[
         float, Threshold("standard deviations", "Smaller distances occur in healthy batches.", "convention")
@@ -52,6 +55,14 @@ def detect(
     size_ratio: Annotated[
         float, Threshold("ratio", "An outlier is so many times as large as the mean reward usually is.", "convention")
     ] = 5.0,
+    spread_ratio: Annotated[
+        float,
+        Threshold("ratio", "Of the largest usual spread: rewards of another kind of sample, no noise.", "convention"),
+    ] = 4.0,
+    steady: Annotated[
+        float,
+        Threshold("ratio", "Of the low to the median spread: in sparse rewards the spread itself jumps.", "convention"),
+    ] = 0.5,
     min_outliers: Annotated[int, Threshold("steps", "One or two extreme rewards can be luck.", "convention")] = 3,
     min_points: Annotated[
         int, Threshold("points", "Fewer steps do not show what the typical spread is.", "convention")
@@ -59,10 +70,15 @@ def detect(
 ) -> Finding | NotMeasured | None:
     extremes = [s.finite for s in (reward_max, reward_min) if s is not None and len(s.finite) >= min_points]
     centre = reward_mean.finite
-    if not extremes or len(centre) < min_points:
+    spread_out = reward_std is not None and len(reward_std.finite) >= min_points
+    if not (extremes or spread_out) or len(centre) < min_points:
         return NotMeasured("neither the largest nor the smallest reward of a step is logged often enough")
     spread = noise_scale(centre.values)
     if spread == 0 or trajectory.kind == "rising":
+        return None
+    if reward_std is not None and spread_out and (wide := _wide(reward_std.finite, spread_ratio, steady, min_outliers)):
+        return wide
+    if not extremes:
         return None
     worst = max(
         extremes,
@@ -87,4 +103,27 @@ def detect(
         onset=first,
         interval=(first, first),
         evidence=(Evidence(text=worst.name, series=worst, since=first),),
+    )
+
+
+def _wide(spreads: Series, ratio: float, steady: float, min_outliers: int) -> Finding | None:
+    """Single steps in which the rewards of a batch are spread out many times as much as is usual."""
+    usual = float(np.quantile(spreads.values, 0.75))  # fewer than a quarter of the steps have an outlier
+    low, middle = np.quantile(spreads.values, [0.1, 0.5])
+    wide = spreads.values > ratio * usual
+    if low < steady * middle or usual <= 0 or np.sum(wide) < min_outliers:
+        return None
+    first = float(spreads.steps[np.argmax(wide)])
+    return Finding(
+        message=(
+            f"in {int(np.sum(wide))} steps the rewards of a batch have a standard deviation of up to "
+            f"{number(float(spreads.values.max()))} (usual: {number(usual)}): a few outliers dominate these updates; look at "
+            "the samples with the extreme rewards, then clip or normalise rewards"
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.MEDIUM,
+        metric=spreads.name,
+        onset=first,
+        interval=(first, first),
+        evidence=(Evidence(text=spreads.name, series=spreads, since=first, level=usual),),
     )

@@ -2,8 +2,9 @@
 
 ## What it looks for
 Trends of the training reward and of an evaluation that is a different number (accuracy, success, another environment),
-over the steps that both cover. Reward up with evaluation down is critical. Reward clearly up with evaluation flat is a
-warning.
+over the steps that both cover. Reward up with evaluation down is critical, where the last `min_low` evaluations or more
+are low. Reward clearly up with evaluation flat is a warning. Where both have the same unit, an evaluation is called flat
+only if its noise does not hide `hidden_share` of the reward's rise.
 
 ## Why it matters
 The two curves should measure the same ability. When they separate, the policy has found something that the reward
@@ -11,7 +12,8 @@ rewards and the evaluation does not: reward hacking, over-optimisation, or a rew
 
 ## When it is a false alarm
 The evaluation uses another protocol (temperature, length limit, prompt template) than training. The evaluation has so
-few points or samples that its trend is noise. Format is learned first and answers later. A return that is not lower in
+few points or samples that its trend is noise. Format is learned first and answers later. An evaluation that starts at
+its highest value. A return that is not lower in
 the evaluation than in training is not reported.
 
 ## Fix
@@ -41,6 +43,8 @@ from firstbreak.diagnosis.stats.trend import trend
 from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
 from firstbreak.words import number
 
+ONE_SIDED = 1.64  #: standard errors: 95 % of a normal distribution lie below
+
 
 def detect(
     reward_mean: Series,
@@ -51,6 +55,18 @@ def detect(
     min_signal_to_noise: Annotated[
         float, Threshold("ratio", "Beside a flat evaluation, a smaller rise of the reward says little.", "convention")
     ] = 2.0,
+    hidden_share: Annotated[
+        float,
+        Threshold(
+            "share", "Of the reward's rise: an evaluation that may have won so much is not called flat.", "convention"
+        ),
+    ] = 0.5,
+    top: Annotated[
+        float, Threshold("share", "Of right answers: an evaluation that starts here has no room.", "convention")
+    ] = 0.9,
+    min_low: Annotated[
+        int, Threshold("evaluations", "One or two low evaluations at the end can be chance.", "convention")
+    ] = 3,
     min_points: Annotated[int, Threshold("points", "Fewer rewards or evaluations show no trend.", "convention")] = 8,
 ) -> Finding | NotApplicable | NotMeasured | None:
     start, end = max(reward_mean.steps[0], truth.steps[0]), min(reward_mean.steps[-1], truth.steps[-1])
@@ -63,26 +79,37 @@ def detect(
     if len(reward) == len(judged) and np.allclose(reward.values, judged.values):
         return NotApplicable("the evaluation is the training reward under another name")
     up, shape = trend(reward), trajectory(judged)
-    if not rises(reward) or not (shape.lost or shape.kind == "flat"):
+    comparable = judged.name == "eval.reward" or _shares(judged, reward)
+    unmoved = shape.kind == "flat" or (shape.kind == "oscillating" and comparable)
+    if not rises(reward) or not (shape.lost or unmoved):
         return None
     if judged.name == "eval.reward" and policy is Policy.CONTROL and _late(judged) >= _late(reward):
         return None
     fell = shape.lost
     if solved and not fell:
         return None  # an evaluation at its highest value cannot follow
-    if not fell and up.signal_to_noise < min_signal_to_noise:
+    if not fell and (
+        up.signal_to_noise < min_signal_to_noise
+        or (comparable and _may_have_risen(judged, reward, up.change, hidden_share, top))
+    ):
         return None
+    sure = fell and int(np.sum(judged.between(shape.best_step).values < (shape.best + shape.end) / 2)) >= min_low
     fall = departure(judged.between(shape.best_step), direction=-1) if fell else None
     since = fall[0] if fall else shape.best_step if fell else float(start)
     look = "read the completions" if policy is Policy.TEXT else "watch the episodes"
     return Finding(
         message=(
             f"the reward rose by {number(up.change)} while {judged.name} "
-            + (f"fell from {number(shape.best)} to {number(shape.end)}" if fell else f"stayed at {number(shape.end)}")
-            + f": the reward measures something else than the evaluation; first {look} with the highest reward"
+            + (
+                f"fell from {number(shape.best)} to {number(shape.end)}"
+                if fell
+                else f"does not improve ({number(shape.end)} at the end)"
+            )
+            + ": the reward measures something else than the evaluation, or is a proxy that the policy games; "
+            + f"first {look} with the highest reward"
         ),
-        severity=Severity.CRITICAL if fell else Severity.WARNING,
-        confidence=Confidence.HIGH if fell else Confidence.LOW,
+        severity=Severity.CRITICAL if sure else Severity.WARNING,
+        confidence=Confidence.HIGH if sure else Confidence.MEDIUM if fell else Confidence.LOW,
         metric=judged.name,
         onset=since,
         interval=fall[1] if fall else None,
@@ -91,6 +118,22 @@ def detect(
             Evidence(text="evaluation", series=truth, since=since),
         ),
     )
+
+
+def _shares(*curves: Series) -> bool:
+    """Whether all are shares: the same change means the same in each."""
+    return all(curve.values.min() >= 0 and curve.values.max() <= 1 for curve in curves)
+
+
+def _may_have_risen(judged: Series, reward: Series, rise: float, hidden_share: float, top: float) -> bool:
+    """Whether noise, or a start at the top, can hide that the evaluation won its part of the reward's rise."""
+    third = max(1, len(judged) // 3)
+    first, last = judged.values[:third], judged.values[-third:]
+    if _shares(judged, reward) and float(np.median(first)) >= top:
+        return True
+    residual = judged.values - np.polyval(np.polyfit(judged.steps, judged.values, 1), judged.steps)
+    error = float(np.std(residual)) * float(np.sqrt(2 / third))
+    return float(np.mean(last) - np.mean(first)) + ONE_SIDED * error >= hidden_share * rise
 
 
 def _late(curve: Series) -> float:

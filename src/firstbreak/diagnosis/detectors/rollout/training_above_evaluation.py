@@ -10,7 +10,8 @@ lower temperature or top-p than the evaluation (or than the log-probabilities ar
 rewards something else than the answer.
 
 ## When it is a false alarm
-Training on easier problems, or with partial credit, on purpose.
+Training on easier problems, or with partial credit, on purpose. A gap that the noise of single evaluations explains is not
+reported.
 
 ## Fix
 - Compare {temperature}, {top_p}, {max_new_tokens} and the verifier of training with those of the evaluation.
@@ -27,9 +28,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
+import numpy as np
+
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.detectors._start import starts
 from firstbreak.diagnosis.families import Policy, only
+from firstbreak.diagnosis.stats.noise import noise_scale
 from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
 from firstbreak.words import number
 
@@ -56,6 +60,14 @@ def detect(
             source="convention",
         ),
     ] = 0.12,
+    min_size: Annotated[
+        float,
+        Threshold(
+            unit="standard errors",
+            reason="of the gap: one evaluation and the first batches differ by so much by chance",
+            source="convention",
+        ),
+    ] = 3.0,
     first_share: Annotated[
         float, Threshold(unit="share", reason="so early the policy has hardly learned anything", source="convention")
     ] = 0.04,
@@ -75,6 +87,11 @@ def detect(
     trained, evaluated, curve = found
     if trained - evaluated < min_gap or trained < min_ratio * evaluated:
         return None
+    points = max(first_points, round(first_share * len(curve)))
+    noises = [_noise(s.finite.values) for s in (eval_score, eval_reward) if s is not None]
+    error = float(np.hypot(max(noises), noise_scale(curve.values) / np.sqrt(points)))
+    if trained - evaluated < min_size * error:
+        return None
     first = float(curve.steps[0])
     return Finding(
         message=(
@@ -88,4 +105,12 @@ def detect(
         interval=(first, first),
         evidence=(Evidence(text="training", series=curve), Evidence(text="evaluation", series=eval_score)),
         facts={"trained": trained, "evaluated": evaluated},
+    )
+
+
+def _noise(evaluations: np.ndarray) -> float:
+    """Standard deviation of one evaluation. Few evaluations tell it badly, so that the larger of two estimates counts."""
+    return max(
+        noise_scale(evaluations),
+        float(np.std(np.diff(evaluations))) / float(np.sqrt(2)) if len(evaluations) > 1 else 0.0,
     )

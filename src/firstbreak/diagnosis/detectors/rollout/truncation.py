@@ -9,7 +9,8 @@ A cut completion has no final answer, so the verifier scores the completion as w
 instead of the task, and the score cannot rise while most completions have no answer.
 
 ## When it is a false alarm
-The share is high at first and falls while the score rises: the policy learns to be brief. AReaL's `no_eos_ratio` is never
+The share is high at first and falls while the score rises: the policy learns to be brief. A constant share of a few per
+cent beside a rising score costs something and stops nothing: its finding has low confidence. AReaL's `no_eos_ratio` is never
 lower than one over the number of sequences per rank.
 
 ## Fix
@@ -34,7 +35,7 @@ import numpy as np
 
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Policy, only
-from firstbreak.diagnosis.stats.direction import departure, rises
+from firstbreak.diagnosis.stats.direction import departure, falls, rises
 from firstbreak.diagnosis.stats.onset import first_sustained
 from firstbreak.diagnosis.stats.shape import Trajectory
 from firstbreak.model import Confidence, Evidence, Finding, Series, Severity
@@ -48,13 +49,14 @@ def detect(
     length_limit: float | None = None,
     trajectory: Trajectory | None = None,
     length_mean: Series | None = None,
+    length_total_mean: Series | None = None,
     *,
     share_notice: Annotated[
         float,
         Threshold(
             unit="share",
-            reason="a few long answers do little harm; a share that does not grow needs twice this",
-            source="convention",
+            reason="a few long answers do little harm; a share that does not grow must lie above it beyond its noise",
+            source="https://github.com/areal-project/AReaL/blob/main/docs/en/best_practices/algo_perf.md",
         ),
     ] = 0.05,
     share_warning: Annotated[
@@ -74,6 +76,18 @@ def detect(
             unit="share", reason="a share this high is believed even where few points are logged", source="convention"
         ),
     ] = 0.9,
+    share_watched: Annotated[
+        float,
+        Threshold(unit="share", reason="a growing share below this is hardly more than none", source="convention"),
+    ] = 0.01,
+    growth: Annotated[
+        float,
+        Threshold(
+            unit="ratio",
+            reason="of the late to the early length: so much growth leads to more truncation",
+            source="https://github.com/areal-project/AReaL/blob/main/docs/en/best_practices/algo_perf.md",
+        ),
+    ] = 1.3,
     min_points: Annotated[
         int,
         Threshold(
@@ -90,8 +104,15 @@ def detect(
     critical = bool(late - float(np.std(half)) / np.sqrt(len(half)) >= share_critical)
     long_enough = len(cut) >= min_points
     growing = long_enough and rises(cut)
-    if late < share_notice or (late < 2 * share_notice and not growing):
+    length = length_mean if length_mean is not None else length_total_mean
+    watched = share_watched <= late < share_notice and growing
+    if watched and length is not None and _longer(length.finite, growth):
+        return _on_its_way(cut, late, length)
+    error = float(np.std(half)) / np.sqrt(len(half))
+    if late < share_notice or (late < 2 * share_notice and not growing and late - error < share_notice):
         return None
+    if late < 2 * share_notice and long_enough and falls(cut):
+        return None  # the policy learns to be brief
     level = max(share_notice, late / 2)
     since = first_sustained(cut, lambda values: values >= level) if long_enough else float(cut.steps[0])
     start = departure(cut) if growing else None
@@ -103,9 +124,9 @@ def detect(
             f"{' and the share grows' if growing else ''}: they have no final answer; raise the limit, or filter prompts "
             "with long answers"
         ),
-        severity=_severity(late >= share_warning, critical, growing, learns, trajectory),
+        severity=_severity(late >= share_warning, critical, growing, learns, trajectory, long_enough),
         confidence=Confidence.LOW
-        if not long_enough and late < share_certain
+        if (not long_enough and late < share_certain) or (late < share_warning and not growing)
         else Confidence.HIGH
         if critical
         else Confidence.MEDIUM,
@@ -124,8 +145,36 @@ def detect(
     )
 
 
-def _severity(many: bool, critical: bool, growing: bool, learns: bool, trajectory: Trajectory | None) -> Severity:
+def _longer(length: Series, growth: float) -> bool:
+    """Whether completions got longer by this factor, and are still getting longer."""
+    early, late = float(np.median(length.head(0.25).values)), float(np.median(length.tail(0.25).values))
+    return early > 0 and late >= growth * early and rises(length.tail(0.5))
+
+
+def _on_its_way(cut: Series, late: float, length: Series | None) -> Finding:
+    since = departure(cut)
+    return Finding(
+        message=(
+            f"completions get longer and longer, and {percent(late)} of them end at the length limit now: not many yet, "
+            "but the share grows; watch it, and raise the limit before it passes 5 %"
+        ),
+        severity=Severity.NOTICE,
+        confidence=Confidence.MEDIUM,
+        metric="length.clipped_ratio",
+        onset=since[0] if since else None,
+        interval=since[1] if since else None,
+        evidence=(
+            Evidence(text="share of cut completions", series=cut, since=since[0] if since else None),
+            Evidence(text="mean length", series=length),
+        ),
+        facts={"share": late, "growing": True},
+    )
+
+
+def _severity(
+    many: bool, critical: bool, growing: bool, learns: bool, trajectory: Trajectory | None, long_enough: bool
+) -> Severity:
     lost = trajectory is not None and trajectory.lost
     if (critical and not learns) or (many and growing and lost):
         return Severity.CRITICAL
-    return Severity.WARNING if many or growing else Severity.NOTICE
+    return Severity.WARNING if many or growing or long_enough else Severity.NOTICE

@@ -1,8 +1,8 @@
 """The trainer waits for data for much of its time.
 
 ## What it looks for
-The share of a step in which the trainer waits for a batch: its growth compared with the first half of the run, and its
-level at the end.
+The share of a step in which the trainer waits for a batch: its growth compared with the start of the run, and its level at
+the end.
 
 ## Why it matters
 Hardware that waits costs money and does nothing. A wait that grows says that generation becomes too slow: longer

@@ -53,10 +53,10 @@ def detect(
         float,
         Threshold(
             unit="share",
-            reason="Generation and simulation are slow by nature; with more the update takes hardly any time.",
+            reason="Generation and simulation are slow by nature, and take two thirds of a step in many set-ups.",
             source="convention",
         ),
-    ] = 0.85,
+    ] = 0.72,
     max_p_value: Annotated[
         float,
         Threshold(
@@ -85,7 +85,7 @@ def detect(
         else "profile a step of the environment, and try more environments side by side"
     )
     return Finding(
-        message=f"the rollout {how} {percent(level.now)} of a step; {where}",
+        message=f"the rollout {how} {percent(level.now)} of a step and is its bottleneck; {where}",
         severity=Severity.WARNING if level.grown else Severity.NOTICE,
         confidence=level.confidence,
         metric="time.rollout",

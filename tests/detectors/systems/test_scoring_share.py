@@ -1,0 +1,32 @@
+"""scoring-share: the reward function holds up the step."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from firstbreak.model import Run, Severity
+from tests.detectors.look import found, silent
+from tests.make import noise, run
+
+ID = "scoring-share"
+N = 80
+
+
+def timed(scoring: np.ndarray) -> Run:
+    return run({"time.reward": scoring, "time.step": scoring + 60 + noise(N, 1.0)})
+
+
+def test_scoring_that_grows_is_found_where_it_starts() -> None:
+    finding = found(ID, timed(np.where(np.arange(N) < 45, 5.0, 90.0) + noise(N, 0.5)))
+    assert finding.severity is Severity.WARNING
+    assert finding.onset == pytest.approx(46, abs=4)
+    assert "scor" in finding.message
+
+
+def test_a_slow_judge_from_the_start_is_a_notice() -> None:
+    assert found(ID, timed(np.full(N, 100.0))).severity is Severity.NOTICE
+
+
+def test_cheap_scoring_is_healthy() -> None:
+    assert silent(ID, timed(np.full(N, 6.0) + noise(N, 0.5)))
