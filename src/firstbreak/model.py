@@ -126,6 +126,7 @@ class WeightKind(enum.StrEnum):
     ORDER = "order"  #: the order of the onsets
     PRIOR = "prior"  #: before anything was looked at
     CONFIGURATION = "configuration"  #: facts of the configuration and of the kind of run
+    REFUTED = "refuted"  #: what was logged contradicts the cause
     ANSWER = "answer"  #: the answer of an experiment
     DOUBT = "doubt"  #: that curves mislead now and then
 

@@ -62,14 +62,14 @@ def diagnose(
     if first_break is not None:
         first_break = replace(first_break, interval=widened(first_break.interval, run))
     best = best_checkpoint(run, inputs, _dead_since(outcomes))
-    links = link_verdicts(run, outcomes, first_break)
+    verdict = judge(inputs, outcomes, ranked, first_break, best, sure=healthy(ranked) <= likelihood.stop_below())
     return Diagnosis(
         run=run,
-        verdict=judge(inputs, outcomes, ranked, first_break, best, sure=healthy(ranked) <= likelihood.stop_below()),
+        verdict=verdict,
         first_break=first_break,
         causes=tuple(c for i, c in enumerate(ranked) if i < CAUSES_SHOWN or c.id == HEALTHY),
         outcomes=tuple(outcomes),
-        links=links,
+        links=link_verdicts(outcomes, first_break, verdict.action),
         best_checkpoint=best,
         cost=cost_since(run, first_break, rate_per_hour),
         forecasts=forecasts(inputs),

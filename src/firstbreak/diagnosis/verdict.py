@@ -37,22 +37,26 @@ MIN_SCORES = 30  #: scores in which a rise would show through the noise (convent
 INSEPARABLE = 2.0  #: ratio of the probabilities of two causes below which the log cannot separate them (convention)
 
 
-def link_verdicts(run: Run, outcomes: Sequence[Outcome], first_break: FirstBreak | None) -> Mapping[Link, LinkVerdict]:
-    """One verdict for each of the ten links."""
-    return {link: _link_verdict([o for o in outcomes if o.link is link], link, first_break) for link in Link}
+def link_verdicts(outcomes: Sequence[Outcome], first_break: FirstBreak | None, action: Action) -> Mapping[Link, LinkVerdict]:
+    """One verdict for each of the ten links: only the first one is broken, and only where it is one."""
+    return {link: _link_verdict([o for o in outcomes if o.link is link], link, first_break, action) for link in Link}
 
 
-def _link_verdict(outcomes: list[Outcome], link: Link, first_break: FirstBreak | None) -> LinkVerdict:
+def _link_verdict(
+    outcomes: list[Outcome], link: Link, first_break: FirstBreak | None, action: Action
+) -> LinkVerdict:
+    first = first_break is not None and first_break.link is link
+    stopped = first and action in (Action.STOP, Action.ROLLBACK)
     serious = [o for o in outcomes if o.finding is not None and o.finding.severity is not Severity.NOTICE]
     if serious:
         worst = min(serious, key=lambda o: -o.finding.severity.rank if o.finding else 0)
         assert worst.finding is not None
         critical = worst.finding.severity is Severity.CRITICAL
-        first = first_break is not None and first_break.link is link
-        status = LinkStatus.BROKEN if critical and (first or first_break is None) else LinkStatus.SUSPECT
+        status = LinkStatus.BROKEN if stopped or (first and critical) else LinkStatus.SUSPECT
         return LinkVerdict(status=status, why=worst.finding.message)
-    if first_break is not None and first_break.link is link:
-        return LinkVerdict(status=LinkStatus.SUSPECT, why="the findings in other links point here")
+    if first:
+        status = LinkStatus.BROKEN if stopped else LinkStatus.SUSPECT
+        return LinkVerdict(status=status, why="the findings in other links point here")
     asked = [o for o in outcomes if o.status in (Status.OK, Status.FOUND)]
     blind = [o for o in outcomes if o.status in (Status.NOT_MEASURED, Status.CRASHED)]
     if asked:
