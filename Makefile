@@ -9,7 +9,7 @@ TORCH ?= torch==2.13.0
 # Trainers that need GPUs. Their modules that write metrics do not, and are all that is imported of them.
 TRACKERS ?= verl==0.9.1 openrlhf==0.11.2 areal==1.0.4
 
-.PHONY: help setup setup-test demo quick test lint golden report-card bench-statistics docs coverage bench bench-readers bench-experiments bench-guard bench-preflight bench-web site fuzz
+.PHONY: help setup setup-test demo quick test lint golden report-card bench-statistics docs coverage bench bench-readers bench-experiments bench-guard bench-preflight bench-web bench-peers site fuzz
 
 help:            ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -94,6 +94,9 @@ bench-audit: $(VENV)/.test   ## hacks found in samples, false accusations, onset
 bench-web: $(VENV)/.test     ## first paint, live update, size and import time
 	$(BIN)/python -m benchmarks.web
 
+bench-peers: $(VENV)/.bench  ## what firstbreak says of the runs that other tools make up for their own tests
+	$(BIN)/python -m benchmarks.peers
+
 site: $(VENV)/.test          ## the documentation site, built strictly into site/
 	$(BIN)/zensical build --strict --clean
 
@@ -105,7 +108,7 @@ bench-guard: $(VENV)/.bench  ## what the guard costs, how soon it stops, and kil
 
 # Every target that shows, makes or measures something. With SMALLEST=1 each of them is small and writes no committed file.
 SCHEDULED := demo docs site coverage report-card fuzz bench bench-audit bench-evaluation bench-experiments bench-guard \
-	bench-preflight bench-readers bench-statistics bench-web statements
+	bench-peers bench-preflight bench-readers bench-statistics bench-web statements
 
 .PHONY: scheduled bench-audit bench-evaluation statements
 

@@ -53,15 +53,32 @@ def healthy(rng: Rng, n: int, shape: str, amplitude: float) -> np.ndarray:
 def variant(rng: Rng, noise: np.ndarray, kind: str, at: int, size: float) -> np.ndarray:
     """`noise` (n,), sd 1, with a change from index `at` on, up or down.
 
-    "level": a shift by `size` sd; "ramp": one that reaches `size` sd at the end; "variance": the sd times `size`.
+    "level": a shift by `size` sd; "ramp": one that reaches `size` sd at the end; "variance": the sd times `size`; "burst":
+    a shift that is gone after a twentieth of the curve, 4 points at least; "recovery": one that is gone after half of what
+    is left; "zero", "nan", "stops": the curve is exactly 0, is no number, or has no points, from there on.
     """
-    after = np.arange(1, len(noise) + 1) - at
+    n = len(noise)
+    after = np.arange(1, n + 1) - at
     sign = float(rng.choice([-1, 1]))
-    if kind == "level":
-        return noise + sign * size * (after > 0)
-    if kind == "ramp":
-        return noise + sign * size * np.maximum(after, 0) / (len(noise) - at)
-    return np.asarray(np.where(after > 0, size * noise, noise))
+    match kind:
+        case "level":
+            return noise + sign * size * (after > 0)
+        case "ramp":
+            return noise + sign * size * np.maximum(after, 0) / (n - at)
+        case "variance":
+            return np.asarray(np.where(after > 0, size * noise, noise))
+        case "burst" | "recovery":
+            return noise + sign * size * ((after > 0) & (after <= gone_after(kind, n, at)))
+        case "zero" | "nan":
+            return np.where(after > 0, 0.0 if kind == "zero" else np.nan, noise)
+        case "stops":
+            return noise[:at]
+    raise ValueError(kind)
+
+
+def gone_after(kind: str, n: int, at: int) -> int:
+    """How many points a "burst" or a "recovery" at index `at` lasts."""
+    return max(4, n // 20) if kind == "burst" else (n - at) // 2
 
 
 #: what a score does -> how an experienced reader may call it

@@ -1,5 +1,6 @@
 """Are the statistics as honest as they say? `python -m benchmarks.statistics` writes results/statistics.json.
 
+`python -m benchmarks.statistics changes` measures `changes` alone, and adds its figures to that file.
 `python -m benchmarks.statistics calibrate` prints the points from which the constants of `stats.onset.p_value` were read.
 """
 
@@ -19,6 +20,7 @@ from benchmarks.machine import environment
 from benchmarks.size import place, sized
 from firstbreak.diagnosis.stats.breaks import find_breaks
 from firstbreak.diagnosis.stats.ceiling import outlook
+from firstbreak.diagnosis.stats.changes import changes
 from firstbreak.diagnosis.stats.noise import autocorrelation, quasi_difference
 from firstbreak.diagnosis.stats.onset import KINDS, onset
 from firstbreak.diagnosis.stats.points import rescale
@@ -35,6 +37,16 @@ POINTS, RHO, TAILS, AMPLITUDE = (
     (3, 10, 20),
 )
 FAULTS = (("level", 2.0), ("level", 3.0), ("ramp", 6.0), ("ramp", 10.0), ("variance", 2.0), ("variance", 3.0))
+CHANGED = (
+    *(("level", size) for size in (2.0, 3.0, 5.0, 10.0)),
+    ("ramp", 10.0),
+    ("variance", 3.0),
+    *(("burst", size) for size in (5.0, 10.0)),
+    *(("recovery", size) for size in (3.0, 5.0)),
+    *((kind, 1.0) for kind in ("zero", "nan")),
+)
+PLACES = (0.02, 0.3, 0.7, 0.95)  # of the curve, where a change begins
+NEAR = 0.03  # of the curve, and 2 points at least: how far from there it may be found
 Alarm = tuple[float, float]  # how sure, and which step
 
 
@@ -97,6 +109,54 @@ def detection(rng: Rng, nulls: int, runs: int, known: bool) -> dict[str, Any]:
                 [method(y, None)[0] > limit[name] for y in grown]
             )
     return table
+
+
+def changes_found(rng: Rng, runs: int) -> dict[str, Any]:
+    """Share of changes found by `onset` at 1 % and by `changes`, by points, kind, size and place; shape known to be flat."""
+    table: dict[str, Any] = {}
+    for n in sized((12, 50, 300, 2000), (12, 50)):
+        for kind, size in CHANGED:
+            shares: dict[str, list[float]] = {"onset": [], "changes": []}
+            for share in PLACES:
+                at = max(1, round(share * n))
+                hits: dict[str, list[bool]] = {"onset": [], "changes": []}
+                for _ in range(runs):
+                    y = variant(rng, ar1_noise(rng, n, rng.uniform(0, 0.6)), kind, at, size)
+                    first = onset(y, families=["constant"], level=0.01)
+                    hits["onset"].append(first is not None and abs(first.step - at) <= max(2, NEAR * n))
+                    every = changes(y, families=["constant"])
+                    hits["changes"].append(any(abs(c.step - at) <= max(2, NEAR * n) for c in every))
+                for name, hit in hits.items():
+                    shares[name].append(_share(hit))
+            table.setdefault(str(n), {})[f"{kind} {size:g}"] = shares
+    return {"places": PLACES, "found": table}
+
+
+def changes_alarms(rng: Rng, runs: int) -> dict[str, Any]:
+    """Share of healthy curves in which `changes` sees any change at all, by everything that was varied."""
+    seen: dict[str, dict[str, list[bool]]] = {
+        name: {} for name in ("points", "rho", "tails", "amplitude", "shape", "all")
+    }
+    for _ in range(runs):
+        draw: dict[str, Any] = {
+            "points": int(rng.choice((*POINTS, 2000, 5000))),
+            "rho": float(rng.choice(RHO)),
+            "tails": float(rng.choice(TAILS)),
+            "amplitude": int(rng.choice((0, *AMPLITUDE))),
+            "shape": str(rng.choice(SHAPES)),
+            "all": "all",
+        }
+        y = healthy(rng, draw["points"], draw["shape"], draw["amplitude"])
+        alarm = bool(changes(y + ar1_noise(rng, draw["points"], draw["rho"], draw["tails"])))
+        for name, value in draw.items():
+            seen[name].setdefault(str(value), []).append(alarm)
+    return {name: {value: _share(hits) for value, hits in sorted(by.items())} for name, by in seen.items()}
+
+
+def of_changes(rng: Rng, runs: int = 1) -> dict[str, Any]:
+    """The figures of `changes`."""
+    alarms, each = sized((2000 * runs, 20 * runs), (20, 1))
+    return {"false_alarms": changes_alarms(rng, alarms), **changes_found(rng, each)}
 
 
 def default_detection(rng: Rng, runs: int) -> dict[str, Any]:
@@ -262,6 +322,7 @@ def main(runs: int = 1) -> None:
             },
             "default": default_detection(rng, faulty),
         },
+        "changes": of_changes(np.random.default_rng(2027), runs),
         "trend_coverage": line(rng, lines),
         "trajectory": stories(rng, scores),
         "outlook_coverage": forecast(rng, laws),
@@ -274,5 +335,9 @@ def main(runs: int = 1) -> None:
 if __name__ == "__main__":
     if sys.argv[1:] == ["calibrate"]:
         calibrate(np.random.default_rng(2025), 20_000)
+    elif sys.argv[1:] == ["changes"]:
+        measured = of_changes(np.random.default_rng(2027))
+        place(RESULT).write_text(json.dumps(json.loads(RESULT.read_text()) | {"changes": measured}, indent=1) + "\n")
+        print(json.dumps(measured, indent=1))
     else:
         main()

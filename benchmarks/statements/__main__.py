@@ -2,7 +2,7 @@
 
     python -m benchmarks.statements [--share S] [--only REGEX] [--trainer T] [--failures N] [--show CASE --out FOLDER]
 
-Writes benchmarks/results/statements.json where the whole grid was run.
+Writes benchmarks/results/statements.json where the whole grid was run, or with --record. The file says which share was run.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     cases = suite.sample(whole, options.share)
     start = time.monotonic()
     results = sorted(suite.run(cases, options.processes, options.rows), key=lambda result: result.case)
-    report = figures(known, results)
+    report = {"share": options.share, "grid": len(whole)} | figures(known, results)
     print(table(report))
     print(failures(results, options.failures))
     print(f"{len(cases)} of {len(whole)} runs in {time.monotonic() - start:.0f} s")
     full = options.share >= 1 and options.only == "" and options.trainer is None
-    if full or SMALLEST:
+    if full or options.record or SMALLEST:
         place(RESULTS).write_text(json.dumps(environment("make statements") | report, indent=1) + "\n")
     return None
 
@@ -60,6 +60,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--share", type=float, default=sized(1.0, SMALLEST_SHARE), help="of the grid, a seeded sample")
     parser.add_argument("--only", default="", help="statements whose id this regular expression finds")
     parser.add_argument("--trainer", choices=sorted(suite.TRAINERS), help="runs of this trainer only")
+    parser.add_argument("--record", action="store_true", help="write the figures of a sample, too")
     parser.add_argument("--failures", type=int, default=30, help="how many failures are listed")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument(
@@ -126,6 +127,7 @@ def figures(known: dict[str, Statement], results: Sequence[Result]) -> dict[str,
                 "silent": _rate(silent),
                 "missed": _wrong(fires),
                 "loud": _wrong(silent),
+                "said": next((r.said for r in fires if r.right), ""),
             }
     return report
 

@@ -142,6 +142,7 @@ class Series:
     source: str = ""  #: the file it came from, relative to the run
     axis: str = "step"  #: what a step is: "step", "env_steps", "iteration", "episode", "epoch", "row"
     note: str = ""  #: what the number really is: estimator, window, floor
+    guessed: bool = False  #: the trainer's name is listed nowhere, and was read by the meaning of its words
 
     def __len__(self) -> int:
         return len(self.values)

@@ -26,6 +26,9 @@ NAMES = {
     "notebook": "train.ipynb",
     "npy": "eval.npy",
     "npz": "evaluations.npz",
+    "json_points": "results.json",
+    "markdown": "log.md",
+    "sb3_zip": "best_model.zip",
 }
 BLOBS = {
     "empty": b"",

@@ -29,6 +29,15 @@ ZOO = """!!python/object/apply:collections.OrderedDict
             {"learning_rate": "lin_0.001", "n_timesteps": 1e5, "policy_kwargs": "dict(net_arch=[256, 256])"},
         ),
         ("args.yml", "a: !!python/tuple [1, 2]\nb: !!python/name:os.system\n", {"a": [1, 2], "b": ""}),
+        (
+            "rl.toml",
+            "seed = 1\n[trainer]\nlr = 1e-6\nbetas = [0.9, 0.99]\n",
+            {"seed": 1, "trainer.lr": 1e-6, "trainer.betas": [0.9, 0.99]},
+        ),
+        ("run_settings.json", '{"lr": 0.1}', {"lr": 0.1}),
+        ("qwen-grpo.yaml", "num_generations: 8\n", {"num_generations": 8}),
+        ("recipe.yml", "lr: 0.1\n", {"lr": 0.1}),
+        (".hydra/config.yaml", "algo: {lr: 0.1}\n", {"algo.lr": 0.1}),
         ("hparams.yaml", "base: &b {lr: 1}\nrun:\n  <<: *b\n  n: 2\n", {"base.lr": 1, "run.lr": 1, "run.n": 2}),
     ],
 )
@@ -45,7 +54,19 @@ def test_python_tags_build_nothing(tmp_path):
     assert not marker.exists()
 
 
-@pytest.mark.parametrize("name", ["tokenizer_config.json", "hydra.yaml", "metrics.json", "dataset.yaml", "config.txt"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "tokenizer_config.json",
+        "hydra.yaml",
+        "metrics.json",
+        "dataset.yaml",
+        "config.txt",
+        "train.json",
+        "mkdocs.yml",
+        "pyproject.toml",
+    ],
+)
 def test_files_of_other_names_are_left_alone(name: str):
     with file_of("{}", name) as path:
         assert not config_file.sniff(path, b"{}")
@@ -73,6 +94,9 @@ MERGES = "m0: &m0 {x: 1}\n" + "".join(f"m{i}: &m{i}\n  <<: [{', '.join([f'*m{i -
         ("params.json", "[1]", "no hyperparameters"),
         ("config.yaml", "a: \x01\n", "cannot be read"),
         ("config.yaml", "? [a, b]\n: 1\n", "cannot be read|no YAML"),
+        ("rl.toml", "a = [1\n", "cannot be read"),
+        ("rl.toml", "a = " + "[" * 100_000, "nested too deeply|cannot be read"),
+        ("rl.toml", "\xff = 1", "cannot be read"),
         ("config.yaml", "x" * (5 << 20), "larger than"),
     ],
 )

@@ -48,9 +48,9 @@ def run() -> Run:
 def test_every_name_stands_with_what_it_is(run: Run) -> None:
     text = " ".join(inspection.render(run, width=100).split())
     for said in (
-        "reward → reward.mean (3 points)",
+        "reward → reward.mean (3 points, 1 not a number)",
         "task reward of a completion",
-        "kl → kl.ref (3 points)",
+        "kl → kl.ref (3 points, 1 not a number)",
         "; k3 estimator",
         "Metrics: outside the vocabulary (1) nobody/knows → nobody.knows",
         "gpu0/temp (3 points)",

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import click
 
-from firstbreak.cli import EXIT_BAD_INPUT, _thresholds
+from firstbreak.cli import EXIT_BAD_INPUT, _names, _thresholds
 from firstbreak.cli._output import complain, on_a_terminal, show, write
 from firstbreak.diagnosis.diagnose import diagnose
 from firstbreak.diagnosis.thresholds import Thresholds, for_run, parsed
 from firstbreak.model import Action, Diagnosis
-from firstbreak.readers import Unreadable
+from firstbreak.readers import Unreadable, names
 from firstbreak.readers.read import find_runs, read
 
 FORMATS = ("terminal", "json", "html", "markdown")
@@ -45,6 +45,7 @@ FAILS = {
     help="Cost of one hour of the run, to compute the cost since the break.",
 )
 @_thresholds.option
+@_names.option
 @click.option(
     "--recursive", is_flag=True, help="All runs below PATH, one line each; runs that need attention come first."
 )
@@ -67,6 +68,7 @@ def command(
     trainer: str | None,
     rate: float | None,
     settings: tuple[str, ...],
+    named: tuple[str, ...],
     recursive: bool,
     processes: int | None,
     address: str | None,
@@ -77,8 +79,10 @@ def command(
     PATH is a file or folder that a trainer wrote, or a folder of several runs. Exit code 0: continue or watch;
     1: stop or rollback; 2: the input could not be read.
     """
-    thresholds = parsed(settings)
+    thresholds, meanings = parsed(settings), names.parsed(named)
     if recursive:
+        if named:
+            raise click.UsageError("--name is for single runs; the table [names] of firstbreak.toml is for many")
         actions = _survey(paths, format_, output, trainer, thresholds, processes, address, store)
         if actions & {action.value for action in FAILS[fail_on]}:
             sys.exit(1)
@@ -90,7 +94,7 @@ def command(
         if several:
             click.echo(f"[{i}/{len(found)}] {path}", err=True)
         try:
-            run = read(path, trainer=trainer)
+            run = read(path, trainer=trainer, named=meanings)
             diagnoses.append(diagnose(run, rate_per_hour=rate, thresholds=for_run(path, thresholds)))
         except Unreadable as error:  # `runs/*` may contain other files: the runs are still reported
             if i == len(found) and not diagnoses:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import click
 
+from firstbreak.cli import _names
 from firstbreak.cli._output import on_a_terminal, show, write
+from firstbreak.readers import names
 from firstbreak.readers.read import find_runs, read
 
 
@@ -14,11 +16,13 @@ from firstbreak.readers.read import find_runs, read
     "--format", "format_", type=click.Choice(("terminal", "json")), default="terminal", help="Format of the output."
 )
 @click.option("--trainer", metavar="NAME", help="The trainer, if the automatic choice is wrong.")
-def command(path: str, format_: str, trainer: str | None) -> None:
+@_names.option
+def command(path: str, format_: str, trainer: str | None, named: tuple[str, ...]) -> None:
     """Show what a log contains: format, trainer, each metric with its meaning, configuration, samples, missing signals."""
     from firstbreak.reports import inspection
 
-    runs = [read(run, trainer=trainer) for run in find_runs(path)]
+    meanings = names.parsed(named)
+    runs = [read(run, trainer=trainer, named=meanings) for run in find_runs(path)]
     if format_ == "json":
         write(inspection.render_json(runs))
     elif on_a_terminal():

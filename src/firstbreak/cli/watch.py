@@ -14,14 +14,14 @@ from pathlib import Path
 
 import click
 
-from firstbreak.cli import _thresholds
+from firstbreak.cli import _names, _thresholds
 from firstbreak.cli._output import on_a_terminal, write
 from firstbreak.diagnosis.diagnose import diagnose
 from firstbreak.diagnosis.thresholds import Thresholds, for_run, parsed
 from firstbreak.guard.notify import Message, Notifier
 from firstbreak.guard.schedule import ENDS, Suspicion
 from firstbreak.model import EMPTY, Action, Diagnosis
-from firstbreak.readers import Unreadable
+from firstbreak.readers import Unreadable, names
 from firstbreak.readers.follow import Follower
 from firstbreak.readers.read import find_runs
 from firstbreak.words import number
@@ -53,6 +53,7 @@ NOTHING = ("no known training log was found", "give the file or folder to which 
     "May be repeated.",
 )
 @_thresholds.option
+@_names.option
 def command(
     path: str,
     every: float,
@@ -61,6 +62,7 @@ def command(
     on_stop: str | None,
     targets: tuple[str, ...],
     settings: tuple[str, ...],
+    named: tuple[str, ...],
 ) -> None:
     """Follow a live run: read new data of the trainer, and update the diagnosis.
 
@@ -68,14 +70,14 @@ def command(
     terminal the screen is updated in place; in a pipe each new verdict is one line. Stops with Ctrl-C, after --for, or at the
     end of the console output. Exit code 1 means that the run should be stopped, as for `diagnose`.
     """
-    thresholds = parsed(settings)
+    thresholds, meanings = parsed(settings), names.parsed(named)
     notifier = Notifier(targets) if targets else None
     show = _on_screen if on_a_terminal() else _as_lines
     last: Diagnosis | None = None
     end = None if limit is None else time.monotonic() + limit
     try:
         with _source(path) as (place, name, open_):
-            follower = Follower(place, trainer=trainer)
+            follower = Follower(place, trainer=trainer, named=meanings)
             watched = _diagnoses(
                 follower,
                 name,
@@ -100,11 +102,11 @@ def _source(path: str) -> Iterator[tuple[Path, str, Callable[[], bool]]]:
     if path != STDIN:
         runs = find_runs(path)
         if len(runs) > 1:  # as one run, they would be a run that nobody trained
-            names = ", ".join(map(str, runs[:NAMED])) + (", ..." if len(runs) > NAMED else "")
+            several = ", ".join(map(str, runs[:NAMED])) + (", ..." if len(runs) > NAMED else "")
             raise Unreadable(
                 path,
                 f"holds {len(runs)} runs",
-                f"watch one of {names}, or use `firstbreak serve` to follow all of them",
+                f"watch one of {several}, or use `firstbreak serve` to follow all of them",
             )
         yield Path(path), path, lambda: True
         return

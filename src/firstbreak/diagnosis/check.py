@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,8 +13,11 @@ from firstbreak.diagnosis.inputs import DERIVED, Inputs
 from firstbreak.diagnosis.registry import detectors
 from firstbreak.diagnosis.thresholds import Thresholds, changed
 from firstbreak.dialects import signals
-from firstbreak.model import EMPTY, Outcome, Run, Status
+from firstbreak.model import EMPTY, Confidence, Outcome, Run, Severity, Status
 
+ENOUGH_EVALUATIONS = (
+    10  #: evaluations: fewer may have missed what the training reward shows (LOG.md, Detectors, 2026-11-21)
+)
 SCORE = frozenset({"score", "trajectory", "solved"})  #: inputs that are made of the score
 
 
@@ -59,7 +63,18 @@ def _by_both_scores(detector: Check, about: OfRun, training: OfRun | None, thres
     good = about.solved or (course is not None and course.learned and not course.lost)
     if good or (outcome.status is not Status.NOT_MEASURED and not detector.either_score):
         return outcome
-    return max(outcome, run_check(detector, training, thresholds), key=_seriousness)
+    other = run_check(detector, training, thresholds)
+    if about.eval_score is not None and len(about.eval_score) >= ENOUGH_EVALUATIONS:
+        other = _doubted(other)
+    return max(outcome, other, key=_seriousness)
+
+
+def _doubted(outcome: Outcome) -> Outcome:
+    """A finding of the training reward alone, where enough evaluations do not show it: a warning at most."""
+    finding = outcome.finding
+    if finding is None or finding.severity is not Severity.CRITICAL:
+        return outcome
+    return replace(outcome, finding=replace(finding, severity=Severity.WARNING, confidence=Confidence.MEDIUM))
 
 
 def _seriousness(outcome: Outcome) -> tuple[int, int]:

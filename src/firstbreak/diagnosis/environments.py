@@ -43,7 +43,6 @@ KNOWN = {
 }
 #: the highest return of an episode that the rules allow, by name and version
 HIGHEST = {"CartPole-v0": 200.0, "CartPole-v1": 500.0, "Pong": 21.0}
-AT_HIGHEST = 0.95  #: share of the way from random actions to the highest return that counts as the maximum (convention)
 #: `ALE/Pong-v5`, `PongNoFrameskip-v4` and `Pong` are one game
 _NAME = re.compile(r"(?:ALE/)?(\w+?)(?:NoFrameskip|Deterministic)?(-v\d+)?")
 
@@ -54,8 +53,13 @@ def known(config: Config) -> Task | None:
     return KNOWN.get(name[1]) if name else None
 
 
-def maximum(config: Config) -> float | None:
-    """The return from which on a run is at the documented maximum of its environment, where there is one."""
-    name, task = _NAME.fullmatch(str(config.get("env_id") or "")), known(config)
-    highest = HIGHEST.get(name[1] + (name[2] or ""), HIGHEST.get(name[1])) if name else None
-    return task.random + AT_HIGHEST * (highest - task.random) if task and highest is not None else None
+def random(config: Config) -> float | None:
+    """The mean return of random actions, where it is known."""
+    task = known(config)
+    return task.random if task else None
+
+
+def highest(config: Config) -> float | None:
+    """The largest return of an episode, where it is documented."""
+    name = _NAME.fullmatch(str(config.get("env_id") or ""))
+    return HIGHEST.get(name[1] + (name[2] or ""), HIGHEST.get(name[1])) if name else None

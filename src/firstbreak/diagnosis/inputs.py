@@ -27,6 +27,7 @@ T = TypeVar("T")
 #: rows: in a shorter table, equal neighbours may be equal evaluations instead of one that is repeated in every row (convention)
 REPEATED_ROWS = 200
 MIN_EVALUATIONS = 5  #: evaluations: with fewer, the training reward shows the progress better (convention)
+AT_CEILING = 0.95  #: share of the way to the largest possible score that counts as the maximum (convention)
 MIN_CEILING = 8  #: scores: fewer at the top of a curve that rises are no ceiling (convention)
 MIN_HELD_OUT = 8  #: held-out losses: with fewer, the training loss shows the progress better (convention)
 
@@ -312,6 +313,13 @@ def policy(family: Family) -> Policy:
     return family.policy
 
 
+def highest(score: Series, config: Config) -> float | None:
+    """The largest value that a score can have: 1 for a share, and the documented maximum of some environments."""
+    if any(share in score.name for share in ("accuracy", "success_rate", "pass_at", "likelihood")):
+        return 1.0
+    return environments.highest(config) if score.name.startswith(("reward", "eval.reward")) else None
+
+
 def solved(
     score: Series,
     trajectory: Trajectory,
@@ -325,10 +333,9 @@ def solved(
     has to stay at its top for `MIN_CEILING` points. Log an evaluation score, or at least the mean training reward.
     """
     late = score.tail(0.25).values
-    if any(share in score.name for share in ("accuracy", "success_rate", "pass_at", "likelihood")):
-        return bool(np.median(late) >= 0.95)
-    if (highest := environments.maximum(config)) is not None and score.name.startswith(("reward", "eval.reward")):
-        return bool(np.median(late) >= highest)
+    if (known := highest(score, config)) is not None:
+        lowest = environments.random(config) or 0.0
+        return bool(np.median(late) >= lowest + AT_CEILING * (known - lowest))
     top, spread = float(np.max(score.values)), float(np.ptp(score.values))
     if spread == 0:  # an evaluation at its maximum from the start: the training reward shows whether it is one
         training = [s.finite for s in (reward_mean, reward_episode) if s is not None and s.name != score.name]

@@ -19,8 +19,8 @@ from typing import Any
 
 from firstbreak.diagnosis.registry import detectors
 from firstbreak.model import EMPTY, ChangedThreshold
+from firstbreak.readers.names import FILE
 
-FILE = "firstbreak.toml"
 SECTION = "thresholds"
 
 Thresholds = Mapping[str, Mapping[str, Any]]  #: detector -> threshold -> value

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from firstbreak.diagnosis.families import Method, Policy
-from firstbreak.diagnosis.inputs import Inputs
-from firstbreak.diagnosis.stats.ceiling import outlook
+from firstbreak.diagnosis.inputs import Inputs, highest
+from firstbreak.diagnosis.stats.ceiling import expected_gain
 from firstbreak.diagnosis.stats.rate import Course, rate
 from firstbreak.diagnosis.stats.shape import Kind
 from firstbreak.diagnosis.stats.shape import trajectory as shape_of
@@ -268,13 +268,14 @@ def _gain(inputs: Inputs) -> str:
             return f"small: {score.name} goes up and down by more than it gains"
     if shape.kind == "plateau" and (still := _still(inputs)) is not None:
         return f"near zero: {score.name} stays at {number(shape.end)}, and {still}: training has converged"
-    view = outlook(score)
-    if view is None:
+    span = float(score.steps[-1] - score.steps[0])
+    expected = expected_gain(score, shape, span, highest(score, inputs.run.config))
+    if expected is None:
         return "small: the score stays on its plateau" if shape.kind == "plateau" else "real: the score still rises"
-    _, (low, high) = view.gain(view.span)
+    low, high = expected
     return (
         f"{score.name} is {number(shape.end)} now; the same number of {axis}s again would change it by {number(low)} to "
-        f"{number(high)} (saturating laws fitted to the curve, 95 % range)"
+        f"{number(high)} (saturating laws fitted to the curve, 90 % range)"
     )
 
 

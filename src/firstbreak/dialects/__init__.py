@@ -44,12 +44,14 @@ from types import ModuleType
 from typing import Any
 
 from firstbreak import plugins
-from firstbreak.dialects._table import Name, NameTable, Older
+from firstbreak.dialects._table import Name, NameTable, Older, Origin
 from firstbreak.dialects.signals import STATISTICS, evaluation, lookup
+from firstbreak.model import EMPTY
 
 __all__ = [
     "Name",
     "Older",
+    "Origin",
     "algorithm",
     "axes",
     "axis_kind",
@@ -188,9 +190,10 @@ def _with(name: Name, effect: str) -> Name:
     return name
 
 
-def understand(names: Collection[str], dialect: ModuleType) -> dict[str, Name]:
+def understand(names: Collection[str], dialect: ModuleType, named: Mapping[str, str] = EMPTY) -> dict[str, Name]:
     """Every raw name that is understood, in the order given, with its meaning among all the others:
 
+    - `named` holds raw names that the user has explained: name -> canonical signal;
     - where a trainer uses one word for two things, the other names tell which (`context` of the dialect);
     - a slice that stands alone, or is called "all", stands for the whole: where only one data set is evaluated,
       `eval.accuracy@gsm8k` is `eval.accuracy`. A moment of the update is no such slice.
@@ -200,6 +203,9 @@ def understand(names: Collection[str], dialect: ModuleType) -> dict[str, Name]:
     special = NameTable(context(set(cleaned.values()))) if context else None
     found: dict[str, Name] = {}
     for name, raw in cleaned.items():
+        if signal := named.get(name, named.get(raw)):
+            found[name] = Name(signal, note="named by the user", origin=Origin.USER)
+            continue
         meaning = (special and _behind_prefix(raw, _short(dialect), special)) or translate(name, dialect)
         if meaning is not None:
             found[name] = meaning

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import enum
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from firstbreak.dialects.signals import STATISTICS, lookup
+
+
+class Origin(enum.IntEnum):
+    """Who says what a name means; of two names with one meaning, the higher origin counts."""
+
+    WORDS = 0  #: put together from the words of the name, which is listed nowhere
+    DIALECT = 1  #: listed
+    USER = 2
 
 
 @dataclass(frozen=True)
@@ -17,6 +26,7 @@ class Name:
     signal: str
     scale: float = 1.0
     note: str = ""  #: estimator, window, floor, clamp: whatever changes how the number may be read
+    origin: Origin = Origin.DIALECT
 
 
 @dataclass(frozen=True)

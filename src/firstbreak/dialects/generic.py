@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping, Set
 from typing import Any
 
+from firstbreak.dialects import _meaning
 from firstbreak.dialects._table import Name
 from firstbreak.dialects.signals import STATISTICS, evaluation, lookup
 
@@ -208,24 +209,47 @@ _STATISTICS = {
 }
 
 
-def translate(raw: str) -> Name | None:
-    """What a plain name means, or None."""
+def translate(raw: str, company: _meaning.Company = _meaning.Company()) -> Name | None:  # noqa: B008
+    """What a plain name means, or None: what is listed here, else what its words say together, in this company."""
     words = _words(raw)
+    if listed := _listed(words):
+        return listed
+    return None if _refused(words) else _meaning.read(words, company)
+
+
+def _listed(words: list[str]) -> Name | None:
     held_out = bool(words) and not _HELD_OUT.isdisjoint((words[0], words[-1]))
     words = [word for i, word in enumerate(words) if not (i in (0, len(words) - 1) and word in _HELD_OUT)]
     if len(words) > 1 and words[-1] == "train":  # `loss/train`
         words = words[:-1]
     for start in range(len(words)):
-        if name := _meaning(words[start:]):
+        if name := _entry(words[start:]):
             return Name(evaluation(name.signal), name.scale, name.note) if held_out else name
         if words[start] not in _PLACES:
             return None
     return None
 
 
+def _refused(words: list[str]) -> bool:
+    """Whether the name, behind the words for places, is known to carry no usable number."""
+    return any("_".join(words[start:]) in NOT_CONVERTED for start in range(len(words)))
+
+
 def context(names: Set[str]) -> dict[str, str | Name]:
     """What some names mean beside others: parts of a reward, the length of an episode, a proxy and what it stands for."""
-    return {**_parts(names), **_lengths(names), **_proxy(names)}
+    return {**_told_apart(names), **_parts(names), **_lengths(names), **_time_limits(names), **_proxy(names)}
+
+
+def _told_apart(names: Set[str]) -> dict[str, str | Name]:
+    """Names that are not listed, and those with two meanings, read in the company of the others."""
+    company = _meaning.company(_words(raw) for raw in names)
+    found: dict[str, str | Name] = {}
+    for raw in sorted(names):
+        words = _words(raw)
+        guess = _plain(raw) in _GUESSES
+        if "<" not in raw and (guess or not _listed(words)) and (meaning := _meaning.read(words, company)):
+            found[raw] = meaning
+    return found
 
 
 #: of reward over-optimisation (https://arxiv.org/abs/2210.10760); alone, gold is what a game pays
@@ -263,6 +287,17 @@ def _lengths(names: Set[str]) -> dict[str, str | Name]:
     }
 
 
+def _time_limits(names: Set[str]) -> dict[str, str | Name]:
+    """Where episodes of an environment are logged and no texts, what is truncated is an episode: no signal of ours."""
+    company = _meaning.company(_words(raw) for raw in names)
+    if company.language or not company.control:
+        return {}
+    found = {raw: translate(raw) for raw in sorted(names) if "<" not in raw}
+    return {
+        raw: f"custom.{raw}" for raw, meaning in found.items() if meaning and meaning.signal == "length.clipped_ratio"
+    }
+
+
 def ambiguous(raw: str) -> bool:
     """Whether a plain name has two common meanings, so that it says nothing beside the names of a known trainer."""
     return _plain(raw) in _AMBIGUOUS
@@ -278,7 +313,7 @@ def _plain(raw: str) -> str:
     return "_".join(words)
 
 
-def _meaning(words: list[str]) -> Name | None:
+def _entry(words: list[str]) -> Name | None:
     """The entry of these words, or a statistic of one: `reward_mean`, `max_advantage`."""
     if "_".join(words) in NOT_CONVERTED:
         return None
@@ -287,13 +322,15 @@ def _meaning(words: list[str]) -> Name | None:
     for statistic, rest in ((words[-1], words[:-1]), (words[0], words[1:])):
         if statistic in _STATISTICS and (found := NAMES.get("_".join(rest))):
             name = Name(found) if isinstance(found, str) else found
+            if name.signal.startswith("progress."):
+                return None  # `mean_steps` is no progress of the run
             stem = name.signal.removesuffix(".mean")
             signal = lookup(f"{stem}.{_STATISTICS[statistic]}")
             return Name(signal.name, name.scale, name.note) if signal else None
     return None
 
 
-_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=\d)(?=[A-Z][a-z])")
 _SEPARATOR = re.compile(r"[\W_]+")
 
 

@@ -11,6 +11,9 @@ A reader is a module with
     def merge(recordings) -> Recording                  optional: several files are one stream (parallel environments)
     def runs(path: Path) -> list[str]                   optional: the runs in a database; read(Path("db#run")) gives one
 
+    BESIDE: bool                                        optional: it holds options only, so that it makes no folder a run
+    ROUNDED: bool                                       optional: the numbers were written for a screen, so that a copy is better
+
 and, where several readers could claim a file, PRIORITY (an int, default 0; the highest claim wins).
 
 `read(path, resume=recording.resume)` returns only what has been appended since, so the same code serves a live run.
@@ -50,7 +53,7 @@ def why(error: Exception) -> str:
 class Curve:
     """One raw name's numbers in file order, in arrays of equal length.
 
-    NaN and infinities are kept as they were logged; absent cells are left out.
+    NaN and infinities are kept as they were logged; absent cells and nulls are left out (see `Recording.nulls`).
     """
 
     index: np.ndarray  #: float64 (n,): the step where the format carries one, else the row number
@@ -64,6 +67,9 @@ class Recording:
 
     format: str  #: the reader's name
     curves: dict[str, Curve] = field(default_factory=dict)
+    nulls: dict[str, np.ndarray] = field(
+        default_factory=dict
+    )  #: name of a reward -> `index` of the rows that hold null
     indexed_by: str = (
         "row"  #: "step" where `Curve.index` is the logged step, "row" where the dialect must choose the axis
     )

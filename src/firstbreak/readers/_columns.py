@@ -17,8 +17,21 @@ from firstbreak.readers import Curve
 CONFIG_NAMES = frozenset({"config", "hyperparameters", "hyperparams", "hparams", "params", "args"})
 _PROGRESS = re.compile(r"(\w+)/(?:max|total)_\w+")  # ms-swift: "global_step/max_steps": "12/547"
 _SPELLED_OUT = frozenset({"NaN", "nan", "Infinity", "-Infinity", "inf", "-inf"})  # writers whose JSON has no NaN
+_QUOTED = re.compile(r"\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d{1,3})?\s*")
+_GROUP = re.compile(r"(?:.*[/_ ])?(?:reward|return|score)s?", re.IGNORECASE)
+_REWARD = re.compile(r"rew|return|score|success|acc|solve|correct|pass", re.IGNORECASE)
+_MAX_GROUP = 4096
 _MAX_TABLE = 1 << 23  # cells; records that hardly share a name are added one by one, or they would fill the memory
 _CONTENT_IN_NAME = re.compile(r"(?:(?:eval|test|train)[a-z]*_)?(?:rewards?|returns?|scores?)$", re.IGNORECASE)
+#: A column of this name says of each row whether it was made on the data that is trained on
+SPLIT_NAMES = frozenset({"split", "phase", "mode", "set", "subset", "partition", "stage", "kind", "type", "data_split"})
+_HELD_OUT = frozenset({"eval", "evaluation", "val", "valid", "validation", "test", "testing", "heldout"})
+COUNTERS = frozenset(
+    {"step", "steps", "_step", "global_step", "global_steps", "total_steps", "training_step", "train_step"}
+    | {"iteration", "iterations", "iter", "training_iteration", "epoch", "epochs", "episode", "episodes"}
+    | {"timestep", "timesteps", "total_timesteps", "env_step", "env_steps", "frame", "frames", "update", "updates"}
+    | {"time", "timestamp"}
+)
 _VARIES = object()
 _NONE = type(None)
 _NUMBERS = frozenset({float, int, bool, _NONE})
@@ -30,13 +43,51 @@ def name_from_file(path: Path) -> str | None:
     return found[0] if found else None
 
 
+def split_prefix(text: Any) -> str:
+    """What a cell of a column of splits puts before the names of its row: `eval/` for "eval", nothing for "train"."""
+    word = text.strip().lower() if isinstance(text, str) else ""
+    return f"{word}/" if word in _HELD_OUT else ""
+
+
+def on_split(name: str, prefix: str) -> str:
+    """A metric's name in a row of held-out data. What only counts rows keeps its name, and so does one that says it already."""
+    words = name.lower()
+    return name if not prefix or words in COUNTERS or words.startswith(tuple(_HELD_OUT)) else prefix + name
+
+
+def by_split(record: dict[str, Any]) -> dict[str, Any]:
+    """The record with `eval/reward` for `reward`, where one of its cells says that it is of held-out data."""
+    for key in record.keys() & SPLIT_NAMES:
+        if prefix := split_prefix(record[key]):
+            return {name if name == key else on_split(name, prefix): cell for name, cell in record.items()}
+    return record
+
+
+def of_group(name: str, rewards: Any) -> dict[str, float] | None:
+    """A list of rewards in one row: their mean, and their spread under the name of a group's. None for other lists."""
+    if not isinstance(rewards, list) or not 2 <= len(rewards) <= _MAX_GROUP or not _GROUP.fullmatch(name):
+        return None
+    if not all(isinstance(reward, (int, float)) for reward in rewards):
+        return None
+    values = np.array([as_float(reward) for reward in rewards])
+    with np.errstate(invalid="ignore", over="ignore"):
+        return {name: float(values.mean()), f"{name.removesuffix('s')}_group_std": float(values.std())}
+
+
+def says_reward(name: str) -> bool:
+    """Whether a name may be that of a reward, of which a missing value means something."""
+    return _REWARD.search(name) is not None
+
+
 class Columns:
     """Curves by name. A name may be absent from any row; its curve then has no point there."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, quoted: bool = False) -> None:
+        self.quoted = quoted  #: people wrote the rows by hand, so that "0.5" is a number too
         self._parts: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {}
         self._cells: dict[str, tuple[list[float], list[float]]] = {}
         self._text: dict[str, Any] = {}
+        self._nulls: dict[str, list[float]] = {}
         self.config: dict[str, Any] = {}
         self.not_numbers: set[str] = set()  #: names of lists and other things that are neither curve nor constant
 
@@ -47,6 +98,11 @@ class Columns:
         if name in self._cells:
             self._settle(name)
         self._parts.setdefault(name, []).append((index, values))
+
+    def add_nulls(self, name: str, index: np.ndarray | list[float]) -> None:
+        """Notes rows that hold null where other rows hold a number; kept for rewards only."""
+        if len(index) and says_reward(name):
+            self._nulls.setdefault(name, []).extend(index)
 
     def add(self, name: str, index: float, value: float) -> None:
         """Adds one point."""
@@ -74,11 +130,17 @@ class Columns:
             cells = [*chain.from_iterable(map(dict.values, map(records.__getitem__, rows)))]
             found = _numbers(cells, len(own))
             if found is None:
+                for name in filter(says_reward, names):
+                    empty = [row for row, record in enumerate(records) if record.get(name, 0) is None]
+                    self.add_nulls(name, index[empty])
                 if len(rows) < len(records):
                     cells = [record.get(name) for record in records for name in names]
                 for i, name in enumerate(names):
-                    self.add_column(name, cells[i :: len(names)], index)
+                    self._add_column(name, cells[i :: len(names)], index)
                 return
+            if found[1].any():
+                for name, empty in zip(own, found[1], strict=True):
+                    self.add_nulls(name, index[rows][empty])
             at = np.ix_([places[name] for name in own], rows)
             values[at], absent[at] = found
         self.add_numbers(names, values, absent, index)
@@ -95,7 +157,11 @@ class Columns:
                 self.extend(name, index, values[i])
 
     def add_column(self, name: str, column: Sequence[Any], index: np.ndarray) -> None:
-        """Adds one name's cells, whatever they hold; None is absent."""
+        """Adds one name's cells, whatever they hold."""
+        self.add_nulls(name, index[[value is None for value in column]])
+        self._add_column(name, column, index)
+
+    def _add_column(self, name: str, column: Sequence[Any], index: np.ndarray) -> None:
         types = set(map(type, column))
         if types <= _NUMBERS:
             try:
@@ -109,7 +175,8 @@ class Columns:
                 self.extend(name, index, values)
                 return
         for at, value in zip(index, column, strict=True):
-            self.add_object(name, at, value)
+            if value is not None:
+                self.add_object(name, at, value)
 
     def add_text(self, name: str, value: str) -> None:
         """Notes a text: a name that holds one and the same text in every row is a fact about the run."""
@@ -133,12 +200,21 @@ class Columns:
             value = float(value)
         elif isinstance(value, str) and (counted := progress(name, value)):
             name, value = counted
+        elif self.quoted and isinstance(value, str) and _QUOTED.fullmatch(value):
+            self.add_text(name, value)  # an option, as long as it is the same in all rows
+            value = float(value)
+        elif group := of_group(name, value):
+            for called, number in group.items():
+                self.add(called, as_float(index), number)
+            return
         if isinstance(value, (int, float)):
             self.add(name, as_float(index), as_float(value))
         elif isinstance(value, str):
             self.add_text(name, value)
         elif value is not None:
             self.not_numbers.add(name)
+        else:
+            self.add_nulls(name, [as_float(index)])
 
     def _settle(self, name: str) -> None:
         """Turns the single points of a name into a run of points."""
@@ -159,9 +235,17 @@ class Columns:
             for (name, parts), joined in zip(self._parts.items(), values, strict=True)
         }
 
+    def nulls(self) -> dict[str, np.ndarray]:
+        """The rows in which a reward was null."""
+        return {name: np.array(index, dtype=float) for name, index in self._nulls.items()}
+
     def constants(self) -> dict[str, Any]:
         """The hyperparameters of the rows, and every text that is the same in all rows."""
-        texts = {name: text for name, text in self._text.items() if text is not _VARIES and name not in self._parts}
+        texts = {
+            name: text
+            for name, text in self._text.items()
+            if text is not _VARIES and (name not in self._parts or _QUOTED.fullmatch(text))
+        }
         return {**texts, **self.config}
 
     def notes(self) -> list[str]:

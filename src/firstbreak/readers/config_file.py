@@ -1,4 +1,4 @@
-"""Hyperparameters beside a run: params.json, config.yaml, args.yml, hydra's resolved config, saved command lines.
+"""Hyperparameters beside a run: params.json, config.yaml, args.yml, rl.toml, recipes, hydra's resolved config.
 
 YAML is read with a loader that builds plain data only. Python tags (rl-zoo's OrderedDict) give the plain data below
 them; nothing is imported or called.
@@ -7,6 +7,7 @@ them; nothing is imported or called.
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,29 +19,39 @@ from firstbreak.readers._columns import leaves
 from firstbreak.readers._json import loads
 from firstbreak.readers._tail import read_whole
 
-DESCRIPTION = "hyperparameter files: params.json, config.json, args.yml, config.yaml (rl-zoo, hydra, RLlib, TRL)"
+DESCRIPTION = "hyperparameter files: params.json, args.yml, config.yaml, grpo.yaml, rl.toml (rl-zoo, hydra, RLlib, TRL)"
 PRIORITY = -10
 MAX_BYTES = 1 << 22
 MAX_NODES = 200_000  #: after aliases are followed; a "billion laughs" file has 10**9 and fits in a kilobyte
 
 _YAML = {".yml", ".yaml"}
-_NAMES = re.compile(r"(.*[_.-])?(params|config|cfg|args|arguments|hparams|hyperparams|hyperparameters|options|flags)")
+_TOML = {".toml"}
+_NAMES = re.compile(
+    r"(.*[_.-])?(params|config|cfg|args|arguments|hparams|hyperparams|hyperparameters|options|flags|settings)"
+)
+#: YAML and TOML hold no data, so that a word of the training is enough
+_RECIPES = re.compile(
+    r"(.*[_.-])?(recipe|experiment|train|training|trainer|rl|grpo|rloo|ppo|dpo|kto|sft|a2c|dqn|sac|td3)([_-].*)?"
+)
 _NOT_OURS = re.compile(r"(tokenizer|preprocessor|processor|image_processor|special_tokens|hydra|quantize).*")
 
 
 def sniff(path: Path, head: bytes) -> bool:
-    """A YAML or JSON file named like a config; the tokenizer's and hydra's own are not the run's."""
+    """A YAML, TOML or JSON file named like a config; the tokenizer's and hydra's own are not the run's."""
     suffix, stem = path.suffix.lower(), path.stem.lower()
-    if b"\0" in head or _NOT_OURS.fullmatch(stem) or not _NAMES.fullmatch(stem):
+    if b"\0" in head or _NOT_OURS.fullmatch(stem):
         return False
-    return suffix in _YAML or (suffix == ".json" and head.lstrip()[:1] in (b"{", b""))
+    if suffix in _YAML | _TOML:
+        return bool(_NAMES.fullmatch(stem) or _RECIPES.fullmatch(stem))
+    return suffix == ".json" and bool(_NAMES.fullmatch(stem)) and head.lstrip()[:1] in (b"{", b"")
 
 
 def read(path: Path, resume: Any = None) -> Recording:
     """The hyperparameters, nested names joined with "."."""
     data = read_whole(path, MAX_BYTES)
     try:
-        tree = _yaml(data) if path.suffix.lower() in _YAML else loads(data)
+        suffix = path.suffix.lower()
+        tree = _yaml(data) if suffix in _YAML else tomllib.loads(data.decode()) if suffix in _TOML else loads(data)
         config = dict(leaves(tree, ".", MAX_NODES)) if isinstance(tree, Mapping) else {}
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1

@@ -26,7 +26,7 @@ import numpy as np
 
 from firstbreak.readers import Curve, Recording, Unreadable
 from firstbreak.readers._cells import column, matrix
-from firstbreak.readers._columns import Columns, name_from_file
+from firstbreak.readers._columns import SPLIT_NAMES, Columns, name_from_file, on_split, split_prefix
 from firstbreak.readers._literal import number, parse
 from firstbreak.readers._tail import MAX_LINE, Lines, open_file, still_holds
 
@@ -232,16 +232,28 @@ class _CsvTable:
         self.line += count
 
     def _add_cells(self, rows: list[list[str]]) -> None:
-        for name, cells in zip(self.layout.names, zip(*rows, strict=False), strict=False):
-            index = np.arange(self.rows, self.rows + len(cells), dtype=float)
-            if "" in cells:
-                present = [cell != "" for cell in cells]
-                cells, index = tuple(compress(cells, present)), index[present]
-            values = column(cells)
-            if values is None:
-                self._add_mixed(name, index, cells)
-            else:
-                self.columns.extend(name, index, values)
+        index = np.arange(self.rows, self.rows + len(rows), dtype=float)
+        splits = next((i for i, name in enumerate(self.layout.names) if name.lower() in SPLIT_NAMES), None)
+        prefixes = [""] * len(rows) if splits is None else [split_prefix(row[splits]) for row in rows]
+        different = dict.fromkeys(prefixes)
+        for place, (name, cells) in enumerate(zip(self.layout.names, zip(*rows, strict=False), strict=False)):
+            called = {name if place == splits else on_split(name, prefix) for prefix in different}
+            if len(called) == 1:
+                self._add_column(called.pop(), cells, index)
+                continue
+            for prefix in different:
+                own = [p == prefix for p in prefixes]
+                self._add_column(on_split(name, prefix), tuple(compress(cells, own)), index[own])
+
+    def _add_column(self, name: str, cells: tuple[str, ...], index: np.ndarray) -> None:
+        if "" in cells:
+            present = [cell != "" for cell in cells]
+            cells, index = tuple(compress(cells, present)), index[present]
+        values = column(cells)
+        if values is None:
+            self._add_mixed(name, index, cells)
+        else:
+            self.columns.extend(name, index, values)
 
     def _add_mixed(self, name: str, index: np.ndarray, cells: tuple[str, ...]) -> None:
         """Adds cells that are not all numbers. Equal cells are the rule (names, flags), and are parsed once."""
@@ -249,6 +261,8 @@ class _CsvTable:
         values = [numbers[cell] for cell in cells]
         found = [value is not None for value in values]
         self.columns.extend(name, index[found], np.array(list(compress(values, found)), dtype=float))
+        if absent := _ABSENT.intersection(numbers):
+            self.columns.add_nulls(name, index[[cell in absent for cell in cells]])
         others = {cell for cell, value in numbers.items() if value is None} - _ABSENT
         dicts = {cell for cell in others if cell.startswith("{")}
         lists = {cell for cell in others if cell.startswith(("[", "("))}
@@ -281,6 +295,8 @@ class _CsvTable:
                 self.columns.add(row[metric].strip(), self._step(row[step]), logged)
             elif row[value] not in _ABSENT:
                 self.columns.add_text(row[metric].strip(), row[value])
+            elif row[value]:
+                self.columns.add_nulls(row[metric].strip(), [self._step(row[step])])
 
     def _step(self, word: str) -> float:
         """The number in a step word (`epoch0.33`, `G=2`); without one ("start", "end"), its place among such words."""
@@ -294,6 +310,7 @@ class _CsvTable:
         recording = Recording(
             format="csv",
             curves=curves,
+            nulls=self.columns.nulls(),
             indexed_by="step" if self.layout.long or has_steps else "row",
             config=self.columns.constants(),
             notes=self.columns.notes(),

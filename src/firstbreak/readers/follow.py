@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from firstbreak.model import Checkpoint, Run, Samples
+from firstbreak.model import EMPTY, Checkpoint, Run, Samples
 from firstbreak.readers import Curve, Recording
+from firstbreak.readers.names import Names
 from firstbreak.readers.read import assemble, claimed, existing, failure
 
 
@@ -23,8 +24,8 @@ class Follower:
     what was known of it.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, trainer: str | None = None) -> None:
-        self.path, self.trainer = path, trainer
+    def __init__(self, path: str | os.PathLike[str], *, trainer: str | None = None, named: Names = EMPTY) -> None:
+        self.path, self.trainer, self.named = path, trainer, named
         self._recordings: dict[Path, Recording] = {}
         self._damage: dict[Path, str] = {}
 
@@ -39,7 +40,7 @@ class Follower:
                 self._damage[path] = failure(path, reader, error)
                 continue
             self._damage.pop(path, None)
-            news |= known is None or latest.replaces or bool(latest.curves)
+            news |= known is None or latest.replaces or bool(latest.curves or latest.nulls)
             self._recordings[path] = latest if known is None or latest.replaces else _appended(known, latest)
         return news
 
@@ -55,7 +56,13 @@ class Follower:
         place = existing(self.path)
         base = place if place.is_dir() else place.parent
         return assemble(
-            self.path, place, base, list(self._recordings.items()), list(self._damage.values()), self.trainer
+            self.path,
+            place,
+            base,
+            list(self._recordings.items()),
+            list(self._damage.values()),
+            self.trainer,
+            self.named,
         )
 
 
@@ -86,6 +93,10 @@ def _appended(known: Recording, latest: Recording) -> Recording:
     return replace(
         latest,
         curves=_joined(known.curves, latest.curves),
+        nulls={
+            name: np.concatenate([r.nulls[name] for r in (known, latest) if name in r.nulls])
+            for name in {**known.nulls, **latest.nulls}
+        },
         config={**known.config, **latest.config},
         has_samples=known.has_samples or latest.has_samples,
         damage=known.damage + latest.damage,

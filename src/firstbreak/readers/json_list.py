@@ -1,31 +1,42 @@
 """A JSON list of flat records: results that were published as one file, such as the baselines of Dopamine.
 
 The history that a hand-written loop saves as one object is read too: the largest list of records in it, else its
-columns (`{"step": [1, 2, ...], "reward": [0.1, 0.2, ...]}`, as Keras writes its history).
+columns (`{"step": [1, 2, ...], "reward": [0.1, 0.2, ...]}`, as Keras writes its history). Shorter columns are spread over
+the steps, or over the rows of the longest: all of them were logged during the same training.
 
 A key named like a step axis (`Iteration`, `step`, ...) is the index. Texts are labels: records with other labels are
 other curves, and where the axis starts again under the same label, another seed begins. The name says which:
 `Value[Agent=DQN,seed=0]`. Labels that never change and a single seed are left out of the name, and so is a text that
-hardly ever returns: a date or a message tells no curves apart.
+hardly ever returns: a date or a message tells no curves apart. Where the axis runs on from label to label, the records
+are those of one run: its curves are whole, and those of each label (a task, a tier) stand beside them. A label that says
+train, eval, val or test parts them: `eval/reward`.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from firstbreak.readers import Recording, Unreadable
-from firstbreak.readers._columns import Columns
+from firstbreak.readers._columns import COUNTERS, SPLIT_NAMES, Columns, by_split, split_prefix
 from firstbreak.readers._json import loads, whole_elements
+from firstbreak.readers._literal import number
 from firstbreak.readers._tail import read_whole
 
 DESCRIPTION = "a JSON list of records with labels and seeds (Dopamine's baselines), or a history saved by hand"
 PRIORITY = -20  #: a file named like a config is one
 MAX_BYTES = 1 << 28
 MAX_LABELS = 100  #: a text with more values is a date or a message
+#: Labels that tell runs apart
+_OF_A_RUN = frozenset(
+    {"agent", "algo", "algorithm", "method", "model", "run", "run_id", "run_name", "experiment", "seed", "env", "game"}
+)
+MIN_SPREAD = 5  #: a shorter list beside longer ones is a setting
 MIN_COLUMN = 3  #: a shorter list of numbers is a setting (betas, layer sizes)
 
 _AXES = (
@@ -53,18 +64,22 @@ def read(path: Path, resume: Any = None) -> Recording:
     """All records, whole each time."""
     records, damage = _records(path, read_whole(path, MAX_BYTES))
     axis = _axis(records)
-    columns = Columns()
+    columns = Columns(quoted=True)
+    records = [by_split(record) for record in records]
     labels = _labels(records)
-    for row, (suffix, record) in enumerate(_named(records, labels, axis)):
+    whole = _runs_on(records, labels, axis)
+    for row, (suffix, record) in enumerate(_named(records, labels, axis, whole)):
         index = row if axis is None else record[axis]
         for key, value in record.items():
-            if key in labels:
+            if key in labels or key == axis:
                 continue
-            if key != axis:
-                columns.add_object(key + suffix, index, value)
+            columns.add_object(key + suffix, index, value)
+            if whole and suffix:
+                columns.add_object(key, index, value)
     return Recording(
         format="json_list",
         curves=columns.curves(),
+        nulls=columns.nulls(),
         indexed_by="step" if axis else "row",
         config=columns.constants(),
         damage=damage,
@@ -98,19 +113,33 @@ def _held(history: Record) -> list[Record]:
 
 
 def _rows(history: Record) -> list[Record]:
-    """One record for every place in the columns, which are the lists of numbers of the commonest length."""
+    """One record for every place in the columns, which are lists of numbers. A shorter one has numbers in some of them only."""
     columns = {
         name: value
         for name, value in history.items()
         if isinstance(value, list)
         and len(value) >= MIN_COLUMN
-        and all(cell is None or isinstance(cell, (int, float)) for cell in value)
+        and all(cell is None or isinstance(cell, (int, float)) or _is_quoted(cell) for cell in value)
     }
     if not columns:
         return []
-    (length, _), *_ = Counter(map(len, columns.values())).most_common(1)
-    whole = {name: value for name, value in columns.items() if len(value) == length}
-    return [dict(zip(whole, cells, strict=True)) for cells in zip(*whole.values(), strict=True)]
+    steps = next((name for name in columns if name.lower() in COUNTERS), None)
+    length = max(map(len, columns.values()))
+    if steps is not None and all(len(value) == len(columns[steps]) for value in columns.values()):
+        steps = None  # a column like the others
+    columns = {name: value for name, value in columns.items() if len(value) >= min(length, MIN_SPREAD)}
+    records: list[Record] = [{} for _ in range(length)]
+    for name, value in columns.items():
+        if name == steps:
+            places = np.arange(1, length + 1) * len(value) / length - 1
+            value = np.interp(places, np.arange(len(value)), np.array(value, dtype=float)).tolist()
+        for i, cell in enumerate(value, 1):
+            records[i * length // len(value) - 1][name] = cell
+    return records
+
+
+def _is_quoted(cell: Any) -> bool:
+    return isinstance(cell, str) and number(cell) is not None
 
 
 def _axis(records: list[Record]) -> str | None:
@@ -126,14 +155,28 @@ def _axis(records: list[Record]) -> str | None:
 def _labels(records: list[Record]) -> list[str]:
     """The keys that tell curves apart: texts with more than one value, but not many, each of several records."""
     most = min(MAX_LABELS, len(records) // 2)
-    texts = [key for key, value in records[0].items() if isinstance(value, str)]
-    return [key for key in texts if 1 < len({str(record.get(key)) for record in records}) <= most]
+    texts = [key for key, value in records[0].items() if isinstance(value, str) and number(value) is None]
+    values = {key: {str(record.get(key)) for record in records} for key in texts}
+    return [
+        key
+        for key in texts
+        if 1 < len(values[key]) <= most and not (key.lower() in SPLIT_NAMES and any(map(split_prefix, values[key])))
+    ]
 
 
-def _named(records: list[Record], labels: list[str], axis: str | None) -> Iterator[tuple[str, Record]]:
-    """(what to add to the names, record) for every record."""
+def _runs_on(records: list[Record], labels: list[str], axis: str | None) -> bool:
+    """Whether the records are those of one run: the axis goes through all of them once, whatever their labels."""
+    if not _OF_A_RUN.isdisjoint(label.lower() for label in labels):
+        return False
+    back = sum(after[axis] < before[axis] for before, after in pairwise(records)) if axis else 0
+    return back == 0 or back * 100 <= len(records)
+
+
+def _named(records: list[Record], labels: list[str], axis: str | None, whole: bool) -> Iterator[tuple[str, Record]]:
+    """(what to add to the names, record) for every record; `whole`: they are those of one run."""
     groups = [tuple(str(record.get(label)) for label in labels) for record in records]
-    seeds = _seeds(records, groups, axis) if axis and any(isinstance(v, str) for v in records[0].values()) else []
+    labelled = any(isinstance(v, str) for v in records[0].values())
+    seeds = _seeds(records, groups, axis) if axis and labelled and not whole else []
     several = len(set(seeds)) > 1
     for i, record in enumerate(records):
         parts = [f"{label}={value}" for label, value in zip(labels, groups[i], strict=True)]

@@ -15,7 +15,7 @@ import numpy as np
 import orjson
 
 from firstbreak.readers import Recording, Unreadable
-from firstbreak.readers._columns import Columns, as_float
+from firstbreak.readers._columns import Columns, as_float, by_split
 from firstbreak.readers._json import loads
 from firstbreak.readers._tail import MAX_LINE, Lines, open_file, still_holds
 
@@ -91,7 +91,7 @@ class _Log:
         self.enveloped = enveloped  #: the lines are {"step": N, "data": {...}}; None before the first one
         self.line = line
         self.rows = 0
-        self.columns = Columns()
+        self.columns = Columns(quoted=True)
         self.broken: list[int] = []
 
     def add(self, block: bytes) -> None:
@@ -105,7 +105,7 @@ class _Log:
         if self.enveloped:
             index = np.array([as_float(record["step"]) for record in records])
             records = [record["data"] for record in records]
-        self.columns.add_records(records, index)
+        self.columns.add_records([by_split(record) for record in records], index)
         self.rows += len(records)
 
     def _parse(self, block: bytes) -> list[Record]:
@@ -133,6 +133,7 @@ class _Log:
         recording = Recording(
             format="jsonl",
             curves=self.columns.curves(),
+            nulls=self.columns.nulls(),
             indexed_by="step" if self.enveloped else "row",
             config=self.columns.constants(),
             notes=self.columns.notes(),

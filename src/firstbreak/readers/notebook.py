@@ -1,7 +1,7 @@
 """Jupyter notebooks: the progress table that the HF Trainer draws, else whatever the cells printed.
 
-Several trainings in one notebook (a fine-tuning first, then the RL run) draw several tables; the one with the most
-numbers is the run, the others are mentioned. Source: transformers/utils/notebook.py
+Several trainings in one notebook (a fine-tuning first, then the RL run) draw several tables; the largest one with
+rewards is the run, else the one with the most numbers, and the others are mentioned. Source: transformers/utils/notebook.py
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from firstbreak.readers import Recording, Unreadable
-from firstbreak.readers._columns import Columns
+from firstbreak.readers._columns import COUNTERS, Columns
 from firstbreak.readers._json import loads
 from firstbreak.readers._literal import number
 from firstbreak.readers._tail import read_whole
@@ -39,12 +39,13 @@ def read(path: Path, resume: Any = None) -> Recording:
         raise Unreadable(path, "is no whole notebook", "save it again in Jupyter") from None
     outputs = list(_outputs(notebook))
     tables = [table for html in _texts(outputs, "text/html") for table in _tables(html)]
-    tables.sort(key=_size, reverse=True)
+    tables.sort(key=lambda table: (_of_rewards(table) and _size(table) > 0, _size(table)), reverse=True)
     if tables and _size(tables[0]):
         recording = _from_table(tables[0])
         others = sum(_size(table) > 0 for table in tables[1:])
         if others:
-            recording.notes.append(f"{others} smaller tables of numbers left out")
+            size = "other" if any(_size(table) > _size(tables[0]) for table in tables) else "smaller"
+            recording.notes.append(f"{others} {size} tables of numbers left out")
     else:
         console = Console()
         for text in _texts(outputs, "text/plain"):
@@ -72,6 +73,12 @@ def _texts(outputs: list[dict[str, Any]], mime: str) -> Iterator[str]:
             yield text
 
 
+def _of_rewards(table: Table) -> bool:
+    """Whether a progress table holds a reward: that of the RL run, not of a fine-tuning before it."""
+    names = [name.strip().lower() for name in table[0]]
+    return not COUNTERS.isdisjoint(names) and any("reward" in name for name in names)
+
+
 def _size(table: Table) -> int:
     """How many numbers a table holds below its header."""
     return sum(number(cell) is not None for row in table[1:] for cell in row)
@@ -86,9 +93,17 @@ def _from_table(table: Table) -> Recording:
                 columns.add(name, row, value)
             elif cell == "No log":  # the Trainer's word for an evaluation before the first training log
                 continue
+            elif cell in ("None", "null"):
+                columns.add_nulls(name, [row])
             elif cell:
                 columns.add_text(name, cell)
-    return Recording(format="notebook", curves=columns.curves(), config=columns.constants(), notes=columns.notes())
+    return Recording(
+        format="notebook",
+        curves=columns.curves(),
+        nulls=columns.nulls(),
+        config=columns.constants(),
+        notes=columns.notes(),
+    )
 
 
 def _tables(html: str) -> list[Table]:

@@ -6,17 +6,23 @@ The merging rules, in the order in which they are applied:
    start time; files of different formats are copies or complements of each other.
 2. Where the step goes back, the run was restarted: points at or after the step where the later piece begins are
    replaced by it. Equal steps inside one piece are separate measurements and are all kept.
+   A table whose step begins anew with other metrics holds another training: the one that learns from rewards is read.
 3. A table's step axis is the best column of the dialect's AXIS; without one, the row number.
-4. Where several raw names carry the same signal, the one with the most points is used; the others are listed.
-5. NaN and infinities are evidence: they are never dropped here.
+4. Where several raw names or files carry the same signal, one that the user has named counts before one that a dialect lists,
+   and that before one that was read by its words; then the best axis (steps before epochs before rows), then the most
+   points, then the numbers that were not rounded for a screen. The others are listed. What only a copy with a lesser axis
+   holds takes its steps from the numbers that both hold.
+5. NaN and infinities are evidence: they are never dropped here. A reward that is null counts as NaN (`_blanks`).
+6. A score that is repeated from one measurement to the next has one point for each (`_carried`).
 """
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -26,10 +32,12 @@ from typing import Any
 import numpy as np
 
 from firstbreak import dialects
-from firstbreak.dialects import hyperparameters
-from firstbreak.model import Checkpoint, Run, Sample, Samples, Series
-from firstbreak.readers import Curve, Recording, Unreadable, readers, wandb_api
+from firstbreak.dialects import Origin, hyperparameters
+from firstbreak.model import EMPTY, Checkpoint, Run, Sample, Samples, Series
+from firstbreak.readers import Curve, Recording, Unreadable, _blanks, _carried, _stages, readers, wandb_api
 from firstbreak.readers._samples import PART, Span
+from firstbreak.readers.names import Names
+from firstbreak.readers.names import for_run as names_for_run
 
 HEAD_BYTES = 4096
 MAX_FILES = 20_000  #: a run folder with more files than this is listed only so far
@@ -55,15 +63,20 @@ FOREIGN = {
     b"\xff\xfe": ("text in UTF-16", "write it in UTF-8: in PowerShell `| Out-File -Encoding utf8`"),
     b"\xfe\xff": ("text in UTF-16", "write it in UTF-8: in PowerShell `| Out-File -Encoding utf8`"),
 }
+ROUNDING = 0.02  #: by how much a console's number may differ from the same number in a file, and of the curve's range
+ALIKE_POINTS = 5  #: fewer equal numbers may be chance
+FROM_REWARDS = ("reward.", "episode.", "success_rate")  #: what a training has that learns from rewards
+MEASURED = ("eval.", "reward.", "success_rate", "pref.reward.")  #: scores that a logger may repeat until the next one
 RUNS = "runs"  #: SummaryWriter makes a folder of this name in a run, and people make one for all runs
 
 
-def read(path: str | os.PathLike[str], *, trainer: str | None = None) -> Run:
+def read(path: str | os.PathLike[str], *, trainer: str | None = None, named: Names = EMPTY) -> Run:
     """One training run from a file, a folder (every readable file below it contributes), or `wandb:entity/project/run`.
 
-    `trainer` names the dialect where the automatic choice is wrong. Raises `Unreadable` with one line that names the
-    file, the place and the remedy; where a part of the run is readable, that part is returned and `Run.damage` says
-    what was lost.
+    `trainer` names the dialect where the automatic choice is wrong; `named` explains metrics, as {raw name: canonical signal},
+    and counts before the table [names] of firstbreak.toml in the run's folder and in the current folder. Raises `Unreadable`
+    with one line that names the file, the place and the remedy; where a part of the run is readable, that part is returned
+    and `Run.damage` says what was lost.
     """
     damage: list[str] = []
     if wandb_api.is_address(str(path)):
@@ -73,7 +86,7 @@ def read(path: str | os.PathLike[str], *, trainer: str | None = None) -> Run:
         place = existing(path)
         base = place if place.is_dir() else place.parent
         recordings, damage = _record(place)
-    return assemble(path, place, base, recordings, damage, trainer)
+    return assemble(path, place, base, recordings, damage, trainer, named)
 
 
 def assemble(
@@ -83,6 +96,7 @@ def assemble(
     recordings: list[tuple[Path, Recording]],
     damage: list[str],
     trainer: str | None,
+    named: Names = EMPTY,
 ) -> Run:
     """The run that these recordings of files are parts of. Raises `Unreadable` where they hold nothing."""
     if not any(r.curves or r.config or r.has_samples for _, r in recordings):
@@ -94,8 +108,20 @@ def assemble(
     except ValueError as error:
         raise Unreadable(place, str(error), "leave the trainer out, or name one of these") from None
     notes = [f"{_relative(p, base)}: {note}" for p, r in recordings for note in r.notes]
-    raw = list(_streams(recordings, dialect, base, notes))
-    series, unknown, duplicates = _translate(raw, dialect)
+    explained = names_for_run(place, named)
+    understood = dialects.understand(names | _nulls(recordings), dialect, explained)
+    rewards = {raw for raw, name in understood.items() if _is_reward(name.signal)}
+    filled = []
+    for p, recording in recordings:
+        recording, said = _blanks.as_nan(recording, rewards)
+        notes += [f"{_relative(p, base)}: {note}" for note in said]
+        filled.append((p, recording))
+    raw = list(_streams(filled, dialect, base, notes))
+    rounded = {_relative(p, base) for p, r in recordings if getattr(readers().get(r.format), "ROUNDED", False)}
+    series, unknown, duplicates = _translate(raw, dialect, explained, rounded)
+    notes += _absent(named, names)
+    notes += _read_by_meaning(series.values())
+    series = _without_repetitions(series, notes)
     sampled = [p for p, r in recordings if r.has_samples]
     return Run(
         path=str(path),
@@ -114,6 +140,15 @@ def assemble(
     )
 
 
+def _nulls(recordings: Iterable[tuple[Path, Recording]]) -> set[str]:
+    return {name for _, recording in recordings for name in recording.nulls}
+
+
+def _is_reward(signal: str) -> bool:
+    """Whether every row of a log should hold it, so that null means a number that could not be computed."""
+    return signal.startswith(("reward.", "success_rate"))
+
+
 def find_runs(path: str | os.PathLike[str]) -> list[Path]:
     """The runs below a path: the path itself, unless it is a folder of separate runs.
 
@@ -126,7 +161,8 @@ def find_runs(path: str | os.PathLike[str]) -> list[Path]:
     place = existing(path)
     if not place.is_dir() or _claim(place):
         return [place]
-    files = [p for p, _ in claimed(place)]
+    readable = list(claimed(place))
+    files = [p for p, reader in readable if not getattr(reader, "BESIDE", False)]
     children = sorted({place / p.relative_to(place).parts[0] for p in files})
     own = [p for p in files if p.parent == place]
     folders = [c for c in children if c not in own]
@@ -137,7 +173,8 @@ def find_runs(path: str | os.PathLike[str]) -> list[Path]:
     if len(folders) < (2 if own else 1):
         return [place]
     found = [run for folder in folders for run in find_runs(folder)]
-    return found if len(found) > 1 or folders[0].name != RUNS else [place]
+    alone = folders[0].name != RUNS and len(files) == len(readable)
+    return found if len(found) > 1 or alone else [place]
 
 
 def existing(path: str | os.PathLike[str]) -> Path:
@@ -392,6 +429,8 @@ def _on_axis(recording: Recording, dialect: ModuleType, notes: list[str]) -> Ite
         for name, curve in recording.curves.items():
             yield Series(name=name, raw=name, steps=curve.index, values=curve.values, axis="row")
         return
+    recording, said = _stages.of_one_training(recording, axis, partial(_importance, dialect))
+    notes += said
     rows, steps = recording.curves[axis].index, recording.curves[axis].values
     for name, curve in recording.curves.items():
         # a row without its own step belongs to the one before
@@ -404,6 +443,14 @@ def _on_axis(recording: Recording, dialect: ModuleType, notes: list[str]) -> Ite
             values=curve.values[known],
             axis=dialects.axis_kind(axis, dialect),
         )
+
+
+def _importance(dialect: ModuleType, names: Set[str]) -> int:
+    """How much a training with these metrics is one that learns from rewards: 2, from preferences: 1, neither: 0."""
+    signals = {meaning.signal for meaning in dialects.understand(sorted(names), dialect).values()}
+    if any(signal.startswith(FROM_REWARDS) for signal in signals - {"reward.accuracy"}):
+        return 2
+    return int(any(signal.startswith("pref.") for signal in signals))
 
 
 def _is_axis(curve: Curve | None, all_rows: np.ndarray) -> bool:
@@ -452,20 +499,112 @@ def _split_where_step_goes_back(series: Series) -> list[Series]:
 # --- names -----------------------------------------------------------------------------------------------------------
 
 
+MOST_SHOWN = 6  #: guesses that the note of a run spells out
+
+
+def _absent(named: Names, names: Collection[str]) -> list[str]:
+    """What is said of names that were explained on the command line, and that this run does not log."""
+    near = {name: difflib.get_close_matches(name, names, n=1) for name in named if name not in names}
+    return [f"--name {n}: not logged{f'; did you mean {close[0]}?' if close else ''}" for n, close in near.items()]
+
+
+def _read_by_meaning(understood: Iterable[Series]) -> list[str]:
+    """What is said of names that no list holds."""
+    guessed = [series for series in understood if series.guessed]
+    if not guessed:
+        return []
+    shown = ", ".join(f"{series.raw} as {series.name}" for series in guessed[:MOST_SHOWN])
+    more = (
+        f" and {len(guessed) - MOST_SHOWN} more (`firstbreak inspect` lists them)" if len(guessed) > MOST_SHOWN else ""
+    )
+    remedy = "correct a wrong one in the table [names] of firstbreak.toml, or with --name NAME=SIGNAL"
+    return [f"read by the meaning of their words: {shown}{more}; {remedy}"]
+
+
 def _translate(
-    raw: list[Series], dialect: ModuleType
+    raw: list[Series], dialect: ModuleType, named: Names, rounded: Set[str]
 ) -> tuple[dict[str, Series], dict[str, Series], tuple[Series, ...]]:
-    """Canonical signals, raw names that were not understood, and further copies of signals that are already there."""
-    meanings = dialects.understand([series.raw for series in raw], dialect)
+    """Canonical signals, raw names that were not understood, and further copies of signals that are already there.
+
+    `rounded`: files whose numbers were written for a screen.
+    """
+    meanings = dialects.understand([series.raw for series in raw], dialect, named)
     understood: dict[str, list[Series]] = defaultdict(list)
-    unknown: dict[str, Series] = {}
+    strange: dict[str, list[Series]] = defaultdict(list)
     for series in raw:
         name = meanings.get(series.raw)
         if name is None:
-            unknown[series.raw] = series
+            strange[series.raw].append(series)
         else:
             values = series.values if name.scale == 1.0 else series.values * name.scale
-            understood[name.signal].append(replace(series, name=name.signal, values=values, note=name.note))
-    chosen = {signal: max(copies, key=len) for signal, copies in understood.items()}
-    duplicates = tuple(s for copies in understood.values() for s in copies if s is not chosen[s.name])
-    return chosen, unknown, duplicates
+            guessed = name.origin is Origin.WORDS
+            understood[name.signal].append(
+                replace(series, name=name.signal, values=values, note=name.note, guessed=guessed)
+            )
+
+    def rank(copy: Series) -> tuple[int, int, int, bool]:
+        origin = meanings[copy.raw].origin if copy.raw in meanings else Origin.WORDS
+        return origin, _axis_rank(copy), len(copy), copy.source not in rounded
+
+    best = partial(max, key=rank)
+    chosen: dict[str, Series] = {signal: best(copies) for signal, copies in understood.items()}
+    finest = max(map(_axis_rank, chosen.values()), default=0)
+    # against an epoch or a row, a counter counts itself
+    chosen = {s: c for s, c in chosen.items() if not s.startswith("progress.") or _axis_rank(c) == finest}
+    duplicates = tuple(s for copies in understood.values() for s in copies if s is not chosen.get(s.name))
+    on_steps = _steps_of_copies(understood, chosen)
+    unknown = {name: on_steps(best(copies)) for name, copies in strange.items()}
+    return {signal: on_steps(series) for signal, series in chosen.items()}, unknown, duplicates
+
+
+def _without_repetitions(series: Mapping[str, Series], notes: list[str]) -> dict[str, Series]:
+    """The curves, those of scores with one point for each measurement."""
+    kept = dict(series)
+    for signal, curve in series.items():
+        if signal.startswith(MEASURED):
+            kept[signal], every = _carried.thinned(curve)
+            if every > 1:
+                notes.append(f"{curve.raw} repeats each value {every} times: one point of each measurement is kept")
+    return kept
+
+
+def _axis_rank(series: Series) -> int:
+    """How much an axis is worth: an epoch is rounded, and a row says nothing of when."""
+    return {"row": 0, "epoch": 1}.get(series.axis, 2)
+
+
+def _steps_of_copies(
+    understood: Mapping[str, list[Series]], chosen: Mapping[str, Series]
+) -> Callable[[Series], Series]:
+    """What moves a curve of a file with a lesser axis onto steps, where it shares a curve with a file that has them.
+
+    The same numbers in the same order were measured at the same steps.
+    """
+    steps: dict[str, tuple[Series, Series]] = {}  #: file -> its copy of a curve, the same curve on steps
+    for signal, copies in understood.items():
+        for copy in copies:
+            if copy.source not in steps and _same_numbers(copy, chosen.get(signal, copy)):
+                steps[copy.source] = copy, chosen[signal]
+
+    def on_steps(series: Series) -> Series:
+        pair = steps.get(series.source)
+        if pair is None or series.axis != pair[0].axis:
+            return series
+        places, first = np.unique(pair[0].steps, return_index=True)
+        return replace(series, steps=np.interp(series.steps, places, pair[1].steps[first]), axis=pair[1].axis)
+
+    return on_steps
+
+
+def _same_numbers(copy: Series, other: Series) -> bool:
+    """Whether a curve on a lesser axis is another one, rounded."""
+    if _axis_rank(copy) >= _axis_rank(other) or len(copy) != len(other) or len(copy) < ALIKE_POINTS:
+        return False
+    near = np.isclose(
+        copy.values,
+        other.values,
+        rtol=ROUNDING,
+        atol=ROUNDING * (np.ptp(other.finite.values) if len(other.finite) else 0.0),
+        equal_nan=True,
+    )
+    return bool(near.mean() >= 0.9 and len(np.unique(other.values)) > len(other) // 2)

@@ -63,6 +63,7 @@ def read(path: Path, resume: Any = None) -> Recording:
     return Recording(
         format="trackio",
         curves=table.curves(),
+        nulls=table.columns.nulls(),
         config={**table.columns.constants(), **config},
         order=_unix_seconds(created),
         damage=table.damage,

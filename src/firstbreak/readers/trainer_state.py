@@ -31,7 +31,7 @@ def read(path: Path, resume: Any = None) -> Recording:
     if not data.strip():
         raise Unreadable(path, "is empty", "wait for the Trainer's first save")
     state, damage = _state(path, data)
-    columns = Columns()
+    columns = Columns(quoted=True)
     notes = []
     for entry in state["log_history"]:
         if not isinstance(entry, dict) or not isinstance(entry.get("step"), (int, float)):
@@ -46,6 +46,7 @@ def read(path: Path, resume: Any = None) -> Recording:
     return Recording(
         format="trainer_state",
         curves=columns.curves(),
+        nulls=columns.nulls(),
         indexed_by="step",
         config={k: v for k, v in state.items() if isinstance(v, (int, float, str)) and k not in _PROGRESS},
         order=as_float(step) if isinstance(step, (int, float)) else 0.0,  # later checkpoints hold the longer history

@@ -203,7 +203,9 @@ def _lines(lines: Sequence[str | Fact], how: TerminalStyle) -> Iterator[Renderab
 
 def _entry(series: Series, how: TerminalStyle) -> Iterator[RenderableType]:
     raw = series.raw or series.name
-    size = f" ({count(len(series), 'point')})"
+    lost = len(series) - len(series.finite)
+    not_numbers = f", {lost:,} not {'a number' if lost == 1 else 'numbers'}" if lost else ""
+    size = f" ({count(len(series), 'point')}{not_numbers})"
     arrow = how.text(f" {how.arrows[0]} ", "dim")
     yield Text.assemble(
         how.text(raw, "cyan"), arrow, how.text(series.name, "bold"), how.text(size, "dim"), overflow="fold"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from firstbreak.model import Severity, Status
 from tests.detectors.look import found, look, silent
@@ -31,3 +32,18 @@ def test_a_loss_that_falls_is_healthy() -> None:
 
 def test_few_values_say_nothing() -> None:
     assert look(ID, run({"value.loss": [1.0, 100.0]})).status is Status.NOT_MEASURED
+
+
+@pytest.mark.parametrize("at", [10, 60, 170, 188])
+def test_a_loss_that_jumps_and_stays_is_found_wherever_it_lies(at: int) -> None:
+    loss = np.where(np.arange(200) < at, 1.0, 12.0) * np.exp(noise(200, 0.2))
+    finding = found(ID, run({"value.loss": loss, "reward.mean": noise(200)}))
+    assert finding.onset == pytest.approx(at + 1, abs=3)
+    assert finding.facts["growth"] == pytest.approx(12, rel=0.4)
+
+
+def test_a_loss_that_comes_back_is_healthy() -> None:
+    bump = (np.arange(200) >= 60) & (np.arange(200) < 90)
+    assert silent(
+        ID, run({"value.loss": np.where(bump, 12.0, 1.0) * np.exp(noise(200, 0.2)), "reward.mean": noise(200)})
+    )

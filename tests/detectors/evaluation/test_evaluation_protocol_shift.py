@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from firstbreak.model import Confidence, Severity, Status
 from tests.detectors.look import found, look, silent
-from tests.make import learning, noise, run
+from tests.make import learning, noise, run, series
 
 ID = "evaluation-protocol-shift"
 N = 60
@@ -97,3 +99,14 @@ def test_an_episode_is_as_long_as_the_policy_makes_it() -> None:
     late = np.where(np.arange(60) < 30, 60.0, 450.0) + noise(60, 10)
     curves = {"eval.reward": late, "eval.episode_length": late, "reward.mean": np.full(60, 40.0) + noise(60, 5, seed=1)}
     assert silent(ID, run(curves, algorithm="ppo"))
+
+
+@pytest.mark.parametrize("at", [3, 4, 8])
+def test_twelve_evaluations_are_enough(at: int) -> None:
+    evaluation = 0.3 + 0.4 * np.linspace(0, 1, 12) + noise(12, 0.02)
+    trained = series("reward.mean", 0.3 + 0.4 * np.linspace(0, 1, 120) + noise(120, 0.03, seed=9))
+    for fall, says in ((0.3, True), (0.0, False)):
+        made = run({"eval.accuracy": evaluation - fall * (np.arange(12) >= at)})
+        made.series["eval.accuracy"].steps[:] = np.linspace(10, 120, 12)
+        shown = replace(made, series={**made.series, "reward.mean": trained})
+        assert (look(ID, shown).status is Status.FOUND) == says

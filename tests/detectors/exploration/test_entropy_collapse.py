@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from firstbreak.model import Severity, Status
 from tests.detectors.look import found, look, silent
@@ -50,3 +51,18 @@ def test_a_method_without_a_bonus_in_its_loss_is_advised_to_change_its_coefficie
     curves = {"policy.entropy": FALLEN, "reward.mean": noise(150)}
     assert "entropy bonus" in found(ID, run(curves, algorithm="ppo")).message
     assert "entropy coefficient" in found(ID, run(curves, algorithm="sac")).message
+
+
+@pytest.mark.parametrize("at", [4, 10, 100, 140])
+def test_a_collapse_is_found_at_whatever_step(at: int) -> None:
+    entropy = np.where(np.arange(150) < at, 1.4, 0.02) * np.exp(noise(150, 0.1))
+    finding = found(ID, run({"policy.entropy": entropy, "reward.mean": noise(150)}, algorithm="ppo"))
+    assert finding.severity is Severity.CRITICAL
+    assert finding.onset == pytest.approx(at + 1, abs=5)
+
+
+def test_low_entropy_from_the_start_matters_where_the_policy_fails() -> None:
+    low = 0.02 * np.exp(noise(150, 0.1))
+    failing, succeeding = ({"policy.entropy": low, "reward.accuracy": s + noise(150, 0.02)} for s in (0.1, 0.8))
+    assert found(ID, run(failing, algorithm="grpo")).severity is Severity.CRITICAL
+    assert silent(ID, run(succeeding, algorithm="grpo"))

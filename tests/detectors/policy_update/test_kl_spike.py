@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from firstbreak.model import Confidence, Severity, Status
 from tests.detectors.look import found, look, silent
@@ -58,3 +59,19 @@ def test_what_has_extreme_log_probabilities_is_what_the_policy_makes() -> None:
     kl[40] = 900.0
     assert "tokens" in found(ID, run({"kl.ref": kl}, algorithm="grpo")).message
     assert "actions" in found(ID, run({"kl.old": kl}, algorithm="a2c")).message
+
+
+@pytest.mark.parametrize("at", [4, 30, 70, 95])
+def test_a_jump_that_stays_is_no_spike_that_came_back(at: int) -> None:
+    kl = np.where(np.arange(100) < at, 0.01, 0.4) * np.exp(noise(100, 0.3))
+    kl[at] = 1.2
+    finding = found(ID, run({"kl.ref": kl}))
+    assert finding.severity is Severity.WARNING
+    assert "stayed" in finding.message
+    assert finding.onset == pytest.approx(at + 1, abs=1)
+
+
+def test_a_divergence_that_grows_as_the_policy_learns_is_healthy() -> None:
+    for grown in (0.4 * (1 - np.exp(-np.arange(1, 101) / 20)), np.geomspace(0.001, 0.4, 100)):
+        finding = look(ID, run({"kl.ref": grown * np.exp(noise(100, 0.3))})).finding
+        assert finding is None or "stayed" not in finding.message

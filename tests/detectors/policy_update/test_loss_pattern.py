@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from firstbreak.model import Severity, Status
 from tests.detectors.look import found, look, silent
@@ -59,3 +60,27 @@ def test_a_method_without_advantages_is_advised_to_check_its_critic() -> None:
     curves = {"policy.loss": noise(120, 1, 3), "reward.mean": noise(120, 1, 4)}
     assert "advantages" in found(ID, run(curves, algorithm="ppo")).message
     assert "critic" in found(ID, run(curves, algorithm="td3")).message
+
+
+@pytest.mark.parametrize("factor", [2.2, 0.45])
+@pytest.mark.parametrize("at", [12, 60, 108])
+def test_a_loss_that_is_doubled_or_halved_at_once_is_worth_a_line(at: int, factor: float) -> None:
+    loss = -0.2 * np.where(np.arange(120) < at, 1, factor) * (1 + noise(120, 0.1, 1))
+    for score, severity in (({}, Severity.NOTICE), ({"reward.mean": FALLING}, Severity.WARNING)):
+        finding = found(ID, run({"policy.loss": loss, **score}))
+        assert (finding.severity, finding.onset) == (severity, at + 1)
+    assert silent(ID, run({"policy.loss": loss, "reward.mean": learning(120)}))
+
+
+def test_below_zero_after_positive_is_worth_a_line_without_a_lost_score() -> None:
+    loss = np.where(np.arange(120) < 80, 0.5, -0.5) + noise(120, 0.1, 1)
+    finding = found(ID, run({"policy.loss": loss, "reward.mean": noise(120)}))
+    assert (finding.severity, finding.onset) == (Severity.NOTICE, 81)
+
+
+def test_round_zero_means_round_zero() -> None:
+    wandering = 1 + 0.3 * np.sin(np.arange(120) / 19) + noise(120, 0.05)
+    assert silent(ID, run({"policy.loss": wandering, "reward.mean": noise(120, 1, 4)}))
+    heavy = np.abs(np.random.default_rng(0).standard_cauchy(120))
+    finding = look(ID, run({"policy.loss": heavy, "reward.mean": noise(120, 1, 4)})).finding
+    assert finding is None or "round zero" not in finding.message

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from firstbreak.model import Severity, Status
 from tests.detectors.look import found, look, silent
@@ -67,3 +68,24 @@ def test_learning_may_begin_while_exploration_goes_on() -> None:
 def test_a_log_without_losses_shows_nothing_of_a_trainer_that_may_not_write_them() -> None:
     assert look(ID, run(EXPLORED, algorithm="dqn")).status is Status.NOT_MEASURED
     assert silent(ID, run({**EXPLORED, "value.loss": np.ones(60), "lr": [1e-4] * 60}, trainer="sb3", algorithm="dqn"))
+
+
+@pytest.mark.parametrize("at", [2, 30, 70])
+def test_updates_that_end_within_the_run_are_found_where_they_end(at: int) -> None:
+    norms = np.where(np.arange(100) < at, 1 + np.abs(noise(100, 0.2)), 0.0)
+    finding = found(ID, run({"grad.norm": norms, "reward.mean": noise(100)}))
+    assert (finding.severity, finding.onset) == (Severity.CRITICAL, at + 1)
+
+
+def test_a_schedule_that_has_run_out_a_little_early_is_healthy() -> None:
+    assert silent(ID, run({"lr": np.maximum(0, np.linspace(1e-4, -2e-6, 500))}))
+
+
+def test_a_solved_task_leaves_nothing_to_update_with() -> None:
+    norms = np.where(np.arange(100) < 60, 1 + np.abs(noise(100, 0.2)), 0.0)
+    assert look(ID, run({"grad.norm": norms, "reward.accuracy": np.minimum(1, np.arange(100) / 50)})).expected
+
+
+def test_a_gradient_that_is_zero_now_and_then_is_healthy() -> None:
+    norms = np.where(np.arange(100) % 3 == 0, 1 + np.abs(noise(100, 0.2)), 0.0)
+    assert silent(ID, run({"grad.norm": norms, "reward.mean": noise(100)}))

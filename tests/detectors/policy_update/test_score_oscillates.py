@@ -46,3 +46,8 @@ def test_swings_of_unknown_noise_stop_no_run() -> None:
 
 def test_few_evaluations_say_nothing() -> None:
     assert look(ID, run({"eval.reward": [1.0, 5.0, 1.0, 5.0, 1.0, 5.0]})).status is Status.NOT_MEASURED
+
+
+def test_swings_that_are_small_against_the_score_are_left_alone() -> None:
+    known = {"eval.reward.std": [1.0] * 80, "eval.reward.count": [10.0] * 80}
+    assert silent(ID, run({"eval.reward": 11.3 + 1.3 * np.sin(np.arange(80) / 2) + noise(80, 0.1), **known}))

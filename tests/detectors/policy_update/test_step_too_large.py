@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from firstbreak.model import Severity, Status
 from tests.detectors.look import found, look, silent
@@ -58,3 +59,14 @@ def test_a_method_without_epochs_is_not_advised_to_stop_them() -> None:
     made = {"kl.old": 0.3 + noise(120, 0.02, 1), "reward.mean": learning(120)}
     assert "epochs" in found(ID, run(made, algorithm="ppo")).message
     assert "epochs" not in found(ID, run(made, algorithm="sac")).message
+
+
+@pytest.mark.parametrize("at", [2, 36, 84, 110])
+def test_steps_that_become_too_large_are_found_wherever_in_the_run(at: int) -> None:
+    kl = np.where(np.arange(120) < at, 0.01, 0.5) * (1 + noise(120, 0.1, 1))
+    assert found(ID, run({"kl.old": kl, "reward.mean": learning(120)})).onset == at + 1
+
+
+def test_steps_that_were_too_large_and_are_small_again_are_healthy() -> None:
+    kl = np.where((np.arange(120) > 30) & (np.arange(120) < 70), 0.5, 0.01) * (1 + noise(120, 0.1, 1))
+    assert silent(ID, run({"kl.old": kl, "reward.mean": learning(120)}))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from firstbreak.model import Severity, Status
 from tests.detectors.look import found, look, silent
@@ -29,3 +30,8 @@ def test_a_small_fall_is_healthy() -> None:
 
 def test_few_points_say_nothing() -> None:
     assert look(ID, run({"length.mean": [200, 2], "reward.mean": [1, 0]})).status is Status.NOT_MEASURED
+
+
+def test_lengths_that_collapse_in_the_last_tenth_are_found() -> None:
+    lengths = np.where(np.arange(200) < 185, 300.0, 20.0) + noise(200, 3)
+    assert found(ID, run({"length.mean": lengths, "reward.mean": noise(200)})).onset == pytest.approx(186, abs=3)

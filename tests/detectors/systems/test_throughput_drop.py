@@ -71,7 +71,8 @@ def test_healthy_speeds(speed: np.ndarray) -> None:
 
 
 def test_random_acting_before_the_first_update_is_no_drop() -> None:
-    assert silent(ID, averaged(1000 * WOBBLE * np.where(np.arange(N) < 8, 20.0, 1.0)))
+    early = averaged(1000 * WOBBLE * np.where(np.arange(N) < 8, 20.0, 1.0))
+    assert look(ID, early).status is Status.NOT_MEASURED
 
 
 def test_a_restart_sets_the_clock_back() -> None:
@@ -96,3 +97,33 @@ def test_the_first_update_of_an_off_policy_method_slows_it_down() -> None:
     assert look(ID, run(speed)).status is Status.NOT_MEASURED  # nothing shows when updates began
     assert found(ID, run({**speed, "value.loss": np.ones(N)}, algorithm="dqn")).onset == pytest.approx(51, abs=3)
     assert found(ID, run(speed, algorithm="ppo")).severity is Severity.WARNING
+
+
+def test_the_time_of_a_step_alone_tells_the_speed() -> None:
+    seconds = 1 / halved(0.3, at=160)
+    finding = found(ID, run({"time.step": seconds}))
+    assert (finding.metric, finding.severity) == ("throughput.steps_s", Severity.WARNING)
+    assert finding.onset == pytest.approx(161, abs=3)
+    longer = np.linspace(100, 400, N)
+    assert silent(ID, run({"time.step": longer / 1000 * WOBBLE, "length.mean": longer}))
+
+
+def test_a_speed_that_sinks_all_the_time_is_found() -> None:
+    sinking = 1000 * WOBBLE * np.geomspace(1, 1 / 34, N)
+    assert found(ID, run({"throughput.tok_s": sinking})).facts["lost"] > 0.9
+
+
+@pytest.mark.parametrize("at", [12, 60, 140, 188])
+def test_a_drop_is_found_wherever_it_lies(at: int) -> None:
+    assert found(ID, run({"throughput.tok_s": halved(0.3, at)}, algorithm="ppo")).onset == pytest.approx(at + 1, abs=3)
+
+
+def test_shorter_texts_in_the_same_time_are_no_drop() -> None:
+    shorter = {"time.step": WOBBLE, "tokens.train": np.where(np.arange(N) < 120, 5000.0, 2000.0)}
+    assert silent(ID, run(shorter))
+
+
+def test_the_way_back_from_a_fast_stretch_is_no_drop() -> None:
+    assert silent(
+        ID, run({"throughput.tok_s": 1000 * WOBBLE * np.where((np.arange(N) > 150) & (np.arange(N) < 165), 4, 1)})
+    )

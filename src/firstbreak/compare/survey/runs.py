@@ -19,6 +19,7 @@ from firstbreak.diagnosis.likelihood import HEALTHY
 from firstbreak.diagnosis.thresholds import Thresholds, for_run
 from firstbreak.model import EMPTY, Action, Diagnosis
 from firstbreak.readers import Unreadable, readers
+from firstbreak.readers.names import for_run as names_for_run
 from firstbreak.readers.read import PARTS_OF_A_RUN, ROOT_OF_A_RUN, claimed, find_runs, read
 
 AHEAD = 4  #: runs handed to the pool per process before their results are taken
@@ -85,11 +86,12 @@ def _may_be_one(files: Sequence[str], folders: Sequence[Path]) -> bool:
 
 
 def fingerprint(run: Path, thresholds: Thresholds = EMPTY) -> str:
-    """Names, sizes and times of a run's files, the version that reads them, and the thresholds that are set, as one hash."""
+    """Names, sizes and times of a run's files, the version that reads them, and what the user has set, as one hash."""
     digest = hashlib.sha256(__version__.encode())
     digest.update(json.dumps(thresholds, sort_keys=True).encode() if thresholds else b"")
+    digest.update(json.dumps(names, sort_keys=True).encode() if (names := names_for_run(run)) else b"")
     files = (
-        [run] if run.is_file() else sorted(Path(parent) / name for parent, _, names in os.walk(run) for name in names)
+        [run] if run.is_file() else sorted(Path(parent) / name for parent, _, files in os.walk(run) for name in files)
     )
     for path in files:
         try:

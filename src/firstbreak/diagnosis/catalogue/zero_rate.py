@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from firstbreak.diagnosis.families import Method
 from firstbreak.diagnosis.inputs import Inputs
-from firstbreak.diagnosis.questions import Answer, Arms, Question, any_of, is_off, jumps, moves
+from firstbreak.diagnosis.questions import Answer, Arms, Question, any_of, is_not_finite, is_off, jumps, moves
 from firstbreak.diagnosis.stats.sequential import ALPHA
 
 OVERRIDES = {"learning_rate": 0.0, "value_learning_rate?": 0.0, "weight_decay?": 0.0}
@@ -73,5 +73,12 @@ QUESTIONS = (
             "sampler-differs-from-policy": 0.9,
         },
         otherwise=0.03,
+    ),
+    Question(
+        asks="has the reward no number although the weights do not change?",
+        answer=is_not_finite("reward_mean"),
+        needs="reward_mean",
+        yes={"rewards-not-computed": 0.9},
+        otherwise=0.02,
     ),
 )

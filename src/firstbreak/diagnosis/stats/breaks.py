@@ -1,10 +1,11 @@
 """Every break at every place beside every healthy shape: the engine of `onset`.
 
-The curve is y = a + b g(t) + c s(t - place) + AR(1) noise, with g one of `healthy_shapes` and s a step or a ramp. For
-one shape and one AR(1) coefficient the residual sums of squares of *all* places come from cumulated sums, so the whole
-family is searched exactly, in O(shapes x n). The winners are then compared by a likelihood with Student-t innovations
-and an AR(1) coefficient of its own for the curve with and without the break: otherwise a wild point, or the drift of
-correlated noise, passes for a break.
+The curve is y = a + b g(t) + c s(t - place) + AR(1) noise, with g one of `healthy_shapes` and s a step, a ramp, or a
+step that is taken back (a burst, searched over widths beside the shapes that fit best). For one shape and one AR(1)
+coefficient the residual sums of squares of *all* places come from cumulated sums, so the whole family is searched
+exactly, in O(shapes x n). The winners are then compared by a likelihood with Student-t innovations and an AR(1)
+coefficient of its own for the curve with and without the break: otherwise a wild point, or the drift of correlated
+noise, passes for a break.
 """
 
 from __future__ import annotations
@@ -21,14 +22,18 @@ from firstbreak.diagnosis.stats.noise import likely_ar1, quasi_difference, sprea
 from firstbreak.diagnosis.stats.normal import quantile
 from firstbreak.diagnosis.stats.smooth import healthy_shapes
 
-Kind = Literal["level", "ramp", "variance"]
-MEAN: tuple[Kind, ...] = ("level", "ramp")
+Kind = Literal["level", "ramp", "variance", "burst"]
+MEAN: tuple[Kind, ...] = ("level", "ramp", "burst")
+LASTING: tuple[Kind, ...] = ("level", "ramp")
+WIDTHS = 1.5  # each width of a burst that is tried is so many times the one before
+BESIDE = 24  # healthy shapes beside which bursts are searched
 EDGE = 3  # points that a break needs on either side
 OUTLIER = 3.5  # sd beyond which a residual is pulled in
 COEFFICIENTS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.87, 0.92, 0.96, 0.985)  # of AR(1), the grid
 CALMING = ("constant", "exponential", "linear", "power")  # how the noise of a healthy run changes
 SECOND_SHAPE = 3.0  # price, in deviance, of a healthy curve made of two shapes
 WAVES, WAVE = (3, 6), 2.0  # how many cosines a smooth healthy curve has, and the price of each
+LONG_WAVES = (3, 6, 12)  # the same of a curve of thousands of points, which shows every bend
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +49,8 @@ class Break:
     after: float  #: fitted level right after, at the end for a ramp (or sd afterwards)
     ratio: float  #: twice the log likelihood ratio against the best healthy curve
     rho: float  #: AR(1) coefficient of the noise
+    until: int  #: a burst's first point that is back, else n
+    back: tuple[int, int]  #: the first and the last place that the likelihood allows for it
 
 
 def find_breaks(
@@ -51,19 +58,21 @@ def find_breaks(
     kinds: Sequence[Kind],
     direction: int | None = None,
     families: tuple[str, ...] | None = None,
+    smooth: tuple[int, ...] = WAVES,
 ) -> list[Break]:
     """The best break of each kind in y (n,), n > 2 EDGE. A kind with no break in that direction is left out.
 
-    `families`: the only shapes that the healthy curve can have; None: any, smooth ones that belong to no family included.
+    `families`: the only shapes that the healthy curve can have; None: any, smooth ones that belong to no family included
+    (`smooth`: of so many cosines).
     """
-    rough = min(_candidates(y, families, 0.0, MEAN, None), key=lambda c: c.rss)
+    rough = min(_candidates(y, families, 0.0, LASTING, None), key=lambda c: c.rss)
     residual = y - rough.fitted
     limit = OUTLIER * spread(residual)
     calm = rough.fitted + np.clip(residual, -limit, limit)
     rho = nearest_coefficient(likely_ar1(calm - rough.fitted))
     found = []
     if mean := [kind for kind in kinds if kind in MEAN]:
-        healthy, healthy_rho = _healthy(y, calm, families)
+        healthy, healthy_rho = _healthy(y, calm, families, smooth)
         tried = [c for r in {rho, healthy_rho} for c in _candidates(calm, families, r, mean, direction)]
         for kind in mean:
             best = min((c for c in tried if c.kind == kind), key=lambda c: c.deviance(y))
@@ -85,6 +94,8 @@ class _Candidate:
     rho: float
     rss: float  # whitened
     profile: np.ndarray  # (n,) log likelihood of each place under Gaussian noise, 0 at the best
+    until: int  # a burst's first point that is back, else n
+    ends: np.ndarray  # (n,) the same of that point
 
     def deviance(self, y: np.ndarray) -> float:
         residual = y - self.fitted
@@ -95,7 +106,7 @@ def _mean_break(best: _Candidate, y: np.ndarray, healthy: float) -> Break:
     n = len(y)
     low, high = likely_places(best.profile)
     noise = max(spread(y - best.fitted), 1e-9)
-    reach = best.size if best.kind == "level" else best.size * (n - best.at) / n
+    reach = best.size * (n - best.at) / n if best.kind == "ramp" else best.size
     return Break(
         kind=best.kind,
         at=best.at,
@@ -103,13 +114,17 @@ def _mean_break(best: _Candidate, y: np.ndarray, healthy: float) -> Break:
         high=high,
         size=reach / noise,
         before=float(best.fitted[best.at - 1]),
-        after=float(best.fitted[best.at if best.kind == "level" else -1]),
+        after=float(best.fitted[-1 if best.kind == "ramp" else best.at]),
         ratio=healthy - best.deviance(y),
         rho=best.rho,
+        until=best.until,
+        back=likely_places(best.ends) if best.kind == "burst" else (n, n),
     )
 
 
-def _healthy(y: np.ndarray, calm: np.ndarray, families: tuple[str, ...] | None) -> tuple[float, float]:
+def _healthy(
+    y: np.ndarray, calm: np.ndarray, families: tuple[str, ...] | None, smooth: tuple[int, ...]
+) -> tuple[float, float]:
     """Least deviance of y under any healthy curve, and its AR(1) coefficient. Curves are fitted to `calm`.
 
     Healthy is one shape or, at a price, the sum of two (which also fills the gaps of the grid); where nothing is known of
@@ -131,7 +146,7 @@ def _healthy(y: np.ndarray, calm: np.ndarray, families: tuple[str, ...] | None) 
         rest = float(r @ r) - float(along[first] ** 2)
         trials = [(0.0, rest, basis[[first]]), (SECOND_SHAPE, rest - float(more[second]), basis[[first, second]])]
         if families is None:
-            for k in WAVES:
+            for k in smooth:
                 q = _whitened_waves(n, k, rho)
                 trials.append((WAVE * k, float(white @ white) - float(np.sum((q @ white) ** 2)), waves(n, k)))
         for price, rss, columns in trials:
@@ -185,19 +200,87 @@ def _candidates(
     along = g @ r
     healthy = np.maximum(r @ r - along**2, 1e-24)
     for kind in kinds:
+        if kind == "burst":
+            order = np.argsort(-(along**2), kind="stable")[:BESIDE]
+            yield _burst(y, r, one, g[order], basis[order], rho, direction)
+            continue
         dot, power = _against_breaks(np.vstack([r, one, g]), rho, kind)
-        free = power - dot[1] ** 2 - dot[2:] ** 2  # squared norm of what no shape can imitate
-        numerator = dot[0] - along[:, None] * dot[2:]
-        size = np.divide(numerator, free, out=np.zeros_like(free), where=free > 1e-3 * power)
-        if direction is not None:
-            size[np.sign(size) != direction] = 0.0
+        size, gain = _sizes(dot, power, along, direction)
         size[:, :EDGE] = size[:, n - EDGE + 1 :] = 0.0
-        rss = np.maximum(healthy[:, None] - size * numerator, 1e-24)
+        gain[:, :EDGE] = gain[:, n - EDGE + 1 :] = 0.0
+        rss = np.maximum(healthy[:, None] - gain, 1e-24)
         shape, at = (int(i) for i in np.unravel_index(np.argmin(rss), rss.shape))
         columns = [np.ones(n), basis[shape], unit_break(n, at, kind)]
         fitted = _fit(np.column_stack(columns if size[shape, at] else columns[:2]), y, rho)
         profile = -n / 2 * np.log(rss.min(axis=0) / rss[shape, at])
-        yield _Candidate(kind, at, float(size[shape, at]), fitted, rho, float(rss[shape, at]), profile)
+        yield _Candidate(kind, at, float(size[shape, at]), fitted, rho, float(rss[shape, at]), profile, n, profile)
+
+
+def _sizes(
+    dot: np.ndarray, power: np.ndarray, along: np.ndarray, direction: int | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Coefficient of the break beside each shape at each place (k, n), and by how much it lowers the sum of squares.
+
+    `dot` (2 + k, n): the break's products with the residual, the constant and the shapes; `power` (n,): its squared norm.
+    """
+    free = power - dot[1] ** 2 - dot[2:] ** 2  # squared norm of what no shape can imitate
+    numerator = dot[0] - along[:, None] * dot[2:]
+    size = np.divide(numerator, free, out=np.zeros_like(free), where=free > 1e-3 * power)
+    if direction is not None:
+        size[np.sign(size) != direction] = 0.0
+    return size, size * numerator
+
+
+def _burst(
+    y: np.ndarray,
+    r: np.ndarray,
+    one: np.ndarray,
+    g: np.ndarray,
+    basis: np.ndarray,
+    rho: float,
+    direction: int | None,
+) -> _Candidate:
+    """The best burst: of widths `WIDTHS` apart first, then with its ends moved to where they fit best."""
+    n = len(y)
+    along = g @ r
+    healthy = np.maximum(r @ r - along**2, 1e-24)
+    step, _ = _against_breaks(np.vstack([r, one, g]), rho, "level")
+
+    def power(width: np.ndarray) -> np.ndarray:  # whitened: 1, then 1 - rho, then -rho where it is over
+        return 1 + (1 - rho) ** 2 * (width - 1) + rho**2
+
+    best = (math.inf, 0, EDGE, EDGE + 1)
+    width = float(EDGE)
+    while (w := round(width)) <= n // 2 and w < n - 2 * EDGE:
+        starts = slice(EDGE, n - EDGE - w + 1)
+        dot = step[:, starts] - step[:, w + EDGE : n - EDGE + 1]
+        _, gain = _sizes(dot, power(np.full(dot.shape[1], w)), along, direction)
+        rss = healthy[:, None] - gain
+        shape, at = (int(i) for i in np.unravel_index(np.argmin(rss), rss.shape))
+        best = min(best, (float(rss[shape, at]), shape, at + EDGE, at + EDGE + w))
+        width *= WIDTHS
+    _, shape, at, until = best
+    step, tilt = step[[0, 1, 2 + shape]], along[[shape]]
+    places = np.arange(n)
+    for _ in range(2):
+        ends = np.full(n, healthy[shape])
+        later = places[at + EDGE : n - EDGE + 1]
+        if len(later):
+            dot = step[:, [at]] - step[:, later]
+            ends[later] -= _sizes(dot, power(later - at), tilt, direction)[1][0]
+            until = int(np.argmin(ends))
+        begins = np.full(n, healthy[shape])
+        earlier = places[EDGE : max(EDGE, until - EDGE) + 1]
+        dot = step[:, earlier] - step[:, [until]]
+        size, gain = _sizes(dot, power(until - earlier), tilt, direction)
+        begins[earlier] -= gain[0]
+        at = int(np.argmin(begins))
+    found = float(size[0, at - EDGE]) if at >= EDGE else 0.0
+    columns = [np.ones(n), basis[shape], unit_break(n, at, "level") - unit_break(n, until, "level")]
+    fitted = _fit(np.column_stack(columns if found else columns[:2]), y, rho)
+    rss = float(max(begins[at], 1e-24))
+    profile, ends = (-n / 2 * np.log(np.maximum(each, 1e-24) / rss) for each in (begins, ends))
+    return _Candidate("burst", at, found, fitted, rho, rss, profile, until, ends)
 
 
 def _fit(design: np.ndarray, y: np.ndarray, rho: float) -> np.ndarray:

@@ -114,5 +114,6 @@ def p_value(candidate: Break) -> float:
     if candidate.kind == "variance":
         start, slope = 12.5, 2.3
     else:
-        start, slope = 15.0 + 11.0 * candidate.rho, 3.3 + 1.5 * candidate.rho
+        start = (17.5 if candidate.kind == "burst" else 15.0) + 11.0 * candidate.rho
+        slope = 3.3 + 1.5 * candidate.rho
     return min(1.0, 0.025 * math.exp(-(candidate.ratio - start) / slope))

@@ -43,6 +43,6 @@ def rate(curve: Series) -> Rate | None:
         return None
     half = float(finite.steps[-1] - finite.steps[0]) / 2
     early, late = (trend(part) for part in halves)
-    error = float(np.hypot(*(line.interval[1] - line.slope for line in (early, late)))) * half
+    error = float(np.hypot(early.interval[1] - early.slope, late.interval[1] - late.slope)) * half
     change = (late.slope - early.slope) * half
     return Rate(early=early.slope * half, late=late.slope * half, interval=(change - error, change + error))

@@ -2,7 +2,9 @@
 
 Each file of this package is one grammar: it reads one line and returns what it found (`ParsedLine`). The first grammar
 that claims a line wins. Where most numbers come with a step whose meaning is known, the steps are the index and a line
-without one belongs to the step before it; otherwise the rows are numbered, and a counter is a column like any other.
+without one belongs to the step before it; otherwise the rows are numbered, and a counter is a column like any other. A
+heading such as "Step 2/5" that the same names follow again and again is the step of a script and none of the training;
+rows without any step take it from the progress bar beside them.
 
 Colours are taken off, a carriage return ends a line, and whatever no grammar knows is passed over.
 """
@@ -19,18 +21,23 @@ from typing import Any
 import numpy as np
 
 from firstbreak.readers import Curve, Recording, Unreadable
+from firstbreak.readers._columns import COUNTERS, says_reward
 from firstbreak.readers._tail import MAX_LINE, Lines, open_file, read_whole, still_holds
 from firstbreak.readers.console import pairs, prime_rl, steps, verl
 from firstbreak.readers.console._reading import LineKind, ParsedLine
 from firstbreak.readers.console.bullets import Bullets
-from firstbreak.readers.console.progress_bars import ProgressBars
+from firstbreak.readers.console.progress_bars import BarsBeside, ProgressBars
 from firstbreak.readers.console.records import DictLines
 from firstbreak.readers.console.tables import Tables
 
 DESCRIPTION = "console output: dicts, tables, progress bars and name: value lines of all known trainers"
 PRIORITY = -20
+ROUNDED = True
 SUFFIXES = {".log", ".out", ".err", ".stdout", ".stderr"}
 
+REPEATS = 3  #: how often a name comes in one step
+STEPS_OF_A_SCRIPT = 10  #: a log that tells so many steps apart counts those of the training
+_COUNTED = COUNTERS - {"epoch", "epochs", "time", "timestamp"}
 RARE = 200  #: a number without a step is a metric if its name comes again, and in a long log in one row of so many
 
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")  # Windows PowerShell writes redirected output so
@@ -111,7 +118,12 @@ class Console:
             False: Counter(),
             True: Counter(),
         }  #: weak -> numbers with a step or not
+        self._bars = BarsBeside()
+        self._told = 0  #: steps that numbers came with
+        self._repeats: Counter[str] = Counter()  #: how often each name came since the last step
+        self._again: Counter[bool] = Counter()  #: weak -> numbers that came too often in one step
         self._points: dict[str, list[tuple[int, float | None, float]]] = {}
+        self._nulls: dict[str, list[tuple[int, float | None, float]]] = {}
         self._weak: dict[str, list[tuple[int, float | None, float]]] = {}
         self._seen: Counter[str] = Counter()  #: points of weak names, over all reads
         self._config: dict[str, Any] = {}
@@ -119,6 +131,7 @@ class Console:
     def feed(self, text: str) -> None:
         """Reads whole lines."""
         for line in _clean(text):
+            self._bars.see(line)
             for grammar in self._grammars:
                 reading = grammar(line)
                 if reading is not None:
@@ -131,34 +144,48 @@ class Console:
             self._block = False
         if reading.step is not None:
             self._step = reading.step
+            self._told += bool(self._repeats) or not self._told
+            self._repeats.clear()
         if not reading.values:
             return
         if reading.kind is LineKind.ROW or not self._block or not self._open.isdisjoint(reading.values):
             self._row += 1
             self._open = set()
+            self._bars.row(self._row)
         self._block = reading.kind is LineKind.FRAGMENT
         self._open.update(reading.values)
         points = self._weak if reading.weak else self._points
         self._counts[reading.weak][self._step is not None] += len(reading.values)
+        if self._step is not None:
+            self._repeats.update(reading.values.keys())
+            self._again[reading.weak] += sum(self._repeats[name] > REPEATS for name in reading.values)
         for name, value in reading.values.items():
             points.setdefault(name, []).append((self._row, self._step, value))
+        for name in filter(says_reward, reading.nulls):
+            self._nulls.setdefault(name, []).append((self._row, self._step, 0.0))
 
     def recording(self) -> Recording:
         """What was fed since the last call."""
-        counts = self._counts[not self._counts[False]]  # the weak numbers decide where there are no others
-        has_steps = counts[True] > counts[False]
+        weak = not self._counts[False]  # the weak numbers decide where there are no others
+        again = self._again[weak] if self._told < STEPS_OF_A_SCRIPT else 0
+        has_steps = self._counts[weak][True] - again > self._counts[weak][False] + again
         curves = {name: _curve(points, has_steps) for name, points in self._points.items()}
         for name, points in self._weak.items():
             self._seen[name] += len(points)
             if self._seen[name] > max(1, self._row // RARE) and name not in curves:
                 curves[name] = _curve(points, has_steps)
+        if not has_steps and _COUNTED.isdisjoint(name.lower() for name in (*curves, *self._seen)):
+            counted = self._bars.steps(self._row + 1)
+            if counted and counted[0] not in curves:
+                curves[counted[0]] = counted[1]
         recording = Recording(
             format="console",
             curves=curves,
+            nulls={name: _curve(points, has_steps).index for name, points in self._nulls.items()},
             indexed_by="step" if has_steps else "row",
             config=dict(self._config),
         )
-        self._points, self._weak = {}, {}
+        self._points, self._weak, self._nulls = {}, {}, {}
         return recording
 
 

@@ -30,6 +30,7 @@ class ParsedLine:
     step: float | None = None
     kind: LineKind = LineKind.ROW
     config: Mapping[str, Any] = field(default_factory=dict)
+    nulls: frozenset[str] = frozenset()  #: names that were printed with None for a number
     weak: bool = False  #: a number without a step: a metric only if its name comes again
 
 

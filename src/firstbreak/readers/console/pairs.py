@@ -5,6 +5,7 @@
     episode: 12 | reward = 31.0 | eps = 0.05
     Epoch:[1/2](100/9751), Reward: -1.8, KL_ref: 0.01  MiniMind: update 100 of 9751 in the first of two epochs
     SPS: 812
+    step 7 SKIP rewards=[0, 0, 0, 0]                   a list: its mean, and of rewards the spread in their group
     [INFO] Walker. Step: 20000. Time Elapsed: 13.5 s. Mean Reward: 2.3. Std of Reward: 0.7. Training.    ML-Agents
     Iter 10: Train loss 2.101, Learning Rate 1.000e-05, It/sec 1.2       MLX
     step 250: train loss 2.1013, val loss 2.2871                         nanoGPT
@@ -16,7 +17,8 @@ from __future__ import annotations
 
 import re
 
-from firstbreak.readers.console._reading import VALUE, LineKind, ParsedLine, scaled
+from firstbreak.readers._columns import of_group
+from firstbreak.readers.console._reading import BARE, VALUE, LineKind, ParsedLine, scaled
 
 _COUNTER = re.compile(
     r"""\b(?P<name> (?:(?:global|total|train)[_ ])?
@@ -29,7 +31,9 @@ _NAME = re.compile(r"(?<![\w./@-])[A-Za-z_][\w/@%+-]*(?: [A-Za-z_(][\w/@%()+-]*)
 _SPOKEN = re.compile(r"\W*(?:iter|iteration|step|epoch|update|episode) \d+(?:/\d+)?: (?=[A-Za-z])", re.IGNORECASE)
 _SAID = re.compile(rf"\s*(?P<name>[A-Za-z_][\w/%-]*(?: [A-Za-z_][\w/%-]*){{0,3}}) {VALUE}(?: ?[A-Za-z/]+)?\.?\s*")
 _NAME_LENGTH = 80
-_LEVEL = re.compile(r"(?:INFO|DEBUG|WARNING|ERROR|TRACE|SUCCESS) +")
+_LIST = re.compile(rf"[:=] ?\[(?P<items>{BARE}(?:[,\s] ?{BARE}){{1,4095}})\]")
+_NONE = re.compile(r"[:=] ?(?:None|null)(?=[\s,;|)\]}]|$)")
+_LEVEL = re.compile(r"(?:SKIP(?:PED|PING)?|INFO|DEBUG|WARNING|ERROR|TRACE|SUCCESS) +")
 _MAX_LINE = 10_000  # longer lines are dumps of tensors or text, not a handful of metrics
 
 
@@ -47,7 +51,7 @@ def read(line: str) -> ParsedLine | None:
     if not counters:
         return _weak(line, values)
     others = {name: value for name, value in values.items() if not _COUNTER.fullmatch(f"{name} 0")}
-    return ParsedLine({**counters, **others}) if others else None
+    return ParsedLine({**counters, **others}, nulls=_nulls(line)) if others else None
 
 
 def _counter_name(found: re.Match[str]) -> str:
@@ -58,14 +62,34 @@ def _counter_name(found: re.Match[str]) -> str:
 
 def _pairs(line: str) -> dict[str, float]:
     """Every `name: number` and `name = number`."""
-    values = {}
+    values: dict[str, float] = {}
+    if "[" in line and _LIST.search(line):
+        for found in _LIST.finditer(line):
+            if name := _name_before(line, 0, found.start()):
+                values.update(_of_list(name, [float(item) for item in re.split(r"[,\s]+", found["items"])]))
+        line = _LIST.sub(lambda found: ";".ljust(len(found[0])), line)
     start = 0
     for assigned in _ASSIGNED.finditer(line):
-        before = line[max(start, assigned.start() - _NAME_LENGTH) : assigned.start()]
+        if name := _name_before(line, start, assigned.start()):
+            values[name] = scaled(assigned)
         start = assigned.end()
-        if name := _NAME.search(before):
-            values[_LEVEL.sub("", name[0], count=1).rstrip()] = scaled(assigned)
     return values
+
+
+def _nulls(line: str) -> frozenset[str]:
+    """The names with None behind them."""
+    places = _NONE.finditer(line) if "None" in line or "null" in line else ()
+    return frozenset(filter(None, (_name_before(line, 0, found.start()) for found in places)))
+
+
+def _name_before(line: str, start: int, end: int) -> str | None:
+    found = _NAME.search(line[max(start, end - _NAME_LENGTH) : end])
+    return _LEVEL.sub("", found[0], count=1).rstrip() if found else None
+
+
+def _of_list(name: str, items: list[float]) -> dict[str, float]:
+    """The mean of a list, with the spread where it is of rewards."""
+    return of_group(name, items) or {name: sum(items) / len(items)}
 
 
 def _said(line: str) -> dict[str, float]:
@@ -84,7 +108,7 @@ def _weak(line: str, values: dict[str, float]) -> ParsedLine | None:
     if not values:
         return None
     if len(values) > 1:
-        return ParsedLine(values, weak=True)
+        return ParsedLine(values, weak=True, nulls=_nulls(line))
     (name,) = values
     solo = re.match(r"\s*[:=]", line.strip()[len(name) :]) and len(line.split()) <= len(name.split()) + 2
     return ParsedLine(values, kind=LineKind.FRAGMENT, weak=True) if solo and line.lstrip().startswith(name) else None

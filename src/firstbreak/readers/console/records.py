@@ -17,7 +17,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from firstbreak.readers._columns import as_float, leaves, progress
+from firstbreak.readers._columns import as_float, leaves, of_group, progress
 from firstbreak.readers._literal import number, parse
 from firstbreak.readers.console._reading import NOTHING, LineKind, ParsedLine
 
@@ -90,7 +90,8 @@ def _reading(text: str, before: str, several_lines: bool) -> ParsedLine | None:
         return None
     if step is None:
         step = next((values[key] for key in _STEP_KEYS if key in values), None)
-    return ParsedLine(values, step)
+    flat = _unwrapped(record)
+    return ParsedLine(values, step, nulls=frozenset(str(name) for name, value in flat.items() if value is None))
 
 
 def _unwrapped(record: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -116,6 +117,9 @@ def _numbers(record: Mapping[str, Any]) -> dict[str, float]:
         value = number(leaf) if isinstance(leaf, str) else leaf
         if isinstance(value, list) and len(value) == 1:
             value = value[0]
+        if group := of_group(str(name), value):
+            values.update(group)
+            continue
         if isinstance(value, (int, float)):
             values[str(name)] = as_float(value)
     return values

@@ -1,8 +1,8 @@
 """The value loss grows and does not come back.
 
 ## What it looks for
-A value loss whose level over the last quarter is at least `growth_warning` times that of its first half and still rises,
-while the score does not rise.
+A value loss that leaves its level, wherever in the run, and ends at least `growth_warning` times as high, while the
+score does not rise.
 
 ## Why it matters
 The targets of the critic grow faster than the critic can learn them. Its values become noise. Where policy and critic
@@ -31,6 +31,7 @@ from typing import Annotated
 import numpy as np
 
 from firstbreak.diagnosis.checks import Threshold
+from firstbreak.diagnosis.stats.changes import changes, settled
 from firstbreak.diagnosis.stats.direction import departure, rises
 from firstbreak.diagnosis.stats.shape import Trajectory
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
@@ -52,12 +53,20 @@ def detect(
     loss = value_loss.finite
     if len(loss) < min_points:
         return NotMeasured(f"{len(loss)} values of the critic's loss are too few (needs {min_points})")
-    early, late = float(np.median(loss.head(0.5).values)), float(np.median(loss.tail(0.25).values))
-    if early <= 0 or late < growth_warning * early or not rises(loss) or solved:
+    if solved or (trajectory is not None and trajectory.kind not in HARMED) or loss.values.min() <= 0:
         return None
-    if trajectory is not None and trajectory.kind not in HARMED:
+    grown = (c for c in changes(loss, kinds=("level", "slope"), log=True) if c.direction > 0 and c.lasting)
+    if jump := next(grown, None):
+        since, early = (jump.step, jump.interval), settled(loss, jump.step)
+    elif rises(loss) and (
+        left := departure(loss)
+    ):  # as smooth as a healthy curve: against what it was for half of the run
+        since, early = left, float(np.median(loss.head(0.5).values))
+    else:
         return None
-    since = departure(loss)
+    late = settled(loss)
+    if late < growth_warning * early:
+        return None
     beside = "the score did not rise" if trajectory is not None else "no score shows whether returns grew too"
     return Finding(
         message=(
@@ -67,8 +76,8 @@ def detect(
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM if trajectory is not None else Confidence.LOW,
         metric="value.loss",
-        onset=since[0] if since else None,
-        interval=since[1] if since else None,
-        evidence=(Evidence(text="value loss", series=value_loss, since=since[0] if since else None),),
+        onset=since[0],
+        interval=since[1],
+        evidence=(Evidence(text="value loss", series=value_loss, since=since[0]),),
         facts={"growth": late / early},
     )

@@ -1,21 +1,21 @@
 """The evaluation jumps at a step where training does not change.
 
 ## What it looks for
-A sudden change of the gap between the evaluation and the training reward, larger than the noise, while the training reward
-itself does not change. The change is a fall, or a rise together with a jump of the length of the evaluated answers. A second
-evaluation that does not change makes the finding certain: the policy is the same, so the two evaluations measure different
-things from then on.
+A sudden change of the gap between the evaluation and the training reward, larger than the noise, while the training
+reward itself does not change. The change is a fall, or a rise together with a jump of the length of the evaluated
+answers. A second evaluation that does not change makes the finding certain: the policy is the same, so the two
+evaluations measure different things from then on.
 
 ## Why it matters
-Skill that appears suddenly appears in training as well. A jump that only the evaluation shows is a change of the protocol:
-another temperature, length limit, prompt template, tool permission, episode limit or split. Scores before and after cannot
-be compared, and the best checkpoint of the two parts together is chosen by the protocol.
+Skill that appears suddenly appears in training as well. A jump that only the evaluation shows is a change of the
+protocol: another temperature, length limit, prompt template, tool permission, episode limit or split. Scores before and
+after cannot be compared, and the best checkpoint of the two parts together is chosen by the protocol.
 
 ## When it is a false alarm
 The training reward is a proxy (a process reward, a reward that was already at its maximum) and the skill is new: the
-evaluated samples then look different, not only longer or shorter. A greedy policy can succeed before the sampled one, or
-catch up with the sampled one later: a rise to a level that training has or reaches is not reported. A fall after which
-evaluations are as good as before is not reported either.
+evaluated samples then look different, not only longer or shorter. A greedy policy can succeed before the sampled one,
+or catch up with the sampled one later: a rise to a level that training has or reaches is not reported. A fall after
+which evaluations are as good as before, beside training, is not reported either.
 
 ## Fix
 - Log the evaluation's settings beside every score, or a hash of them: {eval_temperature}, {max_new_tokens}, split and
@@ -39,14 +39,16 @@ import numpy as np
 
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Method, without
-from firstbreak.diagnosis.stats.noise import noise_scale
-from firstbreak.diagnosis.stats.onset import Onset, level_shift
+from firstbreak.diagnosis.stats.changes import Change, changes
+from firstbreak.diagnosis.stats.noise import noise_scale, spread
 from firstbreak.diagnosis.stats.shape import trajectory as shape_of
 from firstbreak.diagnosis.stats.smooth import smooth
+from firstbreak.diagnosis.stats.trend import trend
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
 from firstbreak.words import number
 
 FAMILIES = without(Method.SUPERVISED)
+NEAREST = 3.5  # points on either side of a jump at least, where few are logged
 
 
 def detect(
@@ -67,31 +69,28 @@ def detect(
             source="convention",
         ),
     ] = 12,
+    max_p_value: Annotated[
+        float,
+        Threshold(
+            unit="probability", reason="the usual level of a test: what follows it asks for more", source="convention"
+        ),
+    ] = 0.05,
     min_jump: Annotated[
         float,
         Threshold(
             unit="standard deviations",
-            reason="of the noise: a jump that noise hardly makes; for a fall within a rise, multiples of the usual difference",
+            reason="of the noise: a jump that noise hardly makes",
             source="convention",
         ),
     ] = 4.0,
-    min_drop: Annotated[
-        float,
-        Threshold(
-            unit="share", reason="of the level: a smaller fall within a rise comes and goes", source="convention"
-        ),
-    ] = 0.25,
     min_step_share: Annotated[
         float,
         Threshold(
             unit="share",
-            reason="of a fall within a rise, made by one step alone: a policy that gets worse takes several",
+            reason="of the jump, made by one step alone: a policy that gets worse takes several",
             source="convention",
         ),
     ] = 0.6,
-    lasting_points: Annotated[
-        int, Threshold(unit="evaluations", reason="a change that is not one evaluation alone", source="convention")
-    ] = 3,
     near_share: Annotated[
         float,
         Threshold(
@@ -108,21 +107,22 @@ def detect(
         return NotMeasured(f"{len(eval_score)} evaluations are too few to see a jump (needs {min_points})")
     if reward_mean is None or len(reward_mean.finite) < min_points:
         return NotMeasured("no training reward is logged, so nothing says whether a jump of the evaluation is skill")
-    scale = _scale(eval_score, reward_mean)
-    jump = level_shift(_gap(eval_score, reward_mean, scale))
-    if jump is None or jump.size < min_jump:
-        jump = _cliff(eval_score, min_jump, min_drop, min_step_share, lasting_points)
-    if jump is None:
+    learned = shape_of(reward_mean).learned
+    scale = _scale(eval_score, reward_mean) if learned else 0.0
+    gap = _gap(eval_score, reward_mean, scale)
+    shifts = changes(gap, kinds=("level",), families=("constant", "linear"), level=max_p_value)
+    jump = max((c for c in shifts if c.lasting), key=lambda c: abs(c.after - c.before), default=None)
+    if jump is None or not _at_once(gap, jump, min_jump, min_step_share):
         return None
     score, reward = _sides(eval_score, jump, near_share), _sides(reward_mean, jump, near_share)
-    if _moved(reward, scale, jump, standard_errors) or _came_back(score, jump, lasting_points):
+    if learned and _moved(reward, score, jump, standard_errors):
         return None
     lengths = (eval_length_mean, eval_length_clipped_ratio)  # of texts: an episode is as long as the policy makes it
     beside = next((curve for curve in lengths if curve is not None and _jumps_with(curve, jump)), None)
     others = (eval_accuracy, eval_success_rate, eval_pass_at_k, eval_reward)
     other = (_sides(o, jump, near_share) for o in others if o is not None and o.name != eval_score.name)
     unmoved = next((sides.curve for sides in other if _stays(sides, jump, standard_errors)), None)
-    if beside is None and unmoved is None and (jump.direction > 0 or scale == 0):
+    if beside is None and unmoved is None and (jump.direction > 0 or not learned):
         return None  # skill that comes late, or chance where nothing was learned, looks the same
     if unmoved is None and eval_score.name == "eval.reward" and _reached(score, reward_mean, jump):
         return None
@@ -167,81 +167,74 @@ class _Sides(NamedTuple):
         return (self.before_mean + self.after_mean) / 2
 
     def largest_move(self, standard_errors: float) -> float:
-        """The change of the mean, with the error that it may have."""
+        """The change of the mean beyond that of a straight line, with the error that it may have."""
+        points = self.curve.finite
+        line = (
+            abs(trend(points).slope)
+            * float(np.ptp(points.steps))
+            / len(points)
+            * (len(self.before) + len(self.after))
+            / 2
+        )
         error = noise_scale(self.curve.finite.values) * float(np.sqrt(1 / len(self.before) + 1 / len(self.after)))
-        return abs(self.after_mean - self.before_mean) + standard_errors * error
+        return max(0.0, abs(self.after_mean - self.before_mean) - line) + standard_errors * error
 
 
-def _sides(curve: Series, jump: Onset, near_share: float) -> _Sides:
+def _sides(curve: Series, jump: Change, near_share: float) -> _Sides:
     points = curve.finite
-    near = near_share * float(np.ptp(points.steps))
+    near = max(near_share * float(np.ptp(points.steps)), NEAREST * float(np.median(np.diff(points.steps))))
     before = points.between(jump.interval[0] - near, np.nextafter(jump.interval[0], -np.inf))
     return _Sides(curve, before.values, points.between(jump.interval[1], jump.interval[1] + near).values)
 
 
-def _cliff(evaluation: Series, size: float, min_drop: float, min_step_share: float, side: int) -> Onset | None:
-    """A fall from one evaluation to the next, in a curve that is still rising and so has no level to shift from."""
-    values, steps = evaluation.values, evaluation.steps
-    falls = np.diff(values)
-    usual = float(np.median(np.abs(falls)))
-    at = int(np.argmin(falls)) + 1
-    if not side <= at <= len(values) - side or usual == 0:
-        return None
-    before, after = float(np.median(values[at - side : at])), float(np.median(values[at : at + side]))
-    whole = before - after
-    if whole < size * usual or whole < min_drop * abs(before) or -falls[at - 1] < min_step_share * whole:
-        return None
-    return Onset(
-        step=float(steps[at]),
-        interval=(float(steps[at - 1]), float(steps[at])),
-        kind="level",
-        direction=-1,
-        size=whole / usual,
-        before=before,
-        after=after,
-        p=float("nan"),
-    )
+def _at_once(gap: Series, jump: Change, min_jump: float, min_step_share: float) -> bool:
+    """Whether one step alone makes most of the jump, far beyond the noise: a policy that gets worse takes several."""
+    at = int(np.searchsorted(gap.steps, jump.step))
+    whole = abs(jump.after - jump.before)
+    step = jump.direction * float(gap.values[at] - gap.values[at - 1])
+    rest = np.delete(np.diff(gap.values), at - 1)
+    return whole >= min_jump * spread(rest) / np.sqrt(2) and step >= min_step_share * whole
 
 
 def _scale(eval_score: Series, reward_mean: Series) -> float:
-    """What one unit of the training reward is worth in units of the evaluation: 1, or the ratio of their ranges."""
-    if not shape_of(reward_mean).learned:
-        return 0.0
-    if eval_score.name == "eval.reward":
-        return 1.0
-    return float(np.ptp(smooth(eval_score)[1]) / np.ptp(smooth(reward_mean)[1]))
+    """What one unit of the training reward is worth in units of the evaluation, a step of it at the best place aside."""
+    trained = _trained(eval_score, reward_mean)
+    n, one = len(trained), np.ones(len(trained))
+    designs = [np.column_stack([one, trained, np.arange(n) >= at]) for at in range(2, n - 1)]
+    fits = [np.linalg.lstsq(design, eval_score.values, rcond=None)[0] for design in designs]
+    best = min(range(len(fits)), key=lambda i: float(np.sum((eval_score.values - designs[i] @ fits[i]) ** 2)))
+    return max(0.0, float(fits[best][1]))
+
+
+def _trained(eval_score: Series, reward_mean: Series) -> np.ndarray:
+    steps, trained = smooth(reward_mean)
+    return np.asarray(np.interp(eval_score.steps, steps, trained))
 
 
 def _gap(eval_score: Series, reward_mean: Series, scale: float) -> Series:
     """The evaluation minus what training would lead to expect: skill is in both and cancels, a new protocol is not."""
-    steps, trained = smooth(reward_mean)
-    return replace(eval_score, values=eval_score.values - scale * np.interp(eval_score.steps, steps, trained))
+    return replace(eval_score, values=eval_score.values - scale * _trained(eval_score, reward_mean))
 
 
-def _moved(reward: _Sides, scale: float, jump: Onset, standard_errors: float) -> bool:
-    """Whether the training reward itself may have made half of the jump, either way."""
+def _moved(reward: _Sides, score: _Sides, jump: Change, standard_errors: float) -> bool:
+    """Whether the training reward itself may have made half of the jump, either way, each in units of its range.
+
+    An evaluation's reward has the unit of the training reward.
+    """
     if min(len(reward.before), len(reward.after)) < 3:
         return True
-    return scale * reward.largest_move(standard_errors) >= abs(jump.after - jump.before) / 2
+    ranges = [1.0 if score.curve.name == "eval.reward" else float(np.ptp(smooth(s.curve)[1])) for s in (score, reward)]
+    return reward.largest_move(standard_errors) * ranges[0] >= ranges[1] * abs(jump.after - jump.before) / 2
 
 
-def _came_back(score: _Sides, jump: Onset, lasting_points: int) -> bool:
-    """Whether a fallen evaluation is past the middle of its fall again: a new protocol stays, a bad policy need not."""
-    later = score.curve.between(jump.interval[1]).values
-    if score.after_mean >= score.before_mean or len(later) < lasting_points:
-        return False
-    lowest = np.min(np.lib.stride_tricks.sliding_window_view(later, lasting_points), axis=1)
-    return bool(np.max(lowest) >= score.middle)
-
-
-def _reached(score: _Sides, reward_mean: Series, jump: Onset) -> bool:
+def _reached(score: _Sides, reward_mean: Series, jump: Change) -> bool:
     """Whether training is, or comes later, past the middle of a rise: skill that the greedy policy showed first."""
     later = reward_mean.finite.between(jump.interval[0])
     rose = score.before_mean < score.after_mean
     return rose and len(later) > 0 and float(np.max(smooth(later)[1])) >= score.middle
 
 
-def _stays(other: _Sides, jump: Onset, standard_errors: float) -> bool:
+def _stays(other: _Sides, jump: Change, standard_errors: float) -> bool:
     """Whether another evaluation of the same policy moved by less than half of the jump, both as shares of their levels.
 
     A curve that is too noisy to know does not stay.
@@ -251,6 +244,6 @@ def _stays(other: _Sides, jump: Onset, standard_errors: float) -> bool:
     return other.largest_move(standard_errors) / other.before_mean < abs(jump.after - jump.before) / jump.before / 2
 
 
-def _jumps_with(curve: Series, jump: Onset) -> bool:
-    other = level_shift(curve)
-    return other is not None and other.interval[0] <= jump.interval[1] and other.interval[1] >= jump.interval[0]
+def _jumps_with(curve: Series, jump: Change) -> bool:
+    low, high = jump.interval
+    return any(c.interval[0] <= high and c.interval[1] >= low for c in changes(curve, kinds=("level",)))

@@ -1,9 +1,9 @@
 """The policy stops trying different things before the task is solved.
 
 ## What it looks for
-Entropy that falls below `max_share` of its own start, or lies near 0 from the beginning, while the score is flat,
-falls, or stopped far below its ceiling. Entropy that falls while the score keeps rising is learning. Near the ceiling of
-the score, low entropy is the end of learning.
+Entropy that falls below `max_share` of its first values, at whatever step, or lies near 0 from the beginning, while the
+score is flat, falls, or stopped far below its ceiling. Entropy that falls while the score keeps rising is learning.
+Near the ceiling of the score, low entropy is the end of learning.
 
 ## Why it matters
 A policy that always does the same gets the same reward: there is nothing to compare any more, and no gradient can bring
@@ -36,7 +36,8 @@ import numpy as np
 
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.detectors.exploration._words import entropy_weight
-from firstbreak.diagnosis.families import Method
+from firstbreak.diagnosis.families import Method, Policy
+from firstbreak.diagnosis.stats.changes import settled
 from firstbreak.diagnosis.stats.direction import rises
 from firstbreak.diagnosis.stats.onset import first_sustained
 from firstbreak.diagnosis.stats.shape import Trajectory
@@ -53,6 +54,8 @@ def detect(
     reward_mean: Series | None = None,
     reward_group_std: Series | None = None,
     method: Method | None = None,
+    score: Series | None = None,
+    policy: Policy = Policy.TEXT,
     *,
     max_share: Annotated[
         float,
@@ -66,6 +69,15 @@ def detect(
             source="convention",
         ),
     ] = 0.01,
+    low_stuck: Annotated[
+        float,
+        Threshold(
+            unit="nats",
+            reason="Fine-tuned models come down to this where they succeed; a policy that fails must try other things.",
+            source="convention",
+        ),
+    ] = 0.03,
+    poor: Annotated[float, Threshold(unit="share", reason="More failures than successes.", source="convention")] = 0.5,
     min_points: Annotated[int, Threshold(unit="points", reason="Fewer values show no fall.", source="convention")] = 10,
 ) -> Finding | Expected | NotMeasured | None:
     entropy = policy_entropy.finite
@@ -74,8 +86,11 @@ def detect(
     if not entropy.values.any() and reward_group_std is not None and reward_group_std.finite.values.any():
         return NotMeasured("the entropy is 0 in every row, but the answers to one prompt differ: it was not computed")
     discrete = bool(np.all(entropy.values >= -1e-9))
-    start, late = float(np.median(entropy.head(0.05).values)), float(np.median(entropy.tail(0.2).values))
-    dead = discrete and late < low
+    start, late = _start(entropy), settled(entropy)
+    rewarded = reward_mean is not None and rises(reward_mean)
+    stuck = not rewarded and trajectory is not None and (trajectory.lost or trajectory.kind == "flat")
+    failing = stuck and (policy is Policy.CONTROL or _is_poor(score, poor))
+    dead = discrete and late < (low_stuck if failing else low)
     fell = discrete and start > 0 and late < max_share * start
     if not (dead or fell):
         return None
@@ -83,9 +98,7 @@ def detect(
         return Expected(f"entropy fell from {number(start)} to {number(late)} because the task is solved")
     floor = max(max_share * start, low)
     since, interval = _fall(entropy, start, floor)
-    rewarded = reward_mean is not None and rises(reward_mean)
     improving = rewarded or (trajectory is not None and trajectory.kind in ("rising", "plateau"))
-    stuck = not rewarded and trajectory is not None and (trajectory.lost or trajectory.kind == "flat")
     if improving and not dead:
         return None
     return Finding(
@@ -102,6 +115,18 @@ def detect(
         evidence=(Evidence(text="entropy", series=policy_entropy, since=since, level=floor),),
         facts={"start": start, "late": late},
     )
+
+
+def _is_poor(score: Series | None, poor: float) -> bool:
+    """Whether a score that is a share of successes ends below `poor`; of others nobody knows what is much."""
+    if score is None or float(score.values.min()) < 0 or float(score.values.max()) > 1:
+        return False
+    return settled(score) < poor
+
+
+def _start(entropy: Series) -> float:
+    """The level of the first three values, or of the first twentieth where it is higher: a collapse can take two updates."""
+    return max(float(np.median(entropy.values[:3])), float(np.median(entropy.head(0.05).values)))
 
 
 def _fall(entropy: Series, start: float, floor: float) -> tuple[float, Interval]:

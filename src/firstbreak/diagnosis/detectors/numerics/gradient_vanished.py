@@ -37,7 +37,7 @@ import numpy as np
 
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Method
-from firstbreak.diagnosis.stats.onset import first_sustained
+from firstbreak.diagnosis.stats.changes import for_good
 from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Series, Severity
 from firstbreak.words import number, percent
 
@@ -55,6 +55,10 @@ def detect(
     min_zero_share: Annotated[
         float, Threshold(unit="share", reason="Most of the late updates have no gradient.", source="convention")
     ] = 0.5,
+    min_end: Annotated[
+        float,
+        Threshold(unit="share", reason="Of the updates: the last few of a schedule are no loss.", source="convention"),
+    ] = 0.1,
     min_zero_variance_share: Annotated[
         float,
         Threshold(
@@ -68,10 +72,12 @@ def detect(
     norms = _with_a_signal(grad_norm.finite, zero_variance_groups, min_points)
     if len(norms) < min_points:
         return NotMeasured(f"{len(norms)} gradient norms are too few (needs {min_points})")
-    early, late = float(np.median(norms.head(0.25).values)), float(np.median(norms.tail(0.25).values))
-    zeros = float(np.mean(norms.tail(0.25).values == 0))
-    if zeros < min_zero_share and late > max_share * early:
+    early = float(np.median(norms.head(0.25).values))
+    first = for_good(norms.values <= max_share * early, min_zero_share)
+    if first is None or len(norms) - first < max(min_points, min_end * len(norms)):
         return None
+    onset, gone = float(norms.steps[first]), norms.values[first:]
+    late, zeros = float(np.median(gone)), float(np.mean(gone == 0))
     if solved:
         return Expected("the gradient is gone because the score is at its ceiling")
     if (
@@ -80,7 +86,6 @@ def detect(
         and _late(zero_variance_groups) >= min_zero_variance_share
     ):
         return Expected("the gradient is gone because the rewards within nearly every group are equal")
-    onset = first_sustained(norms, lambda values: values <= max_share * early)
     fell = f"fell from {number(early)} to {number(late)}"
     exact = f"is exactly 0 in {percent(zeros)} of the last updates"
     return Finding(
@@ -92,7 +97,7 @@ def detect(
         confidence=Confidence.HIGH if zeros >= min_zero_share else Confidence.MEDIUM,
         metric="grad.norm",
         onset=onset,
-        interval=None if onset is None else (onset, onset),
+        interval=(onset, onset),
         evidence=(
             Evidence(text="gradient norm", series=grad_norm, since=onset, level=0.0),
             *(

@@ -1,7 +1,7 @@
 """The clip limits a large part of every batch.
 
 ## What it looks for
-The share of samples whose ratio was clipped: its median over the second half of the run is `high` or more.
+The share of samples whose ratio was clipped: from some step on, it is `high` or more in most updates.
 
 ## Why it matters
 The clip slows the update, and does not stop it: clipped samples have no gradient, the others still have one. If the
@@ -32,7 +32,7 @@ import numpy as np
 
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Method, without
-from firstbreak.diagnosis.stats.onset import first_sustained
+from firstbreak.diagnosis.stats.changes import for_good
 from firstbreak.diagnosis.stats.shape import Trajectory
 from firstbreak.model import Confidence, Config, Evidence, Expected, Finding, NotMeasured, Series, Severity
 from firstbreak.words import percent
@@ -54,6 +54,9 @@ def detect(
             source="convention",
         ),
     ] = 0.35,
+    lasting_share: Annotated[
+        float, Threshold(unit="share", reason="Most updates, from some step on.", source="convention")
+    ] = 0.6,
     min_points: Annotated[
         int, Threshold(unit="points", reason="Fewer values show no level.", source="convention")
     ] = 10,
@@ -65,10 +68,10 @@ def detect(
         return Expected(
             "the clip fraction is 0 because each batch is used for one update: the ratio is 1 by construction"
         )
-    late = float(np.median(clipped.tail(0.5).values))
-    if late < high:
+    first = for_good(clipped.values >= high, lasting_share)
+    if first is None or len(clipped) - first < min_points:
         return None
-    since = first_sustained(clipped, lambda values: values >= high)
+    since, late = float(clipped.steps[first]), float(np.median(clipped.values[first:]))
     harmed = trajectory is not None and (trajectory.lost or trajectory.kind == "flat")
     return Finding(
         message=f"{percent(late)} of the samples are clipped: the updates are too large; lower the learning rate first",
@@ -76,7 +79,7 @@ def detect(
         confidence=Confidence.HIGH if harmed else Confidence.MEDIUM,
         metric="policy.clip_fraction",
         onset=since,
-        interval=None if since is None else (float(clipped.steps[0]), since),
+        interval=(float(clipped.steps[0]), since),
         evidence=(Evidence(text="clip fraction", series=clipped, since=since, level=high),),
         facts={"level": late},
     )

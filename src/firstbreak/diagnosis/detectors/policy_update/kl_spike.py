@@ -2,11 +2,13 @@
 
 ## What it looks for
 Isolated spikes of a KL divergence (from the reference or from the old policy) that lie `min_size` standard deviations
-above their neighbours, and come back within a few steps.
+above their neighbours, and come back within a few steps. And a divergence that jumps to `min_jump` times its level at
+once, and stays there.
 
 ## Why it matters
-A spike that comes back did no lasting harm. But the spike shows that one batch can throw the policy: an outlier in the
-reward, a few tokens or actions with an extreme log-probability, or a learning rate that is nearly too large.
+A spike that comes back did no lasting harm. A jump that stays is another policy. Either shows that one batch can throw
+the policy: an outlier in the reward, a few tokens or actions with an extreme log-probability, or a learning rate that
+is nearly too large.
 
 ## When it is a false alarm
 The k3 estimator of a divergence is heavy-tailed: single tokens make spikes although the policy has hardly moved.
@@ -33,6 +35,7 @@ import numpy as np
 
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Policy
+from firstbreak.diagnosis.stats.changes import Change, changes
 from firstbreak.diagnosis.stats.spikes import spikes
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
 from firstbreak.words import number
@@ -51,6 +54,20 @@ def detect(
             source="convention",
         ),
     ] = 12.0,
+    min_jump: Annotated[
+        float,
+        Threshold(
+            unit="ratio", reason="Between one update and the next: no policy learns so fast.", source="convention"
+        ),
+    ] = 10.0,
+    noticeable: Annotated[
+        float,
+        Threshold(
+            unit="nats",
+            reason="Below this the policy is hardly another one, however large the factor.",
+            source="convention",
+        ),
+    ] = 0.05,
     high: Annotated[
         float,
         Threshold(
@@ -75,8 +92,13 @@ def detect(
     if not curves:
         return NotMeasured(f"no KL divergence of the policy is logged for {min_points} updates")
     for curve in curves:
+        lasting = [c for c in changes(curve, kinds=("level",), log=True) if c.direction > 0 and c.lasting]
+        if jump := next((c for c in lasting if _at_once(curve, c, min_jump) and c.after >= noticeable), None):
+            return _stayed(curve, jump)
         seen = spikes(curve, size=min_size)
         returned = seen.steps < curve.steps[-3]  # one at the very end has not come back yet
+        for change in lasting:
+            returned &= (seen.steps < change.interval[0]) | (seen.steps > change.interval[1])
         up = (seen.sizes > 0) & (seen.values > tolerance) & returned
         if not up.any():
             continue
@@ -105,3 +127,27 @@ def detect(
             facts={"count": len(steps)},
         )
     return None
+
+
+def _at_once(curve: Series, jump: Change, min_jump: float) -> bool:
+    """Whether one update made most of the jump: a divergence that climbs is that of a policy that learns."""
+    at = int(np.searchsorted(curve.steps, jump.step))
+    return jump.ratio >= min_jump and bool(
+        curve.values[at] >= np.sqrt(min_jump) * np.max(curve.values[max(0, at - 3) : at])
+    )
+
+
+def _stayed(curve: Series, jump: Change) -> Finding:
+    return Finding(
+        message=(
+            f"{curve.name} jumped from {number(jump.before)} to {number(jump.after)} at step {number(jump.step)} and stayed "
+            "there: the policy is another one since then; check that batch, and what changed at that step"
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.MEDIUM,
+        metric=curve.name,
+        onset=jump.step,
+        interval=jump.interval,
+        evidence=(Evidence(text=curve.name, series=curve, since=jump.step, level=jump.after),),
+        facts={"ratio": jump.ratio},
+    )

@@ -2,8 +2,8 @@
 
 ## What it looks for
 The policy loss can do four things. Its size stays calm or shrinks slowly: this is in order. It oscillates round zero
-without a consistent sign. Its sign was positive and becomes negative for good. Its size grows or shrinks suddenly by
-`ratio_warning`.
+with as many values above as below. Its sign was positive and becomes negative for good. Its size grows or shrinks at
+once by `ratio_warning`, and stays there.
 
 ## Why it matters
 The loss is the last quantity before the optimizer. A change of sign or a jump says that something changed abruptly: the
@@ -11,7 +11,7 @@ data, the learning rate, or the scale of the advantages.
 
 ## When it is a false alarm
 With normalised or group-relative advantages the loss is about 0 by construction, and its sign means nothing: this is
-reported as expected. If the score rises, the other patterns do not count.
+reported as expected. If the score rises, the other patterns do not count; if it was not lost, they are worth a line.
 
 ## Fix
 - Find out what changed at that step: the stage of the data, the schedule of the learning rate, the scale of the reward,
@@ -32,7 +32,9 @@ from typing import Annotated
 
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Method
-from firstbreak.diagnosis.stats.oscillation import magnitude_jump, oscillation, sign_reversal
+from firstbreak.diagnosis.stats.breaks import CALMING
+from firstbreak.diagnosis.stats.changes import Change, changes
+from firstbreak.diagnosis.stats.oscillation import oscillation, sign_reversal
 from firstbreak.diagnosis.stats.shape import Trajectory
 from firstbreak.model import Confidence, Config, Evidence, Expected, Finding, NotMeasured, Series, Severity
 from firstbreak.words import number
@@ -51,8 +53,8 @@ def detect(
     *,
     ratio_warning: Annotated[
         float,
-        Threshold(unit="ratio", reason="A loss that is noisy by nature doubles by chance.", source="convention"),
-    ] = 3.0,
+        Threshold(unit="ratio", reason="Doubled or halved at once, beyond the noise.", source="convention"),
+    ] = 2.0,
     tolerance: Annotated[
         float, Threshold(unit="loss", reason="A smaller loss is rounding, whatever it was before.", source="convention")
     ] = 1e-6,
@@ -60,14 +62,9 @@ def detect(
         float,
         Threshold(unit="loss", reason="Small against a normalised advantage, whose size is 1.", source="convention"),
     ] = 0.1,
-    min_p_value: Annotated[
-        float,
-        Threshold(
-            unit="probability",
-            reason="The usual level of a test: above this, the mean cannot be told from 0.",
-            source="convention",
-        ),
-    ] = 0.05,
+    min_either_side: Annotated[
+        float, Threshold(unit="share", reason="Of the losses on either side of zero: round it.", source="convention")
+    ] = 0.25,
     min_points: Annotated[
         int, Threshold(unit="points", reason="Fewer losses show no pattern.", source="convention")
     ] = 20,
@@ -88,28 +85,38 @@ def detect(
             f"{loss.raw or loss.name} is about 0 by construction: group-relative advantages average to 0 and the "
             "ratio starts at 1, so the loss says nothing about progress; the gradient norm and the reward do"
         )
+    if trajectory is not None and trajectory.kind in ("rising", "plateau"):
+        return None
     harmed = trajectory is not None and trajectory.lost
+    severity, beside = (Severity.WARNING, " and the score fell") if harmed else (Severity.NOTICE, "")
     reversal = sign_reversal(loss)
-    if reversal is not None and reversal.before > 0 > reversal.after and harmed:
+    if reversal is not None and reversal.before > tolerance and reversal.after < -tolerance:
         return _finding(
             loss,
             f"the loss changed its sign from {number(reversal.before)} to {number(reversal.after)} at step "
-            f"{number(reversal.step)} and the score fell: the updates now push the other way; stop, and check what "
-            "changed there",
-            Severity.WARNING,
+            f"{number(reversal.step)}{beside}: the updates now push the other way; check what changed there, and stop if "
+            "the score falls",
+            severity,
             reversal.step,
         )
-    leap = magnitude_jump(loss, factor=ratio_warning)
-    if leap is not None and harmed and leap.after > tolerance:
+    leap = _leap(loss, ratio_warning, tolerance)
+    if leap is not None:
         return _finding(
             loss,
             f"the size of the loss jumped from {number(leap.before)} to {number(leap.after)} at step "
-            f"{number(leap.step)}: check what changed there in the data, the schedule or the scale of the reward",
-            Severity.WARNING,
+            f"{number(leap.step)}{beside}: check what changed there in the data, the schedule or the scale of the reward",
+            severity,
             leap.step,
         )
     swing = oscillation(loss)
-    if swing is not None and swing.p > min_p_value and trajectory is not None and trajectory.kind == "flat":
+    round_zero = swing is not None and min(swing.positive, 1 - swing.positive) >= min_either_side
+    if (
+        swing is not None
+        and round_zero
+        and swing.directionless
+        and trajectory is not None
+        and trajectory.kind == "flat"
+    ):
         source = "the critic" if method is Method.VALUE_BASED else "the advantages"
         return _finding(
             loss,
@@ -118,6 +125,15 @@ def detect(
             Severity.NOTICE,
             float(loss.steps[0]),
         )
+    return None
+
+
+def _leap(loss: Series, ratio_warning: float, tolerance: float) -> Change | None:
+    """The first sudden change of the size of the loss, by a factor, that stayed; the dust of a loss that is zero has none."""
+    for leap in changes(loss, kinds=("level",), log=True, families=CALMING):
+        factor = max(leap.ratio, 1 / leap.ratio)
+        if leap.lasting and factor >= ratio_warning and max(leap.before, leap.after) > tolerance:
+            return leap
     return None
 
 

@@ -1,10 +1,10 @@
 """The policy is not being updated.
 
 ## What it looks for
-A gradient norm of exactly 0, or a learning rate of 0, in a share of `min_share` of the run. Or a policy that stands
-still: in every update, the KL divergence from the old policy is 0 and the entropy stays the same, both to rounding. Or
-exploration that has ended by its schedule, in a log without a single loss, although this trainer logs losses from the
-first gradient step on.
+A gradient norm of exactly 0, or a learning rate of 0, in `min_share` of the updates of a run, or of its last part. Or a
+policy that stands still: in every update, the KL divergence from the old policy is 0 and the entropy stays the same,
+both to rounding. Or exploration that has ended by its schedule, in a log without a single loss, although this trainer
+logs losses from the first gradient step on.
 
 ## Why it matters
 The samples and the rewards have no effect on the weights: the run costs as much as a working one, and cannot learn.
@@ -37,7 +37,7 @@ from typing import Annotated
 import numpy as np
 
 from firstbreak.diagnosis.checks import Threshold
-from firstbreak.diagnosis.stats.onset import first_sustained
+from firstbreak.diagnosis.stats.changes import for_good
 from firstbreak.diagnosis.stats.shape import Trajectory
 from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Run, Series, Severity
 from firstbreak.words import number, percent
@@ -56,15 +56,18 @@ def detect(
     kl_old: Series | None = None,
     epsilon: Series | None = None,
     trajectory: Trajectory | None = None,
+    solved: bool | None = None,
     *,
     min_share: Annotated[
         float,
-        Threshold(
-            unit="share",
-            reason="A warm-up and the end of a schedule may be 0 for a small part of a run.",
-            source="convention",
-        ),
+        Threshold(unit="share", reason="From there on, hardly any update reaches the weights.", source="convention"),
     ] = 0.8,
+    min_end: Annotated[
+        float,
+        Threshold(
+            unit="share", reason="The end of a schedule may be 0 for a smaller part of a run.", source="convention"
+        ),
+    ] = 0.1,
     tolerance: Annotated[
         float,
         Threshold(
@@ -99,22 +102,22 @@ def detect(
     if not shown:
         return NotMeasured(f"no gradient norm or learning rate is logged for {min_points} updates")
     for curve in shown:
-        body = curve.values[:-1] if len(curve) > min_points else curve.values  # a schedule may end at 0
-        share = float(np.mean(body == 0))
-        if share < min_share:
+        zero = (curve.values if len(curve) == min_points else curve.values[:-1]) == 0  # a schedule may end at 0
+        first = for_good(zero, min_share)
+        if first is None or (first > 0 and len(zero) - first < max(2 * min_points, min_end * len(zero))):
             continue
-        since = first_sustained(curve, lambda values: values == 0)
-        if (
-            curve.name == "grad.norm"
-            and zero_variance_groups is not None
-            and float(np.mean(zero_variance_groups.finite.values)) >= min_share
-        ):
-            return Expected(
-                f"{curve.name} is 0 in {percent(share)} of the updates because the rewards within each group are equal"
-            )
-        what = f"{curve.name} is exactly 0 in {percent(share)} of the updates: no update reaches the weights"
-        return _finding(curve, what, since)
+        since = float(curve.steps[first])
+        where = f"{percent(float(zero[first:].mean()))} of the updates from step {number(since)} on"
+        if curve.name == "grad.norm" and (solved or _all_equal(zero_variance_groups, since, min_share)):
+            return Expected(f"{curve.name} is 0 in {where} because the rewards within each group are equal")
+        return _finding(curve, f"{curve.name} is exactly 0 in {where}: none of them reaches the weights", since)
     return None
+
+
+def _all_equal(groups: Series | None, since: float, min_share: float) -> bool:
+    """Whether nearly all groups of a group-relative method have equal rewards, so that there is nothing to learn from."""
+    late = groups.between(since).finite.values if groups is not None else np.zeros(0)
+    return bool(len(late)) and float(np.mean(late)) >= min_share
 
 
 def _stands_still(entropy: Series | None, kl: Series | None, tolerance: float, min_points: int) -> Finding | None:
@@ -150,13 +153,13 @@ def _never_began(run: Run, epsilon: Series, min_idle_share: float, min_points: i
     return _finding(epsilon, what, float(epsilon.steps[0]))
 
 
-def _finding(curve: Series, what: str, since: float | None) -> Finding:
+def _finding(curve: Series, what: str, since: float) -> Finding:
     return Finding(
         message=f"{what}; compare the weights before and after an update",
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH,
         metric=curve.name,
         onset=since,
-        interval=None if since is None else (since, since),
+        interval=(since, since),
         evidence=(Evidence(text=curve.name, series=curve, since=since, level=0.0),),
     )

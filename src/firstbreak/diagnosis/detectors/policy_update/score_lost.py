@@ -101,10 +101,9 @@ def detect(
     what = "level" if whole else "gain"
     how_much = f"{percent(lost)} of its {what}" if np.isfinite(lost) and lost <= 1 else f"all of its {what} and more"
     large = lost >= drop_critical
-    evaluated = 0 if eval_score is None or score is eval_score else len(eval_score)
-    if evaluated and not large:
+    if eval_score is not None and score is not eval_score and not large:
         return None
-    sure = large and trajectory.n >= min_points_critical and evaluated < min_points_critical
+    sure = large and trajectory.n >= min_points_critical
     return Finding(
         message=(
             f"{score.name} was {number(trajectory.best)} at step {number(trajectory.best_step)} and is "

@@ -4,7 +4,7 @@
 How much neighbouring evaluations of the second half differ, beyond what their own noise explains, as a share of
 everything that was gained. From `swing_warning` of the gain on, the policy itself swings. If the noise of an evaluation
 is not recorded, the measurement may swing as well: then the limit is `unknown_noise_factor` times as high, and the
-finding is a warning at most.
+finding is a warning at most. Swings that are small against the score itself are left alone.
 
 ## Why it matters
 The policy forgets and learns again. The quality of the saved checkpoint is luck, and a comparison with another run says
@@ -51,6 +51,12 @@ def detect(
     swing_critical: Annotated[
         float, Threshold(unit="share of the gain", reason="Half of all that was gained.", source="convention")
     ] = 0.5,
+    min_range: Annotated[
+        float,
+        Threshold(
+            unit="share", reason="Of the largest score: smaller swings hardly cost any of it.", source="convention"
+        ),
+    ] = 0.25,
     unknown_noise_factor: Annotated[
         float,
         Threshold(
@@ -73,7 +79,8 @@ def detect(
     own = float(np.sqrt(max(0.0, between**2 - error**2)))
     share = own / trajectory.gain if trajectory.gain > 0 else 0.0
     limit = swing_warning if score_error is not None else swing_warning * unknown_noise_factor
-    if solved or trajectory.kind == "flat" or (trajectory.kind != "oscillating" and share < limit):
+    small = float(np.ptp(late.values)) < min_range * float(np.max(np.abs(late.values)))
+    if solved or small or trajectory.kind == "flat" or (trajectory.kind != "oscillating" and share < limit):
         return None
     beyond = "more than their own noise" if score_error is not None else "and their own noise is not recorded"
     swings = share >= swing_critical or trajectory.kind == "oscillating"

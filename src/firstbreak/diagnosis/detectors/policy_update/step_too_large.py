@@ -1,9 +1,9 @@
 """Each update moves the policy too far.
 
 ## What it looks for
-The KL divergence from the policy before the update (`kl.old`): a sustained level, not a spike, above `max_target_ratio`
-times the configured target, or above `max_divergence` where no target is configured. If the score was lost, also a
-burst: a few updates in a row that are far larger than everything before them.
+The KL divergence from the policy before the update (`kl.old`): from some step on, in most updates, above
+`max_target_ratio` times the configured target, or above `max_divergence` where no target is configured. If the score
+was lost, also a burst: a few updates in a row that are far larger than everything before them.
 
 ## Why it matters
 PPO's estimate of the gain is valid only near the policy that collected the data. Beyond that the step is a guess, and a
@@ -35,7 +35,7 @@ import numpy as np
 
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Method, without
-from firstbreak.diagnosis.stats.onset import first_sustained
+from firstbreak.diagnosis.stats.changes import for_good
 from firstbreak.diagnosis.stats.shape import Trajectory
 from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured, Series, Severity
 from firstbreak.words import number
@@ -69,6 +69,9 @@ def detect(
     lasting_points: Annotated[
         int, Threshold(unit="points", reason="Fewer large updates in a row are a spike.", source="convention")
     ] = 8,
+    lasting_share: Annotated[
+        float, Threshold(unit="share", reason="Most updates, from some step on.", source="convention")
+    ] = 0.6,
     burst_growth: Annotated[
         float,
         Threshold(unit="ratio", reason="Far beyond the median of everything before it.", source="convention"),
@@ -93,16 +96,16 @@ def detect(
         return NotMeasured(f"{len(kl)} values of the KL divergence per update are too few (needs {min_points})")
     target = config.number("target_kl")
     size = np.abs(kl.values)
-    late = float(np.median(size[len(size) // 2 :]))
     limit = max_target_ratio * target if target else max_divergence
     lost = trajectory is not None and trajectory.lost
-    above = first_sustained(kl, lambda values: np.abs(values) > limit, count=lasting_points)
+    first = for_good(size > limit, lasting_share)
+    above = float(kl.steps[first]) if first is not None and len(kl) - first >= lasting_points else None
     burst = _burst(kl, limit, burst_growth, burst_points, single_growth) if lost else None
-    if burst is None and (above is None or late <= limit):
-        return None
     harmed = lost or (trajectory is not None and trajectory.kind == "flat")
     since = burst if burst is not None else above
-    shown = float(size[kl.steps >= since][:burst_points].max()) if burst is not None and since is not None else late
+    if since is None:
+        return None
+    shown = float(size[kl.steps >= since][:burst_points].max()) if burst is not None else float(np.median(size[first:]))
     against = (
         f"{number(shown / target)} times its target of {number(target)}"
         if target
@@ -118,7 +121,7 @@ def detect(
         confidence=Confidence.HIGH if harmed else Confidence.MEDIUM,
         metric="kl.old",
         onset=since,
-        interval=None if since is None else (since if burst is not None else float(kl.steps[0]), since),
+        interval=(since if burst is not None else float(kl.steps[0]), since),
         evidence=(Evidence(text="KL divergence per update", series=kl_old, since=since, level=limit),),
         facts={"level": shown},
     )

@@ -29,6 +29,7 @@ import numpy as np
 
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Policy, only
+from firstbreak.diagnosis.stats.changes import settled
 from firstbreak.diagnosis.stats.direction import departure
 from firstbreak.diagnosis.stats.shape import trajectory as shape_of
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
@@ -58,14 +59,16 @@ def detect(
     length = length_mean.finite
     if len(length) < min_points:
         return NotMeasured(f"{len(length)} lengths are too few for a trend (needs {min_points})")
-    early, late = float(np.median(length.head(0.2).values)), float(np.median(length.tail(0.2).values))
+    since = departure(length, direction=-1)
+    if since is None:
+        return None
+    early, late = float(np.median(length.between(-np.inf, since[0]).values)), settled(length)
     if early <= 0 or late > max_ratio * early:
         return None
     judge = truth if truth is not None else score
     shape = shape_of(judge)
     if shape.kind in ("rising", "plateau", "oscillating"):
         return None
-    since = departure(length, direction=-1)
     return Finding(
         message=(
             f"completions shrank from {number(early)} to {number(late)} tokens while {judge.name} "
@@ -74,8 +77,8 @@ def detect(
         severity=Severity.CRITICAL if shape.lost else Severity.WARNING,
         confidence=Confidence.HIGH if shape.lost else Confidence.MEDIUM,
         metric="length.mean",
-        onset=since[0] if since else None,
-        interval=since[1] if since else None,
-        evidence=(Evidence(text="mean length", series=length_mean, since=since[0] if since else None),),
+        onset=since[0],
+        interval=since[1],
+        evidence=(Evidence(text="mean length", series=length_mean, since=since[0]),),
         facts={"part": late / early},
     )

@@ -33,6 +33,7 @@ import numpy as np
 
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Policy, only
+from firstbreak.diagnosis.stats.changes import settled
 from firstbreak.diagnosis.stats.direction import departure, rises
 from firstbreak.diagnosis.stats.shape import trajectory as shape_of
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
@@ -62,14 +63,16 @@ def detect(
     length = length_mean.finite
     if len(length) < min_points:
         return NotMeasured(f"{len(length)} lengths are too few for a trend (needs {min_points})")
-    early, late = float(np.median(length.head(0.25).values)), float(np.median(length.tail(0.25).values))
-    if early <= 0 or late < growth_warning * early or not rises(length):
+    since = departure(length) if rises(length) else None
+    if since is None:
+        return None
+    early, late = float(np.median(length.between(-np.inf, since[0]).values)), settled(length)
+    if early <= 0 or late < growth_warning * early:
         return None
     judge = truth if truth is not None else score
     shape = shape_of(judge)
     if shape.kind not in ("flat", "too_short") and not shape.lost:
         return None
-    since = departure(length)
     return Finding(
         message=(
             f"completions grew from {number(early)} to {number(late)} tokens while {judge.name} "
@@ -82,10 +85,10 @@ def detect(
         if shape.lost
         else Confidence.MEDIUM,
         metric="length.mean",
-        onset=since[0] if since else None,
-        interval=since[1] if since else None,
+        onset=since[0],
+        interval=since[1],
         evidence=(
-            Evidence(text="mean length", series=length_mean, since=since[0] if since else None),
+            Evidence(text="mean length", series=length_mean, since=since[0]),
             Evidence(text="score", series=judge),
         ),
         facts={"growth": late / early},

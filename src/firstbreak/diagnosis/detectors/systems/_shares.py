@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from firstbreak.diagnosis.stats.onset import onset
-from firstbreak.diagnosis.stats.trend import trend
+from firstbreak.diagnosis.stats.changes import changes, settled
 from firstbreak.model import Confidence, Interval, Series
 
 #: what a step is made of, where only its parts are logged
@@ -19,8 +18,8 @@ PHASES = ("rollout", "train", "train_critic", "update_weights", "wait_batch", "r
 class Share:
     """A share at the end of the run beside its own past."""
 
-    before: float  #: median of the first half
-    now: float  #: median of the last quarter
+    before: float  #: before it grew; now, where it did not
+    now: float  #: at the end
     grown: bool
     confidence: Confidence = Confidence.MEDIUM
     onset: float | None = None
@@ -60,10 +59,10 @@ def share(part: Series, whole: Series) -> Series:
 
 def against_past(shares: Series, min_increase: float, max_p_value: float) -> Share:
     """The share now, and whether it has grown by `min_increase` or more, beyond its noise."""
-    before, now = float(np.median(shares.head(0.5).values)), float(np.median(shares.tail(0.25).values))
-    if now - before < min_increase:
+    up = (c for c in changes(shares, kinds=("level", "slope"), families=("constant",)) if c.direction > 0)
+    began = next((c for c in up if c.lasting), None)
+    before, now = settled(shares, np.inf if began is None else began.step), settled(shares)
+    if began is None or now - before < min_increase:
         return Share(before, now, grown=False)
-    if began := onset(shares, direction=1, kinds=("level", "ramp")):
-        sure = Confidence.HIGH if began.p < max_p_value else Confidence.MEDIUM
-        return Share(before, now, True, sure, began.step, began.interval)
-    return Share(before, now, grown=trend(shares).rising)
+    sure = Confidence.HIGH if began.p < max_p_value else Confidence.MEDIUM
+    return Share(before, now, True, sure, began.step, began.interval)

@@ -1,15 +1,15 @@
 """Throughput fell for good compared with the run's own past.
 
 ## What it looks for
-The speed of the last fifth of the run compared with its first half, and the step from which the speed is lower. A speed
-that the trainer averages since the start (`time/fps`, `charts/SPS`) hides most of a drop, so it is first turned back into
-the speed of each stretch. If only the time of the steps (or of their phases) and their tokens are logged, the speed is
-tokens per second.
+A speed that changes its level for good, or sinks, wherever in the run. A speed that the trainer averages since the
+start (`time/fps`, `charts/SPS`) hides most of a drop, so it is first turned back into the speed of each stretch. If
+only the time of the steps (or of their phases) is logged, the speed is tokens per second, or steps per second where no
+tokens are logged: for texts that are no longer than before.
 
 ## Why it matters
-Slow rollouts cost money in synchronous training, and make the data old in asynchronous training: the queue ages, and the
-learning curves go wrong much later. What is slow is also what reaches a timeout, so the batch is biased towards short
-samples.
+Slow rollouts cost money in synchronous training, and make the data old in asynchronous training: the queue ages, and
+the learning curves go wrong much later. What is slow is also what reaches a timeout, so the batch is biased towards
+short samples.
 
 ## When it is a false alarm
 Longer completions or episodes are slower per step, not per token. Off-policy methods act at random, and fast, before
@@ -41,7 +41,7 @@ import numpy as np
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.detectors.systems._shares import share, step_time
 from firstbreak.diagnosis.families import Method
-from firstbreak.diagnosis.stats.onset import onset
+from firstbreak.diagnosis.stats.changes import changes, settled
 from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured, Series, Severity
 from firstbreak.words import number, percent
 
@@ -60,6 +60,7 @@ def detect(
     throughput_fps: Series | None = None,
     tokens_train: Series | None = None,
     time: Mapping[str, Series] | None = None,
+    length_mean: Series | None = None,
     config: Config | None = None,
     method: Method | None = None,
     value_loss: Series | None = None,
@@ -96,20 +97,32 @@ def detect(
     warmup = config.number("learning_starts") if config is not None else None
     clocks = [clock.between(warmup) if warmup else clock for clock in clocks]
     speeds = [*(s.finite for s in instant if s is not None), *map(_speed, clocks)]
-    if tokens_train is not None and (seconds := step_time(time)) is not None:
-        speeds.append(replace(share(tokens_train, seconds), name="throughput.tok_s"))
+    if (seconds := step_time(time)) is not None:
+        made = next((s for s in (tokens_train, length_mean) if s is not None), None)
+        if made is not None:
+            speeds.append(replace(share(made, seconds), name="throughput.tok_s"))
+        else:
+            speeds.append(replace(seconds, name="throughput.steps_s", values=1 / seconds.values))
     speed = next((s for s in speeds if len(s) >= min_points), None)
     if speed is None:
         return NotMeasured(f"no speed is logged for {min_points} steps")
-    before, now = float(np.median(speed.head(0.5).values)), float(np.median(speed.tail(0.2).values))
-    if now > (1 - min_drop) * before:
-        return None
-    began = onset(speed, direction=-1, kinds=("level", "ramp"))
+    slower = (
+        c for c in changes(speed, kinds=("level", "slope", "zero"), log=True, families=("constant",)) if c.direction < 0
+    )
+    began = next((c for c in slower if c.lasting), None)
     if began is None:
+        return None
+    before, now = settled(speed, began.step), settled(speed)
+    if now > (1 - min_drop) * before or not _longer(seconds, began.step, min_drop):
         return None
     learned = [s.finite for s in (value_loss, loss_total, policy_loss) if s is not None and len(s.finite)]
     unseen = not learned or min(float(s.steps[0]) for s in learned) >= began.interval[0]
-    if method in (Method.VALUE_BASED, None) and unseen and began.step < (speed.steps[0] + speed.steps[-1]) / 2:
+    if (
+        method in (Method.VALUE_BASED, None)
+        and unseen
+        and began.kind == "level"
+        and began.step < (speed.steps[0] + speed.steps[-1]) / 2
+    ):
         return NotMeasured(
             f"{speed.name} fell at step {number(began.step)}, and no update is logged before it: an off-policy method becomes "
             "slower at its first update"
@@ -130,6 +143,11 @@ def detect(
         ),
         facts={"lost": lost},
     )
+
+
+def _longer(seconds: Series | None, since: float, min_drop: float) -> bool:
+    """Whether steps take longer as well, where their time is logged: fewer tokens in the same time are shorter texts."""
+    return seconds is None or not settled(seconds) * (1 - min_drop) < settled(seconds, since)
 
 
 def _clock(average: Series) -> Series:

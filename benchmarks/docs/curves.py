@@ -1,0 +1,56 @@
+"""What the guides say of curves, each with its generator, its figures, and what firstbreak says of one such run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from benchmarks.docs.markdown import table
+from benchmarks.docs.results import measured, result
+from benchmarks.statements import suite
+
+ROOT = Path(__file__).resolve().parents[2]
+SHOWN = 110  #: characters of a quote
+
+
+def page() -> str:
+    """docs/statements.md"""
+    figures = result("statements")
+    rows = []
+    for id_, statement in suite.statements().items():
+        if (row := figures.get(id_)) is None:
+            continue
+        file = Path(statement.broken.__code__.co_filename).resolve().relative_to(ROOT)
+        quote = " ".join(statement.quote.replace("|", " ").split())
+        rows.append(
+            [
+                f"`{id_.removeprefix('curves.')}`",
+                quote if len(quote) <= SHOWN else f"{quote[:SHOWN].rsplit(' ', 1)[0]} ...",
+                f"`{file.name}`",
+                f"{row['fires']['right']}/{row['fires']['runs']}",
+                f"{row['silent']['right']}/{row['silent']['runs']}" if row["silent"]["runs"] else "",
+                row["said"].replace("|", "/"),
+            ]
+        )
+    fires, silent = (_rate(figures[side]) for side in ("fires", "silent"))
+    return "\n".join(
+        [
+            "# What the guides say of curves",
+            "",
+            "Each line is one thing that a debugging guide says of a curve. A generator in `benchmarks/statements/guides/` makes",
+            "runs that show it, as logs of TRL, verl, AReaL, OpenRLHF, Stable-Baselines3, CleanRL and RLlib, with the noise of",
+            "real runs, and a healthy look-alike of each. *Said* counts the runs of which firstbreak says what the guide says",
+            "(the link, the action and the remedy). *Silent* counts the look-alikes of which nothing is said. The last column",
+            "is what firstbreak says of one run that counts.",
+            "",
+            f"Said {fires}, silent {silent}; healthy runs that were stopped: {figures['healthy_stopped']}. A seeded sample of",
+            f"{figures['runs']} of {figures['grid']} runs.",
+            "",
+            measured(figures),
+            "",
+            table(["statement", "the guide's words", "generator", "said", "silent", "what firstbreak says"], rows),
+        ]
+    )
+
+
+def _rate(rate: dict[str, float]) -> str:
+    return f"{100 * rate['right'] / max(1, rate['runs']):.1f} %"

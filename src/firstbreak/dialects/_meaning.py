@@ -1,0 +1,517 @@
+"""A name that is listed nowhere, read by what its words say: quantity x statistic x phase x unit.
+
+Each word is one of its synonyms' atoms (`rew`, `rewards` -> reward; `frac`, `rate`, `pct` -> share). Statistics, units and
+the words for held-out data are taken off; what is left must be exactly one quantity. **Every word has to be accounted for**:
+`kl_to_base` is a divergence from the reference model, and `vae_kl` is nothing, because nobody knows what its `vae` does to
+it. A wrong reading is worse than none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Set
+from dataclasses import dataclass
+
+from firstbreak.dialects._table import Name, Origin
+from firstbreak.dialects.signals import evaluation, lookup
+from firstbreak.model import Link
+
+NOTE = "read by meaning"
+
+
+@dataclass(frozen=True)
+class Company:
+    """What the names beside a name say of the run."""
+
+    language: bool = False  #: completions, prompts, tokens: the policy writes text
+    control: bool = False  #: episodes of an environment
+    critic: bool = False  #: a value function is trained
+    preference: bool = False  #: pairs of a chosen and a rejected answer
+    reference: bool = False  #: another name is the divergence from the reference model
+    reward: bool = False  #: the whole reward is logged, so that other rewards are parts of it
+
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+# atom -> its spellings; an atom is a spelling of itself
+_SYNONYMS = {
+    "reward": "rewards rew rews",
+    "return": "returns ret rets",
+    "score": "scores",
+    "episode": "ep episodes episodic game games trajectory trajectories traj",
+    "length": "lengths len lens",
+    "completion": "completions response responses resp output outputs generated",
+    "gen": "generation generate generating generations",
+    "token": "tokens tok toks",
+    "prompt": "prompts query queries question questions problem problems",
+    "policy": "pi pol actor p",
+    "pg": "surrogate surr",
+    "critic": "value values vf v vals vvals vpred vpreds q qf q1 q2 qf1 qf2 q1vals q2vals critic1 critic2",
+    "loss": "losses",
+    "entropy": "ent entropies",
+    "kl": "kld kldiv kls",
+    "ref": "reference base sft init initial pretrained",
+    "old": "prev previous",
+    "clip": "clipped clipping clips",
+    "grad": "gradient gradients grads",
+    "advantage": "adv advs advantages",
+    "share": "frac fraction fracs fractions rate rates proportion prop freq frequency share",
+    "percent": "pct percentage",
+    "acc": "accuracy accuracies",
+    "correct": "right",
+    "incorrect": "wrong",
+    "success": "successes win wins winning solved successful",
+    "trunc": "truncated truncation truncations overlong overlength",
+    "eos": "terminated finished",
+    "repeat": "repetition repetitions repetitive repeated repeats",
+    "refuse": "refusal refusals refused refuses",
+    "violate": "violation violations violating unsafe harmful",
+    "tool": "tools",
+    "call": "calls",
+    "fail": "failure failures failed error errors err errs",
+    "invalid": "malformed unparsable unparseable",
+    "parse": "parsing",
+    "turn": "turns",
+    "time": "duration latency times",
+    "wait": "waiting idle stall",
+    "rollout": "rollouts sampling sampler collect collection inference",
+    "sample": "samples",
+    "engine": "vllm sglang infer samp",
+    "trainer": "learner",
+    "learn": "learning",
+    "update": "updates",
+    "optim": "optimizer optimiser optimization",
+    "sync": "synchronization",
+    "verify": "verification verifier scoring judge grading",
+    "stale": "staleness age lag",
+    "memory": "mem",
+    "gpu": "cuda",
+    "util": "utilization utilisation",
+    "logp": "logps logprob logprobs lp",
+    "margin": "margins",
+    "pref": "preference preferences dpo",
+    "group": "groups grp",
+    "mixed": "mix",
+    "target": "targets targ",
+    "pred": "predict predicted",
+    "step": "steps",
+    "iter": "iters iteration iterations",
+    "count": "num n number",
+    "coef": "coeff coefficient beta weighting",
+    "format": "formatting formatted",
+    "buffer": "replay",
+    "weight": "weights",
+    "env": "environment",
+    "interact": "interacts interactions",
+    "noise": "sigma",
+    "importance": "is",
+    "epsilon": "eps",
+    "rnd": "icm curiosity",
+    "rm": "rewardmodel",
+    "total": "cumulative overall",
+    "flat": "uninformative degenerate silent",
+}
+_ATOMS = {word: atom for atom, words in _SYNONYMS.items() for word in (atom, *words.split())}
+
+# Words that mean something together, or are written as one. The longest is tried first.
+_PHRASES = {
+    "clipfrac": "clip share",
+    "clipfracs": "clip share",
+    "gnorm": "grad norm",
+    "norm before clip": "norm",
+    "norm pre clip": "norm",
+    "gradnorm": "grad norm",
+    "approxkl": "approx kl",
+    "approxkls": "approx kl",
+    "epret": "episode return",
+    "eplen": "episode length",
+    "kl div": "kl",
+    "kl divergence": "kl",
+    "log prob": "logp",
+    "log probs": "logp",
+    "log pi": "logp",
+    "abs diff": "absdiff",
+    "explained variance": "ev",
+    "explained var": "ev",
+    "expl var": "ev",
+    "learning rate": "lr",
+    "learningrate": "lr",
+    "reward model": "rm",
+    "value function": "critic",
+    "zero std": "flat",
+    "zero variance": "flat",
+    "zero var": "flat",
+    "zero reward std": "flat",
+    "zero signal": "flat",
+    "no signal": "flat",
+    "same reward": "flat",
+    "identical reward": "flat",
+    "equal reward": "flat",
+    "all correct": "solveall",
+    "all right": "solveall",
+    "all solved": "solveall",
+    "solved all": "solveall",
+    "solve all": "solveall",
+    "all wrong": "solvenone",
+    "all incorrect": "solvenone",
+    "none correct": "solvenone",
+    "none solved": "solvenone",
+    "solved none": "solvenone",
+    "solve none": "solvenone",
+    "cap hit": "trunc",
+    "hit cap": "trunc",
+    "limit hit": "trunc",
+    "hit limit": "trunc",
+    "length limit": "trunc",
+    "max length hit": "trunc",
+    "max len hit": "trunc",
+    "hit max length": "trunc",
+    "hit max len": "trunc",
+    "max turns": "turnlimit",
+    "turn limit": "turnlimit",
+    "always refuse": "refuse",
+    "over refusal": "refuse",
+    "held out": "heldout",
+    "off policy steps": "stale",
+    "off policyness": "stale",
+    "policy lag": "stale",
+    "sampler age": "stale",
+    "version lag": "stale",
+    "per second": "speed",
+    "per sec": "speed",
+    "per s": "speed",
+    "vram": "gpu memory",
+    "fps": "frame speed",
+    "sps": "step speed",
+    "timestep": "env step",
+    "timesteps": "env step",
+    "td error": "tderror",
+    "td err": "tderror",
+    "td loss": "critic loss",
+    "weight sync": "sync",
+    "sync weights": "sync",
+    "hit rate": "share",
+    "win rate": "success share",
+    "winrate": "success share",
+    "within group": "group",
+    "in group": "group",
+    "loss scale": "lossscale",
+    "iter seconds": "iter time",
+}
+_PASS_AT = re.compile(r"\bpass (at )?(\d+|k|n)\b")
+_LONGEST = max(len(phrase.split()) for phrase in _PHRASES)
+
+_EDGE = _set("valid")  #: says so at an end of a name only: there are valid samples too
+_HELD_OUT = _set("eval evaluation val valid validation test heldout holdout dev")
+_STATISTICS = {
+    **{s: s for s in ("min", "max", "std", "var", "p10", "p25", "p50", "p75", "p90", "p95", "p99")},
+    **{
+        "mean": "mean",
+        "avg": "mean",
+        "average": "mean",
+        "median": "p50",
+        "stddev": "std",
+        "variance": "var",
+        "sd": "std",
+    },
+}
+#: unit -> what it makes of the number, and the atom that it says
+_UNITS = {
+    "s": (1.0, "time"),
+    "sec": (1.0, "time"),
+    "secs": (1.0, "time"),
+    "seconds": (1.0, "time"),
+    "ms": (0.001, "time"),
+    "gb": (1.0, "memory"),
+    "gib": (1.0, "memory"),
+    "mb": (0.001, "memory"),
+}
+_COUNTS = _set("episodes iterations timesteps steps updates epochs")
+#: words that say how or where a number was taken, and nothing of what it is
+_SILENT = _set(
+    "of the in to from vs with per by at and for over train training batch minibatch running current cur curr raw scalar"
+    " chart charts metric metrics stat stats info loop global agent main algo ppo grpo rloo hparam hparams"
+)
+
+_SHARE = "share|percent|ratio"
+_TEXT = "completion|gen"
+_SPREADS = frozenset({"reward.group_std", "action.std"})  #: quantities that are a standard deviation
+# signal, the atoms that it needs ("a|b": either), further atoms that it may have
+_QUANTITIES: tuple[tuple[str, str, str], ...] = (
+    ("reward.mean", "reward|return", "episode total task"),
+    ("reward.group_std", "group *std", "reward score"),
+    ("reward.zero_std_frac", f"flat {_SHARE}", "group prompt reward sample completion"),
+    ("reward.solve_all_frac", f"solveall {_SHARE}|group", f"prompt {_SHARE} group"),
+    ("reward.solve_none_frac", f"solvenone {_SHARE}|group", f"prompt {_SHARE} group"),
+    ("reward.mixed_frac", f"mixed {_SHARE}", "group prompt"),
+    ("reward.accuracy", "acc", "answer task"),
+    ("reward.accuracy", f"correct {_SHARE}", "answer task completion"),
+    ("reward.pass_at_k", "passk", "share"),
+    ("reward.component.format.accuracy", f"format {_SHARE}|acc", "answer completion"),
+    ("success_rate", f"success {_SHARE}|episode|task", f"episode task goal {_SHARE}"),
+    ("rm.loss", "rm loss", ""),
+    ("rm.accuracy", "rm acc", ""),
+    ("rm.margin", "rm margin", "reward"),
+    ("curiosity.loss", "rnd loss", ""),
+    # episodes and completions
+    ("episode.length", "episode length|step", "env count"),
+    ("length.mean", f"{_TEXT} length|token", "token"),
+    ("length.correct.mean", "length correct", f"{_TEXT} token"),
+    ("length.incorrect.mean", "length incorrect", f"{_TEXT} token"),
+    ("length.prompt.mean", "prompt length|token", "token"),
+    ("length.env.mean", "env token", "length"),
+    ("length.clipped_ratio", f"trunc {_SHARE}", f"{_TEXT} token sample rollout length"),
+    ("length.terminated_frac", f"eos {_SHARE}", f"{_TEXT} sample rollout"),
+    ("length.max_turns_frac", f"turnlimit {_SHARE}", "episode rollout"),
+    ("turns.mean", "turn", "count episode rollout"),
+    ("text.repetition_frac", f"repeat {_SHARE}", f"{_TEXT} token ngram"),
+    ("text.refusal_frac", f"refuse {_SHARE}", _TEXT),
+    ("text.violation_frac", f"violate {_SHARE}", _TEXT),
+    ("tool.call_freq", "tool call", "count episode rollout sample"),
+    ("tool.failure_freq", f"tool fail {_SHARE}", "call"),
+    ("tool.invalid_frac", f"tool invalid {_SHARE}", "call parse"),
+    ("tool.invalid_frac", f"tool parse fail {_SHARE}", "call"),
+    ("tool.runtime.mean", "tool time", "call"),
+    ("samples.groups", "count prompt|group", ""),
+    ("samples.step", "count sample|rollout|completion", ""),
+    # the update
+    ("kl.ref", "kl ref", "token policy"),
+    ("kl.old", "kl old|approx", "token policy"),
+    ("kl.coef", "kl coef", "penalty loss"),
+    ("rollout_train.kl", "kl engine|rollout trainer", ""),
+    ("rollout_train.kl", "kl engine", ""),
+    ("rollout_train.logp_absdiff.mean", "logp absdiff engine|rollout", "trainer"),
+    ("loss.total", "loss", "total"),
+    ("policy.loss", "policy|pg|clip loss", "clip pg policy grad"),
+    ("policy.loss.delta", "delta policy loss", ""),
+    ("policy.objective", "objective", "policy pg"),
+    ("policy.clip_fraction", f"clip {_SHARE}", "policy pg ratio token"),
+    ("policy.clip_fraction.low", f"clip {_SHARE} low|lower", "policy pg ratio token"),
+    ("policy.clip_fraction.high", f"clip {_SHARE} high|upper", "policy pg ratio token"),
+    ("policy.clip_range", "clip range|epsilon", ""),
+    ("policy.ratio.mean", "ratio", "importance prob"),
+    ("policy.logp.mean", "logp", "policy token action"),
+    ("policy.logp.ref", "logp ref", "policy token"),
+    ("policy.logp.old", "logp old", "policy token"),
+    ("policy.logp.rollout", "logp engine|rollout", "policy token"),
+    ("policy.stop_iter", "stop iter", ""),
+    ("grad.norm", "grad norm", "policy total"),
+    ("lr", "lr", "policy"),
+    ("optim.loss_scale", "lossscale", ""),
+    # advantages and the critic
+    ("advantage.mean", "advantage", ""),
+    ("advantage.zero_frac", f"advantage zero {_SHARE}", "token sample"),
+    ("advantage.abs.mean", "advantage abs|absmean", ""),
+    ("value.loss", "critic loss", "mse td"),
+    ("value.loss.delta", "delta critic loss", ""),
+    ("value.mean", "critic", "pred"),
+    ("value.target.mean", "critic target", ""),
+    ("value.explained_variance", "ev", "critic"),
+    ("value.clip_fraction", f"clip critic {_SHARE}", ""),
+    ("value.grad_norm", "grad norm critic", ""),
+    ("value.lr", "lr critic", ""),
+    ("td_error", "tderror", "abs"),
+    ("replay.size", "buffer size", ""),
+    # exploration and preferences
+    ("policy.entropy", "entropy", "policy token action rollout"),
+    ("entropy.coef", "entropy coef", "loss"),
+    ("action.std", "action|noise *std", "policy"),
+    ("pref.loss", "pref loss", ""),
+    ("pref.reward.chosen", "chosen reward", ""),
+    ("pref.reward.rejected", "rejected reward", ""),
+    ("pref.reward.margin", "margin", "reward pref"),
+    ("pref.reward.accuracy", "pref acc", "reward"),
+    ("pref.logp.chosen", "chosen logp", "policy"),
+    ("pref.logp.rejected", "rejected logp", "policy"),
+    ("pref.nll", "chosen nll", ""),
+    # freshness and systems
+    ("staleness.mean", "stale", "policy sample step data"),
+    ("staleness.stale_frac", f"stale {_SHARE}", "sample rollout data"),
+    ("time.rollout", "time rollout|gen|sample", "step phase"),
+    ("time.train", "time update|learn|optim|backward|trainer", "step policy phase"),
+    ("time.step", "time step|iter", "total"),
+    ("time.update_weights", "time sync", "weight policy engine"),
+    ("time.reward", "time reward|verify", "step phase"),
+    ("time.wait_batch", "time wait", "queue data"),
+    ("time.elapsed", "time wall|elapsed", "total"),
+    ("throughput.tok_s", "token speed", "total"),
+    ("throughput.gen_tok_s", "token speed gen|rollout", ""),
+    ("throughput.sps", "step speed", "env total"),
+    ("throughput.fps", "frame speed", "env total"),
+    ("gpu.util", "gpu util", f"estimated {_SHARE}"),
+    ("memory.gpu", "gpu memory", "peak max allocated"),
+    ("perf.mfu", "mfu", ""),
+    ("progress.episodes", "episode total|count", "done"),
+    ("progress.env_steps", "env step|interact", "total count"),
+    ("progress.env_steps", "interact", "total env count"),
+    ("progress.updates", "update total|count", "optim policy grad"),
+    ("progress.updates", "optim|grad step", "total count"),
+)
+
+
+@dataclass(frozen=True)
+class _Quantity:
+    signal: str
+    needs: tuple[frozenset[str], ...]
+    words: frozenset[str]  #: all that a name of it may hold
+    spread: bool  #: the standard deviation is part of what it is
+
+    def fits(self, atoms: Set[str]) -> bool:
+        return atoms <= self.words and all(not need.isdisjoint(atoms) for need in self.needs)
+
+
+def _quantity(signal: str, needs: str, may: str) -> _Quantity:
+    alternatives = tuple(frozenset(need.split("|")) for need in needs.split() if not need.startswith("*"))
+    words = frozenset().union(*alternatives) | frozenset(re.split(r"[ |]", may))
+    return _Quantity(signal, alternatives, words, "*std" in needs.split())
+
+
+_RULES = tuple(_quantity(*row) for row in _QUANTITIES)
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """The words of a name, sorted by what they do."""
+
+    atoms: frozenset[str]
+    held_out: bool
+    statistic: str
+    scale: float
+
+
+def read(words: list[str], company: Company) -> Name | None:
+    """What the words of a name say together, beside this company; None where they do not say it."""
+    reading = _sorted(words)
+    if reading is None:
+        return None
+    signal = _by_company(reading.atoms, company) or _by_rule(reading) or _part(words, company)
+    found = lookup(_with_statistic(signal, reading.statistic)) if signal else None
+    if found is None or (reading.held_out and found.link is Link.SYSTEMS):
+        return None
+    note = f"{NOTE}: percent, shown as a share" if "percent" in reading.atoms else NOTE
+    return Name(evaluation(found.name) if reading.held_out else found.name, reading.scale, note, Origin.WORDS)
+
+
+def _with_statistic(signal: str, statistic: str) -> str:
+    if statistic in ("", "mean") or (statistic == "std" and signal in _SPREADS):
+        return signal
+    return f"{signal.removesuffix('.mean')}.{statistic}"
+
+
+def _sorted(words: list[str]) -> _Reading | None:
+    """None where the words contradict each other: two statistics."""
+    words = _unplaced(words)
+    scale, unit = 1.0, []
+    if len(words) > 1 and words[-1] in _UNITS and words[-2] != "per":
+        scale, atom = _UNITS[words[-1]]
+        words, unit = words[:-1], [atom]
+    atoms = [*_atoms(words), *unit]
+    statistics = {_STATISTICS[atom] for atom in atoms if atom in _STATISTICS}
+    if statistics == {"mean", "std"}:
+        statistics = {"std"}  # `mean_group_std`
+    if len(statistics) > 1:
+        return None
+    content = {atom for atom in atoms if atom not in _HELD_OUT | _STATISTICS.keys() | _SILENT}
+    if "time" in content and "train" in words and content <= {"time", "step"}:
+        content.add("update")  # of `train_time`, where the phase is all that is said
+    return _Reading(
+        atoms=frozenset(content),
+        held_out=any(atom in _HELD_OUT - _EDGE for atom in atoms) or not _EDGE.isdisjoint((*atoms[:1], *atoms[-1:])),
+        statistic=next(iter(statistics), ""),
+        scale=scale * (0.01 if "percent" in content else 1.0),
+    )
+
+
+def _unplaced(words: list[str]) -> list[str]:
+    """Without the name of a panel: `time/episodes` is no time, and `losses/q_values` no loss."""
+    if len(words) > 1 and words[0] == "time" and words[-1] in _COUNTS:
+        return words[1:]
+    return words[1:] if len(words) > 2 and words[0] == "losses" and "loss" not in words else words
+
+
+def _atoms(words: list[str]) -> Iterator[str]:
+    """Words as atoms, the longest phrases first. The number of `pass@8` is in the configuration, and no part of the meaning."""
+    words = _PASS_AT.sub("passk", " ".join(words)).split()
+    start = 0
+    while start < len(words):
+        for size in range(min(_LONGEST, len(words) - start), 0, -1):
+            if phrase := _PHRASES.get(" ".join(words[start : start + size])):
+                yield from phrase.split()
+                start += size
+                break
+        else:
+            yield _ATOMS.get(words[start], words[start])
+            start += 1
+
+
+def _by_rule(reading: _Reading) -> str | None:
+    """The quantity whose words these are: of several, the one that needs most of them."""
+    fitting = [rule for rule in _RULES if rule.fits(reading.atoms) and (reading.statistic == "std" or not rule.spread)]
+    return max(fitting, key=lambda rule: (rule.spread, len(rule.needs))).signal if fitting else None
+
+
+def _by_company(atoms: Set[str], company: Company) -> str | None:
+    """Words with two meanings, told apart by the names beside them."""
+    if "kl" in atoms and atoms <= {"kl", "token", "policy", "sample"}:
+        if company.reference and company.critic:
+            return "kl.old"
+        if company.language:
+            return "kl.ref"
+        return "kl.old" if company.control or company.critic else None
+    if atoms == {"length"}:
+        return "length.mean" if company.language else "episode.length" if company.control else None
+    if atoms == {"reward", "acc"} and company.preference:
+        return "pref.reward.accuracy"
+    if atoms == {"loss"} and company.preference:
+        return "pref.loss"
+    return None
+
+
+# Rewards that are no part of the whole: a limit, a rank, another scale.
+_NO_PART = _set(
+    "best last final target threshold baseline expected discounted normalized normalised norm shaped proxy gold true mean max min"
+    " std scale scaled bound ema smoothed old new next next cum intrinsic extrinsic model chosen rejected optimal oracle random"
+    " predicted pred estimated human test eval val train raw total episode step average avg running per group no zero high low"
+    " reward rewards positive negative time timing winning sum clipped greedy initial global batch non sparse dense delta log"
+)
+
+
+def _part(words: list[str], company: Company) -> str | None:
+    """`format_reward` or `rew_torques` beside the whole reward: one part of it, whatever it is called."""
+    if not company.reward or len(words) < 2:
+        return None
+    if words[:2] in (["reward", "component"], ["reward", "components"]) and len(words) > 2:
+        words = [*words[2:], "reward"]  # says so itself
+    statistics = [word for word in words if word in _STATISTICS and word != "mean"]
+    words = [word for word in words if word not in _STATISTICS]
+    if statistics or len(words) < 2:
+        return None
+    part = words[:-1] if words[-1] in ("reward", "rewards") else words[1:] if words[0] == "rew" else []
+    if not part or not _NO_PART.isdisjoint(part) or not all(word.isalpha() for word in part):
+        return None
+    return f"reward.component.{'_'.join(part)}.mean"
+
+
+_WHOLE = _set("reward total episode")
+_LANGUAGE = frozenset(
+    {"completion", "token", "prompt", "turn", "tool", "group", "refuse", "gen", "eos", "flat", "solveall"}
+)
+_CONTROL = frozenset({"episode", "env", "interact", "frame", "epsilon", "rnd"})
+
+
+def company(names: Iterable[list[str]]) -> Company:
+    """What all the names of a run say of it; each name as its words."""
+    found = [frozenset(_atoms(words)) for words in names]
+    every = frozenset().union(*found) if found else frozenset()
+    return Company(
+        language=not _LANGUAGE.isdisjoint(every),
+        control=not _CONTROL.isdisjoint(every),
+        critic=any({"critic", "loss"} <= atoms or "ev" in atoms for atoms in found),
+        preference=any({"chosen", "rejected"} & atoms for atoms in found) or "pref" in every,
+        reference=any({"kl", "ref"} <= atoms for atoms in found),
+        reward=any(
+            atoms - _STATISTICS.keys() - _SILENT <= {"reward", "total"} and "reward" in atoms for atoms in found
+        ),
+    )

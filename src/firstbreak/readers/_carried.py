@@ -1,0 +1,34 @@
+"""Values that a logger repeats until the next measurement: an evaluation every ten steps in a table with a row per step.
+
+Repeated values make a plateau and hide the spread of a score, so that one point of each measurement is kept. A curve that
+hardly ever changes, or changes at irregular steps, is left as it is: it may be constant.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from firstbreak.model import Series
+
+CHANGES = 8  #: fewer are no pattern
+EVERY = 3  #: points from one measurement to the next
+ON_TIME = 0.95  #: share of the changes that come at a multiple of the interval
+
+
+def thinned(series: Series) -> tuple[Series, int]:
+    """The curve without its repetitions, and how many points a measurement lasted (1: nothing was repeated)."""
+    values = series.values
+    same = (values[1:] == values[:-1]) | (np.isnan(values[1:]) & np.isnan(values[:-1]))
+    changes = np.flatnonzero(~same) + 1
+    gaps = np.diff(changes)
+    if len(changes) < CHANGES:
+        return series, 1
+    lengths, counts = np.unique(gaps, return_counts=True)
+    every = int(lengths[np.argmax(counts)])
+    if every < EVERY or np.mean(gaps % every == 0) < ON_TIME:
+        return series, 1
+    measured = np.arange(changes[0] % every, len(values), every)
+    keep = np.union1d(np.union1d(measured, changes), [0])
+    return replace(series, steps=series.steps[keep], values=values[keep]), every

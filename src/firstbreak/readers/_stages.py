@@ -1,0 +1,108 @@
+"""Several trainings in one log: a fine-tuning first, then the RL run, each with steps that begin anew.
+
+Where the step falls back to its beginning and other metrics follow, another stage begins; with the same metrics it is a
+restart of the same training, whose later values count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+
+from firstbreak.readers import Curve, Recording
+from firstbreak.words import number
+
+BEGINNING = 0.1  #: of the steps so far: a fall into this part is one to the beginning
+ALIKE = 0.5  #: of two sets of metrics that are common to both: those of one training
+MAX_FALLS = 8  #: more are no restarts, but several writers that share the file
+_SHOWN = 4
+
+
+@dataclass(frozen=True)
+class _Stage:
+    first_row: float
+    end_row: float
+    first_step: float
+    last_step: float
+    rows: int
+    names: frozenset[str]
+
+    def __str__(self) -> str:
+        names = sorted(self.names)
+        more = ", ..." if len(names) > _SHOWN else ""
+        return f"{number(self.first_step)} to {number(self.last_step)} ({', '.join(names[:_SHOWN])}{more})"
+
+
+def of_one_training(
+    recording: Recording, axis: str, importance: Callable[[frozenset[str]], int]
+) -> tuple[Recording, list[str]]:
+    """The curves of the training that counts, and notes on the others and on restarts.
+
+    `axis`: the column of the steps. `importance` of a stage with these names: the highest counts, then the longest.
+    """
+    steps = recording.curves[axis]
+    falls = np.flatnonzero(np.diff(steps.values) < 0)
+    if not len(falls) or len(falls) > max(MAX_FALLS, len(steps.values) // 20):
+        return recording, []
+    stages, notes = _stages(recording, axis, falls, importance)
+    if len(stages) == 1:
+        return recording, notes
+    best = max(stages, key=lambda stage: (importance(stage.names), stage.rows))
+    said = ", then ".join(map(str, stages))
+    place = stages.index(best) + 1
+    notes = [
+        f"{len(stages)} trainings after each other, by {axis}: {said}. Number {place} is read; copy another one into a "
+        "file of its own to read it"
+    ]
+    curves = {name: _between(curve, best.first_row, best.end_row) for name, curve in recording.curves.items()}
+    return replace(recording, curves={name: curve for name, curve in curves.items() if len(curve.values)}), notes
+
+
+def _stages(
+    recording: Recording, axis: str, falls: np.ndarray, importance: Callable[[frozenset[str]], int]
+) -> tuple[list[_Stage], list[str]]:
+    steps = recording.curves[axis]
+    bounds = [0, *(falls + 1), len(steps.values)]
+    stages: list[_Stage] = []
+    notes: list[str] = []
+    for begin, end in pairwise(bounds):
+        own = steps.values[begin:end]
+        first_row = steps.index[begin] if begin else -np.inf
+        end_row = steps.index[end] if end < len(steps.index) else np.inf
+        names = frozenset(
+            name
+            for name, curve in recording.curves.items()
+            if name != axis and ((curve.index >= first_row) & (curve.index < end_row)).any()
+        )
+        stage = _Stage(first_row, end_row, own[0], own.max(), end - begin, names)
+        last = stages[-1] if stages else None
+        different = last is not None and (importance(last.names) != importance(names) or not _alike(last.names, names))
+        if last is None or (different and _begins_anew(last, stage)):
+            stages.append(stage)
+        else:
+            notes.append(
+                f"{axis} goes back from {number(last.last_step)} to {number(stage.first_step)}: taken for a restart, so that "
+                "the later values count"
+            )
+            stages[-1] = replace(
+                last, end_row=end_row, last_step=own.max(), rows=last.rows + stage.rows, names=last.names | names
+            )
+    return stages, notes
+
+
+def _begins_anew(last: _Stage, stage: _Stage) -> bool:
+    return stage.first_step <= last.first_step + BEGINNING * (last.last_step - last.first_step)
+
+
+def _alike(before: frozenset[str], after: frozenset[str]) -> bool:
+    return len(before & after) >= ALIKE * max(1, len(before | after))
+
+
+def _between(curve: Curve, first_row: float, end_row: float) -> Curve:
+    keep = (curve.index >= first_row) & (curve.index < end_row)
+    return Curve(
+        index=curve.index[keep], values=curve.values[keep], times=None if curve.times is None else curve.times[keep]
+    )

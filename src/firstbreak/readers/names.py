@@ -1,0 +1,72 @@
+"""Names that the user has explained: what a metric of the log means, where firstbreak does not know or guesses wrong.
+
+    firstbreak diagnose RUN --name my_metric=kl.ref
+
+    [names]                              # firstbreak.toml, in the current folder or in the run's folder
+    my_metric = "kl.ref"
+    words_per_reply = "custom.words"     # a number of your own, which no check looks at
+
+The run's folder counts before the current folder, and `--name` before both.
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from firstbreak.dialects.signals import all_names, lookup
+from firstbreak.model import EMPTY
+from firstbreak.readers import Unreadable
+
+FILE = "firstbreak.toml"
+SECTION = "names"
+
+Names = Mapping[str, str]  #: raw name -> canonical signal
+
+
+def parsed(settings: Iterable[str]) -> Names:
+    """`NAME=SIGNAL` of `--name`, the last one of each name. Raises `Unreadable`."""
+    found: dict[str, str] = {}
+    for setting in settings:
+        name, equals, signal = (part.strip() for part in setting.rpartition("="))
+        if not (equals and name and signal):
+            raise Unreadable(f"--name {setting}", "not understood", "write NAME=SIGNAL, as in my_metric=kl.ref")
+        found[name] = _signal(signal, f"--name {setting}")
+    return found
+
+
+def for_run(run: Path, settings: Names = EMPTY) -> Names:
+    """What holds for a run: the current folder's file, then the file of the run's own folder, then `settings`.
+
+    Raises `Unreadable`.
+    """
+    folders = dict.fromkeys(folder.absolute() for folder in (Path(), run if run.is_dir() else run.parent))
+    return {name: signal for names in (*map(_of_folder, folders), settings) for name, signal in names.items()}
+
+
+def _of_folder(folder: Path) -> Names:
+    path = folder / FILE
+    if not path.is_file():
+        return EMPTY
+    try:
+        section = tomllib.loads(path.read_text("utf-8")).get(SECTION, EMPTY)
+    except (ValueError, OSError) as error:
+        raise Unreadable(path, f"not readable as TOML: {error}", "correct the file, or move it away") from None
+    if not isinstance(section, Mapping):
+        raise Unreadable(path, f"{SECTION} is no table", f"write [{SECTION}] and one line for each name")
+    for name, signal in section.items():
+        if not isinstance(signal, str):
+            remedy = f'write "{name}" = "SIGNAL", with the name in quotes where it holds a dot or a slash'
+            raise Unreadable(path, f"{SECTION}.{name} is no signal but {signal!r}", remedy)
+    return {name: _signal(signal, f"{path}: {name}") for name, signal in section.items()}
+
+
+def _signal(name: str, place: str) -> str:
+    """The canonical spelling of a signal that the user names."""
+    if known := lookup(name):
+        return known.name
+    near = difflib.get_close_matches(name, all_names(), n=3, cutoff=0.6)
+    remedy = f"did you mean {' or '.join(near)}?" if near else "`firstbreak explain signals` lists them"
+    raise Unreadable(place, f"no signal is called {name!r}", remedy)

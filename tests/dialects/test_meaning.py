@@ -1,0 +1,105 @@
+"""Names that no list holds are read by their words, in the company of the others; a word too many, and nothing is read."""
+
+from __future__ import annotations
+
+import pytest
+from benchmarks import names as strangers
+
+from firstbreak import dialects
+from firstbreak.dialects import Origin
+
+
+def read(*names: str) -> dict[str, str]:
+    """Raw name -> signal, of these names beside each other, where no trainer is recognised."""
+    found = dialects.understand(names, dialects.dialects()["generic"])
+    return {name: meaning.signal for name, meaning in found.items()}
+
+
+@pytest.mark.parametrize(
+    ("name", "signal"),
+    [
+        ("value_explained_variance", "value.explained_variance"),
+        ("zero_variance_group_frac", "reward.zero_std_frac"),
+        ("adv_zero_frac", "advantage.zero_frac"),
+        ("max_len_hit_frac", "length.clipped_ratio"),
+        ("generation_time_s", "time.rollout"),
+        ("repetition_rate", "text.repetition_frac"),
+        ("heldout_violation_rate", "eval.text.violation_frac"),
+        ("always_refuse_rate", "text.refusal_frac"),
+        ("tool_error_rate", "tool.failure_freq"),
+        ("frac_truncated", "length.clipped_ratio"),
+        ("mean_group_reward_std", "reward.group_std"),
+        ("response_len_p95", "length.p95"),
+        ("eval/pass@8", "eval.pass_at_k"),
+        ("VLoss", "value.loss"),
+        ("approxKL", "kl.old"),
+    ],
+)
+def test_words_compose_a_meaning(name: str, signal: str) -> None:
+    assert read(name) == {name: signal}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "vae_kl",
+        "cost_value_loss",
+        "reward_bound",
+        "grad_norm_clip",
+        "num_valid_things",
+        "kl_target",
+        "best_reward_threshold",
+    ],
+)
+def test_a_word_that_is_not_accounted_for_leaves_the_name_alone(name: str) -> None:
+    assert read(name, "reward") == {"reward": "reward.mean"}
+
+
+def test_a_sign_that_is_unknown_stays_unknown() -> None:
+    assert "mean_entropy_loss" not in read("mean_entropy_loss", "reward")
+
+
+@pytest.mark.parametrize(
+    ("company", "signal"),
+    [
+        ("ep_ret v_loss pi_loss", "kl.old"),
+        ("episode_return value_loss", "kl.old"),
+        ("reward completion_length", "kl.ref"),
+        ("reward response_length value_loss", "kl.ref"),
+        ("kl_ref value_loss response_length", "kl.old"),
+    ],
+)
+@pytest.mark.parametrize("name", ["kl", "mean_kl", "kl_mean"])
+def test_the_divergence_is_told_by_the_names_beside_it(name: str, company: str, signal: str) -> None:
+    assert read(name, *company.split())[name] == signal
+
+
+def test_a_unit_scales_the_number() -> None:
+    found = dialects.understand(["learn_time_ms", "truncated_pct"], dialects.dialects()["generic"])
+    assert (found["learn_time_ms"].signal, found["learn_time_ms"].scale) == ("time.train", 0.001)
+    assert (found["truncated_pct"].signal, found["truncated_pct"].scale) == ("length.clipped_ratio", 0.01)
+
+
+def test_a_part_of_the_reward_needs_the_whole_beside_it() -> None:
+    assert read("politeness_reward", "reward_mean")["politeness_reward"] == "reward.component.politeness.mean"
+    assert "politeness_reward" not in read("politeness_reward", "loss")
+
+
+def test_a_reading_says_that_it_is_one() -> None:
+    found = dialects.understand(["kl_vs_sft", "approx_kl"], dialects.dialects()["generic"])
+    assert found["kl_vs_sft"].origin is Origin.WORDS
+    assert found["approx_kl"].origin is Origin.DIALECT
+
+
+def test_two_names_of_half_of_all_loops_make_no_trainer() -> None:
+    assert dialects.trainer_name(dialects.choose(["loss", "grad_norm", "learning_rate", "mean_reward"], {})) is None
+    assert dialects.trainer_name(dialects.choose(["loss", "grad_norm", "learning_rate", "epoch"], {})) == "trl"
+
+
+@pytest.mark.parametrize("part", strangers.PARTS)
+def test_nine_of_ten_names_of_strangers_are_understood_and_hardly_one_is_misread(part: str) -> None:
+    verdicts = [v for v in strangers.judge(strangers.rows()) if v.row.part == part]
+    measured = strangers.figures(verdicts)
+    assert measured["with_a_signal"] >= 50
+    assert measured["understood_share"] >= 0.9
+    assert measured["wrong_share"] <= 0.02
