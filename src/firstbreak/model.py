@@ -93,11 +93,16 @@ class Severity(enum.StrEnum):
 
 
 class Confidence(enum.StrEnum):
-    """How sure it is that it is true."""
+    """How sure it is that it is true: three words, the same in every report."""
 
-    HIGH = "high"
-    MEDIUM = "medium"
-    LOW = "low"
+    HIGH = "high"  #: the curve leaves hardly another reading
+    MEDIUM = "medium"  #: other readings exist, and are less probable
+    LOW = "low"  #: a hint, which alone changes no verdict
+
+    @property
+    def phrase(self) -> str:
+        """'high confidence'."""
+        return f"{self.value} confidence"
 
 
 class Action(enum.StrEnum):

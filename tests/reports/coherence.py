@@ -91,13 +91,14 @@ def links_have_what_they_say(dx: Diagnosis) -> Iterator[str]:
         looked = any(o.link is link and o.status in (Status.OK, Status.FOUND) for o in dx.outcomes)
         if (dx.links[link].status is LinkStatus.OK and not looked) or (link in unseen and looked):
             yield f"{link} is {dx.links[link].status}"
-    told = re.search(r"Cannot tell about (.*): not measured", dx.verdict.summary)
+    told = re.search(r"Cannot tell about ([^:]*): not measured", dx.verdict.summary)
     named = {w for w in re.split(r", | and ", told[1]) if w != "over-fitting"} if told else None
     if named is not None and named != {story.link_word(link) for link in unseen}:
         yield f"the summary leaves out {named}, the picture {unseen}"
     inspected = {Link(name) for name in inspection.payload(dx.run)["gaps"]["links"]}
     for link in Link:
-        if link in inspected and dx.links[link].status is not LinkStatus.NOT_MEASURED:
+        inferred = dx.first_break is not None and link is dx.first_break.link  # from what other links show
+        if link in inspected and dx.links[link].status is not LinkStatus.NOT_MEASURED and not inferred:
             yield f"inspect says {link} is not measured, the diagnosis {dx.links[link].status}"
         if link in unseen and link not in inspected:
             yield f"inspect knows {link}, the diagnosis does not"
@@ -110,7 +111,7 @@ def views_agree(dx: Diagnosis) -> Iterator[str]:
     for link in Link:
         if told["links"][link.value]["status"] != dx.links[link].status.value:
             yield f"the JSON says {told['links'][link.value]} of {link}"
-    if f" {story.ACTION_WORD[dx.verdict.action].upper()} " not in shown:
+    if f" {story.ACTION_WORD[dx.verdict.action].upper()} " not in re.sub(r"\s+", " ", shown):
         yield "the terminal shows another action"
     words = {confidence: f"{confidence.value} confidence" for confidence in Confidence}
     for name, text in (("terminal", shown), ("page", html.render(dx)), ("markdown", markdown.render(dx))):
@@ -186,7 +187,7 @@ def the_peaks_own_checkpoint_is_taken(dx: Diagnosis) -> Iterator[str]:
 
 
 def curves_bear_out_their_claims(dx: Diagnosis) -> Iterator[str]:
-    """A message that says "from A to B", or that a curve is never above or below a level, is recomputed."""
+    """A message that says "from A to B" names two levels that the curve has."""
     for o in dx.findings:
         finding = o.finding
         assert finding is not None
@@ -196,10 +197,9 @@ def curves_bear_out_their_claims(dx: Diagnosis) -> Iterator[str]:
         values = curve.finite.values
         low, high = float(values.min()), float(values.max())
         slack = 0.02 * (high - low) + 2e-3 * max(abs(low), abs(high))
-        if re.search(r"never (?:was )?above its start|was never above", finding.message):
-            if float(np.max(values)) > values[0] + 4 * float(np.std(np.diff(values))) + slack:
-                yield f"{o.detector}: highest {high:g}, first {values[0]:g}: {finding.message}"
-        if said := re.match(rf"{re.escape(curve.name)} (?:fell|rose|went) from (\S+) to (\S+?)[ ,.:;]", finding.message):
+        if said := re.match(
+            rf"{re.escape(curve.name)} (?:fell|rose|went) from ([\d.e+-]*\d) to ([\d.e+-]*\d)", finding.message
+        ):
             for level in map(_float, said.groups()):
                 if level is not None and not low - slack <= level <= high + slack:
                     yield f"{o.detector}: {low:g} to {high:g}: {finding.message}"
@@ -221,7 +221,11 @@ def settings_are_as_logged(dx: Diagnosis) -> Iterator[str]:
     for _, text in _advice(dx):
         for name, value in _NOW.findall(text):
             now = _float(value.split(",")[0].split(" ")[0])
-            if name.strip() == option and now is not None and not math.isclose(now, logged, rel_tol=0.02, abs_tol=1e-12):
+            if (
+                name.strip() == option
+                and now is not None
+                and not math.isclose(now, logged, rel_tol=0.02, abs_tol=1e-12)
+            ):
                 yield f"the logged rate is {logged:g}: {text}"
 
 
@@ -254,9 +258,8 @@ def causes_are_not_refuted(dx: Diagnosis) -> Iterator[str]:
     for cause in dx.causes:
         if cause.probability < NAMED:
             continue
-        if first is not None and cause.id in ("prompts-too-hard", "prompt-template-wrong", "reward-never-found"):
-            if first >= 0.5:
-                yield f"{cause.id} {cause.probability:.0%}, and the first scores are {first:.2g}"
+        if cause.id in ("prompts-too-hard", "prompt-template-wrong", "reward-never-found") and (first or 0) >= 0.5:
+            yield f"{cause.id} {cause.probability:.0%}, and the first scores are {first}"
         if cause.id == "kl-penalty-too-strong" and dx.run.config.number("kl_coef") == 0:
             yield f"{cause.id} {cause.probability:.0%}, and there is no penalty"
         if cause.id == "entropy-bonus-too-strong" and dx.run.config.number("entropy_coef") == 0:
@@ -286,4 +289,3 @@ RULES: tuple[Callable[[Diagnosis], Iterator[str]], ...] = (
     advice_can_be_followed,
     causes_are_not_refuted,
 )
-

@@ -144,8 +144,8 @@ def _dead_since(outcomes: Sequence[Outcome]) -> float | None:
 def best_checkpoint(run: Run, inputs: Inputs, dead: float | None = None) -> BestCheckpoint | None:
     """Where the score was best (smoothed, so that one lucky evaluation does not win), and the checkpoint to go back to.
 
-    The checkpoint is the nearest of those that are as good as the best one, within the noise of the score. Checkpoints from
-    the step `dead` on do not count.
+    The checkpoint is the one that was saved at the peak, else the nearest of those that are as good as the best one, within
+    the noise of the score. Checkpoints from the step `dead` on do not count.
     """
     score, shape = inputs.score, inputs.trajectory
     if score is None or shape is None or not np.isfinite(shape.best_step) or score.name == "sft.likelihood":
@@ -160,7 +160,8 @@ def best_checkpoint(run: Run, inputs: Inputs, dead: float | None = None) -> Best
         step, value = float(steps[k]), float(level[k])
     levels = {c: float(np.interp(c.step, steps, level)) for c in run.checkpoints if c.step < end}
     enough = max(levels.values(), default=0.0) - noise_scale(score.finite.values)
-    good = (c for c, reached in levels.items() if reached >= enough)
+    apart = float(np.median(np.diff(score.steps))) if len(score) > 1 else 0.0
+    good = [c for c, reached in levels.items() if reached >= enough or abs(c.step - step) <= apart / 2]
     saved = min(good, key=lambda c: abs(c.step - step), default=None)
     metric = score.name
     if metric == "eval.likelihood" and value > 0:  # in the unit that was logged

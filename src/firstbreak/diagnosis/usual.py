@@ -20,7 +20,7 @@ from firstbreak.words import number
 OUTSIDE = 2.0  #: nats for a value just outside the usual range (convention)
 PER_DECADE = 2.0  #: nats for each further factor of ten (convention)
 MOST = 6.0  #: nats, however far outside (convention)
-INSIDE = 1.5  #: nats against a cause all of whose settings are usual (convention)
+INSIDE = 0.8  #: nats against a cause all of whose settings are usual (convention)
 DECADES = 3.0  #: decades that a value of 0, or of the wrong sign, is outside (convention)
 
 
@@ -67,6 +67,8 @@ _SAMPLED = only(Policy.TEXT, Method.GROUP_RELATIVE, Method.ACTOR_CRITIC, UNKNOWN
 _GROUPS = only(Policy.TEXT, Method.GROUP_RELATIVE)
 _ACTOR = only(Policy.CONTROL, Method.ACTOR_CRITIC)
 _VALUES = only(Policy.CONTROL, Method.VALUE_BASED)
+_PPO = ("ppo", "maskableppo", "recurrentppo", "trpo")
+_CONTINUOUS = ("sac", "td3", "ddpg", "tqc", "redq")
 _DQN = ("dqn", "ddqn", "qrdqn", "c51", "rainbow", "iqn", "apex")
 
 #: the first row of a name that holds for a run counts
@@ -84,13 +86,13 @@ USUAL: tuple[Usual, ...] = (
     Usual("epochs_per_batch", 1, 8, _SAMPLED, "TRL and verl 1, TRL's PPO 4"),
     Usual("clip_range", 0.05, 0.5, _ACTOR, "PPO 0.1 to 0.4"),
     Usual("clip_range", 1e-4, 0.5, _SAMPLED, "GRPO 0.2; GSPO clips whole sequences at 3e-4"),
-    Usual("batch_size", 64, math.inf, only(Policy.CONTROL, Method.ACTOR_CRITIC), "A2C 5 steps of 16 environments; PPO 512 and more"),
+    Usual("batch_size", 64, math.inf, _ACTOR, "PPO 512 and more; A2C has no least", algorithms=_PPO),
     Usual("minibatch_size", 16, math.inf, _VALUES, "DQN 32, SAC and TD3 100 to 256"),
     Usual("group_size", 4, math.inf, _GROUPS, "TRL 8; published GRPO runs 4 to 64"),
     Usual("temperature", 0.7, 1.2, _TEXT, "defaults of TRL, verl and OpenRLHF 1"),
     Usual("buffer_size", 1e4, math.inf, _VALUES, "Stable-Baselines3 1e6; RL Zoo 1e4 and more"),
-    Usual("target_update_interval", 10, 4e4, only(Policy.CONTROL, Method.VALUE_BASED), "RL Zoo 10 to 10000", algorithms=_DQN),
-    Usual("tau", 5e-4, 0.05, _VALUES, "SAC, TD3 and DDPG 0.001 to 0.02", algorithms=("sac", "td3", "ddpg", "tqc", "crossq", "redq")),
+    Usual("target_update_interval", 10, 4e4, _VALUES, "RL Zoo 10 to 10000", algorithms=_DQN),
+    Usual("tau", 5e-4, 0.05, _VALUES, "SAC, TD3 and DDPG 0.001 to 0.02", algorithms=_CONTINUOUS),
     Usual("exploration_final", 0.0, 0.15, _VALUES, "Stable-Baselines3 0.05; RL Zoo 0.01 to 0.1"),
     Usual("exploration_fraction", 0.005, 0.8, _VALUES, "Stable-Baselines3 0.1, CleanRL 0.5; Nature DQN 0.02"),
 )  # fmt: skip

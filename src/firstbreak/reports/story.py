@@ -16,7 +16,6 @@ import numpy as np
 
 from firstbreak.model import (
     Action,
-    Confidence,
     Cost,
     Diagnosis,
     Evidence,
@@ -119,11 +118,6 @@ STATUS_WORD = {
     LinkStatus.NOT_APPLICABLE: "not relevant",
 }
 SEVERITY_WORD = {Severity.CRITICAL: "critical", Severity.WARNING: "warning", Severity.NOTICE: "notice"}
-CONFIDENCE_WORD = {
-    Confidence.HIGH: "high confidence",
-    Confidence.MEDIUM: "medium confidence",
-    Confidence.LOW: "low confidence",
-}
 _AXIS_WORD = {"env_steps": "environment step"}
 
 
@@ -338,7 +332,7 @@ def finding_facts(dx: Diagnosis, outcome: Outcome) -> tuple[str, ...]:
     assert finding is not None
     time = when(axis_of(dx.run, finding.metric), finding.onset, finding.interval)
     since = f"since {time}" if finding.onset is not None else time
-    return tuple(filter(None, (link_word(outcome.link), since, CONFIDENCE_WORD[finding.confidence])))
+    return tuple(filter(None, (link_word(outcome.link), since, finding.confidence.phrase)))
 
 
 def causes(dx: Diagnosis) -> tuple[RankedCause, ...]:

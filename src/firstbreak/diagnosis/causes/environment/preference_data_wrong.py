@@ -82,5 +82,7 @@ def facts(inputs: Inputs) -> list[Weight]:
     late = float(np.median(loss.finite.tail(0.25).values))
     if late <= LN_2 * ABOVE:
         return []
-    text = f"the loss is {number(late)} in the last quarter, above ln 2 = 0.693: chosen and rejected are told apart worse than by chance"
+    text = (
+        f"the loss is {number(late)} in the last quarter, above ln 2 = 0.693: pairs are told apart worse than by chance"
+    )
     return [Weight(kind=WeightKind.CONFIGURATION, finding="pref.loss", weight=1.5, text=text)]
