@@ -157,6 +157,17 @@ def _axes(run: object) -> set[str]:
     return {s.axis for s in run.series.values() if len(s)}  # type: ignore[attr-defined]
 
 
+def costs_are_counted_on_one_axis(dx: Diagnosis) -> Iterator[str]:
+    """What was spent since the break is at most the run, in the unit in which the break is told."""
+    cost = dx.cost
+    if cost is None or cost.steps is None or dx.first_break is None:
+        return
+    axis = dx.run.axis_of(dx.first_break.metric)
+    ends = [s.steps[-1] for s in dx.run.series.values() if len(s) and s.axis == axis]
+    if (ends and cost.steps > max(ends)) or not 0 <= (cost.fraction or 0) <= 1:
+        yield f"{cost.steps:g} {axis}s of {max(ends):g}, {cost.fraction}"
+
+
 def scores_are_the_runs_own(dx: Diagnosis) -> Iterator[str]:
     """The levels of the verdict are levels of the score, and the better one is the higher one."""
     score = Inputs(dx.run).score
@@ -282,6 +293,7 @@ RULES: tuple[Callable[[Diagnosis], Iterator[str]], ...] = (
     views_agree,
     axes_are_named,
     places_are_in_the_run,
+    costs_are_counted_on_one_axis,
     scores_are_the_runs_own,
     the_peaks_own_checkpoint_is_taken,
     curves_bear_out_their_claims,

@@ -26,6 +26,14 @@ STEPS = np.arange(200)
 FALL = np.concatenate([learning(120), np.linspace(1.0, 0.1, 80) + noise(80, 0.03)])
 DIP = np.concatenate([learning(140), np.linspace(1.0, 0.75, 60) + noise(60, 0.01)])
 
+
+def _in_epochs(score: np.ndarray) -> Run:
+    """A run whose score is counted in epochs, and whose other curves are counted in steps."""
+    plain = run({"reward.mean": score, "policy.entropy": 2 - STEPS / 101, "grad.norm": 1 + STEPS}, algorithm="grpo")
+    epochs = replace(plain.series["reward.mean"], axis="epoch", steps=STEPS / 100)
+    return replace(plain, series={**plain.series, "reward.mean": epochs})
+
+
 SIMULATED = {
     "rising": run({"eval.reward": STEPS / 200 + noise(200, 0.02)}, algorithm="ppo"),
     "plateau": run({"reward.mean": learning(200)}, algorithm="grpo"),
@@ -34,6 +42,7 @@ SIMULATED = {
     "declining": run({"eval.reward": 10 - STEPS / 20 + noise(200, 0.1)}, algorithm="dqn"),
     "flat": run({"reward.mean": noise(200, 0.1), "kl.ref": STEPS / 100}, algorithm="grpo"),
     "critical from the start": run({"reward.mean": learning(200), "grad.norm": [np.nan] * 200}, algorithm="ppo"),
+    "counted in epochs": _in_epochs(FALL),
     "no score": run({"policy.entropy": [1.0] * 100}),
     "bonus of 1": run({"reward.episode": learning(200)}, algorithm="ppo", config={"entropy_coef": 1.0}),
     "rate of 3": run({"reward.episode": learning(200)}, algorithm="ppo", config={"learning_rate": 3.0}),

@@ -60,7 +60,7 @@ def diagnose(
     ranked = rank(inputs, outcomes, known)
     first_break = find_first_break(outcomes, ranked)
     if first_break is not None:
-        first_break = replace(first_break, interval=widened(first_break.interval, run))
+        first_break = replace(first_break, interval=widened(first_break.interval, run, first_break.metric))
     best = best_checkpoint(run, inputs, _dead_since(outcomes))
     verdict = judge(inputs, outcomes, ranked, first_break, best, sure=healthy(ranked) <= likelihood.stop_below())
     return Diagnosis(
@@ -101,16 +101,24 @@ def find_first_break(outcomes: Sequence[Outcome], ranked: Sequence[RankedCause])
     return FirstBreak(link=link, or_earlier=blind, metric=finding.metric, step=finding.onset, interval=finding.interval)
 
 
-def widened(interval: Interval | None, run: Run) -> Interval | None:
+def _span(run: Run, metric: str | None) -> Interval | None:
+    """The first and the last step of a run, on the axis that a metric's steps are counted on."""
+    axis = run.axis_of(metric)
+    ends = [(s.steps[0], s.steps[-1]) for s in run.series.values() if len(s) and s.axis == axis]
+    return (float(min(start for start, _ in ends)), float(max(end for _, end in ends))) if ends else None
+
+
+def widened(interval: Interval | None, run: Run, metric: str | None = None) -> Interval | None:
     """The interval of the onset, early enough to contain the true onset in 95 % of the broken runs of the lab's training split.
 
     A detector's interval says where its curve changed. The fault may have started before any curve showed it, but not after.
     What the first point of a curve shows may have been true since step 1, unless the log begins in the middle of a run.
     """
-    if interval is None or run.first_step is None or run.last_step is None:
+    if interval is None or (span := _span(run, metric)) is None:
         return interval
-    margin = likelihood.onset_margin() * (run.last_step - run.first_step)
-    start = run.first_step if run.first_step > margin else min(run.first_step, 1.0)
+    first, last = span
+    margin = likelihood.onset_margin() * (last - first)
+    start = first if first > margin else min(first, 1.0)
     return max(start, interval[0] - margin), interval[1]
 
 
@@ -171,11 +179,11 @@ def best_checkpoint(run: Run, inputs: Inputs, dead: float | None = None) -> Best
 
 def cost_since(run: Run, first_break: FirstBreak | None, rate_per_hour: float | None) -> Cost | None:
     """What the run has spent since the first break: steps, share of the run, hours and money where the log can say."""
-    if first_break is None or first_break.step is None or run.last_step is None or run.first_step is None:
+    if first_break is None or first_break.step is None or (span := _span(run, first_break.metric)) is None:
         return None
-    steps = max(0.0, run.last_step - first_break.step)
-    length = run.last_step - run.first_step
-    hours = _hours_since(run, first_break.step)
+    steps = max(0.0, span[1] - first_break.step)
+    length = span[1] - span[0]
+    hours = _hours_since(run, first_break.step, run.axis_of(first_break.metric))
     return Cost(
         steps=steps,
         fraction=steps / length if length > 0 else None,
@@ -184,9 +192,10 @@ def cost_since(run: Run, first_break: FirstBreak | None, rate_per_hour: float | 
     )
 
 
-def _hours_since(run: Run, step: float) -> float | None:
+def _hours_since(run: Run, step: float, axis: str) -> float | None:
     """Hours between a step and the end, from the elapsed time or the time per step, whichever was logged (in seconds)."""
-    elapsed, per_step = run.series.get("time.elapsed"), run.series.get("time.step")
+    curves = (run.series.get(name) for name in ("time.elapsed", "time.step"))
+    elapsed, per_step = (s if s is not None and s.axis == axis else None for s in curves)
     if elapsed is not None and len(elapsed.finite) > 1:
         clock = elapsed.finite
         return float(max(0.0, clock.values[-1] - np.interp(step, clock.steps, clock.values))) / 3600

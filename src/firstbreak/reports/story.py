@@ -195,7 +195,11 @@ def logged_as(run: Run, metric: str) -> str:
 def outlook(dx: Diagnosis) -> tuple[Fact, ...]:
     """Upside, risk, best checkpoint, cost since the break, and forecasts."""
     facts = [Fact("Upside", dx.verdict.upside), Fact("Risk", dx.verdict.risk), Fact("Best checkpoint", _best(dx))]
-    facts.append(Fact("Spent since the break", _cost(dx.cost, main_axis(dx.run))))
+    facts.append(
+        Fact(
+            "Spent since the break", _cost(dx.cost, axis_of(dx.run, dx.first_break.metric if dx.first_break else None))
+        )
+    )
     facts.append(Fact("Forecast", "; ".join(_forecast(forecast, dx) for forecast in dx.forecasts)))
     return tuple(fact for fact in facts if fact.text)
 
