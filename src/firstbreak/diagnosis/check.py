@@ -15,9 +15,6 @@ from firstbreak.diagnosis.thresholds import Thresholds, changed
 from firstbreak.dialects import signals
 from firstbreak.model import EMPTY, Confidence, Outcome, Run, Severity, Status
 
-ENOUGH_EVALUATIONS = (
-    10  #: evaluations: fewer may have missed what the training reward shows (LOG.md, Detectors, 2026-11-21)
-)
 SCORE = frozenset({"score", "trajectory", "solved"})  #: inputs that are made of the score
 
 
@@ -64,13 +61,11 @@ def _by_both_scores(detector: Check, about: OfRun, training: OfRun | None, thres
     if good or (outcome.status is not Status.NOT_MEASURED and not detector.either_score):
         return outcome
     other = run_check(detector, training, thresholds)
-    if about.eval_score is not None and len(about.eval_score) >= ENOUGH_EVALUATIONS:
-        other = _doubted(other)
-    return max(outcome, other, key=_seriousness)
+    return max(outcome, _doubted(other), key=_seriousness)
 
 
 def _doubted(outcome: Outcome) -> Outcome:
-    """A finding of the training reward alone, where enough evaluations do not show it: a warning at most."""
+    """A finding of the training reward alone, which the evaluation does not show: a warning at most."""
     finding = outcome.finding
     if finding is None or finding.severity is not Severity.CRITICAL:
         return outcome

@@ -43,8 +43,6 @@ from firstbreak.diagnosis.stats.shape import trajectory as shape_of
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
 from firstbreak.words import number
 
-EITHER_SCORE = True
-
 
 def detect(
     score: Series,

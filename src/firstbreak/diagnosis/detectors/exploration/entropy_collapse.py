@@ -44,8 +44,6 @@ from firstbreak.diagnosis.stats.shape import Trajectory
 from firstbreak.model import Confidence, Evidence, Expected, Finding, Interval, NotMeasured, Series, Severity
 from firstbreak.words import number
 
-EITHER_SCORE = True
-
 
 def detect(
     policy_entropy: Series,

@@ -41,8 +41,6 @@ from firstbreak.words import number
 
 FIRST = 3  #: points of the start: a bonus that is too strong has had its effect within a tenth of a run
 
-EITHER_SCORE = True
-
 
 def detect(
     trajectory: Trajectory | None = None,

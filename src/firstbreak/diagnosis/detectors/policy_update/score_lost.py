@@ -4,8 +4,7 @@
 A score that rose (or began high), and then fell beyond its noise and stayed down: how much of the gain is lost, where
 the best level was, and since when the score falls. If a reward is flat within its noise, the share of right answers is
 used instead, where it is logged. Evaluation and training reward are judged each by itself. What only the training reward
-lost is reported from `drop_critical` on, unless the evaluation improved. It is a warning if there are `min_points_critical`
-evaluations.
+lost is a warning, from `drop_critical` of the gain and of the level on, unless the evaluation improved.
 
 ## Why it matters
 If the model was better earlier, it is harmful to go on: the best checkpoint is already saved, and every step leads away
@@ -101,7 +100,8 @@ def detect(
     what = "level" if whole else "gain"
     how_much = f"{percent(lost)} of its {what}" if np.isfinite(lost) and lost <= 1 else f"all of its {what} and more"
     large = lost >= drop_critical
-    if eval_score is not None and score is not eval_score and not large:
+    alone = eval_score is not None and score is not eval_score  # a training reward, and the evaluation does not show it
+    if alone and (not large or trajectory.drop < drop_critical * abs(trajectory.best)):
         return None
     sure = large and trajectory.n >= min_points_critical
     return Finding(
