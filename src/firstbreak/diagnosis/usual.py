@@ -20,7 +20,7 @@ from firstbreak.words import number
 OUTSIDE = 2.0  #: nats for a value just outside the usual range (convention)
 PER_DECADE = 2.0  #: nats for each further factor of ten (convention)
 MOST = 6.0  #: nats, however far outside (convention)
-INSIDE = 0.8  #: nats against a cause all of whose settings are usual (convention)
+INSIDE = 0.8  #: nats against a cause whose only setting is not where it needs it (convention)
 DECADES = 3.0  #: decades that a value of 0, or of the wrong sign, is outside (convention)
 
 
@@ -149,21 +149,36 @@ def settled(name: str, side: Side, inputs: Inputs) -> bool:
 
 
 def weights(settings: Mapping[str, Side], inputs: Inputs) -> list[Weight]:
-    """The evidence of the settings that a cause names: for it where they are outside the usual range, on its side."""
-    asked = {name: side for name, side in settings.items() if side is not Side.OFF and usual(name, inputs) is not None}
-    return [w for name, side in asked.items() if (w := _weight(name, side, len(asked), inputs)) is not None]
+    """The evidence of the settings that a cause names: each that is outside the usual range, on its side, speaks for it.
+
+    Where none is, they speak against it together, and the less the more of them there are: a cause with many ways to
+    come about is seldom ruled out by its settings.
+    """
+    asked = [
+        (side, name, value, range_)
+        for name, side in settings.items()
+        if side is not Side.OFF
+        and (range_ := usual(name, inputs)) is not None
+        and (value := in_force(inputs.run, name)) is not None
+    ]
+    if outside := [w for one in asked if (w := _outside(*one, inputs.run)) is not None]:
+        return outside
+    if not asked:
+        return []
+    text = ", ".join(f"{inputs.run.config.option(name)} {number(value)}" for _, name, value, _ in asked)
+    return [_weight(-INSIDE / len(settings), f"{text}: usual, or on the other side of it")]
 
 
-def _weight(name: str, side: Side, among: int, inputs: Inputs) -> Weight | None:
-    value, range_ = in_force(inputs.run, name), usual(name, inputs)
-    if value is None or range_ is None:
-        return None
+_DIRECTION = {Side.HIGH: "above", Side.LOW: "below"}
+
+
+def _outside(side: Side, name: str, value: float, range_: Usual, run: Run) -> Weight | None:
     away = range_.decades(value) * (1 if side is Side.HIGH else -1)
-    text = f"{inputs.run.config.option(name)} is {number(value)}"
-    if away > 0:
-        text = f"{text}, {'above' if side is Side.HIGH else 'below'} what is usual ({range_.text})"
-        return Weight(
-            kind=WeightKind.CONFIGURATION, finding="config", weight=min(MOST, OUTSIDE + PER_DECADE * away), text=text
-        )
-    where = "as usual" if away == 0 else "the opposite of what this cause needs"
-    return Weight(kind=WeightKind.CONFIGURATION, finding="config", weight=-INSIDE / among, text=f"{text}, {where}")
+    if away <= 0:
+        return None
+    text = f"{run.config.option(name)} is {number(value)}, {_DIRECTION[side]} what is usual ({range_.text})"
+    return _weight(min(MOST, OUTSIDE + PER_DECADE * away), text)
+
+
+def _weight(weight: float, text: str) -> Weight:
+    return Weight(kind=WeightKind.CONFIGURATION, finding="config", weight=weight, text=text)
