@@ -32,7 +32,7 @@ FALSE_ALARM: Mapping[Severity, float] = {Severity.CRITICAL: 0.005, Severity.WARN
 #: P(a broken run shows a finding that its cause does not declare), where nothing was measured (convention)
 LEAK: Mapping[Severity, float] = {Severity.CRITICAL: 0.03, Severity.WARNING: 0.08, Severity.NOTICE: 0.2}
 LEAK_RUNS = 20.0  #: runs: LEAK counts like this many broken runs (convention)
-DECLARED_RUNS = 8.0  #: runs: what a cause declares counts like this many runs of the lab (convention)
+DECLARED_RUNS = 40.0  #: runs: what a cause declares counts like this many runs of the lab (convention)
 FALSE_ALARM_RUNS = 20.0  #: runs: FALSE_ALARM counts like this many healthy runs; rare events need many (convention)
 
 #: P(healthy) up to which a run is called broken, and up to which it is stopped, where nothing was measured (convention)
