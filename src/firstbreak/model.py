@@ -93,11 +93,16 @@ class Severity(enum.StrEnum):
 
 
 class Confidence(enum.StrEnum):
-    """How sure it is that it is true."""
+    """How sure it is that it is true: three words, the same in every report."""
 
-    HIGH = "high"
-    MEDIUM = "medium"
-    LOW = "low"
+    HIGH = "high"  #: the curve leaves hardly another reading
+    MEDIUM = "medium"  #: other readings exist, and are less probable
+    LOW = "low"  #: a hint, which alone changes no verdict
+
+    @property
+    def phrase(self) -> str:
+        """'high confidence'."""
+        return f"{self.value} confidence"
 
 
 class Action(enum.StrEnum):
@@ -126,6 +131,7 @@ class WeightKind(enum.StrEnum):
     ORDER = "order"  #: the order of the onsets
     PRIOR = "prior"  #: before anything was looked at
     CONFIGURATION = "configuration"  #: facts of the configuration and of the kind of run
+    REFUTED = "refuted"  #: what was logged contradicts the cause
     ANSWER = "answer"  #: the answer of an experiment
     DOUBT = "doubt"  #: that curves mislead now and then
 

@@ -7,6 +7,7 @@ import pytest
 
 from firstbreak.diagnosis.inputs import Inputs
 from firstbreak.diagnosis.registry import causes
+from firstbreak.diagnosis.usual import weights
 from tests.make import learning, noise, run
 
 ROSE = learning(60)
@@ -67,4 +68,6 @@ def test_a_learning_rate_that_nobody_uses_speaks_for_too_large_steps(rate: float
     cause = causes()["step-size-too-large"]
     logged = Inputs(run({"reward.mean": noise(40), "lr": [rate] * 40}, algorithm="ppo"))
     recorded = Inputs(run({"reward.mean": noise(40)}, algorithm="ppo", config={"learning_rate": rate}))
-    assert [any(w.weight > 0 for w in cause.facts(inputs)) for inputs in (logged, recorded)] == [spoken_for] * 2
+    assert [any(w.weight > 0 for w in weights(cause.settings, inputs)) for inputs in (logged, recorded)] == [
+        spoken_for
+    ] * 2

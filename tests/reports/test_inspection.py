@@ -9,7 +9,8 @@ import orjson
 import pytest
 from rich.cells import cell_len
 
-from firstbreak.model import Checkpoint, Config, Link, Run, Sample, Samples, Series
+from firstbreak.diagnosis.diagnose import diagnose
+from firstbreak.model import Checkpoint, Config, Link, LinkStatus, Run, Sample, Samples, Series
 from firstbreak.reports import inspection
 from firstbreak.reports.text import visible
 from tests.reports import fixtures
@@ -72,8 +73,9 @@ def test_gaps_say_what_to_log_and_leave_out_what_is_there(run: Run) -> None:
     assert "kl.ref" not in missing
     assert missing["policy.entropy"].how
     assert missing["policy.entropy"].checks >= 1
-    assert set(inspection.unseen_links(run)) == set(Link) - {Link.REWARD, Link.POLICY_UPDATE}
-    assert "no signal of: environment, evaluation" in inspection.render(run)
+    states = diagnose(run).links
+    assert inspection.unseen_links(run) == [link for link in Link if states[link].status is LinkStatus.NOT_MEASURED]
+    assert "not measured: " in inspection.render(run)
 
 
 def test_a_trainer_that_nobody_knows_has_no_options_to_name(run: Run) -> None:

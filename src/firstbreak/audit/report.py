@@ -225,7 +225,7 @@ def _finding(outcome: Outcome, domain: tuple[float, float], how: TerminalStyle) 
     facts = (
         story.link_word(outcome.link),
         f"since {since}" if since else "",
-        story.CONFIDENCE_WORD[finding.confidence],
+        finding.confidence.phrase,
     )
     yield how.indented(how.text(", ".join(filter(None, facts)), "dim"))
     yield how.indented(how.text(finding.message))

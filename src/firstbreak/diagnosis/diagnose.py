@@ -60,16 +60,16 @@ def diagnose(
     ranked = rank(inputs, outcomes, known)
     first_break = find_first_break(outcomes, ranked)
     if first_break is not None:
-        first_break = replace(first_break, interval=widened(first_break.interval, run))
+        first_break = replace(first_break, interval=widened(first_break.interval, run, first_break.metric))
     best = best_checkpoint(run, inputs, _dead_since(outcomes))
-    links = link_verdicts(run, outcomes, first_break)
+    verdict = judge(inputs, outcomes, ranked, first_break, best, sure=healthy(ranked) <= likelihood.stop_below())
     return Diagnosis(
         run=run,
-        verdict=judge(inputs, outcomes, ranked, first_break, best, sure=healthy(ranked) <= likelihood.stop_below()),
+        verdict=verdict,
         first_break=first_break,
         causes=tuple(c for i, c in enumerate(ranked) if i < CAUSES_SHOWN or c.id == HEALTHY),
         outcomes=tuple(outcomes),
-        links=links,
+        links=link_verdicts(outcomes, first_break, verdict.action),
         best_checkpoint=best,
         cost=cost_since(run, first_break, rate_per_hour),
         forecasts=forecasts(inputs),
@@ -101,16 +101,24 @@ def find_first_break(outcomes: Sequence[Outcome], ranked: Sequence[RankedCause])
     return FirstBreak(link=link, or_earlier=blind, metric=finding.metric, step=finding.onset, interval=finding.interval)
 
 
-def widened(interval: Interval | None, run: Run) -> Interval | None:
+def _span(run: Run, metric: str | None) -> Interval | None:
+    """The first and the last step of a run, on the axis that a metric's steps are counted on."""
+    axis = run.axis_of(metric)
+    ends = [(s.steps[0], s.steps[-1]) for s in run.series.values() if len(s) and s.axis == axis]
+    return (float(min(start for start, _ in ends)), float(max(end for _, end in ends))) if ends else None
+
+
+def widened(interval: Interval | None, run: Run, metric: str | None = None) -> Interval | None:
     """The interval of the onset, early enough to contain the true onset in 95 % of the broken runs of the lab's training split.
 
     A detector's interval says where its curve changed. The fault may have started before any curve showed it, but not after.
     What the first point of a curve shows may have been true since step 1, unless the log begins in the middle of a run.
     """
-    if interval is None or run.first_step is None or run.last_step is None:
+    if interval is None or (span := _span(run, metric)) is None:
         return interval
-    margin = likelihood.onset_margin() * (run.last_step - run.first_step)
-    start = run.first_step if run.first_step > margin else min(run.first_step, 1.0)
+    first, last = span
+    margin = likelihood.onset_margin() * (last - first)
+    start = first if first > margin else min(first, 1.0)
     return max(start, interval[0] - margin), interval[1]
 
 
@@ -144,8 +152,8 @@ def _dead_since(outcomes: Sequence[Outcome]) -> float | None:
 def best_checkpoint(run: Run, inputs: Inputs, dead: float | None = None) -> BestCheckpoint | None:
     """Where the score was best (smoothed, so that one lucky evaluation does not win), and the checkpoint to go back to.
 
-    The checkpoint is the nearest of those that are as good as the best one, within the noise of the score. Checkpoints from
-    the step `dead` on do not count.
+    The checkpoint is the one that was saved at the peak, else the nearest of those that are as good as the best one, within
+    the noise of the score. Checkpoints from the step `dead` on do not count.
     """
     score, shape = inputs.score, inputs.trajectory
     if score is None or shape is None or not np.isfinite(shape.best_step) or score.name == "sft.likelihood":
@@ -160,7 +168,8 @@ def best_checkpoint(run: Run, inputs: Inputs, dead: float | None = None) -> Best
         step, value = float(steps[k]), float(level[k])
     levels = {c: float(np.interp(c.step, steps, level)) for c in run.checkpoints if c.step < end}
     enough = max(levels.values(), default=0.0) - noise_scale(score.finite.values)
-    good = (c for c, reached in levels.items() if reached >= enough)
+    apart = float(np.median(np.diff(score.steps))) if len(score) > 1 else 0.0
+    good = [c for c, reached in levels.items() if reached >= enough or abs(c.step - step) <= apart / 2]
     saved = min(good, key=lambda c: abs(c.step - step), default=None)
     metric = score.name
     if metric == "eval.likelihood" and value > 0:  # in the unit that was logged
@@ -170,11 +179,11 @@ def best_checkpoint(run: Run, inputs: Inputs, dead: float | None = None) -> Best
 
 def cost_since(run: Run, first_break: FirstBreak | None, rate_per_hour: float | None) -> Cost | None:
     """What the run has spent since the first break: steps, share of the run, hours and money where the log can say."""
-    if first_break is None or first_break.step is None or run.last_step is None or run.first_step is None:
+    if first_break is None or first_break.step is None or (span := _span(run, first_break.metric)) is None:
         return None
-    steps = max(0.0, run.last_step - first_break.step)
-    length = run.last_step - run.first_step
-    hours = _hours_since(run, first_break.step)
+    steps = max(0.0, span[1] - first_break.step)
+    length = span[1] - span[0]
+    hours = _hours_since(run, first_break.step, run.axis_of(first_break.metric))
     return Cost(
         steps=steps,
         fraction=steps / length if length > 0 else None,
@@ -183,9 +192,10 @@ def cost_since(run: Run, first_break: FirstBreak | None, rate_per_hour: float | 
     )
 
 
-def _hours_since(run: Run, step: float) -> float | None:
+def _hours_since(run: Run, step: float, axis: str) -> float | None:
     """Hours between a step and the end, from the elapsed time or the time per step, whichever was logged (in seconds)."""
-    elapsed, per_step = run.series.get("time.elapsed"), run.series.get("time.step")
+    curves = (run.series.get(name) for name in ("time.elapsed", "time.step"))
+    elapsed, per_step = (s if s is not None and s.axis == axis else None for s in curves)
     if elapsed is not None and len(elapsed.finite) > 1:
         clock = elapsed.finite
         return float(max(0.0, clock.values[-1] - np.interp(step, clock.steps, clock.values))) / 3600

@@ -15,13 +15,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from firstbreak.diagnosis import likelihood
+from firstbreak.diagnosis import likelihood, usual
 from firstbreak.diagnosis.catalogue import smallest
 from firstbreak.diagnosis.families import OF_LINK, Family, for_family
 from firstbreak.diagnosis.inputs import Inputs
 from firstbreak.diagnosis.likelihood import HEALTHY
+from firstbreak.diagnosis.refutations import CONTRADICTED
 from firstbreak.diagnosis.registry import Cause, causes, sections
 from firstbreak.model import EMPTY, Confidence, Finding, Outcome, RankedCause, Run, Severity, Status, Weight, WeightKind
+from firstbreak.words import number
 
 NONE_OF_THESE = "none-of-these"
 
@@ -43,6 +45,7 @@ IN_ORDER, OUT_OF_ORDER = 0.15, -0.35
 NOT_FIRST = -1.0
 #: share of runs whose curves mislead: the most likely value on the lab's training split, as above, is 0.02 to 0.05
 MISLEADING = 0.04
+SAME = 0.01  #: relative difference below which a logged setting is the configured one: logs are rounded (convention)
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
@@ -117,7 +120,14 @@ def _sum(weights: tuple[Weight, ...]) -> float:
 def weigh(cause: Cause, inputs: Inputs, outcomes: Sequence[Outcome]) -> list[Weight]:
     """The evidence for and against one cause, the largest weight first."""
     weights = [w for o in outcomes if (w := _weigh_outcome(o, cause.id, cause.findings.get(o.detector))) is not None]
-    return _calibrated(_tempered(weights) + _weigh_order(cause, outcomes) + list(cause.facts(inputs)))
+    facts = [*cause.facts(inputs), *usual.weights(cause.settings, inputs), *_weigh_refutations(cause, inputs)]
+    return _calibrated(_tempered(weights) + _weigh_order(cause, outcomes) + facts)
+
+
+def _weigh_refutations(cause: Cause, inputs: Inputs) -> list[Weight]:
+    """What the run shows and the cause denies; one contradiction is enough."""
+    said = next((text for denies in cause.refuted_by if (text := denies(inputs)) is not None), None)
+    return [] if said is None else [Weight(finding="refuted", weight=CONTRADICTED, kind=WeightKind.REFUTED, text=said)]
 
 
 def _calibrated(weights: list[Weight]) -> list[Weight]:
@@ -220,7 +230,7 @@ def _ranked(
         link=cause.link,
         probability=probability,
         evidence=evidence,
-        fix=tuple(with_options(step, inputs.run) for step in fix),
+        fix=tuple(with_options(step, inputs.run) for step in fix if not _settled(step, cause, inputs)),
         experiment=None if experiment is None else replace(experiment, text=with_options(plan, inputs.run)),
     )
 
@@ -245,9 +255,28 @@ def _items(text: str) -> list[str]:
 
 
 def with_options(text: str, run: Run) -> str:
-    """`{max_new_tokens}` in a text becomes this trainer's own option, with its value where the run recorded one."""
+    """`{max_new_tokens}` in a text becomes this trainer's own option, with its value where the run recorded one.
+
+    A value that is logged counts before the one that is configured: a schedule may have changed it.
+    """
     for name in set(_PLACEHOLDER.findall(text)):
         value = None if name in run.config.defaulted else run.config.get(name)
-        shown = run.config.option(name) + (f" (now {value})" if value is not None else "")
+        shown = run.config.option(name) + (f" (now {now})" if (now := _now(run, name, value)) else "")
         text = text.replace("{" + name + "}", f"`{shown}`")
     return text
+
+
+def _now(run: Run, name: str, configured: object) -> str:
+    seen = usual.logged(run, name)
+    if seen is None:
+        return "" if configured is None else f"{configured}"
+    last = number(seen[1])
+    planned = run.config.number(name) if configured is not None else None
+    same = planned is None or math.isclose(planned, seen[1], rel_tol=SAME)
+    return (last if planned is None else f"{configured}") if same else f"{last}, set to {configured}"
+
+
+def _settled(step: str, cause: Cause, inputs: Inputs) -> bool:
+    """Whether a step of a fix asks only for settings that the run already has."""
+    asked = [name for name in _PLACEHOLDER.findall(step) if name in cause.settings]
+    return bool(asked) and all(usual.settled(name, cause.settings[name], inputs) for name in asked)

@@ -18,7 +18,9 @@ from firstbreak import plugins
 from firstbreak.diagnosis.checks import Check, Threshold
 from firstbreak.diagnosis.families import EVERY, Families
 from firstbreak.diagnosis.inputs import Inputs, known
-from firstbreak.model import Link, Weight
+from firstbreak.diagnosis.refutations import Refutation
+from firstbreak.diagnosis.usual import Side
+from firstbreak.model import EMPTY, Link, Weight
 from firstbreak.plugins import BadPlugin
 
 
@@ -35,6 +37,8 @@ class Cause:
     families: Families  #: for which runs it is possible
     applies: Callable[[Inputs], bool]  #: whether it is possible beyond that
     facts: Callable[[Inputs], list[Weight]]  #: evidence from configuration and kind of run
+    settings: Mapping[str, Side]  #: hyperparameter -> what is wrong with it under this cause (usual.py)
+    refuted_by: tuple[Refutation, ...]  #: what the run must not show (refutations.py)
     experiments: tuple[str, ...]  #: ids in the catalogue: the first that holds for the run's family is proposed
 
 
@@ -119,5 +123,7 @@ def _cause(module: ModuleType, link: Link) -> Cause:
         families=getattr(module, "FAMILIES", EVERY),
         applies=getattr(module, "applies", lambda inputs: True),
         facts=getattr(module, "facts", lambda inputs: []),
+        settings=getattr(module, "SETTINGS", EMPTY),
+        refuted_by=tuple(getattr(module, "REFUTED_BY", ())),
         experiments=(named,) if isinstance(named := module.EXPERIMENT, str) else tuple(named),
     )

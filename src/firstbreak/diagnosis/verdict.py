@@ -8,6 +8,7 @@ import numpy as np
 
 from firstbreak.diagnosis.families import Method, Policy
 from firstbreak.diagnosis.inputs import Inputs, highest
+from firstbreak.diagnosis.likelihood import HEALTHY
 from firstbreak.diagnosis.stats.ceiling import expected_gain
 from firstbreak.diagnosis.stats.rate import Course, rate
 from firstbreak.diagnosis.stats.shape import Kind
@@ -24,7 +25,6 @@ from firstbreak.model import (
     Outcome,
     RankedCause,
     Role,
-    Run,
     Series,
     Severity,
     Status,
@@ -33,26 +33,31 @@ from firstbreak.model import (
 from firstbreak.words import axis_word, number, percent
 
 MIN_PROBABILITY = 0.1  #: a cause less probable than this is not named in a summary (convention)
+LARGE_LOSS = 1 / 3  #: of the gain: a run that lost more does not just go on (convention)
 MIN_SCORES = 30  #: scores in which a rise would show through the noise (convention)
 INSEPARABLE = 2.0  #: ratio of the probabilities of two causes below which the log cannot separate them (convention)
 
 
-def link_verdicts(run: Run, outcomes: Sequence[Outcome], first_break: FirstBreak | None) -> Mapping[Link, LinkVerdict]:
-    """One verdict for each of the ten links."""
-    return {link: _link_verdict([o for o in outcomes if o.link is link], link, first_break) for link in Link}
+def link_verdicts(
+    outcomes: Sequence[Outcome], first_break: FirstBreak | None, action: Action
+) -> Mapping[Link, LinkVerdict]:
+    """One verdict for each of the ten links: only the first one is broken, and only where it is one."""
+    return {link: _link_verdict([o for o in outcomes if o.link is link], link, first_break, action) for link in Link}
 
 
-def _link_verdict(outcomes: list[Outcome], link: Link, first_break: FirstBreak | None) -> LinkVerdict:
+def _link_verdict(outcomes: list[Outcome], link: Link, first_break: FirstBreak | None, action: Action) -> LinkVerdict:
+    first = first_break is not None and first_break.link is link
+    stopped = first and action in (Action.STOP, Action.ROLLBACK)
     serious = [o for o in outcomes if o.finding is not None and o.finding.severity is not Severity.NOTICE]
     if serious:
         worst = min(serious, key=lambda o: -o.finding.severity.rank if o.finding else 0)
         assert worst.finding is not None
         critical = worst.finding.severity is Severity.CRITICAL
-        first = first_break is not None and first_break.link is link
-        status = LinkStatus.BROKEN if critical and (first or first_break is None) else LinkStatus.SUSPECT
+        status = LinkStatus.BROKEN if stopped or (first and critical) else LinkStatus.SUSPECT
         return LinkVerdict(status=status, why=worst.finding.message)
-    if first_break is not None and first_break.link is link:
-        return LinkVerdict(status=LinkStatus.SUSPECT, why="the findings in other links point here")
+    if first:
+        status = LinkStatus.BROKEN if stopped else LinkStatus.SUSPECT
+        return LinkVerdict(status=status, why="the findings in other links point here")
     asked = [o for o in outcomes if o.status in (Status.OK, Status.FOUND)]
     blind = [o for o in outcomes if o.status in (Status.NOT_MEASURED, Status.CRASHED)]
     if asked:
@@ -79,13 +84,14 @@ def judge(
 
     `sure`: "healthy" is improbable enough that a critical finding may stop the run.
     """
-    action = _action(inputs, outcomes, first_break, best, sure=sure)
+    doubted = None if first_break is not None else _doubted(ranked)
+    action = _action(inputs, outcomes, first_break, best, doubted, sure=sure)
     return Verdict(
         action=action,
-        summary=_summary(inputs, outcomes, ranked, first_break, sure=action in (Action.STOP, Action.ROLLBACK)),
+        summary=_summary(inputs, outcomes, ranked, first_break, doubted, sure=action in (Action.STOP, Action.ROLLBACK)),
         upside=upside(inputs),
         risk=risk(inputs, outcomes),
-        do_first=_do_first(action, inputs, outcomes, ranked, first_break, best),
+        do_first=_do_first(action, inputs, outcomes, ranked, first_break, best, doubted),
     )
 
 
@@ -94,6 +100,7 @@ def _action(
     outcomes: Sequence[Outcome],
     first_break: FirstBreak | None,
     best: BestCheckpoint | None,
+    doubted: RankedCause | None,
     *,
     sure: bool,
 ) -> Action:
@@ -106,7 +113,21 @@ def _action(
     doubtful = any(f.severity is not Severity.NOTICE and f.confidence is not Confidence.LOW for f in found)
     if first_break is not None or shape is None or doubtful or any(f.severity is Severity.CRITICAL for f in found):
         return Action.WATCH
+    if doubted is not None or _lost_much(inputs):
+        return Action.WATCH
     return Action.WATCH if _unmoved(inputs, outcomes) or _apart(inputs) else Action.CONTINUE
+
+
+def _doubted(ranked: Sequence[RankedCause]) -> RankedCause | None:
+    """The cause that is more probable than a healthy run although no finding says where the loop broke: a setting may."""
+    top = max(ranked, key=lambda c: c.probability, default=None)
+    return top if top is not None and top.link is not None else None
+
+
+def _lost_much(inputs: Inputs) -> bool:
+    """The score got worse for good, by more than a wobble of its plateau."""
+    shape = inputs.trajectory
+    return shape is not None and shape.lost and shape.drop_fraction >= LARGE_LOSS
 
 
 def _apart(inputs: Inputs) -> bool:
@@ -140,6 +161,7 @@ def _summary(
     outcomes: Sequence[Outcome],
     ranked: Sequence[RankedCause],
     first_break: FirstBreak | None,
+    doubted: RankedCause | None,
     *,
     sure: bool,
 ) -> str:
@@ -149,7 +171,7 @@ def _summary(
             return (
                 f"Cannot tell: no score was recorded, so nothing in this log shows whether the {_who(inputs)} improves."
             )
-        blind = _blind_links(outcomes)
+        blind = [link.value.replace("_", " ") for link in unmeasured(outcomes)]
         if shape.kind == "too_short":
             n = len(score)
             return f"Cannot tell yet: {n} {'score is' if n == 1 else 'scores are'} too few to see a shape."
@@ -163,6 +185,9 @@ def _summary(
         doubt = sum(o.finding is not None and o.finding.severity is not Severity.NOTICE for o in outcomes)
         but = f" {doubt} warning{'s' * (doubt > 1)} to look at." if doubt else ""
         proof = "" if inputs.eval_score is not None or inputs.supervised else _NO_EVALUATION
+        critical = any(o.finding is not None and o.finding.severity is Severity.CRITICAL for o in outcomes)
+        if doubted is not None or critical:
+            return f"No break is certain: {what} {how}. {_uncertain(ranked, doubted)}{but}{proof}{unseen}"
         return f"Nothing is broken in what was recorded: {what} {how}.{but}{proof}{unseen}"
     link = first_break.link.value.replace("_", " ")
     where = f"{link} or earlier" if first_break.or_earlier else link
@@ -176,6 +201,16 @@ def _summary(
     if rival is not None:
         text += f" Cannot be separated from: {_lower(rival.title)} ({percent(rival.probability)})."
     return text
+
+
+def _uncertain(ranked: Sequence[RankedCause], doubted: RankedCause | None) -> str:
+    """Why no first break is named although something critical was found, or a cause is more probable than none."""
+    healthy = next((percent(c.probability) for c in ranked if c.id == HEALTHY), "0 %")
+    if doubted is None:
+        return f"Something critical was found, and a healthy run is still probable ({healthy})."
+    why = max(doubted.evidence, key=lambda w: w.weight).text
+    cause = f"{_lower(doubted.title)} ({percent(doubted.probability)})"
+    return f"But this cause is more probable than a healthy run ({healthy}): {cause}. The strongest sign: {why}."
 
 
 _NO_EVALUATION = " It is the training reward, which does not prove ability: no evaluation was recorded."
@@ -279,12 +314,14 @@ def risk(inputs: Inputs, outcomes: Sequence[Outcome]) -> str:
     """What more training can cost."""
     shape, who = inputs.trajectory, _who(inputs)
     serious = [o.finding for o in outcomes if o.finding is not None and o.finding.severity is Severity.CRITICAL]
-    if shape is not None and shape.lost:
+    if _lost_much(inputs):
         return f"high: the {who} is worse than it was, and may get worse with every step"
     if serious:
         if inputs.supervised:
             return "high: each further step costs compute and improves nothing"
         return "high: each further step costs compute, and the policy learns from a broken signal"
+    if shape is not None and shape.lost:
+        return f"some: the score lost {percent(shape.drop_fraction)} of its gain, and may lose more"
     if _found(Role.DRIFT_UNREWARDED, outcomes):
         from_ = "its reference model" if inputs.policy is Policy.TEXT else "the policy it started as"
         return f"growing: the policy moves away from {from_}, and the score gains nothing"
@@ -302,6 +339,7 @@ def _do_first(
     ranked: Sequence[RankedCause],
     first_break: FirstBreak | None,
     best: BestCheckpoint | None,
+    doubted: RankedCause | None,
 ) -> str:
     if action is Action.CONTINUE and inputs.trajectory is not None and inputs.trajectory.kind == "plateau":
         return (
@@ -316,7 +354,7 @@ def _do_first(
         steps.append(f"Stop, and go back to {which or f'the checkpoint nearest to {peak}'}.")
     elif action is Action.STOP:
         steps.append("Stop the run.")
-    top, rival = leading(ranked, first_break)
+    top, rival = (doubted, None) if doubted is not None else leading(ranked, first_break)
     if top is not None and rival is not None and top.experiment is not None and top.experiment.text:
         steps.append(f"First find out which of the two causes it is: {top.experiment.text}")
     elif top is not None and top.fix:
@@ -342,13 +380,10 @@ def _score_to_log(inputs: Inputs) -> str:
     return f"{held_out}, or at least the mean training reward"
 
 
-def _blind_links(outcomes: Sequence[Outcome]) -> list[str]:
-    names = []
-    for link in Link:
-        statuses = {o.status for o in outcomes if o.link is link}
-        if not statuses & {Status.OK, Status.FOUND} and Status.NOT_MEASURED in statuses:
-            names.append(link.value.replace("_", " "))
-    return names
+def unmeasured(outcomes: Sequence[Outcome]) -> list[Link]:
+    """The links that no check could look at, in loop order."""
+    states = link_verdicts(outcomes, None, Action.WATCH)
+    return [link for link in Link if states[link].status is LinkStatus.NOT_MEASURED]
 
 
 def _join(words: Sequence[str]) -> str:

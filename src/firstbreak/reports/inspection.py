@@ -13,8 +13,10 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from firstbreak import dialects
+from firstbreak.diagnosis.check import check
 from firstbreak.diagnosis.inputs import DERIVED, Inputs
 from firstbreak.diagnosis.registry import detectors
+from firstbreak.diagnosis.verdict import unmeasured
 from firstbreak.dialects import signals
 from firstbreak.model import Link, Run, Sample, Series
 from firstbreak.reports import json, story
@@ -103,9 +105,8 @@ def meaning(series: Series) -> str:
 
 
 def unseen_links(run: Run) -> list[Link]:
-    """The links without any recorded signal."""
-    seen = {link_of(series) for series in run.series.values()}
-    return [link for link in Link if link not in seen]
+    """The links that no check of a diagnosis can measure in this run."""
+    return unmeasured(check(run))
 
 
 def gaps(run: Run) -> list[Gap]:
@@ -254,5 +255,5 @@ def _samples(run: Run) -> list[str | Fact]:
 
 def _gaps(run: Run) -> list[str]:
     unseen = unseen_links(run)
-    lines = [f"no signal of: {', '.join(map(story.link_word, unseen))}"] if unseen else []
+    lines = [f"not measured: {', '.join(map(story.link_word, unseen))}"] if unseen else []
     return lines + _several([f"{gap.signal} ({count(gap.checks, 'check')}): {gap.how}" for gap in gaps(run)])

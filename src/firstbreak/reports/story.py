@@ -16,7 +16,6 @@ import numpy as np
 
 from firstbreak.model import (
     Action,
-    Confidence,
     Cost,
     Diagnosis,
     Evidence,
@@ -119,11 +118,6 @@ STATUS_WORD = {
     LinkStatus.NOT_APPLICABLE: "not relevant",
 }
 SEVERITY_WORD = {Severity.CRITICAL: "critical", Severity.WARNING: "warning", Severity.NOTICE: "notice"}
-CONFIDENCE_WORD = {
-    Confidence.HIGH: "high confidence",
-    Confidence.MEDIUM: "medium confidence",
-    Confidence.LOW: "low confidence",
-}
 _AXIS_WORD = {"env_steps": "environment step"}
 
 
@@ -201,7 +195,11 @@ def logged_as(run: Run, metric: str) -> str:
 def outlook(dx: Diagnosis) -> tuple[Fact, ...]:
     """Upside, risk, best checkpoint, cost since the break, and forecasts."""
     facts = [Fact("Upside", dx.verdict.upside), Fact("Risk", dx.verdict.risk), Fact("Best checkpoint", _best(dx))]
-    facts.append(Fact("Spent since the break", _cost(dx.cost, main_axis(dx.run))))
+    facts.append(
+        Fact(
+            "Spent since the break", _cost(dx.cost, axis_of(dx.run, dx.first_break.metric if dx.first_break else None))
+        )
+    )
     facts.append(Fact("Forecast", "; ".join(_forecast(forecast, dx) for forecast in dx.forecasts)))
     return tuple(fact for fact in facts if fact.text)
 
@@ -338,7 +336,7 @@ def finding_facts(dx: Diagnosis, outcome: Outcome) -> tuple[str, ...]:
     assert finding is not None
     time = when(axis_of(dx.run, finding.metric), finding.onset, finding.interval)
     since = f"since {time}" if finding.onset is not None else time
-    return tuple(filter(None, (link_word(outcome.link), since, CONFIDENCE_WORD[finding.confidence])))
+    return tuple(filter(None, (link_word(outcome.link), since, finding.confidence.phrase)))
 
 
 def causes(dx: Diagnosis) -> tuple[RankedCause, ...]:

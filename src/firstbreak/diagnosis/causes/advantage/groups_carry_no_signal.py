@@ -26,6 +26,7 @@ import numpy as np
 
 from firstbreak.diagnosis.families import UNKNOWN, Method, Policy, only
 from firstbreak.diagnosis.inputs import Inputs
+from firstbreak.diagnosis.usual import Side
 from firstbreak.model import Weight, WeightKind
 
 PRIOR = 1.2
@@ -38,6 +39,7 @@ FINDINGS = {
     "gradient-vanished": 0.3,
     "no-update": 0.2,
 }
+SETTINGS = {"group_size": Side.LOW, "dynamic_sampling": Side.OFF}
 EXPERIMENT = "larger-group"
 
 

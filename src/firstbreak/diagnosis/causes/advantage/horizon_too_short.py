@@ -21,8 +21,7 @@ https://arxiv.org/abs/2006.05990
 from __future__ import annotations
 
 from firstbreak.diagnosis.families import Policy, only
-from firstbreak.diagnosis.inputs import Inputs
-from firstbreak.model import Weight, WeightKind
+from firstbreak.diagnosis.usual import Side
 
 PRIOR = 0.5
 FAMILIES = only(Policy.CONTROL)  # only policies that act in an environment
@@ -33,21 +32,5 @@ FINDINGS = {
     "value-loss-vanishes": 0.3,
     "far-from-known-score": 0.4,
 }
+SETTINGS = {"gamma": Side.LOW, "gae_lambda": Side.LOW}
 EXPERIMENT = "long-horizon"
-
-
-def facts(inputs: Inputs) -> list[Weight]:
-    """A recorded discount far below the usual ones."""
-    gamma = inputs.run.config.number("gamma")
-    if gamma is None or "gamma" in inputs.run.config.defaulted:
-        return []
-    if gamma < 0.9:
-        return [
-            Weight(
-                kind=WeightKind.CONFIGURATION,
-                finding="config",
-                weight=2.5,
-                text=f"gamma is {gamma:g}: a horizon of {1 / (1 - gamma):.0f} steps",
-            )
-        ]
-    return [Weight(kind=WeightKind.CONFIGURATION, finding="config", weight=-1.5, text=f"gamma is {gamma:g}")]

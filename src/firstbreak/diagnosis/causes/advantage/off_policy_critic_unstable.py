@@ -25,6 +25,7 @@ https://arxiv.org/abs/1802.09477
 from __future__ import annotations
 
 from firstbreak.diagnosis.families import Method, only
+from firstbreak.diagnosis.usual import Side
 
 PRIOR = 2.0
 FAMILIES = only(Method.VALUE_BASED)  # only methods that learn a value from a replay buffer
@@ -35,5 +36,12 @@ FINDINGS = {
     "value-explosion": 0.3,
     "evaluation-noise": 0.2,
     "members-apart": 0.6,
+}
+SETTINGS = {
+    "learning_rate": Side.HIGH,
+    "buffer_size": Side.LOW,
+    "target_update_interval": Side.LOW,
+    "tau": Side.HIGH,
+    "gamma": Side.HIGH,
 }
 EXPERIMENT = "rate-tenth"

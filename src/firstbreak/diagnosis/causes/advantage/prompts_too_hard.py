@@ -22,6 +22,8 @@ https://arxiv.org/abs/2503.14476
 from __future__ import annotations
 
 from firstbreak.diagnosis.families import UNKNOWN, Method, Policy, only
+from firstbreak.diagnosis.refutations import scored_well_at_first, scores_well
+from firstbreak.diagnosis.usual import Side
 
 FAMILIES = only(Policy.TEXT, Method.GROUP_RELATIVE, UNKNOWN)  # only groups of completions per prompt
 FINDINGS = {
@@ -32,4 +34,6 @@ FINDINGS = {
     "gradient-vanished": 0.3,
     "no-update": 0.2,
 }
+SETTINGS = {"dynamic_sampling": Side.OFF}
+REFUTED_BY = (scores_well, scored_well_at_first)
 EXPERIMENT = "train-on-test-set"

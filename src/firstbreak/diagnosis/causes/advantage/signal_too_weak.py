@@ -26,6 +26,8 @@ https://arxiv.org/abs/2006.05990
 
 from __future__ import annotations
 
+from firstbreak.diagnosis.usual import Side
+
 PRIOR = 0.8
 FINDINGS = {
     "reward-flat": 0.8,
@@ -34,4 +36,5 @@ FINDINGS = {
     "loss-pattern": 0.3,
     "zero-variance-groups": 0.15,
 }
+SETTINGS = {"learning_rate": Side.LOW, "batch_size": Side.LOW, "minibatch_size": Side.LOW, "clip_range": Side.LOW}
 EXPERIMENT = "toy-reward"

@@ -31,8 +31,20 @@ https://github.com/allenai/open-instruct/pull/1900
 
 from __future__ import annotations
 
+import math
+import re
+
+import numpy as np
+
 from firstbreak.diagnosis.families import Method, Policy, only
 from firstbreak.diagnosis.inputs import Inputs, answer_parts
+from firstbreak.model import Weight, WeightKind
+from firstbreak.words import number
+
+LN_2 = math.log(2)  #: the sigmoid loss of a policy that does not tell chosen from rejected
+ABOVE = 1.02  #: times ln 2: more is no noise of a median (convention)
+FEW = 8  #: losses below which a quarter of them says nothing (convention)
+OF_A_MODEL = re.compile(r"(^|[^a-z])(rm|prm|orm)([^a-z]|$)|reward.?model|preference|judge", re.IGNORECASE)
 
 FAMILIES = only(Policy.TEXT)
 FINDINGS = {
@@ -49,4 +61,28 @@ EXPERIMENT = ("reward-probe", "data-probe")
 
 def applies(inputs: Inputs) -> bool:
     """Preference optimisation, and rewards of texts that a model has learned from pairs, as far as names tell."""
-    return inputs.method is Method.PREFERENCE or not answer_parts(inputs.reward_component_mean)
+    if inputs.method is Method.PREFERENCE:
+        return True
+    return not answer_parts(inputs.reward_component_mean) and _has_a_reward_model(inputs)
+
+
+def _has_a_reward_model(inputs: Inputs) -> bool:
+    run = inputs.run
+    logged = (*(inputs.reward_component_mean or {}), *(name for name in run.series if name.startswith("rm.")))
+    recorded = (name for name, value in run.config.raw.items() if value)
+    return any(OF_A_MODEL.search(name) for name in logged) or any(OF_A_MODEL.search(str(name)) for name in recorded)
+
+
+def facts(inputs: Inputs) -> list[Weight]:
+    """A loss above ln 2 = 0.693: the pairs are told apart worse than by chance."""
+    loss = inputs.run.series.get("pref.loss")
+    of_dpo = inputs.method is Method.PREFERENCE and (inputs.run.algorithm or "").lower() == "dpo"
+    if loss is None or not of_dpo or len(loss.finite) < FEW:
+        return []
+    late = float(np.median(loss.finite.tail(0.25).values))
+    if late <= LN_2 * ABOVE:
+        return []
+    text = (
+        f"the loss is {number(late)} in the last quarter, above ln 2 = 0.693: pairs are told apart worse than by chance"
+    )
+    return [Weight(kind=WeightKind.CONFIGURATION, finding="pref.loss", weight=1.5, text=text)]

@@ -21,6 +21,7 @@ https://github.com/huggingface/trl/issues/5224
 from __future__ import annotations
 
 from firstbreak.diagnosis.families import Policy, only
+from firstbreak.diagnosis.refutations import scored_well_at_first
 
 PRIOR = 0.3
 FAMILIES = only(Policy.TEXT)  # only policies that write text
@@ -33,4 +34,5 @@ FINDINGS = {
     "truncation": 0.25,
     "score-lost": 0.5,
 }
+REFUTED_BY = (scored_well_at_first,)
 EXPERIMENT = "train-on-test-set"

@@ -26,11 +26,10 @@ https://arxiv.org/abs/2006.05990
 
 from __future__ import annotations
 
-from firstbreak.diagnosis.inputs import Inputs
-from firstbreak.model import Weight, WeightKind
+from firstbreak.diagnosis.refutations import no_bonus
+from firstbreak.diagnosis.usual import Side
 
 PRIOR = 0.7
-STRONG = 0.05  #: usual coefficients are 0 to 0.01
 FINDINGS = {
     "entropy-at-maximum": 0.35,
     "bonus-above-reward": 0.3,
@@ -43,29 +42,6 @@ FINDINGS = {
     "reward-flat": 0.2,
     "far-from-known-score": 0.3,
 }
+SETTINGS = {"entropy_coef": Side.HIGH, "exploration_final": Side.HIGH}
+REFUTED_BY = (no_bonus,)
 EXPERIMENT = ("no-entropy-bonus", "usual-settings")
-
-
-def facts(inputs: Inputs) -> list[Weight]:
-    """The recorded entropy coefficient."""
-    coefficient = inputs.run.config.number("entropy_coef")
-    if coefficient is None or "entropy_coef" in inputs.run.config.defaulted:
-        return []
-    if coefficient >= STRONG:
-        weight = 3.5 if coefficient >= 10 * STRONG else 2.0
-        return [
-            Weight(
-                kind=WeightKind.CONFIGURATION,
-                finding="config",
-                weight=weight,
-                text=f"the entropy coefficient is {coefficient:g}",
-            )
-        ]
-    return [
-        Weight(
-            kind=WeightKind.CONFIGURATION,
-            finding="config",
-            weight=-0.7,
-            text=f"the entropy coefficient is {coefficient:g}",
-        )
-    ]

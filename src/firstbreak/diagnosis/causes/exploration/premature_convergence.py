@@ -8,11 +8,11 @@ brings the alternatives back.
 Entropy that falls because the task is solved. A fine-tuned model that starts with little entropy.
 
 ## Fix
-- Go back to a checkpoint before the fall, and lower {learning_rate}.
 - actor_critic, group_relative: Raise {entropy_coef}.
 - text: Raise {temperature}.
 - actor_critic, group_relative: Raise {clip_range_high}, so that unlikely actions can recover.
 - value_based: Explore longer and more: {exploration_fraction}, {exploration_final} or {action_noise}.
+- Go back to a checkpoint before the fall, and lower {learning_rate}.
 - Check that the data are sampled from the policy, and not greedy.
 
 ## Smallest experiment
@@ -29,6 +29,8 @@ https://arxiv.org/abs/2505.22617
 
 from __future__ import annotations
 
+from firstbreak.diagnosis.usual import Side
+
 PRIOR = 1.2
 FINDINGS = {
     "entropy-penalised": 0.2,
@@ -39,4 +41,5 @@ FINDINGS = {
     "zero-variance-groups": 0.3,
     "far-from-known-score": 0.3,
 }
+SETTINGS = {"entropy_coef": Side.LOW, "exploration_fraction": Side.LOW, "temperature": Side.LOW}
 EXPERIMENT = ("more-entropy", "more-exploration", "usual-settings")

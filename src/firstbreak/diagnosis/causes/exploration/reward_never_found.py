@@ -29,6 +29,7 @@ https://arxiv.org/abs/1707.01495
 from __future__ import annotations
 
 from firstbreak.diagnosis.families import UNKNOWN, Method, only
+from firstbreak.diagnosis.refutations import learned, scores_well
 
 PRIOR = 1.2
 FAMILIES = only(
@@ -40,4 +41,5 @@ FINDINGS = {
     "entropy-stays-high": 0.3,
     "far-from-known-score": 0.6,
 }
+REFUTED_BY = (learned, scores_well)
 EXPERIMENT = "toy-reward"

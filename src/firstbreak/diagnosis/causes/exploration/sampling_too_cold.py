@@ -23,8 +23,8 @@ https://github.com/huggingface/trl/issues/3857
 from __future__ import annotations
 
 from firstbreak.diagnosis.families import Policy, only
-from firstbreak.diagnosis.inputs import Inputs
-from firstbreak.model import Weight, WeightKind
+from firstbreak.diagnosis.refutations import sampled_at_one
+from firstbreak.diagnosis.usual import Side
 
 PRIOR = 0.4
 FAMILIES = only(Policy.TEXT)  # only policies that write text
@@ -36,20 +36,6 @@ FINDINGS = {
     "reward-flat": 0.3,
     "outputs-alike": 0.2,
 }
+SETTINGS = {"temperature": Side.LOW}
+REFUTED_BY = (sampled_at_one,)
 EXPERIMENT = "plain-sampling"
-
-
-def facts(inputs: Inputs) -> list[Weight]:
-    """The recorded sampling temperature."""
-    temperature = inputs.run.config.number("temperature")
-    if temperature is None or "temperature" in inputs.run.config.defaulted:
-        return []
-    cold = temperature < 0.7
-    return [
-        Weight(
-            kind=WeightKind.CONFIGURATION,
-            finding="config",
-            weight=1.5 if cold else -2.5,
-            text=f"the sampling temperature is {temperature:g}",
-        )
-    ]

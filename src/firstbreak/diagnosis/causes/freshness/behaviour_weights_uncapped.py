@@ -25,6 +25,7 @@ https://github.com/NVIDIA-NeMo/RL/issues/2269
 from __future__ import annotations
 
 from firstbreak.diagnosis.inputs import Inputs
+from firstbreak.diagnosis.usual import Side
 from firstbreak.model import Weight, WeightKind
 
 PRIOR = 0.6
@@ -38,6 +39,7 @@ FINDINGS = {
     "score-lost": 0.3,
     "gradient-vanished": 0.1,
 }
+SETTINGS = {"max_staleness": Side.HIGH}
 EXPERIMENT = "process-probe"
 
 

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from firstbreak.diagnosis.families import Policy, only
 from firstbreak.diagnosis.inputs import Inputs
+from firstbreak.diagnosis.usual import Side
 from firstbreak.model import Weight, WeightKind
 
 FAMILIES = only(Policy.TEXT)  # only policies that write text
@@ -36,6 +37,7 @@ FINDINGS = {
     "grad-norm-explosion": 0.15,
     "score-lost": 0.4,
 }
+SETTINGS = {"is_correction": Side.OFF}
 EXPERIMENT = "same-tokens"
 
 

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from firstbreak.diagnosis.families import Policy
 from firstbreak.diagnosis.inputs import Inputs
+from firstbreak.diagnosis.usual import Side
 from firstbreak.model import Weight, WeightKind
 
 OLD = 4  #: versions; AReaL trains well with up to 8 if the loss is decoupled, others with 1 to 2
@@ -36,6 +37,7 @@ FINDINGS = {
     "score-lost": 0.3,
     "score-oscillates": 0.2,
 }
+SETTINGS = {"max_staleness": Side.HIGH}
 EXPERIMENT = "synchronous"
 
 

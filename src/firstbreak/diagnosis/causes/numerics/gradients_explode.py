@@ -8,7 +8,9 @@ warning signs come before that.
 A gradient norm that rises as the policy becomes more certain, with a score that rises. Single spikes that the clip catches.
 
 ## Fix
-- Go back to a checkpoint before the onset. Clip gradients ({grad_clip}), and lower {learning_rate}.
+- Clip gradients ({grad_clip}).
+- Lower {learning_rate}.
+- Go back to a checkpoint before the onset.
 - text: Use bf16 instead of fp16 ({precision}) or dynamic loss scaling, clamp log-probabilities, and check the masks.
 - control: Compute losses in fp32, and check the scale of observations and actions.
 - actor_critic, group_relative, value_based: Clip or normalise rewards and returns.
@@ -26,6 +28,7 @@ from __future__ import annotations
 
 from firstbreak.diagnosis.families import Policy
 from firstbreak.diagnosis.inputs import Inputs
+from firstbreak.diagnosis.usual import Side
 from firstbreak.model import Weight, WeightKind
 
 OUT_OF_RANGE = 1e6  #: no loss of a language model has a gradient of this norm, however large the steps are
@@ -38,6 +41,7 @@ FINDINGS = {
     "update-skipped": 0.4,
     "score-lost": 0.3,
 }
+SETTINGS = {"learning_rate": Side.HIGH, "grad_clip": Side.OFF}
 EXPERIMENT = "rate-tenth"
 
 

@@ -21,10 +21,13 @@ https://arxiv.org/abs/1710.03740
 
 from __future__ import annotations
 
+from firstbreak.diagnosis.usual import Side
+
 PRIOR = 0.4
 FINDINGS = {
     "reward-flat": 0.7,
     "entropy-stays-high": 0.3,
     "score-lost": 0.1,
 }
+SETTINGS = {"learning_rate": Side.LOW}
 EXPERIMENT = "full-precision"

@@ -8,8 +8,8 @@ further away from the data.
 One update per batch: the ratio is 1 and there is nothing to clip.
 
 ## Fix
-- Go back to the last good checkpoint, and lower {learning_rate}.
 - actor_critic, group_relative: Set {clip_range} to 0.2, and lower {epochs_per_batch}.
+- Go back to the last good checkpoint, and lower {learning_rate}.
 - actor_critic, group_relative: Watch the largest ratio, not its mean.
 
 ## Smallest experiment
@@ -26,6 +26,8 @@ https://arxiv.org/abs/1707.06347
 from __future__ import annotations
 
 from firstbreak.diagnosis.families import Method, without
+from firstbreak.diagnosis.refutations import no_update
+from firstbreak.diagnosis.usual import Side
 
 PRIOR = 0.4
 FAMILIES = without(Method.SUPERVISED)  # only where a policy is updated on its own samples
@@ -36,4 +38,6 @@ FINDINGS = {
     "entropy-collapse": 0.3,
     "score-lost": 0.6,
 }
+SETTINGS = {"clip_range": Side.HIGH, "epochs_per_batch": Side.HIGH}
+REFUTED_BY = (no_update,)
 EXPERIMENT = ("tight-clip", "rate-tenth")

@@ -8,9 +8,9 @@ falls.
 A KL divergence that grows together with the score, or a KL divergence that stands still.
 
 ## Fix
-- Stop, and take the best checkpoint by evaluation.
 - text: Raise {kl_coef}, or lower {learning_rate}, or decay {learning_rate} over the run.
 - control: Lower {learning_rate}, or decay {learning_rate} over the run.
+- Take the best checkpoint by evaluation.
 - text: Add new prompts or tasks if you want more gain.
 - control: Train in harder or more varied environments if you want more gain.
 
@@ -28,6 +28,8 @@ https://arxiv.org/abs/2210.10760
 from __future__ import annotations
 
 from firstbreak.diagnosis.families import UNKNOWN, Method, only
+from firstbreak.diagnosis.refutations import no_update
+from firstbreak.diagnosis.usual import Side
 
 FAMILIES = only(Method.GROUP_RELATIVE, Method.ACTOR_CRITIC, UNKNOWN)  # methods with a reference or old policy
 FINDINGS = {
@@ -35,4 +37,6 @@ FINDINGS = {
     "score-lost": 0.4,
     "reward-flat": 0.3,
 }
+SETTINGS = {"kl_coef": Side.LOW, "learning_rate": Side.HIGH}
+REFUTED_BY = (no_update,)
 EXPERIMENT = ("stronger-kl", "rate-tenth")

@@ -21,8 +21,8 @@ https://arxiv.org/abs/2203.02155
 from __future__ import annotations
 
 from firstbreak.diagnosis.families import Policy, only
-from firstbreak.diagnosis.inputs import Inputs
-from firstbreak.model import Weight, WeightKind
+from firstbreak.diagnosis.refutations import no_penalty
+from firstbreak.diagnosis.usual import Side
 
 PRIOR = 0.5
 FAMILIES = only(Policy.TEXT)  # only policies that write text
@@ -31,28 +31,6 @@ FINDINGS = {
     "score-lost": 0.4,
     "entropy-stays-high": 0.2,
 }
+SETTINGS = {"kl_coef": Side.HIGH}
+REFUTED_BY = (no_penalty,)
 EXPERIMENT = ("no-kl-penalty", "usual-settings")
-
-
-def facts(inputs: Inputs) -> list[Weight]:
-    """A recorded coefficient far above or below the usual 0.001 to 0.1."""
-    coefficient = inputs.run.config.number("kl_coef")
-    if coefficient is None or "kl_coef" in inputs.run.config.defaulted:
-        return []
-    if coefficient > 0.3:
-        return [
-            Weight(
-                kind=WeightKind.CONFIGURATION,
-                finding="config",
-                weight=2.5,
-                text=f"the penalty coefficient is {coefficient:g}",
-            )
-        ]
-    return [
-        Weight(
-            kind=WeightKind.CONFIGURATION,
-            finding="config",
-            weight=-1.0,
-            text=f"the penalty coefficient is {coefficient:g}",
-        )
-    ]

@@ -23,8 +23,8 @@ https://github.com/verl-project/verl/issues/7495
 
 from __future__ import annotations
 
-from firstbreak.diagnosis.inputs import Inputs
-from firstbreak.model import Weight, WeightKind
+from firstbreak.diagnosis.refutations import learned
+from firstbreak.diagnosis.usual import Side
 
 PRIOR = 0.6
 FINDINGS = {
@@ -34,14 +34,6 @@ FINDINGS = {
     "entropy-stays-high": 0.4,
     "far-from-known-score": 0.8,
 }
+SETTINGS = {"learning_rate": Side.LOW, "learning_starts": Side.HIGH, "normalize_reward": Side.OFF}
+REFUTED_BY = (learned,)
 EXPERIMENT = "wrecked"
-
-
-def facts(inputs: Inputs) -> list[Weight]:
-    """A learning rate of 0 settles it."""
-    rate = inputs.run.config.number("learning_rate")
-    return (
-        [Weight(kind=WeightKind.CONFIGURATION, finding="config", weight=4.0, text="the learning rate is 0")]
-        if rate == 0
-        else []
-    )

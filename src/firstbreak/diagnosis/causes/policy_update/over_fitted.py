@@ -23,10 +23,14 @@ https://arxiv.org/abs/2203.02155
 from __future__ import annotations
 
 from firstbreak.diagnosis.families import Method, only
+from firstbreak.diagnosis.refutations import no_update
+from firstbreak.diagnosis.usual import Side
 
 FAMILIES = only(Method.SUPERVISED)  # only supervised training has a held-out loss for its score
 FINDINGS = {
     "overfitting": 0.9,
     "score-lost": 0.5,
 }
+SETTINGS = {"learning_rate": Side.HIGH}
+REFUTED_BY = (no_update,)
 EXPERIMENT = "rate-tenth"

@@ -8,9 +8,9 @@ policy moves away from these data, the more of the gain is an error of the rewar
 Reward and evaluation that rise together, however far the policy has moved.
 
 ## Fix
-- Go back to the checkpoint with the best evaluation.
 - text: Raise {kl_coef}, or stop at the KL divergence at which the evaluation began to fall.
 - control: Reward the goal of the task itself, and lower the weight of the shaping terms.
+- Go back to the checkpoint with the best evaluation.
 - text: Evaluate the reward itself: its accuracy on held-out pairs, and its agreement with people.
 - control: Stop training where the evaluation begins to fall.
 
@@ -29,7 +29,9 @@ from __future__ import annotations
 
 from firstbreak.diagnosis.families import Policy
 from firstbreak.diagnosis.inputs import Inputs, answer_parts
+from firstbreak.diagnosis.refutations import no_update
 from firstbreak.diagnosis.stats.shape import trajectory
+from firstbreak.diagnosis.usual import Side
 from firstbreak.model import Weight, WeightKind
 
 FINDINGS = {
@@ -39,6 +41,8 @@ FINDINGS = {
     "score-lost": 0.5,
     "length-runaway": 0.2,
 }
+SETTINGS = {"kl_coef": Side.LOW}
+REFUTED_BY = (no_update,)
 EXPERIMENT = ("stronger-kl", "toy-reward")
 
 

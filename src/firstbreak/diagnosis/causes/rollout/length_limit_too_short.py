@@ -9,7 +9,8 @@ A share of cut completions that falls while the score rises: the policy learns t
 
 ## Fix
 - Raise {max_new_tokens}.
-- Exclude cut completions from the loss ({mask_truncated}), or filter prompts whose answers are long.
+- Exclude cut completions from the loss ({mask_truncated}).
+- Filter prompts whose answers are long.
 - Add a soft length penalty before the limit.
 
 ## Smallest experiment
@@ -27,6 +28,8 @@ import numpy as np
 
 from firstbreak.diagnosis.families import Policy, only
 from firstbreak.diagnosis.inputs import Inputs
+from firstbreak.diagnosis.refutations import hardly_any_is_cut
+from firstbreak.diagnosis.usual import Side
 from firstbreak.model import Weight, WeightKind
 from firstbreak.words import percent
 
@@ -41,6 +44,8 @@ FINDINGS = {
     "reward-flat": 0.3,
     "entropy-stays-high": 0.3,
 }
+SETTINGS = {"mask_truncated": Side.OFF}
+REFUTED_BY = (hardly_any_is_cut,)
 EXPERIMENT = "longer-limit"
 
 

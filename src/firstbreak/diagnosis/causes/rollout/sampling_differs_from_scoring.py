@@ -8,7 +8,7 @@ full distribution. The ratio is wrong from the first update on.
 A mismatch metric that compares scaled with unscaled logits, and is constant.
 
 ## Fix
-- Use the same {temperature} for sampling and for the log-probabilities, and set {top_p} to 1.
+- Use the same {temperature} and {top_p} for sampling and for the log-probabilities.
 - Check the ratio of the first minibatch: it must be 1.
 
 ## Smallest experiment

@@ -1,0 +1,100 @@
+"""What a run can show that a cause denies. A cause names those that refute it (`REFUTED_BY`).
+
+Each function returns what was logged, as a sentence, where it contradicts the cause, else None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from firstbreak.diagnosis.inputs import Inputs
+from firstbreak.diagnosis.usual import in_force
+from firstbreak.model import Series
+from firstbreak.words import number, percent
+
+Refutation = Callable[[Inputs], str | None]
+
+CONTRADICTED = -4.0  #: nats: what the run logged is hardly possible under the cause (convention)
+GOOD = 0.5  #: share of the highest possible score: a model that reaches it understands its prompts (convention)
+FIRST = 3  #: points that show how a run begins (convention)
+RARELY = 0.02  #: share of cut completions that no score notices (convention)
+MORE = 0.1  #: share of completions that are cut later and were not cut first (convention)
+_SHARES = ("accuracy", "success_rate", "pass_at")
+
+
+def scored_well_at_first(inputs: Inputs) -> str | None:
+    """The first scores are good: the prompts are understood, and the answers fit."""
+    share = _share(inputs)
+    if share is None or len(share) < FIRST:
+        return None
+    level = float(np.mean(share.values[:FIRST]))
+    return f"{share.name} is {number(level)} in the first points, of at most 1" if level >= GOOD else None
+
+
+def scores_well(inputs: Inputs) -> str | None:
+    """The score is good: the task is neither too hard nor unrewarded."""
+    share = _share(inputs)
+    if share is None or len(share) < FIRST:
+        return None
+    level = float(np.median(share.tail(0.25).values))
+    return f"{share.name} is {number(level)} in the last quarter, of at most 1" if level >= GOOD else None
+
+
+def learned(inputs: Inputs) -> str | None:
+    """The score got better than it began: the goal is reached now and then."""
+    shape = inputs.trajectory
+    if shape is None or inputs.score is None or not shape.learned:
+        return None
+    return f"{inputs.score.name} rose from {number(shape.start)} to {number(shape.best)}"
+
+
+def hardly_any_is_cut(inputs: Inputs) -> str | None:
+    """Completions end by themselves, or were cut as often when they scored well."""
+    cut = inputs.truncation
+    if cut is not None and len(cut.finite) >= FIRST:
+        shares = cut.finite.values
+        if float(np.quantile(shares, 0.9)) <= RARELY:
+            return f"hardly any completion is cut ({percent(float(np.mean(shares)))})"
+        if float(np.max(shares[FIRST:], initial=0.0)) - float(np.mean(shares[:FIRST])) > MORE:
+            return None
+    return scored_well_at_first(inputs)
+
+
+def no_penalty(inputs: Inputs) -> str | None:
+    """There is no KL penalty."""
+    return _is_zero(inputs, "kl_coef")
+
+
+def no_bonus(inputs: Inputs) -> str | None:
+    """There is no entropy bonus."""
+    return _is_zero(inputs, "entropy_coef")
+
+
+def no_update(inputs: Inputs) -> str | None:
+    """Nothing is updated: no step can be too large."""
+    return _is_zero(inputs, "learning_rate")
+
+
+def sampled_at_one(inputs: Inputs) -> str | None:
+    """Rollouts are sampled at a temperature of 1 or more."""
+    value = in_force(inputs.run, "temperature")
+    return f"the sampling temperature is {number(value)}" if value is not None and value >= 1 else None
+
+
+def _is_zero(inputs: Inputs, name: str) -> str | None:
+    return f"{inputs.run.config.option(name)} is 0" if in_force(inputs.run, name) == 0 else None
+
+
+def _share(inputs: Inputs) -> Series | None:
+    """A score that lies between 0 and 1 by its nature, or a mean reward of texts whose rewards all do."""
+    score = inputs.score
+    if score is None or not len(score.finite):
+        return None
+    if any(word in score.name for word in _SHARES):
+        return score.finite
+    checked = next((s.finite for s in inputs.answer_parts.values()), None) if inputs.answer_parts else None
+    curve = checked if checked is not None and len(checked) else score.finite
+    lowest, highest = float(curve.values.min()), float(curve.values.max())
+    return curve if lowest >= 0 and GOOD <= highest <= 1 else None
