@@ -20,7 +20,7 @@ from firstbreak.words import number
 OUTSIDE = 2.0  #: nats for a value just outside the usual range (convention)
 PER_DECADE = 2.0  #: nats for each further factor of ten (convention)
 MOST = 6.0  #: nats, however far outside (convention)
-INSIDE = 0.8  #: nats against a cause whose only setting is not where it needs it (convention)
+INSIDE = 0.5  #: nats against a cause whose only setting is not where it needs it (convention)
 DECADES = 3.0  #: decades that a value of 0, or of the wrong sign, is outside (convention)
 
 
