@@ -112,11 +112,11 @@ def detect(
     if trajectory.kind not in ("flat", "plateau") or solved:
         return None
     start = departure(kl)
-    since = start[0] if start else None
-    if any(rises(stretch) for stretch in _where_a_rise_counts(points, trajectory, since)):
+    left = start[0] if start else None
+    if any(rises(stretch) for stretch in _where_a_rise_counts(points, trajectory, left)):
         return None
     if few and (
-        reward_mean is None or any(rises(part) for part in _where_a_rise_counts(reward_mean.finite, trajectory, since))
+        reward_mean is None or any(rises(part) for part in _where_a_rise_counts(reward_mean.finite, trajectory, left))
     ):
         return None
     samples = "completions" if policy is Policy.TEXT else "episodes"
