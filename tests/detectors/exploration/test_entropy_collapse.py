@@ -66,3 +66,10 @@ def test_low_entropy_from_the_start_matters_where_the_policy_fails() -> None:
     failing, succeeding = ({"policy.entropy": low, "reward.accuracy": s + noise(150, 0.02)} for s in (0.1, 0.8))
     assert found(ID, run(failing, algorithm="grpo")).severity is Severity.CRITICAL
     assert silent(ID, run(succeeding, algorithm="grpo"))
+
+
+def test_a_collapse_where_the_score_stopped_halfway_is_a_warning() -> None:
+    stops = np.minimum(np.linspace(0, 1.5, 150), 0.5) + noise(150, 0.03)
+    finding = found(ID, run({"policy.entropy": 1.4 * np.exp(-np.linspace(0, 4, 150)), "reward.mean": stops}))
+    assert finding.severity is Severity.WARNING
+    assert "stopped rising" in finding.message

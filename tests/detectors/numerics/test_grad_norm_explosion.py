@@ -81,3 +81,25 @@ def test_a_norm_of_billions_beside_an_ordinary_loss_needs_no_history() -> None:
     assert found(ID, run(lines)).severity is Severity.CRITICAL
     assert look(ID, run({**lines, "policy.loss": [4e8, 3e8]})).status is Status.NOT_MEASURED
     assert look(ID, run({**lines, NORM: [300.0, 200.0]})).status is Status.NOT_MEASURED
+
+
+def test_spikes_that_repeat_are_a_warning_once_the_score_stops_rising() -> None:
+    at = (np.arange(200) > 100) & (np.arange(200) % 12 == 0)
+    norms = np.where(at, 30.0, 1.0) * np.exp(noise(200, 0.1))
+    stops = np.minimum(np.linspace(0, 1, 200), 0.5) + noise(200, 0.03, 1)
+    finding = found(ID, run({"grad.norm": norms, "reward.mean": stops}))
+    assert finding.severity is Severity.WARNING
+    assert 100 <= finding.onset <= 110
+    rising = np.linspace(0, 1, 200) + noise(200, 0.03, 1)
+    assert silent(ID, run({"grad.norm": norms, "reward.mean": rising}))
+    one = np.where(np.arange(200) == 120, 30.0, 1.0) * np.exp(noise(200, 0.1))
+    assert silent(ID, run({"grad.norm": one, "reward.mean": stops}))
+
+
+def test_a_norm_that_explodes_while_the_score_falls_from_its_gain_is_found() -> None:
+    late = np.maximum(0, np.arange(200) - 150) / 50
+    score = np.minimum(np.linspace(0, 2, 200), 1) - 0.2 * late + noise(200, 0.02, 1)
+    assert (
+        found(ID, run({"grad.norm": np.exp(5 * late + noise(200, 0.1)), "reward.mean": score})).severity
+        is not Severity.NOTICE
+    )

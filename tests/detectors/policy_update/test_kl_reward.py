@@ -61,3 +61,15 @@ def test_a_gain_counts_where_the_divergence_grew() -> None:
 def test_a_slow_gain_over_the_whole_run_counts() -> None:
     slow = np.linspace(0.6, 0.66, 80) + noise(80, 0.05, 1)
     assert silent(ID, run({"kl.ref": np.linspace(0.01, 0.6, 80), "reward.mean": slow}))
+
+
+def test_few_evaluations_are_enough_where_the_reward_of_every_step_agrees() -> None:
+    kl = np.concatenate([np.full(100, 0.02), np.linspace(0.02, 0.1, 100)]) * (1 + noise(200, 0.05))
+    stops = np.minimum(np.linspace(0, 2, 200), 0.5) + noise(200, 0.03, 1)
+    at = np.arange(0, 200, 20)
+    evaluation = (at, stops[at] + noise(10, 0.01, 2))
+    assert (
+        found(ID, run({"kl.ref": kl, "reward.mean": stops, "eval.accuracy": evaluation})).facts["cell"] == "rising/flat"
+    )
+    rising = np.linspace(0, 1, 200) + noise(200, 0.03, 1)
+    assert silent(ID, run({"kl.ref": kl, "reward.mean": rising, "eval.accuracy": evaluation}))

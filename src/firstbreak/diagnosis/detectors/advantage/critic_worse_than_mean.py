@@ -60,6 +60,9 @@ def detect(
     min_share_constant: Annotated[
         float, Threshold("share", "A critic that learns leaves 0 for some of the time.", "convention")
     ] = 0.9,
+    min_share_sure: Annotated[
+        float, Threshold("share", "Nearly every update: the score learns in spite of this critic.", "convention")
+    ] = 0.95,
     min_value_loss: Annotated[
         float,
         Threshold(
@@ -86,11 +89,12 @@ def detect(
         )
     limit = tolerance if constant else max_explained_variance
     since = first_sustained(variance, lambda values: values < limit)
+    sure = share >= min_share_sure and value_loss is not None and _errs(value_loss, min_value_loss)
     harmful = trajectory is not None and (trajectory.lost or trajectory.kind in ("flat", "oscillating"))
     return Finding(
         message=_constant(late) if constant else _worse(late, max_explained_variance, share),
         severity=Severity.WARNING,
-        confidence=Confidence.HIGH if harmful else Confidence.LOW,
+        confidence=Confidence.HIGH if harmful else Confidence.MEDIUM if sure else Confidence.LOW,
         metric="value.explained_variance",
         onset=since,
         interval=None if since is None else (float(variance.steps[0]), since),

@@ -97,12 +97,12 @@ def detect(
     floor = max(max_share * start, low)
     since, interval = _fall(entropy, start, floor)
     improving = rewarded or (trajectory is not None and trajectory.kind in ("rising", "plateau"))
-    if improving and not dead:
+    if improving and not dead and _still_gains(reward_mean, score, min_points):
         return None
     return Finding(
         message=(
             f"entropy is {number(late)} nats (it began at {number(start)}) and the score "
-            f"{'does not rise' if stuck else 'is not at its ceiling'}: the policy always does nearly the same; raise "
+            f"{_course(stuck, improving and not dead)}: the policy always does nearly the same; raise "
             f"the {entropy_weight(method)} or lower the learning rate"
         ),
         severity=Severity.CRITICAL if stuck else Severity.WARNING,
@@ -113,6 +113,19 @@ def detect(
         evidence=(Evidence(text="entropy", series=policy_entropy, since=since, level=floor),),
         facts={"start": start, "late": late},
     )
+
+
+def _course(stuck: bool, stopped: bool) -> str:
+    if stuck:
+        return "does not rise"
+    return "stopped rising below its ceiling" if stopped else "is not at its ceiling"
+
+
+def _still_gains(reward: Series | None, score: Series | None, min_points: int) -> bool:
+    """Whether the run still learns in its second half; so it counts where too few scores show whether it does."""
+    late = [curve.finite.tail(0.5) for curve in (reward, score) if curve is not None]
+    known = [curve for curve in late if len(curve) >= min_points]
+    return not known or any(rises(curve) for curve in known)
 
 
 def _is_poor(score: Series | None, poor: float) -> bool:

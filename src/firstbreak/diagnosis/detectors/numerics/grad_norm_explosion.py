@@ -38,10 +38,12 @@ import numpy as np
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.detectors._growth import Growth, growth
 from firstbreak.diagnosis.families import Policy
+from firstbreak.diagnosis.stats.changes import for_good
+from firstbreak.diagnosis.stats.direction import falls, rises
 from firstbreak.diagnosis.stats.shape import Trajectory
 from firstbreak.diagnosis.stats.spikes import tail
 from firstbreak.model import Confidence, Config, Evidence, Expected, Finding, NotMeasured, Series, Severity
-from firstbreak.words import number
+from firstbreak.words import number, percent
 
 EITHER_SCORE = True
 
@@ -53,6 +55,7 @@ def detect(
     policy: Policy = Policy.CONTROL,
     policy_loss: Series | None = None,
     loss_total: Series | None = None,
+    score: Series | None = None,
     *,
     norm_critical: Annotated[
         float,
@@ -84,6 +87,14 @@ def detect(
         float,
         Threshold(unit="share", reason="The first updates of a run are the largest.", source="convention"),
     ] = 0.1,
+    spike_ratio: Annotated[
+        float,
+        Threshold(unit="ratio", reason="Ten times the median norm: one such batch outweighs ten.", source="convention"),
+    ] = 10.0,
+    spike_share: Annotated[
+        float, Threshold(unit="share", reason="One update in twenty, from some step on.", source="convention")
+    ] = 0.05,
+    min_spikes: Annotated[int, Threshold(unit="points", reason="Fewer spikes are accidents.", source="convention")] = 4,
     min_points: Annotated[
         int, Threshold(unit="points", reason="Fewer norms show no growth.", source="convention")
     ] = 20,
@@ -97,8 +108,10 @@ def detect(
     if norms is None:
         return NotMeasured(f"fewer than {min_points} gradient norms above 0 are logged")
     if norms.times >= growth_warning:
-        return _grown(norms, trajectory, growth_critical)
-    return _heavy(norms.curve.tail(1 - warmup_share), tail_ratio, config)
+        return _grown(norms, trajectory, growth_critical, score, min_points)
+    late = norms.curve.tail(1 - warmup_share)
+    spikes = _spikes_repeat(late, spike_ratio, spike_share, min_spikes, config)
+    return spikes if spikes is not None and _stopped(score, min_points) else _heavy(late, tail_ratio, config)
 
 
 def _out_of_range(norms: Series, loss: Series, norm_critical: float, max_loss: float) -> Finding | None:
@@ -123,14 +136,18 @@ def _out_of_range(norms: Series, loss: Series, norm_critical: float, max_loss: f
     )
 
 
-def _grown(norms: Growth, trajectory: Trajectory | None, growth_critical: float) -> Finding | Expected | None:
+def _grown(
+    norms: Growth, trajectory: Trajectory | None, growth_critical: float, score: Series | None, min_points: int
+) -> Finding | Expected | None:
     times = number(norms.times)
-    if trajectory is not None and trajectory.learned and not trajectory.lost:
+    began = norms.since()
+    worse = began is not None and _falls_since(score, began[0], min_points)
+    if trajectory is not None and trajectory.learned and not trajectory.lost and not worse:
         return Expected(f"the gradient norm grew {times} times while the score rose, as it does when a policy learns")
-    if (began := norms.since()) is None:
+    if began is None:
         return None
     since, interval = began
-    lost = trajectory is not None and trajectory.lost
+    lost = worse or (trajectory is not None and trajectory.lost)
     return Finding(
         message=(
             f"the gradient norm grew {times} times, from {number(norms.early)} to {number(norms.late)}, and the score "
@@ -143,6 +160,43 @@ def _grown(norms: Growth, trajectory: Trajectory | None, growth_critical: float)
         interval=interval,
         evidence=(Evidence(text=f"grew {times} times", series=norms.curve, since=since),),
         facts={"growth": norms.times},
+    )
+
+
+def _falls_since(score: Series | None, since: float, min_points: int) -> bool:
+    """Whether the score falls from the step on at which the norm began to grow, wherever it stood before."""
+    after = score.finite.between(since) if score is not None else None
+    return after is not None and len(after) >= min_points and falls(after)
+
+
+def _stopped(score: Series | None, min_points: int) -> bool:
+    """Whether the score, over its second half, no longer rises."""
+    late = score.finite.tail(0.5) if score is not None else None
+    return late is not None and len(late) >= min_points and not rises(late)
+
+
+def _spikes_repeat(norms: Series, ratio: float, share: float, at_least: int, config: Config) -> Finding | None:
+    """Norms far above the usual one that come again and again, from some step on to the end."""
+    usual = float(np.median(norms.values))
+    high = norms.values >= ratio * usual
+    first = for_good(high, share)
+    if first is None or int(high[first:].sum()) < at_least:
+        return None
+    since, clip = float(norms.steps[first]), config.number("grad_clip")
+    remedy = "lower the learning rate" if clip else "clip the gradient, and lower the learning rate"
+    return Finding(
+        message=(
+            f"{percent(float(high[first:].mean()))} of the gradient norms since step {number(since)} are above "
+            f"{number(ratio)} times the usual {number(usual)}, the largest is {number(float(norms.values.max()))}, and the "
+            f"score does not rise: a few batches decide the direction; check one of them, then {remedy}"
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.MEDIUM,
+        metric="grad.norm",
+        onset=since,
+        interval=(float(norms.steps[max(0, first - 1)]), since),
+        evidence=(Evidence(text="gradient norm", series=norms, since=since, level=ratio * usual),),
+        facts={"spikes": int(high[first:].sum())},
     )
 
 

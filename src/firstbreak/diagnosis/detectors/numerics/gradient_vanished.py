@@ -50,8 +50,8 @@ def detect(
     *,
     max_share: Annotated[
         float,
-        Threshold(unit="share", reason="A thousandth of the early gradient norm is left.", source="convention"),
-    ] = 1e-3,
+        Threshold(unit="share", reason="A hundredth of the early gradient norm is left.", source="convention"),
+    ] = 1e-2,
     min_zero_share: Annotated[
         float, Threshold(unit="share", reason="Most of the late updates have no gradient.", source="convention")
     ] = 0.5,

@@ -4,7 +4,8 @@
 The trend of the KL divergence from the reference beside the shape of the score, from the second quarter of the run on.
 A divergence that grows while the score falls is destructive. A divergence that grows while the score is flat brings no
 gain any more. A divergence that grows while the score rises is learning, and a divergence that stands still is
-convergence. A divergence below `min_divergence` is too small to matter.
+convergence. A divergence below `min_divergence` is too small to matter. With fewer than `min_points` evaluations, the mean
+reward of every step has to agree that nothing is gained.
 
 ## Why it matters
 Every gain costs some distance from the reference. If there is no gain, each step only makes the model harder to
@@ -50,6 +51,7 @@ def detect(
     config: Config,
     solved: bool | None = None,
     policy: Policy = Policy.TEXT,
+    reward_mean: Series | None = None,
     *,
     growth_warning: Annotated[
         float,
@@ -70,13 +72,22 @@ def detect(
     min_points: Annotated[
         int, Threshold(unit="points", reason="Fewer points do not show two trends.", source="convention")
     ] = 20,
+    min_evaluations: Annotated[
+        int,
+        Threshold(
+            unit="points",
+            reason="So many scores are enough where the mean reward of every step agrees that nothing is gained.",
+            source="convention",
+        ),
+    ] = 8,
 ) -> Finding | Expected | NotMeasured | None:
     kl, points = kl_ref.finite, score.finite
     if len(kl) and not kl.values.any() and config.number("kl_coef") == 0:
         return Expected(
             f"{kl_ref.raw or kl_ref.name} is 0 because the penalty is switched off: there is no comparison with a reference"
         )
-    if min(len(kl), len(points)) < min_points:
+    few = len(points) < min_points
+    if len(kl) < min_points or len(points) < (min_points if reward_mean is None else min_evaluations):
         return NotMeasured(f"{min(len(kl), len(points))} points are too few to see two trends (needs {min_points})")
     early, late = (float(np.median(part.values)) for part in (kl.head(0.5).tail(0.5), kl.tail(0.25)))
     if not rises(kl) or late < growth_warning * early or late < min_divergence:
@@ -100,9 +111,14 @@ def detect(
         )
     if trajectory.kind not in ("flat", "plateau") or solved:
         return None
-    if any(rises(stretch) for stretch in _where_a_rise_counts(points, trajectory)):
-        return None
     start = departure(kl)
+    left = start[0] if start else None
+    if any(rises(stretch) for stretch in _where_a_rise_counts(points, trajectory, left)):
+        return None
+    if few and (
+        reward_mean is None or any(rises(part) for part in _where_a_rise_counts(reward_mean.finite, trajectory, left))
+    ):
+        return None
     samples = "completions" if policy is Policy.TEXT else "episodes"
     return Finding(
         message=(
@@ -119,7 +135,10 @@ def detect(
     )
 
 
-def _where_a_rise_counts(score: Series, trajectory: Trajectory) -> tuple[Series, ...]:
+def _where_a_rise_counts(score: Series, trajectory: Trajectory, since: float | None) -> tuple[Series, ...]:
     """Where a rise of the score justifies the divergence: where that grew, and for a slow learner the whole run."""
-    grown = (score.tail(0.5), score.tail(0.75))
+    late, long = score.tail(0.5), score.tail(0.75)
+    if since is not None and since > long.steps[0]:  # a rise before it paid for nothing
+        long = score.between(min(since, float(late.steps[0])))
+    grown = (late, long)
     return (*grown, score) if trajectory.kind == "flat" else grown

@@ -11,7 +11,8 @@ data, the learning rate, or the scale of the advantages.
 
 ## When it is a false alarm
 With normalised or group-relative advantages the loss is about 0 by construction, and its sign means nothing: this is
-reported as expected. If the score rises, the other patterns do not count; if it was not lost, they are worth a line.
+reported as expected, unless nearly all of its values have one sign. If the score rises from that step on, the
+sign does not count. A jump is always worth a line, and a warning if the score was lost.
 
 ## Fix
 - Find out what changed at that step: the stage of the data, the schedule of the learning rate, the scale of the reward,
@@ -30,10 +31,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
+import numpy as np
+
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Method
 from firstbreak.diagnosis.stats.breaks import CALMING
 from firstbreak.diagnosis.stats.changes import Change, changes
+from firstbreak.diagnosis.stats.direction import rises
 from firstbreak.diagnosis.stats.oscillation import oscillation, sign_reversal
 from firstbreak.diagnosis.stats.shape import Trajectory
 from firstbreak.model import Confidence, Config, Evidence, Expected, Finding, NotMeasured, Series, Severity
@@ -50,11 +54,16 @@ def detect(
     loss_total: Series | None = None,
     method: Method | None = None,
     trajectory: Trajectory | None = None,
+    score: Series | None = None,
     *,
     ratio_warning: Annotated[
         float,
-        Threshold(unit="ratio", reason="Doubled or halved at once, beyond the noise.", source="convention"),
-    ] = 2.0,
+        Threshold(
+            unit="ratio",
+            reason="Doubled or halved at once: the measured ratio of a loss that really doubled scatters about 2.",
+            source="convention",
+        ),
+    ] = 1.75,
     tolerance: Annotated[
         float, Threshold(unit="loss", reason="A smaller loss is rounding, whatever it was before.", source="convention")
     ] = 1e-6,
@@ -65,6 +74,14 @@ def detect(
     min_either_side: Annotated[
         float, Threshold(unit="share", reason="Of the losses on either side of zero: round it.", source="convention")
     ] = 0.25,
+    one_sided: Annotated[
+        float,
+        Threshold(
+            unit="share",
+            reason="Nine losses in ten of one sign have a level: it can jump or turn round, and is not the noise round zero.",
+            source="convention",
+        ),
+    ] = 0.9,
     min_points: Annotated[
         int, Threshold(unit="points", reason="Fewer losses show no pattern.", source="convention")
     ] = 20,
@@ -80,26 +97,30 @@ def detect(
         return NotMeasured("no policy loss is logged")
     if len(loss.finite) < min_points and method not in CENTRED:
         return NotMeasured(f"{len(loss.finite)} losses are too few to see a pattern (needs {min_points})")
-    if method in CENTRED and _about_zero(loss, near_zero):
+    few = len(loss.finite) < min_points
+    leap = None if few else _leap(loss, ratio_warning, tolerance, one_sided)
+    reversal = None if few else sign_reversal(loss, one_sided)
+    if method in CENTRED and leap is None and reversal is None and _about_zero(loss, near_zero):
         return Expected(
             f"{loss.raw or loss.name} is about 0 by construction: group-relative advantages average to 0 and the "
             "ratio starts at 1, so the loss says nothing about progress; the gradient norm and the reward do"
         )
-    if trajectory is not None and trajectory.kind in ("rising", "plateau"):
-        return None
+    learned = trajectory is not None and trajectory.kind in ("rising", "plateau")
     harmed = trajectory is not None and trajectory.lost
     severity, beside = (Severity.WARNING, " and the score fell") if harmed else (Severity.NOTICE, "")
-    reversal = sign_reversal(loss)
-    if reversal is not None and reversal.before > tolerance and reversal.after < -tolerance:
+    turned = reversal is not None
+    if not learned and reversal is None and not few:
+        reversal = sign_reversal(loss)
+    stopped = score is None or not rises(score.finite.between(reversal.step if reversal else 0.0))
+    if reversal is not None and stopped and reversal.before > tolerance and reversal.after < -tolerance:
         return _finding(
             loss,
             f"the loss changed its sign from {number(reversal.before)} to {number(reversal.after)} at step "
             f"{number(reversal.step)}{beside}: the updates now push the other way; check what changed there, and stop if "
             "the score falls",
-            severity,
+            Severity.WARNING if turned and score is not None else severity,
             reversal.step,
         )
-    leap = _leap(loss, ratio_warning, tolerance)
     if leap is not None:
         return _finding(
             loss,
@@ -108,6 +129,8 @@ def detect(
             severity,
             leap.step,
         )
+    if learned:
+        return None
     swing = oscillation(loss)
     round_zero = swing is not None and min(swing.positive, 1 - swing.positive) >= min_either_side
     if (
@@ -128,8 +151,11 @@ def detect(
     return None
 
 
-def _leap(loss: Series, ratio_warning: float, tolerance: float) -> Change | None:
+def _leap(loss: Series, ratio_warning: float, tolerance: float, one_sided: float) -> Change | None:
     """The first sudden change of the size of the loss, by a factor, that stayed; the dust of a loss that is zero has none."""
+    positive = float(np.mean(loss.finite.values > 0))
+    if max(positive, 1 - positive) < one_sided:
+        return None
     for leap in changes(loss, kinds=("level",), log=True, families=CALMING):
         factor = max(leap.ratio, 1 / leap.ratio)
         if leap.lasting and factor >= ratio_warning and max(leap.before, leap.after) > tolerance:
