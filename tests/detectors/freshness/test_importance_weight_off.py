@@ -53,3 +53,12 @@ def test_a_trainer_that_sums_over_the_updates_is_understood() -> None:
     ratios = 4 + noise(50, 0.02)
     assert silent(ID, run({RATIO: ratios}, trainer="nemo_rl", config={"updates_per_batch": 4}))
     assert found(ID, run({RATIO: ratios}, trainer="verl", config={"updates_per_batch": 4}))
+
+
+def test_the_remedy_depends_on_the_number_of_minibatches() -> None:
+    values = {RATIO: 0.95 + noise(50, 0.002)}
+    several = found(ID, run(values, algorithm="grpo", config={"updates_per_batch": 4})).message
+    single = found(ID, run(values, algorithm="grpo", config=ONE_STEP)).message
+    assert "fewer minibatches" in several
+    assert "fewer minibatches" not in single
+    assert "deterministic algorithms" in single

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -71,3 +73,9 @@ def test_synchronous_training_has_no_age() -> None:
 @pytest.mark.parametrize("values", [[9.0], [9.0, 20.0], [np.nan] * 30])
 def test_a_few_points_say_nothing(values: list[float]) -> None:
     assert look(ID, run({AGE: values}, algorithm="grpo")).status is Status.NOT_MEASURED
+
+
+def test_a_default_limit_is_not_held_against_the_ages_that_are_logged() -> None:
+    known = run({AGE: SETTLED, "staleness.max": np.full(N, 2.0)}, algorithm="grpo", config={"max_staleness": 0})
+    assert "the limit is 0" in found(ID, known).message
+    assert silent(ID, replace(known, config=replace(known.config, defaulted=frozenset({"max_staleness"}))))

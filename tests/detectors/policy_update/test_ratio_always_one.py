@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import pytest
 
 from firstbreak.model import Severity, Status
 from tests.detectors.look import found, look, silent
@@ -49,3 +52,13 @@ def test_a_divergence_that_three_decimals_hide_is_not_measured() -> None:
 def test_groups_with_equal_rewards_cannot_move_it() -> None:
     dead = {"policy.ratio.mean": np.ones(50), "reward.zero_std_frac": np.ones(50)}
     assert look(ID, run(dead, config={"updates_per_batch": 4})).expected
+
+
+@pytest.mark.parametrize(
+    ("defaulted", "status"),
+    [({"minibatches", "epochs_per_batch"}, Status.NOT_MEASURED), ({"epochs_per_batch"}, Status.FOUND)],
+)
+def test_a_product_of_defaults_does_not_say_how_often_a_batch_is_used(defaulted: set[str], status: Status) -> None:
+    made = run(STILL, config={"minibatches": 4, "epochs_per_batch": 1, "updates_per_batch": 4})
+    guessed = replace(made, config=replace(made.config, defaulted=frozenset(defaulted)))
+    assert look(ID, guessed).status is status

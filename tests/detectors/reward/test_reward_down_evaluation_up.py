@@ -22,3 +22,8 @@ def test_a_reward_that_falls_alone_is_found() -> None:
 def test_a_reward_that_falls_with_the_evaluation_is_another_matter() -> None:
     falling = np.where(np.arange(N) < 40, 0.7, 0.3) + noise(N, 0.02)
     assert silent(ID, run({"reward.mean": falling, "eval.accuracy": falling}, algorithm="grpo"))
+
+
+def test_a_reward_that_rises_first_and_then_falls_is_found_too() -> None:
+    course = np.interp(np.arange(N), [0, 30, 60, N - 1], [0.3, 0.7, 0.4, 0.4]) + noise(N, 0.02)
+    assert "the evaluation rose from" in found(ID, run({"reward.mean": course, **EVALUATION}, algorithm="grpo")).message

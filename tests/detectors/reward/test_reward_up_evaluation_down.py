@@ -51,3 +51,18 @@ def test_a_return_that_is_evaluated_no_lower_than_in_training_is_not_reported(en
     assert ("watch the episodes" in message) is separates
     rated = run({"reward.mean": 0.6 * UP, "eval.reward": ahead}, algorithm="grpo")  # a learned reward: another unit
     assert "read the completions" in found(ID, rated).message
+
+
+def test_an_evaluation_whose_noise_can_hide_the_rise_is_not_called_flat() -> None:
+    steps = np.arange(0, 150, 15)
+    reward = np.clip(0.3 + 0.1 * UP, 0, 1)
+    noisy = np.full(150, np.nan)
+    noisy[steps] = 0.3 + np.array([0.08, -0.1, 0.0, 0.1, -0.08, 0.06, -0.1, 0.1, 0.08, -0.02])
+    assert silent(ID, run({"reward.mean": reward, "eval.accuracy": noisy}))
+
+
+def test_two_low_evaluations_at_the_end_are_no_more_than_a_warning() -> None:
+    judged = np.full(150, np.nan)
+    judged[::10] = np.append(np.linspace(0.3, 0.8, 13), [0.3, 0.3])
+    finding = found(ID, run({"reward.mean": UP, "eval.accuracy": judged}))
+    assert finding.severity is Severity.WARNING

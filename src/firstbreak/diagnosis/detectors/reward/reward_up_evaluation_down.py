@@ -106,7 +106,7 @@ def detect(
                 else f"does not improve ({number(shape.end)} at the end)"
             )
             + ": the reward measures something else than the evaluation, or is a proxy that the policy games; "
-            + f"first {look} with the highest reward"
+            + f"first {look} with the highest reward, and see which component of the reward rises"
         ),
         severity=Severity.CRITICAL if sure else Severity.WARNING,
         confidence=Confidence.HIGH if sure else Confidence.MEDIUM if fell else Confidence.LOW,
