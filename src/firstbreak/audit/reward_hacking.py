@@ -57,7 +57,7 @@ Course = Literal["fell", "stayed", "follows", "unclear"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Change:
+class BeforeAfter:
     """The level of a curve before a step and at its end."""
 
     before: float
@@ -84,8 +84,8 @@ class TruthComparison:
     diverged: bool  #: whether the gap between the two has grown beyond noise
     step: float  #: the reward diverges from this step on
     interval: Interval
-    proxy: Change  #: change of the reward
-    change: Change  #: change of the truth
+    proxy: BeforeAfter  #: change of the reward
+    change: BeforeAfter  #: change of the truth
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -163,7 +163,7 @@ def _once_a_step(curve: Series) -> Series:
     return replace(curve, steps=steps, values=np.bincount(inverse, curve.values, len(steps)) / counts)
 
 
-def _course(truth: Series, change: Change, rise: Change, top: float) -> Course:
+def _course(truth: Series, change: BeforeAfter, rise: BeforeAfter, top: float) -> Course:
     scale = _scale(truth)
     risen, fallen = (max(z_to_t(z, len(truth) - 2) * change.error, MATERIAL * scale) for z in (SURE, FALLEN))
     if change.size > risen or min(change.before, change.after) >= CEILING * scale:
@@ -178,7 +178,7 @@ def _course(truth: Series, change: Change, rise: Change, top: float) -> Course:
     )
 
 
-def _expected_gain(change: Change, rise: Change, top: float, scale: float) -> float:
+def _expected_gain(change: BeforeAfter, rise: BeforeAfter, top: float, scale: float) -> float:
     """The gain of the truth if it used the same share of its room as the reward used of its own room.
 
     A reward for the format is near its maximum soon and gains little after that, while the truth still has all its room.
@@ -194,7 +194,7 @@ def _scale(truth: Series) -> float:
     return 1.0 if low >= 0 and high <= 1 else high - low
 
 
-def _change(curve: Series, step: float) -> Change:
+def _change(curve: Series, step: float) -> BeforeAfter:
     """The change from the level before a step (or at the beginning) to the level at the end."""
     n = len(curve)
     window = max(2, round(EARLY * n))
@@ -202,7 +202,7 @@ def _change(curve: Series, step: float) -> Change:
     before, after = curve.values[max(0, at - window) : at], curve.values[-max(2, round(LATE * n)) :]
     noise = noise_scale(curve.values) if n >= LONG else spread(np.diff(curve.values)) / math.sqrt(2)
     error = noise * math.sqrt(1 / len(before) + 1 / len(after))
-    return Change(before=float(before.mean()), after=float(after.mean()), error=error)
+    return BeforeAfter(before=float(before.mean()), after=float(after.mean()), error=error)
 
 
 def examine(

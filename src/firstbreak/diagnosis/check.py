@@ -15,6 +15,7 @@ from firstbreak.diagnosis.thresholds import Thresholds, changed
 from firstbreak.dialects import signals
 from firstbreak.model import EMPTY, Confidence, Outcome, Run, Severity, Status
 
+ENOUGH_EVALUATIONS = 20  #: evaluations: fewer on a plateau may hide a fall (convention)
 SCORE = frozenset({"score", "trajectory", "solved"})  #: inputs that are made of the score
 
 
@@ -57,7 +58,8 @@ def _by_both_scores(detector: Check, about: OfRun, training: OfRun | None, thres
     if training is None or SCORE.isdisjoint({*detector.needs, *detector.uses}):
         return outcome
     course = about.trajectory
-    good = about.solved or (course is not None and course.learned and not course.lost)
+    rose = course is not None and (course.kind == "rising" or (course.learned and course.n >= ENOUGH_EVALUATIONS))
+    good = about.solved or (rose and course is not None and not course.lost)
     if good or (outcome.status is not Status.NOT_MEASURED and not detector.either_score):
         return outcome
     other = run_check(detector, training, thresholds)

@@ -56,7 +56,7 @@ def detect(
             reason="Generation and simulation are slow by nature, and take two thirds of a step in many set-ups.",
             source="convention",
         ),
-    ] = 0.72,
+    ] = 0.75,
     max_p_value: Annotated[
         float,
         Threshold(
