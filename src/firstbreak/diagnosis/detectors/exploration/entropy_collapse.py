@@ -87,7 +87,8 @@ def detect(
     start, late = _start(entropy), settled(entropy)
     rewarded = reward_mean is not None and rises(reward_mean)
     stuck = not rewarded and trajectory is not None and (trajectory.lost or trajectory.kind == "flat")
-    failing = stuck and (policy is Policy.CONTROL or _is_poor(score, poor))
+    low_score = policy is Policy.CONTROL or _is_poor(score, poor)
+    failing = stuck and low_score
     dead = discrete and late < (low_stuck if failing else low)
     fell = discrete and start > 0 and late < max_share * start
     if not (dead or fell):
@@ -97,7 +98,7 @@ def detect(
     floor = max(max_share * start, low)
     since, interval = _fall(entropy, start, floor)
     improving = rewarded or (trajectory is not None and trajectory.kind in ("rising", "plateau"))
-    if improving and not dead and _still_gains(reward_mean, score, min_points):
+    if improving and not dead and not (low_score and not _still_gains(reward_mean, score, min_points)):
         return None
     return Finding(
         message=(
