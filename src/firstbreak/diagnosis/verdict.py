@@ -351,7 +351,7 @@ def _do_first(
     if action is Action.ROLLBACK and best is not None:
         peak = f"{axis_word(inputs.run.axis_of(best.metric))} {number(best.step)}"
         which = f"{best.path}, the best saved model (the score was highest at {peak})" if best.path else None
-        steps.append(f"Stop, and go back to {which or f'the checkpoint nearest to {peak}'}.")
+        steps.append(f"Stop, and go back to {which or f'the best checkpoint, the one nearest to {peak}'}.")
     elif action is Action.STOP:
         steps.append("Stop the run.")
     top, rival = (doubted, None) if doubted is not None else leading(ranked, first_break)

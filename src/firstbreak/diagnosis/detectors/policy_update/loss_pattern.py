@@ -124,8 +124,8 @@ def detect(
     if leap is not None:
         return _finding(
             loss,
-            f"the size of the loss jumped from {number(leap.before)} to {number(leap.after)} at step "
-            f"{number(leap.step)}{beside}: check what changed there in the data, the schedule or the scale of the reward",
+            f"the loss {'rose' if leap.ratio > 1 else 'fell'} at once from {number(leap.before)} to {number(leap.after)} at step "
+            f"{number(leap.step)}{beside}: check what changed there in the data, the learning rate or the scale of the reward",
             severity,
             leap.step,
         )

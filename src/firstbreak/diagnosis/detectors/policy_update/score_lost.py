@@ -4,7 +4,7 @@
 A score that rose (or began high), and then fell beyond its noise and stayed down: how much of the gain is lost, where
 the best level was, and since when the score falls. If a reward is flat within its noise, the share of right answers is
 used instead, where it is logged. Evaluation and training reward are judged each by itself. What only the training reward
-lost is a warning, from `drop_critical` of the gain and of the level on, unless the evaluation improved.
+lost is a warning, from `drop_critical` of the gain and `min_drop_alone` of the level on, unless the evaluation improved.
 
 ## Why it matters
 If the model was better earlier, it is harmful to go on: the best checkpoint is already saved, and every step leads away
@@ -80,6 +80,14 @@ def detect(
             source="LOG.md, Detectors, 2026-11-21",
         ),
     ] = 0.02,
+    min_drop_alone: Annotated[
+        float,
+        Threshold(
+            unit="share of the score",
+            reason="What the evaluation does not show; healthy runs that begin near their maximum lost up to 13 %.",
+            source="LOG.md, Statements of the guides, 2026-11-22",
+        ),
+    ] = 0.2,
     min_drop_likelihood: Annotated[
         float,
         Threshold(
@@ -101,13 +109,13 @@ def detect(
     how_much = f"{percent(lost)} of its {what}" if np.isfinite(lost) and lost <= 1 else f"all of its {what} and more"
     large = lost >= drop_critical
     alone = eval_score is not None and score is not eval_score  # a training reward, and the evaluation does not show it
-    if alone and (not large or trajectory.drop < drop_critical * abs(trajectory.best)):
+    if alone and (not large or trajectory.drop < min_drop_alone * abs(trajectory.best)):
         return None
     sure = large and trajectory.n >= min_points_critical
     return Finding(
         message=(
             f"{score.name} was {number(trajectory.best)} at step {number(trajectory.best_step)} and is "
-            f"{number(trajectory.end)} now: {how_much} is lost; go back to that checkpoint before you change anything"
+            f"{number(trajectory.end)} now: {how_much} is lost; go back to that best checkpoint before you change anything"
         ),
         severity=Severity.CRITICAL if sure else Severity.WARNING,
         confidence=Confidence.HIGH if sure else Confidence.MEDIUM if large else Confidence.LOW,
