@@ -157,7 +157,7 @@ def test_a_rate_that_is_raised_late_is_proved_from_a_checkpoint_on_stable_baseli
     pytest.importorskip("stable_baselines3")
     script = HERE / "train_sb3.py"
     pole = "--gamma 0.99 --limit 100 --last_factor 50 --last_part 0.4 --eval_freq 100000"
-    saved = "--total_timesteps 10000 --save_freq 1000"
+    saved = "--total_timesteps 10000 --save_freq 2000"
     run_script("train_sb3.py", *pole.split(), *saved.split(), "--out", "run", cwd=tmp_path)
     scores: list[float] = []
     first = json.loads(firstbreak("diagnose", "run", "--format", "json", cwd=tmp_path))["first_break"]
