@@ -20,6 +20,8 @@ from firstbreak.reports import inspection, story
 from tests.make import learning, noise, run
 from tests.reports.coherence import incoherent
 
+pytestmark = pytest.mark.slow  # seconds: `make quick` leaves it to `make test`
+
 ROOT = Path(__file__).parents[2]
 SAMPLED = 40  #: runs of the corpus, spread over its variants
 STEPS = np.arange(200)

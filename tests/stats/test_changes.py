@@ -11,6 +11,8 @@ from benchmarks.curves import SEEN, UNSEEN, ar1_noise, gone_after, healthy, vari
 from firstbreak.diagnosis.stats.changes import Change, changes, for_good, settled, weighted_median
 from firstbreak.model import Series
 
+pytestmark = pytest.mark.slow  # seconds: `make quick` leaves it to `make test`
+
 
 def noise(n: int, seed: int = 0, rho: float = 0.3) -> np.ndarray:
     return ar1_noise(np.random.default_rng(seed), n, rho)
