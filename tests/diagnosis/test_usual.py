@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from firstbreak.diagnosis.inputs import Inputs
@@ -78,3 +79,12 @@ def test_every_range_serves_a_cause_and_every_setting_of_a_cause_exists() -> Non
     named = {name for c in causes().values() for name in c.settings}
     assert {u.name for u in USUAL} <= named <= set(HYPERPARAMETERS)
     assert all(isinstance(side, Side) for c in causes().values() for side in c.settings.values())
+
+
+def test_a_setting_far_outside_the_usual_range_counts_little_where_the_score_improved_and_was_kept() -> None:
+    still, improved = noise(200), noise(200) + 4 * np.minimum(np.arange(200) / 100, 1)
+    of_still, of_improved = (
+        total(run({"reward.episode": curve}, algorithm="ppo", config={"learning_rate": 1.0}), "step-size-too-large")
+        for curve in (still, improved)
+    )
+    assert of_still > of_improved > 0

@@ -20,6 +20,7 @@ from firstbreak.words import number
 OUTSIDE = 2.0  #: nats for a value just outside the usual range (convention)
 PER_DECADE = 2.0  #: nats for each further factor of ten (convention)
 MOST = 6.0  #: nats, however far outside (convention)
+MOST_HARMLESS = 2.0  #: nats, where the score improved and was kept: small policies have other usual values (convention)
 INSIDE = 0.5  #: nats against a cause whose only setting is not where it needs it (convention)
 DECADES = 3.0  #: decades that a value of 0, or of the wrong sign, is outside (convention)
 
@@ -161,7 +162,9 @@ def weights(settings: Mapping[str, Side], inputs: Inputs) -> list[Weight]:
         and (range_ := usual(name, inputs)) is not None
         and (value := in_force(inputs.run, name)) is not None
     ]
-    if outside := [w for one in asked if (w := _outside(*one, inputs.run)) is not None]:
+    course = inputs.trajectory
+    most = MOST_HARMLESS if course is not None and course.learned and not course.lost else MOST
+    if outside := [w for one in asked if (w := _outside(*one, inputs.run, most)) is not None]:
         return outside
     if not asked:
         return []
@@ -172,12 +175,12 @@ def weights(settings: Mapping[str, Side], inputs: Inputs) -> list[Weight]:
 _DIRECTION = {Side.HIGH: "above", Side.LOW: "below"}
 
 
-def _outside(side: Side, name: str, value: float, range_: Usual, run: Run) -> Weight | None:
+def _outside(side: Side, name: str, value: float, range_: Usual, run: Run, most: float) -> Weight | None:
     away = range_.decades(value) * (1 if side is Side.HIGH else -1)
     if away <= 0:
         return None
     text = f"{run.config.option(name)} is {number(value)}, {_DIRECTION[side]} what is usual ({range_.text})"
-    return _weight(min(MOST, OUTSIDE + PER_DECADE * away), text)
+    return _weight(min(most, OUTSIDE + PER_DECADE * away), text)
 
 
 def _weight(weight: float, text: str) -> Weight:
