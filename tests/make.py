@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
+import pytest
 
 from firstbreak.model import Config, Run, Series
+
+
+def some_quick(cases: Iterable[Any], every: int) -> list[Any]:
+    """Cases that multiply one contract: `make quick` runs one in so many, `make test` all."""
+    values = [case if isinstance(case, tuple) else (case,) for case in cases]
+    return [pytest.param(*v, marks=[pytest.mark.slow] if i % every else []) for i, v in enumerate(values)]
 
 
 def noise(n: int, sd: float = 1.0, seed: int = 0) -> np.ndarray:

@@ -162,9 +162,8 @@ ODD = {
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")  # no warning of NumPy may reach a user's terminal
-@pytest.mark.parametrize(
-    "algorithm", [ALGORITHMS[0], *(pytest.param(a, marks=pytest.mark.slow) for a in ALGORITHMS[1:])]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_odd_curves_crash_nothing(algorithm: str | None) -> None:
     every(
         ODD,

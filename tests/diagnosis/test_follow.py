@@ -107,6 +107,7 @@ def test_a_reader_that_fails_costs_its_file(tmp_path: Path, monkeypatch: pytest.
     assert "the csv reader failed: KeyError" in " ".join(follower.run().damage)
 
 
+@pytest.mark.slow  # torch writes the file
 def test_a_restart_that_declares_its_step_voids_what_lies_after_it(tmp_path: Path) -> None:
     summary = pytest.importorskip("torch.utils.tensorboard").SummaryWriter
     first = summary(str(tmp_path))

@@ -12,6 +12,7 @@ import pytest
 from firstbreak.diagnosis.diagnose import diagnose
 from firstbreak.model import Run
 from firstbreak.readers.read import read
+from tests.make import some_quick
 
 Rows = list[dict[str, float]]
 
@@ -93,7 +94,7 @@ def cases(count: int = 24) -> list[tuple[object, ...]]:
     return [(seed, *(options[draw(len(options))] for options in choices)) for seed in range(count)]
 
 
-@pytest.mark.parametrize(("seed", "breaks_at", "write", "kind", "digits", "thin", "name"), cases())
+@pytest.mark.parametrize(("seed", "breaks_at", "write", "kind", "digits", "thin", "name"), some_quick(cases(), 6))
 def test_a_console_log_beside_another_log_changes_no_step_and_no_onset(
     tmp_path: Path,
     seed: int,

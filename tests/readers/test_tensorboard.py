@@ -79,6 +79,7 @@ def file(tmp_path: Path) -> Path:
 # --- what the real writers write -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow  # torch writes the file
 @pytest.mark.parametrize("package", ["torch.utils.tensorboard", "tensorboardX"])
 def test_real_writer(tmp_path, package):
     writer = pytest.importorskip(package).SummaryWriter(str(tmp_path))
