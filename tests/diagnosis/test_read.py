@@ -227,6 +227,7 @@ def test_a_number_sign_in_the_name_of_a_folder_is_part_of_it(tmp_path: Path) -> 
     assert read(folder).series["loss.total"].values.tolist() == [0.5, 0.25]
 
 
+@pytest.mark.slow  # real writers
 def test_steps_of_the_environment_are_called_so_where_the_format_or_the_trainer_says_so(tmp_path: Path) -> None:
     summary = pytest.importorskip("torch.utils.tensorboard").SummaryWriter
     (tmp_path / "0.monitor.csv").write_text('#{"t_start": 0.0}\nr,l,t\n1.0,10,0.5\n2.0,20,1.5\n')

@@ -85,7 +85,7 @@ MERGES = "m0: &m0 {x: 1}\n" + "".join(f"m{i}: &m{i}\n  <<: [{', '.join([f'*m{i -
         ("config.yaml", MERGES, "aliases are followed"),
         ("config.yaml", "a: &a [*a]\n", "aliases are followed"),
         # a library may have raised the limit of recursion, and then the parser gets to the end of the text
-        ("config.yaml", "a: " + "[" * 3000, "nested too deeply|no YAML"),
+        pytest.param("config.yaml", "a: " + "[" * 3000, "nested too deeply|no YAML", marks=pytest.mark.slow),
         ("config.yaml", "a: [1\nb: 2\n", "no YAML"),
         ("config.yaml", "just text\n", "no hyperparameters"),
         ("config.yaml", "", "no hyperparameters"),

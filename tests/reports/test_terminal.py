@@ -13,13 +13,14 @@ from firstbreak.model import Diagnosis, Link
 from firstbreak.reports import story, terminal
 from firstbreak.reports.terminal_style import WIDEST
 from firstbreak.reports.text import visible
+from tests.make import some_quick
 from tests.reports import fixtures
 
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
 @pytest.mark.parametrize("color", [False, True])
-@pytest.mark.parametrize("width", [40, 60, 78, 79, 80, 120])
+@pytest.mark.parametrize("width", some_quick([40, 60, 78, 79, 80, 120], 4))
 def test_no_line_is_wider_than_the_screen(dx: Diagnosis, width: int, color: bool) -> None:
     lines = ANSI.sub("", terminal.render(dx, width=width, color=color)).split("\n")
     assert max(map(cell_len, lines)) <= min(width, WIDEST)
