@@ -110,6 +110,14 @@ def settled(curve: Series | np.ndarray, until: float = math.inf) -> float:
     return weighted_median(values[before][-near:], durations(steps)[before][-near:])
 
 
+def settling(curve: Series, until: float = math.inf) -> Series:
+    """The points that `settled` takes its level from."""
+    points = curve.finite
+    n = int(np.sum(points.steps < until))
+    some = slice(max(0, n - _near(len(points))), n) if n else slice(0, 1)
+    return replace(points, steps=points.steps[some], values=points.values[some])
+
+
 def lapses(curve: Series | np.ndarray, until: float | None = None, level: float = LEVEL) -> Iterator[Change]:
     """The longest stretch of exact zeros and of values that are no numbers, where chance hardly makes it; a log that ends.
 

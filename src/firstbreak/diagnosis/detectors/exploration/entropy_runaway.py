@@ -31,13 +31,13 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.detectors.exploration._words import entropy_weight
 from firstbreak.diagnosis.families import Method
 from firstbreak.diagnosis.stats.direction import departure, rises
 from firstbreak.diagnosis.stats.shape import Trajectory
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
-from firstbreak.words import number
 
 FIRST = 3  #: points of the start: a bonus that is too strong has had its effect within a tenth of a run
 
@@ -85,7 +85,13 @@ def detect(
             continue
         since = departure(curve)
         return Finding(
-            message=f"{curve.name} grew from {number(start)} to {number(late)} {_meanwhile(trajectory, lost, method)}",
+            message=facts.tell(
+                "{curve} grew from {start} to {late} {meanwhile}",
+                curve=curve.name,
+                start=facts.median(curve.head(FIRST / len(curve))),
+                late=facts.median(curve.tail(0.2)),
+                meanwhile=_meanwhile(trajectory, lost, method),
+            ),
             severity=Severity.CRITICAL if lost else Severity.WARNING,
             confidence=Confidence.HIGH if late >= growth_certain * start else Confidence.MEDIUM,
             metric=curve.name,

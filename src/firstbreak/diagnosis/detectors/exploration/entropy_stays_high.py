@@ -28,6 +28,7 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.detectors._start import continued
 from firstbreak.diagnosis.stats.shape import Trajectory
@@ -64,10 +65,12 @@ def detect(
     if trajectory.kind != "flat" or start <= min_entropy or late < (1 - max_fall) * start:
         return None
     return Finding(
-        message=(
-            f"entropy is {number(late)} nats after {len(entropy)} updates, {percent(late / start)} of its start, and "
-            "the score is flat: the policy still acts at random; check that good and bad behaviour get different "
-            "rewards"
+        message=facts.tell(
+            "entropy is {late} nats at the end of {n} logged updates, {share} of its start, and the score is flat: the policy "
+            "still acts at random; check that good and bad behaviour get different rewards",
+            late=facts.median(entropy.tail(0.2)),
+            n=facts.count(entropy),
+            share=percent(late / start),
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,

@@ -35,6 +35,7 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.detectors._growth import Growth, growth
 from firstbreak.diagnosis.families import Policy
@@ -42,7 +43,7 @@ from firstbreak.diagnosis.stats.changes import for_good
 from firstbreak.diagnosis.stats.direction import falls, rises
 from firstbreak.diagnosis.stats.shape import Trajectory
 from firstbreak.diagnosis.stats.spikes import tail
-from firstbreak.model import Confidence, Config, Evidence, Expected, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Config, Evidence, Expected, Finding, NotMeasured, Series, Severity, Statistic
 from firstbreak.words import number, percent
 
 EITHER_SCORE = True
@@ -121,10 +122,12 @@ def _out_of_range(norms: Series, loss: Series, norm_critical: float, max_loss: f
     if norm < norm_critical or size > max_loss:
         return None
     return Finding(
-        message=(
-            f"the gradient norm is {number(norm)} although the loss is {number(size)}: a loss scale that is not removed, "
-            "a sum in place of a mean, or one token with an extreme log-probability; check these three, because with "
-            "clipping every update has the full length, whatever the batch contains"
+        message=facts.tell(
+            "the gradient norm is {norm} although the size of the loss is {size}: a loss scale that is not removed, a sum in "
+            "place of a mean, or one token with an extreme log-probability; check these three, because with clipping every "
+            "update has the full length, whatever the batch contains",
+            norm=facts.median(norms),
+            size=facts.of(Statistic.SIZE, loss),
         ),
         severity=Severity.CRITICAL,
         confidence=Confidence.MEDIUM,
@@ -149,9 +152,13 @@ def _grown(
     since, interval = began
     lost = worse or (trajectory is not None and trajectory.lost)
     return Finding(
-        message=(
-            f"the gradient norm grew {times} times, from {number(norms.early)} to {number(norms.late)}, and the score "
-            f"{'fell' if lost else 'did not rise'}; check the batch of the largest norm, then lower the learning rate"
+        message=facts.tell(
+            "the gradient norm grew {times} times, from {early} to {late}, and the score {course}; check the batch of the "
+            "largest norm, then lower the learning rate",
+            times=times,
+            early=norms.before,
+            late=norms.after,
+            course="fell" if lost else "did not rise",
         ),
         severity=Severity.CRITICAL if lost and norms.times >= growth_critical else Severity.WARNING,
         confidence=Confidence.LOW if trajectory is None else Confidence.HIGH if lost else Confidence.MEDIUM,
@@ -185,10 +192,15 @@ def _spikes_repeat(norms: Series, ratio: float, share: float, at_least: int, con
     since, clip = float(norms.steps[first]), config.number("grad_clip")
     remedy = "lower the learning rate" if clip else "clip the gradient, and lower the learning rate"
     return Finding(
-        message=(
-            f"{percent(float(high[first:].mean()))} of the gradient norms since step {number(since)} are above "
-            f"{number(ratio)} times the usual {number(usual)}, the largest is {number(float(norms.values.max()))}, and the "
-            f"score does not rise: a few batches decide the direction; check one of them, then {remedy}"
+        message=facts.tell(
+            "{share} of the gradient norms since {since} are above {ratio} times the usual {usual}, the largest is {top}, and "
+            "the score does not rise: a few batches decide the direction; check one of them, then {remedy}",
+            share=percent(float(high[first:].mean())),
+            since=facts.at(norms, since),
+            ratio=number(ratio),
+            usual=number(usual),
+            top=facts.highest(norms),
+            remedy=remedy,
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,
@@ -207,10 +219,13 @@ def _heavy(norms: Series, tail_ratio: float, config: Config) -> Finding | None:
     clip = config.number("grad_clip")
     first = float(norms.steps[np.argmax(norms.values >= upper.p95)])
     return Finding(
-        message=(
-            f"one gradient norm in twenty is above {number(upper.p95)}, {number(upper.p95_ratio)} times the median, "
-            f"and the largest is {number(upper.maximum)}{f' (clipped at {number(clip)})' if clip else ''}: a few "
-            "batches decide the direction; check one of them"
+        message=facts.tell(
+            "one gradient norm in twenty is above {high}, {ratio} times the median, and the largest is {top}{clipped}: a few "
+            "batches decide the direction; check one of them",
+            high=number(upper.p95),
+            ratio=number(upper.p95_ratio),
+            top=facts.highest(norms),
+            clipped=facts.tell(" (clipped at {clip})", clip=facts.setting(config, "grad_clip")) if clip else "",
         ),
         severity=Severity.NOTICE,
         confidence=Confidence.MEDIUM,

@@ -35,11 +35,11 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Method
 from firstbreak.diagnosis.stats.changes import for_good
-from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Series, Severity
-from firstbreak.words import number, percent
+from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Series, Severity, Statistic
 
 
 def detect(
@@ -76,8 +76,7 @@ def detect(
     first = for_good(norms.values <= max_share * early, min_zero_share)
     if first is None or len(norms) - first < max(min_points, min_end * len(norms)):
         return None
-    onset, gone = float(norms.steps[first]), norms.values[first:]
-    late, zeros = float(np.median(gone)), float(np.mean(gone == 0))
+    onset, zeros = float(norms.steps[first]), float(np.mean(norms.values[first:] == 0))
     if solved:
         return Expected("the gradient is gone because the score is at its ceiling")
     if (
@@ -86,12 +85,19 @@ def detect(
         and _late(zero_variance_groups) >= min_zero_variance_share
     ):
         return Expected("the gradient is gone because the rewards within nearly every group are equal")
-    fell = f"fell from {number(early)} to {number(late)}"
-    exact = f"is exactly 0 in {percent(zeros)} of the last updates"
+    fell = facts.tell(
+        "fell from {early} to {late}", early=facts.median(norms.head(0.25)), late=facts.median(norms.between(onset))
+    )
+    exact = facts.tell(
+        "is exactly 0 in {zeros:%} of the updates since {onset}",
+        zeros=facts.of(Statistic.EQUAL, norms.between(onset)),
+        onset=facts.at(norms, onset),
+    )
     return Finding(
-        message=(
-            f"the gradient norm {exact if zeros >= min_zero_share else fell} and the task is not solved: the remaining "
-            f"steps change nothing; check {_first_place(method)}"
+        message=facts.tell(
+            "the gradient norm {course} and the task is not solved: the remaining steps change nothing; check {place}",
+            course=exact if zeros >= min_zero_share else fell,
+            place=_first_place(method),
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH if zeros >= min_zero_share else Confidence.MEDIUM,

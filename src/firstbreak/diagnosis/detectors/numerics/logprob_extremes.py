@@ -33,11 +33,11 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Policy, only
 from firstbreak.diagnosis.stats.onset import first_sustained
 from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
-from firstbreak.words import number
 
 FAMILIES = only(Policy.TEXT, why="the log-density of a continuous action may take any value")
 
@@ -78,9 +78,11 @@ def detect(
         "a random choice would do as well" if curve is policy_logp_mean else "this policy would never draw such a token"
     )
     return Finding(
-        message=(
-            f"{curve.name} is {number(_late(curve))} over the second half: {what}; print the ten least probable tokens "
-            "and their positions"
+        message=facts.tell(
+            "{curve} is {late} over the second half: {what}; print the ten least probable tokens and their positions",
+            curve=curve.name,
+            late=facts.median(curve.finite.tail(0.5)),
+            what=what,
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH if len(extreme) > 1 else Confidence.MEDIUM,

@@ -33,6 +33,7 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Method
 from firstbreak.diagnosis.stats.breaks import CALMING
@@ -115,17 +116,29 @@ def detect(
     if reversal is not None and stopped and reversal.before > tolerance and reversal.after < -tolerance:
         return _finding(
             loss,
-            f"the loss changed its sign from {number(reversal.before)} to {number(reversal.after)} at step "
-            f"{number(reversal.step)}{beside}: the updates now push the other way; check what changed there, and stop if "
-            "the score falls",
+            facts.tell(
+                "the loss changed its sign from {before} to {after} at {step}{beside}: the updates now push the other way; check "
+                "what changed there, and stop if the score falls",
+                before=number(reversal.before),
+                after=number(reversal.after),
+                step=facts.at(loss, reversal.step),
+                beside=beside,
+            ),
             Severity.WARNING if turned and score is not None else severity,
             reversal.step,
         )
     if leap is not None:
         return _finding(
             loss,
-            f"the loss {'rose' if leap.ratio > 1 else 'fell'} at once from {number(leap.before)} to {number(leap.after)} at step "
-            f"{number(leap.step)}{beside}: check what changed there in the data, the learning rate or the scale of the reward",
+            facts.tell(
+                "the size of the loss {moved} at once from {before} to {after} at {step}{beside}: check what changed there in "
+                "the data, the learning rate or the scale of the reward",
+                moved="rose" if leap.ratio > 1 else "fell",
+                before=number(leap.before),
+                after=number(leap.after),
+                step=facts.at(loss, leap.step),
+                beside=beside,
+            ),
             severity,
             leap.step,
         )
@@ -143,8 +156,12 @@ def detect(
         source = "the critic" if method is Method.VALUE_BASED else "the advantages"
         return _finding(
             loss,
-            f"the loss oscillates round zero ({number(swing.mean)} on average) and the score is flat: the updates "
-            f"have no common direction; check {source} before you train longer",
+            facts.tell(
+                "the loss oscillates round zero ({mean} on average) and the score is flat: the updates have no common "
+                "direction; check {source} before you train longer",
+                mean=facts.mean(loss.finite),
+                source=source,
+            ),
             Severity.NOTICE,
             float(loss.steps[0]),
         )

@@ -33,11 +33,12 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Method, without
 from firstbreak.diagnosis.stats.changes import for_good
 from firstbreak.diagnosis.stats.shape import Trajectory
-from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured, Series, Severity, Statistic
 from firstbreak.words import number
 
 EITHER_SCORE = True
@@ -105,17 +106,34 @@ def detect(
     since = burst if burst is not None else above
     if since is None:
         return None
-    shown = float(size[kl.steps >= since][:burst_points].max()) if burst is not None else float(np.median(size[first:]))
+    rest = kl.between(since)
+    moves = (
+        facts.of(Statistic.LARGEST, rest.head(burst_points / len(rest)))
+        if burst is not None
+        else facts.of(Statistic.SIZE, rest)
+    )
+    shown = moves.value
     against = (
-        f"{number(shown / target)} times its target of {number(target)}"
+        facts.tell(
+            "{times} times its target of {target}",
+            times=number(shown / target),
+            target=facts.setting(config, "target_kl"),
+        )
         if target
         else f"steps below {number(limit)} are small"
     )
     fewer_epochs = " or stop the epochs of a batch early" if method is not Method.VALUE_BASED else ""
     return Finding(
-        message=(
-            f"the policy moves by {number(shown)} nats per update ({against}): each update is too large; lower the "
-            f"learning rate{fewer_epochs}"
+        message=facts.tell(
+            "the policy moves by {moves} nats per update {since} ({against}): {which} too large; lower the learning "
+            "rate{fewer_epochs}",
+            moves=moves,
+            since=facts.tell(
+                "at most, right after {since}," if burst is not None else "since {since}", since=facts.at(kl, since)
+            ),
+            against=against,
+            which="these updates are" if burst is not None else "each update is",
+            fewer_epochs=fewer_epochs,
         ),
         severity=Severity.CRITICAL if harmed else Severity.WARNING,
         confidence=Confidence.HIGH if harmed else Confidence.MEDIUM,

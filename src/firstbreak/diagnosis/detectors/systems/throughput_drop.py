@@ -38,6 +38,7 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.detectors.systems._shares import share, step_time
 from firstbreak.diagnosis.families import Method
@@ -129,9 +130,14 @@ def detect(
         )
     lost = 1 - now / before
     return Finding(
-        message=(
-            f"{speed.name} fell by {percent(lost)}, from {number(before)} to {number(now)}, at step "
-            f"{number(began.step)}; check which phase of the step takes longer from there on"
+        message=facts.tell(
+            "{speed} fell by {lost}, from {before} to {now}, at {step}; check which phase of the step takes longer from there "
+            "on",
+            speed=speed.name,
+            lost=percent(lost),
+            before=number(before),
+            now=number(now),
+            step=facts.at(speed, began.step),
         ),
         severity=Severity.WARNING if lost >= drop_warning else Severity.NOTICE,
         confidence=Confidence.HIGH if began.p < max_p_value else Confidence.MEDIUM,
