@@ -316,7 +316,7 @@ class Statistic(enum.StrEnum):
     LEVEL = "level"  #: the median in which each step counts the same
     COURSE = "course"  #: the mean round a step, without spikes
     AROUND = "around"  #: the mean round a step, with them
-    SIZE = "size"  #: the median without the signs
+    SIZE = "size"  #: the median of what is not 0, without the signs
     LARGEST = "largest"  #: the highest without the signs
     NOISE = "noise"  #: from one point to the next
     CHANGE = "change"  #: along a robust line

@@ -98,10 +98,10 @@ def changed(curve: Series, step: float) -> Fact:
     return of(Statistic.LEVEL, later.head(len(settling(points)) / max(1, len(later))))
 
 
-def joined(texts: Iterable[Message]) -> Message:
+def joined(texts: Iterable[Message], between: str = ", ") -> Message:
     """The texts one after the other, with all of their facts."""
     parts = list(texts)
-    message = Message(", ".join(parts))
+    message = Message(between.join(parts))
     message.facts = tuple(fact for part in parts for fact in part.facts)
     return message
 

@@ -24,7 +24,9 @@ _OF: Mapping[Statistic, Callable[[Series, float], float]] = {
     Statistic.MEAN: lambda part, _: float(np.mean(part.values)),
     Statistic.QUANTILE: lambda part, which: float(np.quantile(part.values, which)),
     Statistic.LEVEL: lambda part, _: weighted_median(part.values, durations(part.steps)),
-    Statistic.SIZE: lambda part, _: float(np.median(np.abs(part.values))),
+    Statistic.SIZE: lambda part, _: (
+        float(np.median(np.abs(part.values[part.values != 0]))) if part.values.any() else 0.0
+    ),
     Statistic.LARGEST: lambda part, _: float(np.max(np.abs(part.values))),
     Statistic.NOISE: lambda part, _: noise_scale(part.values),
     Statistic.CHANGE: lambda part, _: trend(part).change,

@@ -33,7 +33,7 @@ from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.detectors._start import continued
 from firstbreak.diagnosis.stats.shape import Trajectory
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
-from firstbreak.words import number, percent
+from firstbreak.words import percent
 
 
 def detect(
@@ -59,7 +59,7 @@ def detect(
         return NotMeasured(f"{len(entropy)} values of the entropy are too few (needs {min_points})")
     if continued(entropy):
         return NotMeasured(
-            f"the log begins at step {number(float(entropy.steps[0]))}: the entropy of the start is not in it"
+            f"the log begins at {facts.at(entropy, float(entropy.steps[0]))}: the entropy of the start is not in it"
         )
     start, late = float(np.median(entropy.head(0.1).values)), float(np.median(entropy.tail(0.2).values))
     if trajectory.kind != "flat" or start <= min_entropy or late < (1 - max_fall) * start:

@@ -106,7 +106,7 @@ def detect(
         )
     if continued(score):
         return NotMeasured(
-            f"the log begins at step {number(float(score.steps[0]))}: what was learned before is not in it"
+            f"the log begins at {facts.at(score, float(score.steps[0]))}: what was learned before is not in it"
         )
     training = [s.finite for s in (reward_mean, reward_episode) if s is not None and s.name != score.name]
     if any(rises(s) for s in training):

@@ -134,7 +134,7 @@ def detect(
         metric=length.name,
         onset=step,
         interval=(float(length.between(-np.inf, step).steps[-2]), step),
-        evidence=(Evidence(text=f"{how} since step {number(step)}", series=length, since=step),),
+        evidence=(Evidence(text=f"{how} since {facts.at(length, step)}", series=length, since=step),),
         facts={"ratio": float(np.exp(jump))},
     )
 

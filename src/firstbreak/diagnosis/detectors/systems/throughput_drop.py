@@ -125,8 +125,8 @@ def detect(
         and began.step < (speed.steps[0] + speed.steps[-1]) / 2
     ):
         return NotMeasured(
-            f"{speed.name} fell at step {number(began.step)}, and no update is logged before it: an off-policy method becomes "
-            "slower at its first update"
+            f"{speed.name} fell at {facts.at(speed, began.step)}, and no update is logged before it: an off-policy method "
+            "becomes slower at its first update"
         )
     lost = 1 - now / before
     return Finding(
@@ -137,7 +137,7 @@ def detect(
             lost=percent(lost),
             before=number(before),
             now=number(now),
-            step=facts.at(speed, began.step),
+            step=f"{facts.at(speed, began.step)}",
         ),
         severity=Severity.WARNING if lost >= drop_warning else Severity.NOTICE,
         confidence=Confidence.HIGH if began.p < max_p_value else Confidence.MEDIUM,
