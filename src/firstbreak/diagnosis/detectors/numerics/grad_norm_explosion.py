@@ -2,9 +2,10 @@
 
 ## What it looks for
 The gradient norm over the last quarter, compared with its first fifth on a logarithmic scale, and the step from which the
-norm grows. Also its upper tail: the 95th percentile compared with the median. Growth counts only if the score does not
-rise at the same time. For language models also the absolute size, which needs no history: a norm above `norm_critical`
-beside a loss of ordinary size is not the gradient of that loss.
+norm grows. A jump at one step counts from `jump_warning` on, if the score fell from there. Also its upper tail: the 95th
+percentile compared with the median. Growth counts only if the score does not rise at the same time. For language models
+also the absolute size, which needs no history: a norm above `norm_critical` beside a loss of ordinary size is not the
+gradient of that loss.
 
 ## Why it matters
 A norm that grows by orders of magnitude is the last warning before NaN or collapse. With clipping, every update then has
@@ -39,14 +40,16 @@ from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.detectors._growth import Growth, growth
 from firstbreak.diagnosis.families import Policy
-from firstbreak.diagnosis.stats.changes import for_good
-from firstbreak.diagnosis.stats.direction import falls, rises
+from firstbreak.diagnosis.stats.changes import changes, for_good
+from firstbreak.diagnosis.stats.direction import falls, fell_since, rises
 from firstbreak.diagnosis.stats.shape import Trajectory
 from firstbreak.diagnosis.stats.spikes import tail
 from firstbreak.model import Confidence, Config, Evidence, Expected, Finding, NotMeasured, Series, Severity, Statistic
 from firstbreak.words import number, percent
 
 EITHER_SCORE = True
+
+Scores = tuple[Series | None, Series | None]  #: the evaluation and the training reward, where they are recorded
 
 
 def detect(
@@ -57,6 +60,8 @@ def detect(
     policy_loss: Series | None = None,
     loss_total: Series | None = None,
     score: Series | None = None,
+    eval_score: Series | None = None,
+    training_score: Series | None = None,
     *,
     norm_critical: Annotated[
         float,
@@ -76,6 +81,14 @@ def detect(
     growth_critical: Annotated[
         float, Threshold(unit="ratio", reason="A hundred times the norm of the early run.", source="convention")
     ] = 100.0,
+    jump_warning: Annotated[
+        float,
+        Threshold(
+            unit="ratio",
+            reason="At one step, for good, and the score fell from that step on: less growth says as much.",
+            source="convention",
+        ),
+    ] = 4.0,
     tail_ratio: Annotated[
         float,
         Threshold(
@@ -106,10 +119,13 @@ def detect(
         if finding is not None:
             return finding
     norms = growth(grad_norm, min_points)
+    scores = (eval_score, training_score)
     if norms is None:
         return NotMeasured(f"fewer than {min_points} gradient norms above 0 are logged")
     if norms.times >= growth_warning:
-        return _grown(norms, trajectory, growth_critical, score, min_points)
+        return _grown(norms, trajectory, growth_critical, score, scores, min_points)
+    if norms.times >= jump_warning and (jump := _jumped(norms.curve, jump_warning, scores)) is not None:
+        return jump
     late = norms.curve.tail(1 - warmup_share)
     spikes = _spikes_repeat(late, spike_ratio, spike_share, min_spikes, config)
     return spikes if spikes is not None and _stopped(score, min_points) else _heavy(late, tail_ratio, config)
@@ -140,11 +156,16 @@ def _out_of_range(norms: Series, loss: Series, norm_critical: float, max_loss: f
 
 
 def _grown(
-    norms: Growth, trajectory: Trajectory | None, growth_critical: float, score: Series | None, min_points: int
+    norms: Growth,
+    trajectory: Trajectory | None,
+    growth_critical: float,
+    score: Series | None,
+    scores: Scores,
+    min_points: int,
 ) -> Finding | Expected | None:
     times = number(norms.times)
     began = norms.since()
-    worse = began is not None and _falls_since(score, began[0], min_points)
+    worse = began is not None and (fell_since(began[0], *scores) or _falls_since(score, began[0], min_points))
     if trajectory is not None and trajectory.learned and not trajectory.lost and not worse:
         return Expected(f"the gradient norm grew {times} times while the score rose, as it does when a policy learns")
     if began is None:
@@ -174,6 +195,27 @@ def _falls_since(score: Series | None, since: float, min_points: int) -> bool:
     """Whether the score falls from the step on at which the norm began to grow, wherever it stood before."""
     after = score.finite.between(since) if score is not None else None
     return after is not None and len(after) >= min_points and falls(after)
+
+
+def _jumped(norms: Series, ratio: float, scores: Scores) -> Finding | None:
+    """A norm that multiplied at one step, for good, with a score that fell from there on."""
+    jumps = changes(norms, kinds=("level",), log=True)
+    jump = next((c for c in jumps if c.lasting and c.ratio >= ratio), None)
+    if jump is None or not fell_since(jump.step, *scores):
+        return None
+    return Finding(
+        message=(
+            f"the gradient norm jumped from {number(jump.before)} to {number(jump.after)} at step {number(jump.step)} and the "
+            "score fell from there on; check what changed in the data at that step, then lower the learning rate"
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        metric="grad.norm",
+        onset=jump.step,
+        interval=jump.interval,
+        evidence=(Evidence(text="gradient norm", series=norms, since=jump.step, level=jump.before),),
+        facts={"growth": jump.ratio},
+    )
 
 
 def _stopped(score: Series | None, min_points: int) -> bool:

@@ -42,7 +42,7 @@ from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.detectors.systems._shares import share, step_time
 from firstbreak.diagnosis.families import Method
-from firstbreak.diagnosis.stats.changes import changes, settled
+from firstbreak.diagnosis.stats.changes import changes, departed, settled
 from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured, Series, Severity
 from firstbreak.words import number, percent
 
@@ -110,7 +110,7 @@ def detect(
     slower = (
         c for c in changes(speed, kinds=("level", "slope", "zero"), log=True, families=("constant",)) if c.direction < 0
     )
-    began = next((c for c in slower if c.lasting), None)
+    began = next((c for c in slower if c.lasting), None) or departed(speed, log=True)
     if began is None:
         return None
     before, now = settled(speed, began.step), settled(speed)
