@@ -13,7 +13,7 @@ from benchmarks.abroad.figures import figures, judged
 from benchmarks.abroad.misses import counted, misses
 from benchmarks.abroad.visible import power
 from benchmarks.machine import environment
-from benchmarks.size import corpus, sized
+from benchmarks.size import corpus
 
 RESULT = Path(__file__).resolve().parent.parent / "results" / "abroad.json"
 DRAWS = 1  #: of each run
@@ -25,11 +25,11 @@ SHIFTS = (2.0, 3.0, 5.0)  #: standard deviations between seeds
 def measure(folder: Path | None = None, processes: int | None = None) -> dict[str, Any]:
     """All figures, and every miss."""
     folder = folder or corpus()
-    every = judged(rows(folder, sized(DRAWS, 1), processes), labels(folder))
+    every = judged(rows(folder, DRAWS, processes), labels(folder))
     missed = misses(every)
     return {
         **environment("make bench"),
-        "draws": sized(DRAWS, 1),
+        "draws": DRAWS,
         **figures(every),
         "power": {mark: {f"{d:g}": power(d, SUMMARIES, n) for d in SHIFTS} for mark, n in MARKS.items()},
         "classes": counted(missed),
