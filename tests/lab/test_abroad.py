@@ -95,9 +95,15 @@ def test_a_draw_is_the_same_for_the_same_run_and_another_for_the_next() -> None:
     truth = label("groups-mixed")
     draws = [drawn("a.tar.xz", truth, number) for number in range(20)]
     assert draws == [drawn("a.tar.xz", truth, number) for number in range(20)]
-    assert len({(d.end, d.cadence, d.lost) for d in draws}) == 20
+    assert len({d.end for d in draws}) == 20
     onset = (truth.onset or 0) / truth.steps
     assert all(onset < d.end <= 1 for d in draws)
+
+
+def test_curves_are_lost_and_the_score_never() -> None:
+    draws = [drawn("a.tar.xz", label(base="classic/dqn-cartpole"), number) for number in range(40)]
+    assert {len(d.lost) for d in draws} == {0, 1, 2}
+    assert all({"rollout/ep_rew_mean", "charts/episodic_return"} & d.names.keys() for d in draws)
 
 
 # What can be seen ---------------------------------------------------------------------------------------------------------
