@@ -44,6 +44,13 @@ def test_a_fault_explains_itself(fault: Variant) -> None:
     assert 0 <= fault.onset < 0.8
 
 
+@pytest.mark.parametrize("fault", FAULTS, ids=name)
+def test_a_link_is_accepted_beside_the_own_one_for_a_reason(fault: Variant) -> None:
+    assert fault.link not in fault.accepted
+    assert len(fault.accepted) <= 2
+    assert all(len(reason.split()) >= 4 for reason in fault.accepted.values())
+
+
 @pytest.mark.parametrize("variant", VARIANTS, ids=name)
 def test_a_variant_can_be_applied_to_each_of_its_bases(variant: Variant) -> None:
     assert variant.bases

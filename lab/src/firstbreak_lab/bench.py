@@ -331,26 +331,30 @@ def leave_one_out(folder: Path, key: Callable[[Label], str], *, processes: int =
 
     The weights are counted again in the training runs of the other parts. Then all runs of the part left out are diagnosed.
     """
+    headlines = {}
+    for part, others in counted_without(folder, key).items():
+        ours = Diagnoser("", EVERYTHING, partial(_weighed_by, others))
+        rows = ask(folder, [ours], wanted=lambda label, part=part: key(label) == part, processes=processes)  # type: ignore[misc]
+        headlines[part] = headline([answers[""] for answers in rows], ours.gives)
+    return headlines
+
+
+def counted_without(folder: Path, key: Callable[[Label], str]) -> dict[str, weights.Counts]:
+    """Task or trainer (`key` of a label) -> the counts of the training runs of all the others."""
     found = list(labels(folder).values())
     kind = kind_of(found)
-    parts = sorted({key(label) for label in found})
     tables = {
         part: weights.count(
             weights.examine(
                 folder,
                 wanted=lambda label, part=part: key(label) == part and weights.in_training(label),  # type: ignore[misc]
                 harmless=lambda label: kind(label) == "harmless",
+                replayed=False,
             )
         )
-        for part in parts
+        for part in sorted({key(label) for label in found})
     }
-    headlines = {}
-    for part in parts:
-        others = weights.added(table for name, table in tables.items() if name != part)
-        ours = Diagnoser("", EVERYTHING, partial(_weighed_by, others))
-        rows = ask(folder, [ours], wanted=lambda label, part=part: key(label) == part, processes=processes)  # type: ignore[misc]
-        headlines[part] = headline([answers[""] for answers in rows], ours.gives)
-    return headlines
+    return {part: weights.added(table for name, table in tables.items() if name != part) for part in tables}
 
 
 def _weighed_by(counts: weights.Counts, run: Run) -> DiagnoserAnswer:

@@ -9,6 +9,8 @@ A fault is a module `faults/<link>/<name>.py` with
     def inject(settings, severity, onset) -> None   injects the fault; `onset` is the first affected step
     OUTCOME: str                                    optional: the outcome that the harm test compares (harm_test.py),
                                                     if it is not the usual one of the fault's link
+    ACCEPTED: dict[str, str]                        optional: other links that a practitioner would accept as the first one
+                                                    to look at, each with the reason in one line
 
 and a healthy variant is a module `healthy/<name>.py` with a docstring, BASES and `def vary(settings) -> None`.
 """
@@ -17,7 +19,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from types import ModuleType
 from typing import Any
@@ -39,6 +41,7 @@ class Variant:
     cause: str | None = None
     onset: float = 0.0  #: share of the run
     outcome: str | None = None  #: compared by the harm test, if it is not the usual one of the link (harm_test.py)
+    accepted: Mapping[Link, str] = field(default_factory=dict)  #: other links that are right too -> the reason
 
     @property
     def healthy(self) -> bool:
@@ -75,6 +78,7 @@ def _fault(module: ModuleType) -> Variant:
         cause=module.CAUSE,
         onset=module.ONSET,
         outcome=getattr(module, "OUTCOME", None),
+        accepted={Link(link): reason for link, reason in getattr(module, "ACCEPTED", {}).items()},
     )
 
 

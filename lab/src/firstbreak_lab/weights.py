@@ -55,16 +55,18 @@ def examine(
     *,
     wanted: Callable[[Label], bool] = in_training,
     harmless: Callable[[Label], bool] = lambda label: False,
+    replayed: bool = True,
     report: Callable[[Label], None] = lambda label: None,
 ) -> Iterator[Checked]:
     """The `wanted` runs of a corpus, checked.
 
     Runs for which `harmless` is true have a fault that did no harm. They are neither healthy nor broken and are left out.
+    With `replayed`, healthy runs are also checked at earlier steps.
     """
     for label, run in corpus.runs(folder, wanted):
         if label.cause is None or not harmless(label):
             report(label)
-            shares = np.arange(1, CHECKS) / CHECKS if label.link is None else ()
+            shares = np.arange(1, CHECKS) / CHECKS if replayed and label.link is None else ()
             earlier = tuple(_checked(label, corpus.until(run, share * label.steps)) for share in shares)
             yield replace(_checked(label, run), earlier=earlier)
 

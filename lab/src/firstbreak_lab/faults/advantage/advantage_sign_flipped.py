@@ -15,6 +15,7 @@ import numpy as np
 from firstbreak_lab import classic, language
 
 CAUSE = "advantage-sign-wrong"
+ACCEPTED = {"policy_update": "the sign is as often wrong in the loss, one line further"}
 ONSET = 0.3
 SEVERITIES = {
     "language/grpo-sort": (0.55, 0.7, 1.0),

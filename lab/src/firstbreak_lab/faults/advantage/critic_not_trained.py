@@ -13,6 +13,7 @@ from typing import Any
 from firstbreak_lab import classic, language
 
 CAUSE = "critic-cannot-fit"
+ACCEPTED = {"policy_update": "the critic's parameters or its loss are missing in the optimiser"}
 ONSET = 0.0
 SEVERITIES = {
     "classic/ppo-cartpole": (0.01, 0.001, 0.0),

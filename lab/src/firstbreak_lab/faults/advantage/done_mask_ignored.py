@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 CAUSE = "done-mask-wrong"
+ACCEPTED = {"environment": "the ends of episodes are what the environment reports"}
 ONSET = 0.3
 SEVERITIES = {
     "classic/ppo-cartpole": (0.3, 0.7, 1.0),

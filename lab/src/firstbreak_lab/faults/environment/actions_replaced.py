@@ -14,6 +14,7 @@ from typing import Any
 from firstbreak_lab import classic
 
 CAUSE = "actions-not-executed"
+ACCEPTED = {"rollout": "what was executed is not what was generated"}
 ONSET = 0.0
 SEVERITIES = {
     "classic/ppo-cartpole": (0.2, 0.4, 0.7),

@@ -14,6 +14,7 @@ from typing import Any
 from firstbreak_lab import classic
 
 CAUSE = "termination-flags-wrong"
+ACCEPTED = {"advantage": "the remedy is in what is bootstrapped after an end"}
 ONSET = 0.0
 SEVERITIES = {"classic/ppo-cartpole": (0.3, 0.7, 1.0), "classic/dqn-cartpole": (0.5, 1.0)}  #: share of the failures
 

@@ -14,6 +14,7 @@ from typing import Any
 from firstbreak_lab import classic
 
 CAUSE = "observations-wrong"
+ACCEPTED = {"rollout": "the buffer that delivers them belongs to the collector"}
 ONSET = 0.0
 SEVERITIES = {"classic/ppo-cartpole": (1, 3, 6), "classic/a2c-cartpole": (1, 3, 6)}  #: steps
 

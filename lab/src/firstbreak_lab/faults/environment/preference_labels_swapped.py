@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 CAUSE = "preference-data-wrong"
+ACCEPTED = {"reward": "the reward model that learns from them prefers worse completions"}
 ONSET = 0.0
 SEVERITIES = {"preference/grpo-sort": (0.35, 0.5, 1.0)}  #: share of the pairs that are exchanged
 

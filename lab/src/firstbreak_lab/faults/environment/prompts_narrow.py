@@ -14,6 +14,7 @@ from firstbreak_lab import language
 from firstbreak_lab.language.tasks import TaskProblem
 
 CAUSE = "prompts-too-narrow"
+ACCEPTED = {"advantage": "groups without a spread are what ends the learning"}
 ONSET = 0.0
 SEVERITIES = {
     "language/grpo-sort": (4, 3, 2),

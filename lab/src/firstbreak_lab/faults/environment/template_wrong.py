@@ -15,6 +15,10 @@ from firstbreak_lab import language
 from firstbreak_lab.language.tasks import TaskProblem
 
 CAUSE = "prompt-template-wrong"
+ACCEPTED = {
+    "rollout": "the prompt is rendered by the code that generates",
+    "evaluation": "training and evaluation differ, and either may be called the wrong one",
+}
 ONSET = 0.0
 SEVERITIES = {
     "language/grpo-sort": (1, 3, 5),

@@ -14,6 +14,7 @@ from firstbreak_lab import language
 from firstbreak_lab.language.tasks import TaskProblem
 
 CAUSE = "evaluation-contaminated"
+ACCEPTED = {"environment": "the split of the data is wrong"}
 ONSET = 0.0
 SEVERITIES = {
     "language/grpo-sort": (0.3, 1.0),

@@ -13,6 +13,7 @@ from typing import Any
 from firstbreak_lab import language
 
 CAUSE = "evaluation-of-stale-weights"
+ACCEPTED = {"freshness": "the weights no longer reach a worker"}
 ONSET = 0.15
 SEVERITIES = {
     "language/grpo-sort": (20, 40, 1000),

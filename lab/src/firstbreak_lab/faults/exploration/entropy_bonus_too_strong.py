@@ -13,6 +13,7 @@ from typing import Any
 from firstbreak_lab import classic, language
 
 CAUSE = "entropy-bonus-too-strong"
+ACCEPTED = {"policy_update": "it is a coefficient of the loss"}
 ONSET = 0.0
 SEVERITIES = {
     "language/grpo-sort": (0.05, 0.2, 0.5),

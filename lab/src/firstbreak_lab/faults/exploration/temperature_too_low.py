@@ -13,6 +13,7 @@ from typing import Any
 from firstbreak_lab import language, trl
 
 CAUSE = "sampling-too-cold"
+ACCEPTED = {"rollout": "it is a setting of the sampler"}
 ONSET = 0.0
 SEVERITIES = {
     "language/grpo-sort": (0.6, 0.3, 0.1),

@@ -14,6 +14,7 @@ from typing import Any
 from firstbreak_lab import language
 
 CAUSE = "weights-not-delivered"
+ACCEPTED = {"rollout": "another policy than the intended one generates"}
 ONSET = 0.2
 SEVERITIES = {
     "language/grpo-sort": (0.25, 0.5, 0.9),

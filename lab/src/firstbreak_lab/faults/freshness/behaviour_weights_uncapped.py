@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 CAUSE = "behaviour-weights-uncapped"
+ACCEPTED = {"policy_update": "the cap belongs to the loss"}
 ONSET = 0.0
 SEVERITIES = {"language/async-sort": (2, 6, 12)}  #: largest age of rollouts, in policy versions
 

@@ -13,6 +13,10 @@ from typing import Any
 from firstbreak_lab import language
 
 CAUSE = "engines-disagree"
+ACCEPTED = {
+    "numerics": "the precision of one of the two engines is too low",
+    "rollout": "another policy than the intended one generates",
+}
 ONSET = 0.0
 SEVERITIES = {"language/grpo-sort": (5, 4, 3), "language/async-sort": (5, 4, 3)}  #: bits of a weight in the engine
 

@@ -13,6 +13,7 @@ from typing import Any
 from firstbreak_lab import language
 
 CAUSE = "behaviour-weights-uncapped"
+ACCEPTED = {"policy_update": "how the weight is formed belongs to the loss"}
 ONSET = 0.0
 SEVERITIES = {"language/async-sort": (2, 4, 8)}  #: largest age of rollouts, in policy versions
 

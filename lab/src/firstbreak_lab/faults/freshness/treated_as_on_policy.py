@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 CAUSE = "rollouts-too-old"
+ACCEPTED = {"policy_update": "the loss uses wrong old log-probabilities"}
 ONSET = 0.0
 SEVERITIES = {"language/async-sort": (4, 8, 16)}  #: policy versions
 

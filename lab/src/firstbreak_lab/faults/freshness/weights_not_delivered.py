@@ -13,6 +13,10 @@ from typing import Any
 from firstbreak_lab import language
 
 CAUSE = "weights-not-delivered"
+ACCEPTED = {
+    "rollout": "another policy than the intended one generates",
+    "systems": "a broadcast that fails is a fault of the infrastructure",
+}
 ONSET = 0.3
 SEVERITIES = {
     "language/grpo-sort": (5, 20, 1000),

@@ -15,6 +15,7 @@ from typing import Any
 from firstbreak_lab import language
 
 CAUSE = "gradients-not-finite"
+ACCEPTED = {"policy_update": "the optimiser skips its steps"}
 ONSET = 0.2
 SEVERITIES = {"language/grpo-sort": (0.3, 0.7, 1.0), "language/ppo-sort": (0.7, 1.0)}  #: share of the optimizer steps
 

@@ -12,6 +12,7 @@ import random
 from typing import Any
 
 CAUSE = "tiny-spread-amplified"
+ACCEPTED = {"advantage": "the division by the spread of the group makes the advantage"}
 ONSET = 0.2
 SEVERITIES = {
     "language/grpo-sort": (3e-7, 1e-5, 1e-4),

@@ -13,6 +13,7 @@ from typing import Any
 from firstbreak_lab import language
 
 CAUSE = "updates-rounded-away"
+ACCEPTED = {"policy_update": "the steps do not arrive in the weights"}
 ONSET = 0.2
 SEVERITIES = {"language/grpo-sort": (5, 3, 2), "language/grpo-add": (5, 3, 2)}  #: bits of the mantissa; bfloat16 has 7
 

@@ -13,6 +13,7 @@ from typing import Any
 from firstbreak_lab import language, trl
 
 CAUSE = "kl-penalty-too-strong"
+ACCEPTED = {"reward": "many trainers subtract the penalty from the reward"}
 ONSET = 0.0
 SEVERITIES = {
     "language/grpo-sort": (0.3, 1.0, 5.0),

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 CAUSE = "old-log-probabilities-wrong"
+ACCEPTED = {"freshness": "the data are no longer compared with the policy that made them"}
 ONSET = 0.0
 SEVERITIES = {"classic/ppo-cartpole": (4, 10, 20)}  #: epochs per batch
 

@@ -16,6 +16,7 @@ from firstbreak_lab import language
 from firstbreak_lab.language.tasks import TaskProblem
 
 CAUSE = "answers-misaligned"
+ACCEPTED = {"environment": "a column of the data set is shifted"}
 ONSET = 0.0
 SEVERITIES = {
     "language/grpo-sort": (0.5, 0.8, 1.0),

@@ -15,6 +15,10 @@ from firstbreak_lab import language
 from firstbreak_lab.agent.registers import calls
 
 CAUSE = "outages-graded-as-failures"
+ACCEPTED = {
+    "rollout": "the tools fail, and have to be repaired first",
+    "systems": "an outage is a fault of the infrastructure",
+}
 ONSET = 0.3
 SEVERITIES = {"agent/grpo-registers": (0.1, 0.25, 0.4)}  #: chance of an outage at each call
 

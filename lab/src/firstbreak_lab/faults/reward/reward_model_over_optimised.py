@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 CAUSE = "reward-over-optimised"
+ACCEPTED = {"policy_update": "nothing holds the policy near its reference"}
 ONSET = 0.0
 SEVERITIES = {"preference/grpo-sort": (2048, 512, 128)}  #: training pairs of the reward model; 8192 is right
 

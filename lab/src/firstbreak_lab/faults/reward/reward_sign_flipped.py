@@ -14,6 +14,7 @@ from typing import Any
 from firstbreak_lab import classic, language
 
 CAUSE = "reward-sign-wrong"
+ACCEPTED = {"environment": "in control, the reward is what the environment returns"}
 ONSET = 0.3
 SEVERITIES = {
     "language/grpo-sort": (0.55, 0.7, 1.0),

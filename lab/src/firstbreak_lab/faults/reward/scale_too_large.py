@@ -13,6 +13,7 @@ from typing import Any
 from firstbreak_lab import classic
 
 CAUSE = "reward-scale-wrong"
+ACCEPTED = {"advantage": "the usual remedy is to normalise the returns"}
 ONSET = 0.0
 SEVERITIES = {
     "classic/ppo-cartpole": (30.0, 300.0),

@@ -14,6 +14,7 @@ from typing import Any
 from firstbreak_lab import language, trl
 
 CAUSE = "verdicts-noisy"
+ACCEPTED = {"environment": "wrong labels are a fault of the data"}
 ONSET = 0.0
 SEVERITIES = {
     "language/grpo-sort": (0.2, 0.35, 0.45),

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 CAUSE = "samples-without-variety"
+ACCEPTED = {"exploration": "nothing different is tried"}
 ONSET = 0.0
 SEVERITIES = {
     "language/grpo-sort": (2, 4, 8),

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 CAUSE = "sampling-differs-from-scoring"
+ACCEPTED = {"freshness": "another policy than the updated one made the data"}
 ONSET = 0.0
 SEVERITIES = {
     "language/grpo-sort": (0.9, 0.7, 0.5),

@@ -14,6 +14,10 @@ from typing import Any
 from firstbreak_lab.agent.registers import Registers
 
 CAUSE = "tools-fail"
+ACCEPTED = {
+    "environment": "the tools are the environment of an agent",
+    "systems": "a service that is down is a fault of the infrastructure",
+}
 ONSET = 0.4
 SEVERITIES = {"agent/grpo-registers": (0.2, 0.5, 0.9)}  #: share of the reads that fail
 

@@ -14,6 +14,7 @@ from typing import Any
 from firstbreak_lab import language
 
 CAUSE = "phases-out-of-balance"
+ACCEPTED = {"rollout": "the phase that takes longer is the rollout"}
 ONSET = 0.4
 SEVERITIES = {
     "language/grpo-sort": (0.05, 0.2, 0.5),
