@@ -82,6 +82,9 @@ bench-evaluation: $(VENV)/.test ## ledger, intervals, contamination
 statements: $(VENV)/.test    ## what the guides say of curves, as 7 trainers' logs: said, and silent on look-alikes
 	$(BIN)/python -m benchmarks.statements $(ARGS)
 
+bench-facts: $(VENV)/.test   ## numbers and relations of texts that the run's own data deny, over 2,000 runs
+	$(BIN)/python -m benchmarks.facts
+
 bench-readers: $(VENV)/.bench ## reading speed beside the fastest libraries
 	$(BIN)/python -m benchmarks.readers
 
@@ -107,10 +110,10 @@ bench-guard: $(VENV)/.bench  ## what the guard costs, how soon it stops, and kil
 	$(BIN)/python -m benchmarks.guard
 
 # Every target that shows, makes or measures something. With SMALLEST=1 each of them is small and writes no committed file.
-SCHEDULED := demo docs site coverage report-card fuzz bench bench-audit bench-evaluation bench-experiments bench-guard \
+SCHEDULED := demo docs site coverage report-card fuzz bench bench-audit bench-evaluation bench-experiments bench-facts bench-guard \
 	bench-peers bench-preflight bench-readers bench-statistics bench-web statements
 
-.PHONY: scheduled bench-audit bench-evaluation statements
+.PHONY: scheduled bench-audit bench-evaluation bench-facts statements
 
 scheduled:       ## demo, pages and every benchmark once, at the smallest size
 	@failed=""; for target in $(SCHEDULED); do \

@@ -1,6 +1,7 @@
 """How well firstbreak, two other tools and plain thresholds diagnose the lab's runs with known causes: `make bench`.
 
-Reads the committed corpus; writes benchmarks/results/lab.json and the tables of docs/lab.md. Nothing is trained.
+First the same runs as a stranger would bring them, beside what is said of them at home (benchmarks/abroad).
+Reads the committed corpus; writes benchmarks/results/lab.json, abroad.json and the tables of docs/lab.md. Nothing is trained.
 """
 
 from __future__ import annotations
@@ -23,6 +24,10 @@ from firstbreak_lab.diagnosers import Diagnoser, DiagnoserAnswer, diagnosers
 from firstbreak_lab.harm_test import admissions, control
 from firstbreak_lab.running import Label
 
+from benchmarks.abroad import measure as abroad
+from benchmarks.abroad.answers import trainer
+from benchmarks.abroad.tables import percent, table
+from benchmarks.abroad.tables import tables as tables_abroad
 from benchmarks.machine import environment
 from benchmarks.size import corpus, place
 from firstbreak.model import Run
@@ -121,11 +126,6 @@ def said(row: BenchRow) -> str:
     return " ".join([action, *([answer.link or "-", answer.causes[0]] if answer.found and answer.causes else [])])
 
 
-def trainer(label: Label) -> str:
-    """The first part of a base's name."""
-    return label.base.partition("/")[0]
-
-
 # The page ---------------------------------------------------------------------------------------------------------------
 
 
@@ -141,10 +141,10 @@ def tables(figures: dict[str, Any]) -> dict[str, str]:
     ]
     return {
         "corpus": _corpus(figures),
-        "compared": _table(["", *names], compared),
-        "live": _table(["replayed live", *names], live),
+        "compared": table(["", *names], compared),
+        "live": table(["replayed live", *names], live),
         "chance": _chance(figures[OURS]),
-        "reliability": _table(
+        "reliability": table(
             ["stated probability", "runs", "mean", "right"],
             [
                 [f"{b['from']:.0%} to {b['to']:.0%}", b["n"], f"{b['said']:.0%}", f"{b['right']:.0%}"]
@@ -172,7 +172,7 @@ def _corpus(figures: dict[str, Any]) -> str:
         f"{figures['n_faults']} faults, {figures['n_faults_admitted']} of them admitted with at least one severity. "
         f"{settings['admitted']} settings (a fault in a base with a severity) are admitted, {settings['rejected']} are "
         f"harmless, {settings['unjudged']} have too few seeds for the harm test. "
-        f"With the labels of each pair shuffled, the harm test admits {_percent(figures['harm_test']['control'])}.\n\n"
+        f"With the labels of each pair shuffled, the harm test admits {percent(figures['harm_test']['control'])}.\n\n"
         f"Measured by `{figures['command']}` on {figures['date']}: {figures['machine']}, Python {figures['python']}, "
         + ", ".join(f"{name} {version}" for name, version in figures["versions"].items())
         + "."
@@ -181,34 +181,34 @@ def _corpus(figures: dict[str, Any]) -> str:
 
 def _chance(ours: dict[str, Any]) -> str:
     keys = ("link_top1", "cause_top1", "cause_top3")
-    return _table(
+    return table(
         ["firstbreak", *(ROWS[key] for key in keys)],
         [
-            ["true labels", *(_percent(ours[key]) for key in keys)],
-            ["shuffled labels", *(_percent(ours["by_chance"][key]) for key in keys)],
+            ["true labels", *(percent(ours[key]) for key in keys)],
+            ["shuffled labels", *(percent(ours["by_chance"][key]) for key in keys)],
         ],
     )
 
 
 def _live(figures: dict[str, Any], name: str, key: str) -> str:
-    return _percent((figures[name]["live"] or {}).get(key))
+    return percent((figures[name]["live"] or {}).get(key))
 
 
 def _headlines(parts: dict[str, Any], heading: str) -> str:
     keys = ("detection", "link_top1", "cause_top1", "cause_top3", "healthy_found", "healthy_stop")
     rows = [
-        [name, part["n_faulty"], *(_percent(part[k]) for k in keys[:4]), part["n_healthy"]]
-        + [_percent(part[k]) for k in keys[4:]]
+        [name, part["n_faulty"], *(percent(part[k]) for k in keys[:4]), part["n_healthy"]]
+        + [percent(part[k]) for k in keys[4:]]
         for name, part in parts.items()
     ]
     shown = ["faulty", "found", "link", "cause", "cause of 3", "healthy", "called broken", "stopped"]
-    return _table([heading, *shown], rows)
+    return table([heading, *shown], rows)
 
 
 def _confusion(confusion: dict[str, dict[str, int]]) -> str:
     links = [link for link in _LINKS if link in confusion]
     named = [link for link in (*_LINKS, "nothing") if any(link in row for row in confusion.values())]
-    return _table(
+    return table(
         ["injected in", *named], [[link, *(confusion[link].get(said, "") for said in named)] for link in links]
     )
 
@@ -222,13 +222,11 @@ def _faults(figures: dict[str, Any]) -> str:
         part = figures[OURS]["faults"].get(variant.id)
         if part:
             weakest = ", ".join(f"{base}: {_severity(value)}" for base, value in part["weakest_found"].items())
-            shares = [_percent(part[key]) for key in ("detection", "link_top1", "cause_top1", "cause_top3")]
-            peers = [
-                _percent(figures[name]["faults"][variant.id]["detection"]) for name in diagnosers() if name != OURS
-            ]
+            shares = [percent(part[key]) for key in ("detection", "link_top1", "cause_top1", "cause_top3")]
+            peers = [percent(figures[name]["faults"][variant.id]["detection"]) for name in diagnosers() if name != OURS]
             rows.append([variant.link.value if variant.link else "", variant.id, part["n"], *shares, weakest, *peers])
     peers = [f"found by {name}" for name in diagnosers() if name != OURS]
-    return _table(["link", "fault", "runs", "found", "link", "cause", "of 3", "weakest found", *peers], rows)
+    return table(["link", "fault", "runs", "found", "link", "cause", "of 3", "weakest found", *peers], rows)
 
 
 def _severity(value: float | None) -> str:
@@ -240,12 +238,12 @@ def _healthy(figures: dict[str, Any], names: Sequence[str]) -> str:
     rows = [
         [variant, part["n"]]
         + [
-            f"{_percent(figures[n]['healthy'][variant]['found'])} / {_percent(figures[n]['healthy'][variant]['critical'])}"
+            f"{percent(figures[n]['healthy'][variant]['found'])} / {percent(figures[n]['healthy'][variant]['critical'])}"
             for n in names
         ]
         for variant, part in variants.items()
     ]
-    return _table(["variant", "runs", *(f"{name}: broken / critical" for name in names)], rows)
+    return table(["variant", "runs", *(f"{name}: broken / critical" for name in names)], rows)
 
 
 def _harm_test(results: dict[str, Any]) -> str:
@@ -258,19 +256,11 @@ def _harm_test(results: dict[str, Any]) -> str:
             rows.append([*where, *size, "admitted" if verdict["admitted"] else "harmless"])
         else:
             rows.append([*where, verdict["outcome"], "", "", "not judged"])
-    return _table(["fault", "base", "severity", "seeds", "outcome", "worse by", "effect", ""], rows)
+    return table(["fault", "base", "severity", "seeds", "outcome", "worse by", "effect", ""], rows)
 
 
 def _size(effect: float | None) -> str:
     return "large" if effect is None or not math.isfinite(effect) else f"{effect:.1f}"
-
-
-def _percent(share: float | None) -> str:
-    return "-" if share is None or not math.isfinite(share) else f"{share:.0%}"
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    return "\n".join("| " + " | ".join(map(str, row)) + " |" for row in [head, ["---"] * len(head), *rows])
 
 
 def page(text: str, made: dict[str, str]) -> str:
@@ -296,10 +286,12 @@ def rounded(value: Any) -> Any:
 
 
 def main() -> None:
-    figures = rounded(measure())
+    strangers, figures = rounded(abroad.measure()), rounded(measure())
+    place(abroad.RESULT).write_text(json.dumps(strangers, indent=1) + "\n")
     place(RESULT).write_text(json.dumps(figures, indent=1) + "\n")
-    place(PAGE).write_text(page(PAGE.read_text(), tables(figures)))
-    print(tables(figures)["compared"])
+    made = tables_abroad(strangers) | tables(figures)
+    place(PAGE).write_text(page(PAGE.read_text(), made))
+    print(made["abroad"], made["compared"], sep="\n\n")
 
 
 if __name__ == "__main__":

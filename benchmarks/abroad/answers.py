@@ -188,20 +188,19 @@ def answer(run: Run, outcomes: Sequence[Outcome]) -> Answer:
     diagnosis, ranked = diagnose(run, outcomes), rank(Inputs(run), outcomes)
     first = diagnosis.first_break
     links: dict[str, tuple[float, float]] = {}
-    for cause in (c for c in ranked if c.link is not None):
-        total, best = links.get(cause.link.value, (0.0, 0.0))
-        links[cause.link.value] = total + cause.probability, max(best, cause.probability)
+    for cause in ranked:
+        if cause.link is not None:
+            total, best = links.get(cause.link.value, (0.0, 0.0))
+            links[cause.link.value] = total + cause.probability, max(best, cause.probability)
     return Answer(
         link=first.link.value if first else None,
         stop=diagnosis.verdict.action in (Action.STOP, Action.ROLLBACK),
         cause=next((c.id for c in ranked if c.link is not None), ""),
         healthy=next(c.probability for c in ranked if c.id == likelihood.HEALTHY),
         links=links,
-        spoke={o.detector: o.finding.severity.value for o in outcomes if _serious(o)},
+        spoke={
+            o.detector: f.severity.value for o in outcomes if (f := o.finding) and f.severity is not Severity.NOTICE
+        },
         mute=tuple(o.detector for o in outcomes if o.status not in (Status.OK, Status.FOUND)),
         blind=tuple(link.value for link, state in diagnosis.links.items() if state.status is LinkStatus.NOT_MEASURED),
     )
-
-
-def _serious(outcome: Outcome) -> bool:
-    return outcome.finding is not None and outcome.finding.severity is not Severity.NOTICE

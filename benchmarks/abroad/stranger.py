@@ -26,6 +26,7 @@ CADENCES = (1, 2, 5)  #: a point is logged at every one of so many steps
 AFTER = 0.2  #: share of the run: a stranger brings a run at least so long after the onset, or all of it
 SHORTEST = 0.3  #: share of the run
 EVALUATED = 0.5  #: share of the runs with an evaluation
+SCORES = frozenset({"reward.mean", "reward.rollout.mean", "reward.episode"})  #: nobody comes without a score
 LEFT = 5  #: points: a curve is not thinned to fewer
 
 
@@ -62,7 +63,11 @@ def drawn(archive: str, label: Label, number: int) -> Draw:
         evaluated=bool(rng.random() < EVALUATED),
         end=float(rng.uniform(shortest, 1.0)),
         cadence=int(rng.choice(CADENCES)),
-        lost=frozenset(rng.choice(sorted(trainer.curves), size=rng.integers(1, 3), replace=False).tolist()),
+        lost=frozenset(
+            name
+            for name in rng.choice(sorted(trainer.curves), size=rng.integers(1, 3), replace=False).tolist()
+            if SCORES.isdisjoint(trainer.curves[name])
+        ),
     )
 
 

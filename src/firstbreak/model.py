@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from firstbreak.words import number
+from firstbreak.words import axis_word, number, percent
 
 Interval = tuple[float, float]
 EMPTY: Mapping[str, Any] = MappingProxyType({})
@@ -303,6 +303,55 @@ class Evidence:
     level: float | None = None  #: a line across the plot: a threshold, a cap, a ceiling
 
 
+class Statistic(enum.StrEnum):
+    """What a text states of a stretch of a curve. `diagnosis/stats/statistic.py` computes each of them, in one place."""
+
+    FIRST = "first"
+    LAST = "last"
+    LOWEST = "lowest"
+    HIGHEST = "highest"
+    MEDIAN = "median"
+    MEAN = "mean"
+    QUANTILE = "quantile"  #: `against` is which
+    LEVEL = "level"  #: the median in which each step counts the same
+    COURSE = "course"  #: the mean round a step, without spikes
+    AROUND = "around"  #: the mean round a step, with them
+    SIZE = "size"  #: the median of what is not 0, without the signs
+    LARGEST = "largest"  #: the highest without the signs
+    NOISE = "noise"  #: from one point to the next
+    CHANGE = "change"  #: along a robust line
+    ABOVE = "share above"  #: of the points, above `against`
+    BELOW = "share below"
+    EQUAL = "share equal"
+    COUNT = "count"  #: of the points that are numbers
+    STEP = "step"  #: a place on the curve's axis
+    SETTING = "setting"  #: the recorded value of a hyperparameter
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fact:
+    """One number of a text: a statistic of a stretch of a curve, so that anybody can compute it again from the run."""
+
+    curve: str  #: the signal (of a setting: the hyperparameter)
+    statistic: Statistic
+    value: float
+    window: Interval = (-np.inf, np.inf)  #: first and last step of the stretch
+    against: float = 0.0  #: a limit, or which quantile
+    axis: str = "step"  #: what the steps of the curve are
+
+    def __format__(self, spec: str) -> str:
+        """The value as it is written: "%" as a share; a place as "step 120", in words of the curve's own axis."""
+        if self.statistic is Statistic.STEP:
+            return number(self.value) if spec == "n" else f"{axis_word(self.axis)} {number(self.value)}"
+        return percent(self.value) if spec == "%" else number(self.value)
+
+
+class Message(str):
+    """A text with the facts that it states (`diagnosis.facts.tell` makes one)."""
+
+    facts: tuple[Fact, ...] = ()
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Finding:
     """What a detector saw: a symptom, not a cause."""
@@ -315,6 +364,11 @@ class Finding:
     interval: Interval | None = None  #: where the onset lies
     evidence: tuple[Evidence, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=lambda: EMPTY)  #: numbers that causes and reports may use
+
+    @property
+    def stated(self) -> tuple[Fact, ...]:
+        """The numbers of the message, each with what it is of which curve."""
+        return self.message.facts if isinstance(self.message, Message) else ()
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,24 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from firstbreak.diagnosis.facts import denied
+from firstbreak.diagnosis.families import Method
 from firstbreak.diagnosis.inputs import Inputs
 from firstbreak.diagnosis.rank import with_options
-from firstbreak.model import Action, Confidence, Diagnosis, Link, LinkStatus, RankedCause, Series, Severity, Status
+from firstbreak.model import (
+    Action,
+    Confidence,
+    Diagnosis,
+    Link,
+    LinkStatus,
+    Message,
+    RankedCause,
+    Series,
+    Severity,
+    Statistic,
+    Status,
+    WeightKind,
+)
 from firstbreak.reports import html, inspection, markdown, story, terminal
 from firstbreak.reports import json as json_report
 from firstbreak.words import number
@@ -216,6 +231,83 @@ def curves_bear_out_their_claims(dx: Diagnosis) -> Iterator[str]:
                     yield f"{o.detector}: {low:g} to {high:g}: {finding.message}"
 
 
+def facts_hold(dx: Diagnosis) -> Iterator[str]:
+    """Every number that a text states as a fact is what the run's own curves give."""
+    inputs = Inputs(dx.run)
+    for who, text in texts(dx):
+        if isinstance(text, Message):
+            for fact, found in denied(text.facts, inputs):
+                yield f"{who}: {fact.curve} {fact.statistic} is {found}, not {fact.value:g}: {text}"
+
+
+def texts(dx: Diagnosis) -> Iterator[tuple[str, str]]:
+    """Who says what: the messages and notes of the checks, and the verdict."""
+    for o in dx.outcomes:
+        yield o.detector, o.finding.message if o.finding is not None else o.note
+    yield "upside", dx.verdict.upside
+
+
+def relations_hold(dx: Diagnosis) -> Iterator[str]:
+    """What a text says without a number is so: above or below the start, at the peak, at the top, before and after."""
+    inputs = Inputs(dx.run)
+    for o in dx.outcomes:
+        text = o.finding.message if o.finding is not None else o.note
+        if said := _NEVER_ABOVE.match(text):
+            curve, start = _named(said[1], inputs), _float(said[2])
+            if curve is not None and start is not None and float(curve.values.max()) > start + _written(start):
+                yield f"{o.detector}: up to {curve.values.max():g}: {text}"
+        if said := _BEGINS_AFTER.match(text):
+            curve, others = _named(said[1], inputs), [s.finite for n, s in dx.run.series.items() if n in _TRAINING]
+            if curve is not None and others and curve.steps[0] <= min(s.steps[0] for s in others):
+                yield f"{o.detector}: {curve.name} begins at {curve.steps[0]:g}: {text}"
+        if said := _AT_MOST.search(text):
+            curve, limit = dx.run.series.get(said[1]), _float(said[2])
+            if curve is not None and limit is not None and float(curve.finite.values.max()) > limit + _written(limit):
+                yield f"{o.detector}: up to {curve.finite.values.max():g}: {text}"
+        if o.finding is not None and _ENTROPY_BONUS.search(text) and inputs.method is Method.VALUE_BASED:
+            yield f"{o.detector}: no entropy bonus in {dx.run.algorithm}: {text}"
+        axes = {s.axis for s in dx.run.series.values()}
+        if o.finding is not None and not axes & {"step", "env_steps", "row"} and re.search(r"\bsteps? \d", text):
+            yield f"{o.detector}: counted in {axes}: {text}"
+    if "maximum" in dx.verdict.upside + dx.verdict.summary and inputs.score is not None:
+        top, late = float(inputs.score.finite.values.max()), float(np.median(inputs.score.tail(0.25).values))
+        if late < top - max(0.05 * abs(top), 0.05 * float(np.ptp(inputs.score.finite.values))):
+            yield f"{late:g} in the last quarter, {top:g} at most: {dx.verdict.upside}"
+
+
+_TRAINING = ("reward.mean", "reward.episode")
+_NEVER_ABOVE = re.compile(r"(\S+) fell from (\S+) to \S+ and was never above its start")
+_BEGINS_AFTER = re.compile(r"(\S+) is flat because it begins after the learning")
+_AT_MOST = re.compile(r"^(\S+) is at most ([\d.e+-]+)")
+_ENTROPY_BONUS = re.compile(r"entropy bonus")
+
+
+def _named(name: str, inputs: Inputs) -> Series | None:
+    score = inputs.score
+    curve = score if score is not None and score.name == name else inputs.run.series.get(name)
+    return None if curve is None or not len(curve.finite) else curve.finite
+
+
+def _written(value: float) -> float:
+    """How far a number may lie from what is written of it."""
+    return 1e-3 * abs(value) + 1e-12
+
+
+def settings_count_once(dx: Diagnosis) -> Iterator[str]:
+    """A setting that a finding of a cause is made of has no second weight for this cause."""
+    made = {
+        o.detector: {f.curve for f in o.finding.stated if f.statistic is Statistic.SETTING}
+        for o in dx.findings
+        if o.finding
+    }
+    for cause in dx.causes:
+        found = [name for w in cause.evidence if w.kind is WeightKind.FOUND for name in made.get(w.finding, ())]
+        weighed = " ".join(w.text for w in cause.evidence if w.finding == "config")
+        for name in found:
+            if re.search(rf"\b{re.escape(dx.run.config.option(name))} is\b", weighed):
+                yield f"{cause.id}: {name} is found, and weighs again: {weighed}"
+
+
 def _float(text: str) -> float | None:
     try:
         return float(text.rstrip(".,;:%"))
@@ -297,6 +389,9 @@ RULES: tuple[Callable[[Diagnosis], Iterator[str]], ...] = (
     scores_are_the_runs_own,
     the_peaks_own_checkpoint_is_taken,
     curves_bear_out_their_claims,
+    facts_hold,
+    relations_hold,
+    settings_count_once,
     settings_are_as_logged,
     advice_can_be_followed,
     causes_are_not_refuted,

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import re
 import tarfile
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks.facts import MUTATIONS, mutated, of_statements
 from click.testing import CliRunner
 
 from firstbreak.cli.diagnose import command
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.diagnose import diagnose
 from firstbreak.diagnosis.registry import causes, sections
-from firstbreak.model import Action, Checkpoint, Confidence, LinkStatus, Run
+from firstbreak.model import Action, Checkpoint, Confidence, Finding, LinkStatus, Run, Severity
 from firstbreak.readers.read import find_runs, read
-from firstbreak.reports import inspection, story
+from firstbreak.reports import html, inspection, markdown, story, terminal
+from firstbreak.reports import json as json_report
 from tests.make import learning, noise, run
 from tests.reports.coherence import incoherent
 
@@ -79,6 +84,55 @@ def test_runs_of_the_corpus_are_told_coherently(tmp_path: Path) -> None:
 def test_published_and_shipped_runs_are_told_coherently(shared: Path) -> None:
     folders = [p for place in (shared / "runs", ROOT / "tests" / "data") for p in sorted(place.glob("*")) if p.is_dir()]
     assert not _complaints(read(find_runs(folder)[0]) for folder in folders)
+
+
+def test_statements_and_mutated_runs_are_told_coherently() -> None:
+    assert not _complaints(made for _, made in chain(of_statements(SAMPLED, 7), _mutated(SAMPLED)))
+
+
+def _mutated(n: int) -> Iterator[tuple[str, Run]]:
+    """Runs of the statements after mishaps of all kinds, in turn."""
+    for i, (name, made) in enumerate(of_statements(n, 8)):
+        how = list(MUTATIONS)[i % len(MUTATIONS)]
+        yield name, mutated(made, how, i)
+
+
+def test_a_false_fact_and_a_false_relation_are_caught() -> None:
+    """Each text is one that firstbreak has written of such a run."""
+    dx = diagnose(SIMULATED["declining"])
+    score = dx.run.series["eval.reward"]
+    false = facts.tell("{score} was {best}", score=score.name, best=replace(facts.highest(score), value=11.0))
+    below = "eval.reward fell from 5 to 0 and was never above its start: the updates do harm"
+    later = "eval.reward is flat because it begins after the learning, at step 1: the training reward rises before"
+    for rule, text in (("facts_hold", false), ("relations_hold", below), ("relations_hold", later)):
+        outcome = replace(dx.outcomes[0], finding=Finding(message=text, severity=Severity.WARNING))
+        run_ = replace(dx.run, series={**dx.run.series, "reward.mean": replace(score, name="reward.mean")})
+        assert rule in {name for name, _ in incoherent(replace(dx, run=run_, outcomes=(outcome, *dx.outcomes)))}, text
+
+
+def test_the_rate_of_improvement_is_told_in_every_report() -> None:
+    for made in SIMULATED.values():
+        dx = diagnose(made)
+        if dx.verdict.upside.startswith("cannot be estimated: no score"):
+            continue
+        for shown in (terminal.render(dx, width=100), html.render(dx), markdown.render(dx), json_report.render(dx)):
+            assert re.search(r"rate\s+of\s+improvement|improvement\s+turned", shown), dx.verdict.upside
+    few = diagnose(run({"eval.accuracy": np.linspace(0.1, 0.6, 8)}, algorithm="grpo"))
+    assert "cannot tell whether the rate of improvement changes" in few.verdict.upside
+
+
+def test_training_alone_is_said_to_prove_no_ability() -> None:
+    alone = [diagnose(SIMULATED[name]) for name in ("plateau", "collapsed", "flat", "rate of 3")]
+    assert all("does not prove ability" in dx.verdict.summary for dx in alone)
+    assert "ability" not in diagnose(SIMULATED["rising"]).verdict.summary
+
+
+def test_a_setting_that_is_found_is_not_weighed_again() -> None:
+    dx = diagnose(
+        run({"reward.episode": learning(200), "episode.length": [500.0] * 200}, algorithm="ppo", config={"gamma": 0.5})
+    )
+    cause = next(c for c in dx.causes if c.id == "horizon-too-short")
+    assert [w.finding for w in cause.evidence if w.finding in ("config", "horizon-short")] == ["horizon-short"]
 
 
 def test_the_rules_can_fail() -> None:

@@ -19,13 +19,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from types import ModuleType
 from typing import Any
 
 from firstbreak import plugins
-from firstbreak.model import EMPTY, Link
+from firstbreak.model import Link
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Variant:
     cause: str | None = None
     onset: float = 0.0  #: share of the run
     outcome: str | None = None  #: compared by the harm test, if it is not the usual one of the link (harm_test.py)
-    accepted: Mapping[Link, str] = EMPTY  #: other links that are accepted as an answer -> the reason
+    accepted: Mapping[Link, str] = field(default_factory=dict)  #: other links that are right too -> the reason
 
     @property
     def healthy(self) -> bool:

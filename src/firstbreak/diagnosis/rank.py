@@ -22,7 +22,19 @@ from firstbreak.diagnosis.inputs import Inputs
 from firstbreak.diagnosis.likelihood import HEALTHY
 from firstbreak.diagnosis.refutations import CONTRADICTED
 from firstbreak.diagnosis.registry import Cause, causes, sections
-from firstbreak.model import EMPTY, Confidence, Finding, Outcome, RankedCause, Run, Severity, Status, Weight, WeightKind
+from firstbreak.model import (
+    EMPTY,
+    Confidence,
+    Finding,
+    Outcome,
+    RankedCause,
+    Run,
+    Severity,
+    Statistic,
+    Status,
+    Weight,
+    WeightKind,
+)
 from firstbreak.words import number
 
 NONE_OF_THESE = "none-of-these"
@@ -120,8 +132,15 @@ def _sum(weights: tuple[Weight, ...]) -> float:
 def weigh(cause: Cause, inputs: Inputs, outcomes: Sequence[Outcome]) -> list[Weight]:
     """The evidence for and against one cause, the largest weight first."""
     weights = [w for o in outcomes if (w := _weigh_outcome(o, cause.id, cause.findings.get(o.detector))) is not None]
-    facts = [*cause.facts(inputs), *usual.weights(cause.settings, inputs), *_weigh_refutations(cause, inputs)]
+    settings = {name: side for name, side in cause.settings.items() if name not in _found_in(cause, outcomes)}
+    facts = [*cause.facts(inputs), *usual.weights(settings, inputs), *_weigh_refutations(cause, inputs)]
     return _calibrated(_tempered(weights) + _weigh_order(cause, outcomes) + facts)
+
+
+def _found_in(cause: Cause, outcomes: Sequence[Outcome]) -> set[str]:
+    """The settings that findings of this cause are made of: what is found counts once."""
+    found = (o.finding for o in outcomes if o.finding is not None and o.detector in cause.findings)
+    return {fact.curve for finding in found for fact in finding.stated if fact.statistic is Statistic.SETTING}
 
 
 def _weigh_refutations(cause: Cause, inputs: Inputs) -> list[Weight]:

@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.families import Method, Policy
 from firstbreak.diagnosis.inputs import Inputs, highest
 from firstbreak.diagnosis.likelihood import HEALTHY
 from firstbreak.diagnosis.stats.ceiling import expected_gain
-from firstbreak.diagnosis.stats.rate import Course, rate
-from firstbreak.diagnosis.stats.shape import Kind
+from firstbreak.diagnosis.stats.rate import MIN_POINTS, Course, rate
+from firstbreak.diagnosis.stats.shape import Kind, Trajectory
 from firstbreak.diagnosis.stats.shape import trajectory as shape_of
 from firstbreak.diagnosis.stats.trend import trend
 from firstbreak.model import (
@@ -174,7 +175,8 @@ def _summary(
         blind = [link.value.replace("_", " ") for link in unmeasured(outcomes)]
         if shape.kind == "too_short":
             n = len(score)
-            return f"Cannot tell yet: {n} {'score is' if n == 1 else 'scores are'} too few to see a shape."
+            few = f"Cannot tell yet: {n} {'score is' if n == 1 else 'scores are'} too few to see a shape."
+            return few + _unproven(inputs)
         how = "is at its maximum" if inputs.solved else _SHAPES[shape.kind]
         if shape.kind == "oscillating" and _unmoved(inputs, outcomes):
             how = "goes up and down, and has not risen"
@@ -184,7 +186,7 @@ def _summary(
         unseen = f" Cannot tell about {_join(blind)}: not measured." if blind else ""
         doubt = sum(o.finding is not None and o.finding.severity is not Severity.NOTICE for o in outcomes)
         but = f" {doubt} warning{'s' * (doubt > 1)} to look at." if doubt else ""
-        proof = "" if inputs.eval_score is not None or inputs.supervised else _NO_EVALUATION
+        proof = _unproven(inputs)
         critical = any(o.finding is not None and o.finding.severity is Severity.CRITICAL for o in outcomes)
         if doubted is not None or critical:
             return f"No break is certain: {what} {how}. {_uncertain(ranked, doubted)}{but}{proof}{unseen}"
@@ -196,11 +198,11 @@ def _summary(
     broken = f"{'The loop broke first at' if sure else 'Look first at'} {where}{when}"
     top, rival = leading(ranked, first_break)
     if top is None:
-        return f"{broken}. The log does not show the cause."
+        return f"{broken}. The log does not show the cause.{_unproven(inputs)}"
     text = f"{broken}. Most probable cause there: {_lower(top.title)} ({percent(top.probability)})."
     if rival is not None:
         text += f" Cannot be separated from: {_lower(rival.title)} ({percent(rival.probability)})."
-    return text
+    return text + _unproven(inputs)
 
 
 def _uncertain(ranked: Sequence[RankedCause], doubted: RankedCause | None) -> str:
@@ -213,7 +215,12 @@ def _uncertain(ranked: Sequence[RankedCause], doubted: RankedCause | None) -> st
     return f"But this cause is more probable than a healthy run ({healthy}): {cause}. The strongest sign: {why}."
 
 
-_NO_EVALUATION = " It is the training reward, which does not prove ability: no evaluation was recorded."
+def _unproven(inputs: Inputs) -> str:
+    """What a score that only training shows does not prove."""
+    if inputs.score is None or inputs.eval_score is not None or inputs.supervised:
+        return ""
+    what = "accuracy" if inputs.family.method is Method.PREFERENCE else "reward"
+    return f" No evaluation was recorded, and the training {what} does not prove ability."
 
 
 def leading(
@@ -267,46 +274,71 @@ _COURSES: Mapping[Course, str] = {
 
 def upside(inputs: Inputs) -> str:
     """What more training can gain, and whether the rate of improvement is changing."""
-    pace = rate(inputs.score) if inputs.score is not None else None
-    if pace is None or inputs.trajectory is None or inputs.trajectory.lost:
-        return _gain(inputs)
+    if inputs.score is None or inputs.trajectory is None:
+        return "cannot be estimated: no score was recorded"
+    gain = _gain(inputs, inputs.score, inputs.trajectory)
+    return facts.tell("{gain}; {course}", gain=gain, course=_course(inputs.score))
+
+
+def _course(score: Series) -> str:
+    """Whether the rate of improvement itself changes, with its interval."""
+    pace = rate(score)
+    if pace is None:
+        few = f"fewer than {MIN_POINTS} scores, or than {MIN_POINTS // 2} in one half of the run"
+        return f"cannot tell whether the rate of improvement changes ({few})"
     low, high = pace.interval
+    turned = pace.course == "falling" and pace.late < 0 < pace.early
     return (
-        f"{_gain(inputs)}; {_COURSES[pace.course]} ({number(pace.early)} in the first half, {number(pace.late)} in the second; "
-        f"95 % range of the difference {number(low)} to {number(high)})"
+        f"{'the improvement turned into a loss' if turned else _COURSES[pace.course]} ({number(pace.early)} in the first "
+        f"half, {number(pace.late)} in the second; 95 % range of the difference {number(low)} to {number(high)})"
     )
 
 
-def _gain(inputs: Inputs) -> str:
+def _gain(inputs: Inputs, score: Series, shape: Trajectory) -> str:
     """What more training can gain: from the shape of the score and a saturating law that is fitted to it."""
-    score, shape = inputs.score, inputs.trajectory
-    if score is None or shape is None:
-        return "cannot be estimated: no score was recorded"
-    last, axis = number(_last(score)), axis_word(score.axis)
     if inputs.solved:
-        return f"small: {score.name} is at its maximum of {number(float(np.max(score.values)))}"
+        return facts.tell("small: {score} is at its maximum of {top}", score=score.name, top=facts.highest(score))
     match shape.kind:
         case "too_short":
             return f"cannot be estimated from {len(score)} scores"
         case "flat":
-            return f"near zero: {score.name} is still at its first level of {number(shape.start)} at {axis} {last}"
+            return facts.tell(
+                "near zero: {score} is still at its first level of {start} at {last}",
+                score=score.name,
+                start=facts.start(score, shape),
+                last=facts.at(score, _last(score)),
+            )
         case "peaked" | "collapsed" | "declining":
-            return (
-                f"near zero: {score.name} was {number(shape.best)} at {axis} {number(shape.best_step)} "
-                f"and is {number(shape.end)} now"
+            return facts.tell(
+                "near zero: {score} was {best} at {step} and is {end} now",
+                score=score.name,
+                best=facts.best(score, shape),
+                step=facts.at(score, shape.best_step),
+                end=facts.end(score, shape),
             )
         case "oscillating":
             return f"small: {score.name} goes up and down by more than it gains"
+    end = facts.end(score, shape)
     if shape.kind == "plateau" and (still := _still(inputs)) is not None:
-        return f"near zero: {score.name} stays at {number(shape.end)}, and {still}: training has converged"
+        return facts.tell(
+            "near zero: {score} stays at {end}, and {still}: training has converged",
+            score=score.name,
+            end=end,
+            still=still,
+        )
     span = float(score.steps[-1] - score.steps[0])
     expected = expected_gain(score, shape, span, highest(score, inputs.run.config))
     if expected is None:
         return "small: the score stays on its plateau" if shape.kind == "plateau" else "real: the score still rises"
     low, high = expected
-    return (
-        f"{score.name} is {number(shape.end)} now; the same number of {axis}s again would change it by {number(low)} to "
-        f"{number(high)} (saturating laws fitted to the curve, 90 % range)"
+    return facts.tell(
+        "{score} is {end} now; the same number of {axis}s again would change it by {low} to {high} (saturating laws fitted to "
+        "the curve, 90 % range)",
+        score=score.name,
+        end=end,
+        axis=axis_word(score.axis),
+        low=number(low),
+        high=number(high),
     )
 
 

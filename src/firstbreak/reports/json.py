@@ -21,6 +21,7 @@ from firstbreak.model import (
     Diagnosis,
     Evidence,
     Experiment,
+    Fact,
     FirstBreak,
     Interval,
     Link,
@@ -205,6 +206,16 @@ def _experiment(experiment: Experiment, run: Run) -> dict[str, Any]:
     }
 
 
+def _stated(fact: Fact) -> dict[str, Any]:
+    return {
+        "curve": text(fact.curve),
+        "statistic": fact.statistic.value,
+        "from": number(fact.window[0]),
+        "to": number(fact.window[1]),
+        "value": number(fact.value),
+    }
+
+
 def finding_payload(outcome: Outcome) -> dict[str, Any]:
     """The finding of one detector or probe."""
     finding = outcome.finding
@@ -218,7 +229,11 @@ def finding_payload(outcome: Outcome) -> dict[str, Any]:
         "onset": number(finding.onset),
         "interval": _interval(finding.interval),
         "message": text(finding.message),
-        "evidence": {"facts": plain(finding.facts), "shown": [_evidence(item) for item in finding.evidence]},
+        "evidence": {
+            "facts": plain(finding.facts),
+            "shown": [_evidence(item) for item in finding.evidence],
+            "stated": [_stated(fact) for fact in finding.stated],
+        },
     }
 
 

@@ -35,4 +35,4 @@ def test_a_spread_far_below_the_range_is_found() -> None:
         "reward.min": np.zeros(N),
         "reward.max": np.ones(N),
     }
-    assert "0.0001 of their range" in found(ID, run(curves, algorithm="grpo")).message
+    assert "differ by 0.0001 where their range is 1" in found(ID, run(curves, algorithm="grpo")).message

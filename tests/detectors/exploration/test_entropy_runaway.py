@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from firstbreak.model import Severity, Status
 from tests.detectors.look import found, look, silent
-from tests.make import learning, noise, run
+from tests.make import learning, noise, run, series
 
 ID = "entropy-runaway"
 GROWING = np.linspace(1, 4, 120) + noise(120, 0.05)
@@ -45,3 +47,14 @@ def test_noise_that_widens_while_the_score_rises_is_healthy() -> None:
 
 def test_a_discrete_policy_without_a_score_may_open_up() -> None:
     assert silent(ID, run({"policy.entropy": WIDENING}))
+
+
+def test_text_whose_entropy_multiplies_while_the_evaluation_gains_nothing() -> None:
+    late = np.clip((np.arange(120) - 50) / 30, 0, 1)
+    entropy = (0.5 + 1.5 * late) * (1 + noise(120, 0.05, 1))
+    curves = {"policy.entropy": entropy, "reward.mean": np.arange(120) / 120, "length.mean": np.full(120, 300.0)}
+    steps = np.arange(1, 121, 6.0)
+    flat, rising = (series("eval.accuracy", v + noise(20, 0.01, 2), steps) for v in (np.full(20, 0.5), steps / 200))
+    finding = found(ID, replace(r := run(curves, algorithm="grpo"), series={**r.series, "eval.accuracy": flat}))
+    assert "read some completions" in finding.message
+    assert silent(ID, replace(r, series={**r.series, "eval.accuracy": rising}))

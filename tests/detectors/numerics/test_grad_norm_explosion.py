@@ -103,3 +103,11 @@ def test_a_norm_that_explodes_while_the_score_falls_from_its_gain_is_found() -> 
         found(ID, run({"grad.norm": np.exp(5 * late + noise(200, 0.1)), "reward.mean": score})).severity
         is not Severity.NOTICE
     )
+
+
+def test_a_jump_to_six_times_the_norm_counts_where_the_score_falls_from_there() -> None:
+    late = np.arange(120) >= 70
+    norms = np.where(late, 6.0, 1.0) * (1 + noise(120, 0.1, 1))
+    lost = np.where(late, 0.4, np.arange(120) / 100) + noise(120, 0.03, 2)
+    assert abs(found(ID, run({"grad.norm": norms, "reward.mean": lost})).onset - 71) <= 1
+    assert silent(ID, run({"grad.norm": norms, "reward.mean": np.arange(120) / 100 + noise(120, 0.03, 2)}))

@@ -59,3 +59,17 @@ def test_a_method_without_advantages_is_advised_to_check_its_parameters() -> Non
     curves = {NORM: np.where(np.arange(N) < 50, CALM, 0.0), "reward.mean": FLAT}
     assert "advantages" in found(ID, run(curves, algorithm="ppo")).message
     assert "parameters" in found(ID, run(curves, algorithm="dqn")).message
+
+
+def test_a_norm_that_falls_at_once_to_a_thirtieth_is_reported_where_the_score_stops_with_it() -> None:
+    late = np.arange(120) >= 50
+    norms = np.where(late, 0.03, 1.0) * (1 + noise(120, 0.15, 1))
+    stops = np.minimum(np.arange(120), 50) / 100 + noise(120, 0.03, 2)
+    finding = found(ID, run({"grad.norm": norms, "reward.mean": stops}))
+    assert finding.onset == 51
+    assert silent(ID, run({"grad.norm": norms, "reward.mean": np.arange(120) / 100 + noise(120, 0.03, 2)}))
+
+
+def test_a_norm_that_shrinks_little_by_little_as_the_run_converges_is_healthy() -> None:
+    norms = np.exp(-3.4 * np.arange(120) / 120) * (1 + noise(120, 0.15, 1))
+    assert silent(ID, run({"grad.norm": norms, "reward.mean": learning(120)}))

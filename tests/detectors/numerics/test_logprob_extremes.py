@@ -41,3 +41,16 @@ def test_densities_of_continuous_actions_are_not_judged() -> None:
 @pytest.mark.parametrize("values", [[], [-90.0], [-90.0, -90.0], [np.nan] * 20])
 def test_a_few_points_say_nothing(values: list[float]) -> None:
     assert look(ID, run(TEXT | {"policy.logp.min": values})).status is Status.NOT_MEASURED
+
+
+def test_a_token_that_the_two_engines_see_quite_differently_again_and_again() -> None:
+    text = {"length.mean": 200 + noise(120, 10)}
+    calm = 0.5 + noise(120, 0.05)
+    far = np.where((np.arange(120) > 60) & (np.arange(120) % 9 == 0), 40.0, 0.0)
+    finding = found(ID, run(text | {"rollout_train.logp_absdiff.max": calm + far}))
+    assert finding.onset == 64
+    assert "mask" in finding.message
+    once = np.where(np.arange(120) == 70, 40.0, 0.0)
+    assert silent(ID, run(text | {"rollout_train.logp_absdiff.max": calm + once}))
+    rare_tokens_of_a_large_model = 9 + noise(120, 1.5)
+    assert silent(ID, run(text | {"rollout_train.logp_absdiff.max": rare_tokens_of_a_large_model}))

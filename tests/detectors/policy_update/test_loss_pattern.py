@@ -23,11 +23,31 @@ def test_even_one_grpo_loss_of_zero_is_expected() -> None:
     assert look(ID, run({"loss.total": [0.0], "reward.mean": [1.0]}, algorithm="grpo")).expected
 
 
-def test_a_loss_that_turns_while_the_score_falls_is_a_warning() -> None:
+def test_a_loss_that_turns_while_the_score_falls_is_critical() -> None:
     loss = np.concatenate([np.full(60, 0.5), np.full(60, -0.5)]) + noise(120, 0.1, 1)
     finding = found(ID, run({"policy.loss": loss, "reward.mean": FALLING}))
-    assert finding.severity is Severity.WARNING
+    assert finding.severity is Severity.CRITICAL
     assert 55 <= finding.onset <= 66
+
+
+def test_what_changed_at_the_step_of_a_jump_is_told_with_it() -> None:
+    late = np.arange(120) >= 60
+    loss = 0.2 * np.where(late, 0.5, 1) * (1 + noise(120, 0.15, 1))
+    curves = {"policy.loss": loss, "reward.mean": learning(120), "lr": 1e-4 * np.where(late, 0.1, 1)}
+    message = found(ID, run(curves)).message
+    assert "the learning rate went from 0.0001 to 1e-05" in message
+    assert "gradient" not in message
+    norms = np.where(late, 6.0, 1.0) * (1 + noise(120, 0.1, 2))
+    assert "the gradient norm went from" in found(ID, run(curves | {"grad.norm": norms})).message
+
+
+def test_a_small_jump_where_the_learning_rate_steps_is_seen() -> None:
+    late = np.arange(60) >= 40
+    loss = 0.2 * np.where(late, 0.6, 1) * (1 + noise(60, 0.2, 3))
+    curves = {"policy.loss": loss, "reward.mean": learning(60)}
+    assert silent(ID, run(curves))
+    assert found(ID, run(curves | {"lr": np.where(late, 1e-5, 1e-4)})).onset == 41
+    assert silent(ID, run(curves | {"lr": 1e-4 * np.linspace(1, 0, 60)}))
 
 
 def test_a_loss_that_jumps_while_the_score_falls_is_a_warning() -> None:

@@ -70,3 +70,14 @@ def test_steps_that_become_too_large_are_found_wherever_in_the_run(at: int) -> N
 def test_steps_that_were_too_large_and_are_small_again_are_healthy() -> None:
     kl = np.where((np.arange(120) > 30) & (np.arange(120) < 70), 0.5, 0.01) * (1 + noise(120, 0.1, 1))
     assert silent(ID, run({"kl.old": kl, "reward.mean": learning(120)}))
+
+
+def test_updates_that_grow_sixfold_for_good_count_where_the_score_falls_from_there() -> None:
+    late = np.arange(120) >= 70
+    curves = {"kl.old": 0.002 * np.where(late, 8, 1) * np.exp(noise(120, 0.2, 1))}
+    fallen = np.where(late, 0.4, np.arange(120) / 100) + noise(120, 0.03, 2)
+    rising = np.arange(120) / 100 + noise(120, 0.03, 2)
+    assert abs(found(ID, run(curves | {"reward.mean": fallen}, algorithm="ppo")).onset - 71) <= 2
+    assert silent(ID, run(curves | {"reward.mean": rising}, algorithm="ppo"))
+    clipped = {"policy.clip_fraction": np.where(late, 0.4, 0.08)}
+    assert found(ID, run(curves | clipped | {"reward.mean": rising}, algorithm="ppo")).severity is Severity.WARNING

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from firstbreak.model import Confidence, Run, Severity, Status
@@ -41,9 +43,17 @@ def test_an_evaluation_that_starts_at_the_ceiling_of_training_is_solved() -> Non
 
 
 def test_an_evaluation_that_begins_after_the_learning_is_expected() -> None:
+    log = run({"eval.reward": 450 + noise(30, 5), "reward.mean": learning(200, 20, 480)})
+    late = series("eval.reward", log.series["eval.reward"].values, np.linspace(90, 200, 30))
+    outcome = look(ID, replace(log, series={**log.series, "eval.reward": late}))
+    assert outcome.expected
+    assert "begins after the learning, at step 90" in outcome.note
+
+
+def test_an_evaluation_that_is_flat_beside_a_reward_that_rises_is_not_said_to_begin_later() -> None:
     outcome = look(ID, run({"eval.reward": 450 + noise(30, 5), "reward.mean": learning(200, 20, 480)}))
     assert outcome.expected
-    assert "begins after the learning" in outcome.note
+    assert "begins after" not in outcome.note
 
 
 def test_few_scores_say_nothing() -> None:

@@ -79,3 +79,18 @@ def test_a_few_points_say_nothing(values: list[float]) -> None:
 def test_where_most_steps_are_slow_the_quick_ones_are_the_exception() -> None:
     several_updates_per_rollout = np.arange(N) % 3 != 0
     assert silent(ID, run({"time.step": np.where(several_updates_per_rollout, 5 * CALM, CALM)}))
+
+
+def test_a_job_is_seen_by_its_period_where_single_steps_do_not_stand_out() -> None:
+    busy = np.arange(N) % 6 == 5
+    noisy = 10 * np.exp(noise(N, 0.35, 4))
+    assert found(ID, run({"time.step": np.where(busy, 2.2, 1) * noisy})).facts["every"] == 6
+    assert silent(ID, run({"time.step": noisy}))
+
+
+def test_steps_that_are_slow_because_they_evaluate_are_expected() -> None:
+    evaluates = np.arange(N) % 3 == 2
+    curves = {"time.rollout": CALM, "time.train": CALM, "time.eval": np.where(evaluates, 30.0, np.nan)}
+    outcome = look(ID, run(curves))
+    assert outcome.expected
+    assert "evaluating" in outcome.note

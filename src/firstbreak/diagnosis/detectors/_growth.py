@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.stats.onset import first_sustained, onset
 from firstbreak.diagnosis.stats.trend import trend
-from firstbreak.model import Interval, Series
+from firstbreak.model import Fact, Interval, Series, Statistic
 
 EARLY, LATE = 0.2, 0.25  #: parts of the run that are compared
 
@@ -21,6 +22,16 @@ class Growth:
     early: float
     late: float
     appears: float | None = None  #: the step at which it left 0, where it had been exactly 0 until then
+
+    @property
+    def before(self) -> Fact:
+        """The early level, as a fact."""
+        return facts.of(Statistic.SIZE, self.curve.head(EARLY))
+
+    @property
+    def after(self) -> Fact:
+        """The late level, as a fact."""
+        return facts.of(Statistic.SIZE, self.curve.tail(LATE))
 
     @property
     def times(self) -> float:

@@ -16,6 +16,11 @@ def continued(curve: Series) -> bool:
     return len(curve) > 1 and bool(curve.steps[0] > np.ptp(curve.steps))
 
 
+def lowest_first(evaluations: tuple[Series | None, ...]) -> Series:
+    """The evaluation with the lowest first score."""
+    return min((s.finite for s in evaluations if s is not None and len(s.finite)), key=lambda s: float(s.values[0]))
+
+
 def starts(
     evaluations: tuple[Series | None, ...],
     reward: Series | None,

@@ -19,7 +19,7 @@ from typing import Literal
 import numpy as np
 
 from firstbreak.diagnosis.stats.noise import likely_ar1, quasi_difference, spread, student_deviance
-from firstbreak.diagnosis.stats.normal import quantile
+from firstbreak.diagnosis.stats.normal import normal_scores
 from firstbreak.diagnosis.stats.smooth import healthy_shapes
 
 Kind = Literal["level", "ramp", "variance", "burst"]
@@ -314,7 +314,7 @@ def _variance_break(residual: np.ndarray, fitted: np.ndarray, rho: float, direct
     healthy run changes too: with the level of the curve, which is taken off, and slowly, along `CALMING` shapes.
     """
     innovations = quasi_difference(residual, rho)
-    score = _normal_scores(np.abs(innovations))
+    score = normal_scores(np.abs(innovations))
     level = fitted - fitted.mean()
     score = score - level * (level @ score) / max(float(level @ level), 1e-24)
     for shift in find_breaks(score, ("level",), direction, CALMING):
@@ -322,13 +322,6 @@ def _variance_break(residual: np.ndarray, fitted: np.ndarray, rho: float, direct
         if min(before, after) > 1e-12 and (after > before) == (shift.size > 0):
             return replace(shift, kind="variance", size=math.log2(after / before), before=before, after=after)
     return None
-
-
-def _normal_scores(values: np.ndarray) -> np.ndarray:
-    """Normal quantiles of the mid-ranks, (n,)."""
-    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
-    rank = np.cumsum(counts) - (counts - 1) / 2
-    return np.asarray(np.array([quantile((r - 0.5) / len(values)) for r in rank])[inverse])
 
 
 def likely_places(profile: np.ndarray, mass: float = 0.95) -> tuple[int, int]:

@@ -17,7 +17,8 @@ import numpy as np
 
 from firstbreak.diagnosis.stats import breaks
 from firstbreak.diagnosis.stats.breaks import Break, find_breaks
-from firstbreak.diagnosis.stats.noise import spread
+from firstbreak.diagnosis.stats.noise import effective_size, neighbours, spread
+from firstbreak.diagnosis.stats.normal import two_sided
 from firstbreak.diagnosis.stats.onset import BLOCKS, MIN_POINTS, SOMEWHERE, p_value
 from firstbreak.diagnosis.stats.points import block_means, points, rescale
 from firstbreak.diagnosis.stats.smooth import running_median
@@ -30,6 +31,7 @@ LEVEL = 0.01  # of false alarms per curve
 NEAR = 0.1  # of the points, 5 at least, and none beyond the next change: what a level is taken from
 RETURN = 0.05  # of the points, 5 at least, and no more than between two changes: as many have to be back
 UNEVEN = 0.1  # of the run by which a point may lie off its place in an evenly logged curve
+AWAY = 6.0  # errors between the first and the last points of a curve that has left its first level
 BURST = 6.0  # price, in deviance, of a change that is taken back: it nests the lasting one
 
 
@@ -90,6 +92,37 @@ def changes(
     return tuple(sorted((c for c in (*gone, *found) if c.kind in kinds), key=lambda change: change.step))
 
 
+def departed(curve: Series | np.ndarray, *, log: bool = False) -> Change | None:
+    """How a curve that should not move left its first level for good, in whatever shape: what no step and no line fits, such
+    as a climb that ends.
+
+    The first and the last points are compared; the noise comes from neighbouring points, which no slow course changes.
+    """
+    steps, values = points(curve)
+    seen = _logarithm(values) if log else values
+    n, near = len(seen), _near(len(seen))
+    if n < max(MIN_POINTS, 3 * near):
+        return None
+    sd, rho = neighbours(seen)
+    old, new = float(np.median(seen[:near])), float(np.median(seen[-near:]))
+    error = sd * math.sqrt(2 / effective_size(near, rho))
+    if abs(new - old) <= AWAY * error or new == old:
+        return None
+    way = (seen - old) / (new - old)
+    begun, half = for_good(way > 0.1, 0.9), for_good(way > 0.5, 0.9)
+    if begun is None or half is None or n - half < near:
+        return None
+    before, after = (math.exp(old), math.exp(new)) if log else (old, new)
+    return Change(
+        kind="level",
+        step=float(steps[begun]),
+        interval=(float(steps[max(begun - near, 0)]), float(steps[max(begun, half)])),
+        before=before,
+        after=after,
+        p=two_sided(abs(new - old) / error) if error > 0 else 0.0,
+    )
+
+
 def for_good(hit: np.ndarray, share: float) -> int | None:
     """The index from which on, up to the end, `share` of the points hit, where there is one: the end part in which the hits
     exceed that share the most, so that what came before the first of them does not count."""
@@ -108,6 +141,14 @@ def settled(curve: Series | np.ndarray, until: float = math.inf) -> float:
         return float(values[0]) if len(values) else math.nan
     near = _near(len(steps))
     return weighted_median(values[before][-near:], durations(steps)[before][-near:])
+
+
+def settling(curve: Series, until: float = math.inf) -> Series:
+    """The points that `settled` takes its level from."""
+    points = curve.finite
+    n = int(np.sum(points.steps < until))
+    some = slice(max(0, n - _near(len(points))), n) if n else slice(0, 1)
+    return replace(points, steps=points.steps[some], values=points.values[some])
 
 
 def lapses(curve: Series | np.ndarray, until: float | None = None, level: float = LEVEL) -> Iterator[Change]:

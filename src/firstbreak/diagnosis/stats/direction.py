@@ -1,15 +1,63 @@
-"""Did a curve go up, or down, in whatever way, and when did it leave its first level?"""
+"""Did a curve go up, or down, in whatever way, and when did it leave its first level? Did it move at a step that is known?"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from firstbreak.diagnosis.stats.noise import autocorrelation, effective_size, noise_scale
+from firstbreak.diagnosis.stats.normal import t_to_z
 from firstbreak.diagnosis.stats.onset import first_sustained, onset
-from firstbreak.diagnosis.stats.shape import trajectory
+from firstbreak.diagnosis.stats.points import points
+from firstbreak.diagnosis.stats.shape import IMMATERIAL, trajectory
 from firstbreak.diagnosis.stats.trend import trend
 from firstbreak.model import Interval, Series
+
+NEAR = 0.15  # of the points, 3 at least: what a level beside a known step is taken from
+SURE, LIKELY = 3.0, 2.0  # standard errors: the step is given, and no place is picked from many
+
+
+@dataclass(frozen=True, kw_only=True)
+class Move:
+    """The levels of a curve before and after a step that something else has named."""
+
+    before: float
+    after: float
+    sigma: float  #: by how many standard errors it rose
+
+
+def move(curve: Series, step: float, *, at_once: bool = True) -> Move | None:
+    """How a curve moved at a known step; None with fewer than 3 points on either side.
+
+    `at_once`: the level right after the step counts, else the one in the second half of what comes after.
+    """
+    steps, values = points(curve)
+    old, new = values[steps < step], values[steps >= step]
+    width = max(3, round(NEAR * len(values)))
+    if min(len(old), len(new)) < 3:
+        return None
+    old, new = old[-width:], new[:width] if at_once else new[-max(width, len(new) // 2) :]
+    left = np.concatenate([old - old.mean(), new - new.mean()])
+    rho = max(0.0, autocorrelation(left, fitted=2))
+    sd = noise_scale(values) or float(np.std(left))
+    error = sd * float(np.sqrt(sum(1 / effective_size(len(side), rho) for side in (old, new))))
+    before, after = float(old.mean()), float(new.mean())
+    t = (after - before) / error if error > 0 else float(np.sign(after - before)) * np.inf
+    return Move(before=before, after=after, sigma=t_to_z(t, len(values) - 2) if after != before else 0.0)
+
+
+def fell_since(step: float, *scores: Series | None) -> bool:
+    """Whether the scores of a run end below their level before a known step, by more than noise and a wobble of the gain.
+
+    Something else says which step it is, and no place is picked from many: a loss is seen that a curve alone hides. The
+    evaluation and the training reward are judged together (Stouffer's sum), and one that went up denies it.
+    """
+    moves = [(score, move(score, step, at_once=False)) for score in scores if score is not None]
+    known = [(score, moved) for score, moved in moves if moved is not None]
+    down = [m.before - m.after > IMMATERIAL * (m.before - trajectory(score).start) for score, m in known]
+    together = sum(m.sigma for _, m in known) / len(known) ** 0.5 if known else 0.0
+    return bool(down) and all(down) and together <= -LIKELY
 
 
 def rises(curve: Series) -> bool:

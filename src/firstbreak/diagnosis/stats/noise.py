@@ -40,19 +40,25 @@ def autocorrelation(residuals: np.ndarray, fitted: int = 1) -> float:
 
 
 def noise_scale(values: np.ndarray) -> float:
-    """Standard deviation of the noise about a slow trend, robust to trend, jumps and outliers; 0 for a constant.
+    """Standard deviation of the noise about a slow trend, robust to trend, jumps and outliers; 0 for a constant."""
+    return neighbours(values)[0]
+
+
+def neighbours(values: np.ndarray) -> tuple[float, float]:
+    """Standard deviation and AR(1) coefficient (0 to 0.9) of the noise about a slow trend, robust to trend, jumps and outliers.
 
     For AR(1) noise sd(x[t+1] - x[t]) = sd sqrt(2 (1 - rho)), and the differences at lags 1 and 2 tell rho:
     var(x[t+2] - x[t]) / var(x[t+1] - x[t]) = 1 + rho. Neither sees a slow trend: the median takes off its slope.
     """
     if len(values) < 3:
-        return 0.0
+        return 0.0, 0.0
     z, _, scale = rescale(values)
     first = spread(np.diff(z))
     if first == 0:
-        return 0.0
+        return 0.0, 0.0
     rho = (spread(z[2:] - z[:-2]) / first) ** 2 - 1 if len(z) >= 10 else 0.0
-    return scale * first / float(np.sqrt(2 * (1 - np.clip(rho, 0.0, 0.9))))
+    rho = float(np.clip(rho, 0.0, 0.9))
+    return scale * first / math.sqrt(2 * (1 - rho)), rho
 
 
 def effective_size(n: int, rho: float) -> float:

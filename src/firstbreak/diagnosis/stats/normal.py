@@ -5,10 +5,17 @@ from __future__ import annotations
 import math
 from statistics import NormalDist
 
+import numpy as np
+
 
 def two_sided(z: float) -> float:
     """P(|Z| > |z|) of a standard normal."""
     return math.erfc(abs(z) / math.sqrt(2))
+
+
+def above(z: float) -> float:
+    """P(Z > z) of a standard normal."""
+    return math.erfc(z / math.sqrt(2)) / 2
 
 
 def quantile(p: float) -> float:
@@ -27,3 +34,10 @@ def z_to_t(z: float, df: float) -> float:
     """Inverse of `t_to_z`: the Student t that is as unlikely as z."""
     ratio = z * (8 * df + 3) / (8 * df + 1)
     return math.copysign(math.sqrt(df * math.expm1(ratio * ratio / df)), z)
+
+
+def normal_scores(values: np.ndarray) -> np.ndarray:
+    """Normal quantiles of the mid-ranks, (n,)."""
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    rank = np.cumsum(counts) - (counts - 1) / 2
+    return np.asarray(np.array([quantile((r - 0.5) / len(values)) for r in rank])[inverse])

@@ -110,6 +110,16 @@ def trajectory(curve: Series | np.ndarray, sd: np.ndarray | None = None) -> Traj
     )
 
 
+def course(curve: Series | np.ndarray, *, spikes: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """Middle steps and levels of the windows in which `trajectory` sees a curve, with spikes or without."""
+    steps, values = points(curve)
+    if not len(values):
+        return steps, values
+    z, centre, scale = rescale(values)
+    level, middle = _levels(z if spikes else without_spikes(z))
+    return steps[middle], centre + scale * level
+
+
 def _too_short(n: int) -> Trajectory:
     nan, endless = float("nan"), (-float("inf"), float("inf"))
     return Trajectory(

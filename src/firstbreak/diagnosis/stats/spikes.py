@@ -7,11 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from firstbreak.diagnosis.stats.noise import EQUAL, SD_PER_MAD
+from firstbreak.diagnosis.stats.normal import above, normal_scores
 from firstbreak.diagnosis.stats.points import points, rescale
 from firstbreak.diagnosis.stats.smooth import running_median
 from firstbreak.model import Series
 
 MIN_POINTS = 8
+LONGEST, RHYTHM = 50, 1e-3  # points of the longest period that is looked for, and what it may be by chance
 MOST = 0.2  # of the points: more of them are no spikes but the noise of the curve
 
 
@@ -79,6 +81,36 @@ def period(steps: np.ndarray, tolerance: float = 0.15) -> float | None:
     times = np.round(gaps / unit)
     regular = (times >= 1) & (np.abs(gaps / unit - times) <= tolerance)
     return unit if np.mean(regular) >= 0.8 else None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Rhythm:
+    """What comes back every so many points, although single points do not stand out of the noise."""
+
+    every: int  #: points
+    high: np.ndarray  #: (n,) whether a point lies at a place of the period that is high
+    p: float  #: probability of so clear a rhythm in noise, over all periods
+
+
+def rhythm(values: np.ndarray) -> Rhythm | None:
+    """The clearest period of a curve (n,), of 2 points to a quarter of the curve; None where noise may be all there is.
+
+    The curve, less its running median, is folded at each period. Normal scores of its ranks at one place of the period, or
+    at all of them, are larger than those of noise (a z test and a chi-square test; Bonferroni over places and periods).
+    """
+    n = len(values)
+    score = normal_scores(values - running_median(values, 2 * LONGEST + 1))
+    best: Rhythm | None = None
+    periods = range(2, min(n // 4, LONGEST) + 1)
+    for every in periods:
+        place = np.arange(n) % every
+        z = np.bincount(place, score) / np.sqrt(np.bincount(place))
+        k = every - 1
+        chi = ((float(z @ z) / k) ** (1 / 3) - 1 + 2 / (9 * k)) / (2 / (9 * k)) ** 0.5  # Wilson & Hilferty 1931
+        p = len(periods) * min(every * above(float(z.max())), above(chi)) * 2
+        if p < RHYTHM and (best is None or p < best.p):
+            best = Rhythm(every=every, high=(z > z.max() / 2)[place], p=p)
+    return best
 
 
 def _noise(away: np.ndarray) -> float:

@@ -30,11 +30,11 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import UNKNOWN, Method, only
 from firstbreak.diagnosis.stats.onset import first_sustained
 from firstbreak.model import Confidence, Config, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
-from firstbreak.words import number
 
 FAMILIES = only(Method.GROUP_RELATIVE, UNKNOWN, why="only where the baseline is the mean reward of a group of samples")
 
@@ -84,9 +84,13 @@ def detect(
         return None
     since = first_sustained(rest, lambda values: values > limit)
     return Finding(
-        message=(
-            f"the mean advantage of a prompt's completions is up to {number(late)} (spread {number(scale)}) instead of 0: "
-            "completions are compared with those of other prompts; check the index that assigns completions to groups"
+        message=facts.tell(
+            "the largest mean advantage of a prompt's completions is typically {late}{beside} instead of 0: completions are "
+            "compared with those of other prompts; check the index that assigns completions to groups",
+            late=facts.median(rest.tail(0.5)),
+            beside=facts.tell(" (spread {spread})", spread=facts.median(advantage_std.finite.head(early_share)))
+            if advantage_std is not None and len(advantage_std.finite)
+            else "",
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,

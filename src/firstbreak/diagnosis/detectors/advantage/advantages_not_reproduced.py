@@ -30,11 +30,11 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Policy
 from firstbreak.diagnosis.stats.onset import first_sustained
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
-from firstbreak.words import percent
 
 
 def detect(
@@ -62,9 +62,12 @@ def detect(
     size = float(np.median(error.between(step).values))
     sample = "completion" if policy is Policy.TEXT else "episode"
     return Finding(
-        message=(
-            f"the advantages differ by {percent(size)} from those of the recorded rewards, values and ends, from step "
-            f"{step:g} on: check the done mask, and compute the advantages of one short {sample} by hand"
+        message=facts.tell(
+            "the advantages differ by {size:%} from those of the recorded rewards, values and ends, from {step} on: check "
+            "the done mask, and compute the advantages of one short {sample} by hand",
+            size=facts.median(error.between(step)),
+            step=facts.at(error, step),
+            sample=sample,
         ),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH,

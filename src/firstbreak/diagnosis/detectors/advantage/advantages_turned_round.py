@@ -24,10 +24,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.stats.onset import first_sustained
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
-from firstbreak.words import percent
 
 
 def detect(
@@ -48,9 +48,11 @@ def detect(
         return None
     before = turned.steps[turned.steps < step]
     return Finding(
-        message=(
-            f"{percent(float(turned.between(step).values.mean()))} of the advantages have the wrong sign from step "
-            f"{step:g} on: the policy learns what was worse than expected; look for a wrong minus sign between rewards and loss"
+        message=facts.tell(
+            "{share:%} of the advantages have the wrong sign from {step} on: the policy learns what was worse than expected; "
+            "look for a wrong minus sign between rewards and loss",
+            share=facts.mean(turned.between(step)),
+            step=facts.at(turned, step),
         ),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH,

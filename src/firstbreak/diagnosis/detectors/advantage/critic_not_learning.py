@@ -32,10 +32,10 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.stats.shape import Trajectory
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
-from firstbreak.words import number
 
 
 def detect(
@@ -72,14 +72,19 @@ def detect(
         return None
     beside = (
         "the score is flat"
-        if explained is None
-        else f"its explained variance is {number(explained)} in the second half"
+        if explained is None or value_explained_variance is None
+        else facts.tell(
+            "its explained variance is {explained} in the second half",
+            explained=facts.median(value_explained_variance.finite.tail(0.5)),
+        )
     )
     return Finding(
-        message=(
-            f"the value loss was {number(early)} in the first tenth and is {number(late)} in the second half, and {beside}: "
-            "the critic has not fitted the returns; train the critic alone on a frozen batch, and compare the scale of rewards "
-            "and values"
+        message=facts.tell(
+            "the value loss was {early} at first and is {late} in the second half, and {beside}: the critic has not fitted "
+            "the returns; train the critic alone on a frozen batch, and compare the scale of rewards and values",
+            early=facts.median(loss.head(early_share)),
+            late=facts.median(loss.tail(0.5)),
+            beside=beside,
         ),
         severity=Severity.WARNING,
         confidence=Confidence.LOW if explained is None else Confidence.MEDIUM,

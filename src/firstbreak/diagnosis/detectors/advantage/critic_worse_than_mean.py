@@ -35,11 +35,12 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.stats.onset import first_sustained
 from firstbreak.diagnosis.stats.shape import Trajectory
-from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Series, Severity
-from firstbreak.words import number, percent
+from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Series, Severity, Statistic
+from firstbreak.words import number
 
 
 def detect(
@@ -108,15 +109,19 @@ def _errs(value_loss: Series | None, min_value_loss: float) -> bool:
 
 
 def _constant(late: Series) -> str:
-    return (
-        f"explained variance is 0 to {number(float(np.quantile(np.abs(late.values), 0.9)))} in the second half: the critic "
-        "predicts the same value everywhere; bring returns to a size of about 1, and train the critic alone on a frozen batch"
+    return facts.tell(
+        "explained variance is between {low} and {high} in nine tenths of the second half: the critic predicts the same value "
+        "everywhere; bring returns to a size of about 1, and train the critic alone on a frozen batch",
+        low=facts.of(Statistic.QUANTILE, late, 0.05),
+        high=facts.of(Statistic.QUANTILE, late, 0.95),
     )
 
 
 def _worse(late: Series, limit: float, share: float) -> str:
-    return (
-        f"explained variance is below {number(limit)} in {percent(share)} of the second half (median "
-        f"{number(float(np.median(late.values)))}): the critic is worse than a constant; train the critic alone on a frozen "
-        "batch"
+    return facts.tell(
+        "explained variance is below {limit} in {share:%} of the second half (median {late}): the critic is worse than a "
+        "constant; train the critic alone on a frozen batch",
+        limit=number(limit),
+        share=facts.of(Statistic.BELOW, late, limit),
+        late=facts.median(late),
     )

@@ -29,6 +29,7 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.model import Confidence, Config, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
 from firstbreak.words import number, percent
@@ -55,10 +56,15 @@ def detect(
     if measured < min_share or expected < min_share or larger > expected / 2:
         return None
     return Finding(
-        message=(
-            f"groups of {number(size)} at a success rate of {percent(rate)}: in {percent(expected)} of them all rewards must "
-            f"be equal ({percent(measured)} are), so these groups teach nothing; groups of {number(4 * size)} would leave "
-            f"{percent(larger)}"
+        message=facts.tell(
+            "groups of {size} at a success rate of {rate:%}: in {expected} of them all rewards must be equal ({measured:%} "
+            "are), so these groups teach nothing; groups of {more} would leave {larger}",
+            size=facts.setting(config, "group_size"),
+            rate=facts.mean(reward_mean.finite.tail(0.5)),
+            expected=percent(expected),
+            measured=facts.mean(zero_variance_groups.finite.tail(0.5)),
+            more=number(4 * size),
+            larger=percent(larger),
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,

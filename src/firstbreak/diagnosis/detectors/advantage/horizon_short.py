@@ -30,6 +30,7 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Method, Policy, without
 from firstbreak.model import Confidence, Config, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
@@ -75,9 +76,14 @@ def detect(
     if horizon > 0.99 * enough or solved:
         return None
     return Finding(
-        message=(
-            f"a discount of {number(gamma)} looks {number(horizon)} steps ahead, and {samples} have up to {number(length)}: "
-            f"later rewards count for nothing; try {'1' if policy is Policy.TEXT else '0.99'}"
+        message=facts.tell(
+            "a discount of {gamma} looks {horizon} steps ahead, and {samples} have up to {length}: later rewards count for "
+            "nothing; try {other}",
+            gamma=facts.setting(config, "gamma"),
+            horizon=number(horizon),
+            samples=samples,
+            length=facts.highest(lengths),
+            other="1" if policy is Policy.TEXT else "0.99",
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH if horizon < max_share * length / 2 else Confidence.MEDIUM,

@@ -29,9 +29,10 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
-from firstbreak.words import number, percent
+from firstbreak.words import number
 
 
 def detect(
@@ -58,12 +59,13 @@ def detect(
     share = reward_zero_std_frac.finite if reward_zero_std_frac is not None else None
     if share is not None and len(share) >= min_points and (at := _vanishing(share, min_share)) is not None:
         since = float(share.steps[at])
-        before = float(np.median(share.values[max(0, at - min_points // 2) : at]))
+        earlier = share.between(float(share.steps[max(0, at - min_points // 2)]), float(share.steps[at - 1]))
         return Finding(
-            message=(
-                f"{percent(before)} of the groups had equal rewards until step {number(since)}, and none has since: "
-                "something adds tiny differences, and the division by the group's spread makes them large; first round "
-                "the rewards"
+            message=facts.tell(
+                "{before:%} of the groups had equal rewards until {since}, and none has since: something adds tiny "
+                "differences, and the division by the group's spread makes them large; first round the rewards",
+                before=facts.median(earlier),
+                since=facts.at(share, since),
             ),
             severity=Severity.WARNING,
             confidence=Confidence.HIGH,
@@ -103,9 +105,11 @@ def _always_tiny(
         return None
     since = float(late.steps[0])
     return Finding(
-        message=(
-            f"within a group, rewards differ by {number(ratio)} of their range, and the advantages are of full size: the "
-            "division by the spread makes noise large; add a constant of about a hundredth of the range to the divisor"
+        message=facts.tell(
+            "within a group, rewards differ by {late} where their range is {room}, and the advantages are of full size: the "
+            "division by the spread makes noise large; add a constant of about a hundredth of the range to the divisor",
+            late=facts.median(late),
+            room=number(room),
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,

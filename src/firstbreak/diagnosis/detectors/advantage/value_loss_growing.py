@@ -28,14 +28,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import numpy as np
-
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
-from firstbreak.diagnosis.stats.changes import changes, settled
+from firstbreak.diagnosis.stats.changes import changes
 from firstbreak.diagnosis.stats.direction import departure, rises
 from firstbreak.diagnosis.stats.shape import Trajectory
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
-from firstbreak.words import number
 
 HARMED = frozenset({"peaked", "collapsed", "declining", "flat", "oscillating"})
 
@@ -57,21 +55,26 @@ def detect(
         return None
     grown = (c for c in changes(loss, kinds=("level", "slope"), log=True) if c.direction > 0 and c.lasting)
     if jump := next(grown, None):
-        since, early = (jump.step, jump.interval), settled(loss, jump.step)
+        since, past = (jump.step, jump.interval), facts.settled(loss, jump.step)
     elif rises(loss) and (
         left := departure(loss)
     ):  # as smooth as a healthy curve: against what it was for half of the run
-        since, early = left, float(np.median(loss.head(0.5).values))
+        since, past = left, facts.median(loss.head(0.5))
     else:
         return None
-    late = settled(loss)
+    now = facts.settled(loss)
+    early, late = past.value, now.value
     if late < growth_warning * early:
         return None
     beside = "the score did not rise" if trajectory is not None else "no score shows whether returns grew too"
     return Finding(
-        message=(
-            f"the value loss grew by a factor of {number(late / early)}, from {number(early)} to {number(late)}, and {beside}: "
-            "the critic's targets may be wrong; check the scale of returns and the bootstrap target"
+        message=facts.tell(
+            "the value loss grew by a factor of {times}, from {early} to {late}, and {beside}: the critic's targets may be "
+            "wrong; check the scale of returns and the bootstrap target",
+            times=facts.times(now, past),
+            early=past,
+            late=now,
+            beside=beside,
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM if trajectory is not None else Confidence.LOW,

@@ -35,10 +35,21 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import UNKNOWN, Method, Policy, only
 from firstbreak.diagnosis.stats.onset import first_sustained
-from firstbreak.model import Confidence, Evidence, Expected, Finding, NotApplicable, NotMeasured, Series, Severity
+from firstbreak.model import (
+    Confidence,
+    Evidence,
+    Expected,
+    Finding,
+    NotApplicable,
+    NotMeasured,
+    Series,
+    Severity,
+    Statistic,
+)
 from firstbreak.words import number
 
 FAMILIES = only(Method.ACTOR_CRITIC, UNKNOWN, why="only where a critic learns the returns")
@@ -102,10 +113,13 @@ def detect(
         return Expected(f"the value loss fell to {number(late)} because the critic explains the returns")
     since = first_sustained(loss, lambda values: values * 10 < top)
     return Finding(
-        message=(
-            f"the value loss fell from {number(top)} to {number(late)} although returns still vary by {number(apart)}: the "
-            f"critic's targets do not depend on how {'a completion' if policy is Policy.TEXT else 'an episode'} ends; print "
-            f"the target at one such end"
+        message=facts.tell(
+            "the value loss fell from {top} to {late} although returns still vary by {apart}: the critic's targets do not "
+            "depend on how {sample} ends; print the target at one such end",
+            top=facts.of(Statistic.QUANTILE, loss, top_quantile),
+            late=facts.of(Statistic.QUANTILE, loss.tail(0.25), late_quantile),
+            apart=number(apart),
+            sample="a completion" if policy is Policy.TEXT else "an episode",
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,

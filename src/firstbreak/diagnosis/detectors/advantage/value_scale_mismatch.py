@@ -28,10 +28,10 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Method
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
-from firstbreak.words import number
 
 
 def detect(
@@ -59,9 +59,12 @@ def detect(
     bootstrapped = method is Method.VALUE_BASED
     harm = "its targets are wrong too" if bootstrapped else "all advantages have the same sign"
     return Finding(
-        message=(
-            f"values are {number(float(np.median(values.values)))} where returns are "
-            f"{number(float(np.median(target)))}: the critic has the wrong scale, so {harm}; normalise rewards or returns"
+        message=facts.tell(
+            "values are {values} where returns are {returns}: the critic has the wrong scale, so {harm}; normalise rewards or "
+            "returns",
+            values=facts.median(values),
+            returns=facts.median(returns),
+            harm=harm,
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,

@@ -36,6 +36,7 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.stats.onset import first_sustained
 from firstbreak.diagnosis.stats.shape import Trajectory
@@ -100,7 +101,11 @@ def detect(
         severity = Severity.WARNING if share >= share_critical and place is not Place.RIGHT else Severity.NOTICE
     confidence = Confidence.LOW if few else Confidence.HIGH if share >= share_critical else Confidence.MEDIUM
     return Finding(
-        message=f"in {percent(share)} of the groups all rewards are equal, so these groups teach nothing; {ADVICE[place]}",
+        message=facts.tell(
+            "in {share:%} of the groups all rewards are equal, so these groups teach nothing; {advice}",
+            share=facts.mean(late),
+            advice=ADVICE[place],
+        ),
         severity=severity,
         confidence=confidence,
         metric=zero_variance_groups.name,
@@ -108,7 +113,7 @@ def detect(
         interval=None if onset is None else (onset, onset),
         evidence=(
             Evidence(
-                text=f"zero-variance groups, {number(share)} on average at the end",
+                text=f"zero-variance groups, {number(share)} on average in the second half",
                 series=zero_variance_groups,
                 since=onset,
                 level=share_critical,

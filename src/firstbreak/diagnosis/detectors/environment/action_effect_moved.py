@@ -33,6 +33,7 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.detectors.environment._moved import moved
 from firstbreak.diagnosis.families import Policy, only
@@ -111,10 +112,12 @@ def detect(
     if change is None:
         return None
     return Finding(
-        message=(
-            f"from step {change.step:g} on, an action changes the observation by {number(change.after)}, and by "
-            f"{number(change.before)} before: the environment changed; compare its version and settings before and after "
-            "that step"
+        message=facts.tell(
+            "from {step} on, an action changes the observation by {after}, and by {before} before: the environment changed; "
+            "compare its version and settings before and after that step",
+            step=facts.at(curve, change.step),
+            after=number(change.after),
+            before=number(change.before),
         ),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH,

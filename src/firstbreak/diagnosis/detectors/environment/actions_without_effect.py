@@ -30,10 +30,10 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Policy, only
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
-from firstbreak.words import percent
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity, Statistic
 
 FAMILIES = only(Policy.CONTROL)
 
@@ -75,9 +75,10 @@ def detect(
         return None
     first = float(curve.steps[0])
     return Finding(
-        message=(
-            f"actions explain at most {percent(share)} of the change of what they move: the environment may not execute "
-            "the actions that the policy chose; log the action that the environment executes"
+        message=facts.tell(
+            "at first, actions explain {share:%} of the change of what they move or less, nine times out of ten: the "
+            "environment may not execute the actions that the policy chose; log the action that the environment executes",
+            share=facts.of(Statistic.QUANTILE, curve.head(first_share), 0.9),
         ),
         severity=Severity.WARNING,
         confidence=Confidence.LOW,

@@ -36,6 +36,7 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Policy
 from firstbreak.diagnosis.stats.onset import first_sustained
@@ -83,7 +84,11 @@ def detect(
     gained = trajectory.learned and trajectory.gain >= min_gain * max(abs(trajectory.start), abs(trajectory.best))
     if solved or (gained and not trajectory.lost):
         return Expected(
-            f"episodes last {number(late)} steps, as the task demands: the score gained {number(trajectory.gain)}"
+            facts.tell(
+                "episodes last {late} steps, as the task demands: the score gained {gain}",
+                late=facts.median(lengths.tail(0.25)),
+                gain=number(trajectory.gain),
+            )
         )
     if late <= max_steps:
         return _at_once(episode_length, score, early, late, max_steps, policy)
@@ -99,9 +104,11 @@ def _at_once(lengths: Series, score: Series, early: float, late: float, max_step
         else "step the environment by hand, and check which condition ends the episode"
     )
     return Finding(
-        message=(
-            f"episodes end after {number(late)} steps{f' ({number(early)} at first)' if fell else ''} and the score "
-            f"does not improve; {first}"
+        message=facts.tell(
+            "episodes end after {late} steps{before} and the score does not improve; {first}",
+            late=facts.median(lengths.finite.tail(0.25)),
+            before=facts.tell(" ({early} at first)", early=facts.median(lengths.finite.head(0.25))) if fell else "",
+            first=first,
         ),
         severity=Severity.CRITICAL if fell else Severity.WARNING,
         confidence=Confidence.HIGH if fell else Confidence.MEDIUM,
@@ -125,10 +132,11 @@ def _never(lengths: Series, score: Series, length: float, policy: Policy) -> Fin
         else "check by hand that the goal can be reached, then make the reward denser"
     )
     return Finding(
-        message=(
-            f"every episode lasts exactly {number(length)} steps and the score "
-            f"{'has not left its first level' if rewarded else 'has never changed'}: no episode reached a goal or failed; "
-            f"{first}"
+        message=facts.tell(
+            "every episode lasts exactly {length} steps and the score {course}: no episode reached a goal or failed; {first}",
+            length=facts.highest(lengths),
+            course="has not left its first level" if rewarded else "has never changed",
+            first=first,
         ),
         severity=Severity.NOTICE if rewarded else Severity.WARNING,
         confidence=Confidence.LOW if rewarded else Confidence.MEDIUM,

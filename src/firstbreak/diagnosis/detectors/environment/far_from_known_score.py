@@ -32,7 +32,7 @@ from typing import Annotated
 
 import numpy as np
 
-from firstbreak.diagnosis import environments
+from firstbreak.diagnosis import environments, facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Policy, only
 from firstbreak.model import Confidence, Config, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
@@ -76,16 +76,24 @@ def detect(
     ended = float(np.mean(points.tail(last_share).values))
     if ended < 2 * random - solved:
         return NotMeasured(
-            f"{score.name} is {number(ended)}, far below random actions: the score has another scale here"
+            facts.tell(
+                "{score} is {ended}, far below random actions: the score has another scale here",
+                score=score.name,
+                ended=facts.mean(points.tail(last_share)),
+            )
         )
     way = (ended - random) / (solved - random)
     if way >= min_progress:
         return None
     return Finding(
-        message=(
-            f"{score.name} ends at {number(ended)}: {percent(max(way, 0.0))} of the way from random actions "
-            f"({number(random)}) to the score that counts as solved ({number(solved)}); check what the policy sees and "
-            "does with `firstbreak check env`"
+        message=facts.tell(
+            "{score} ends at {ended}: {way} of the way from random actions ({random}) to the score that counts as solved "
+            "({solved}); check what the policy sees and does with `firstbreak check env`",
+            score=score.name,
+            ended=facts.mean(points.tail(last_share)),
+            way=percent(max(way, 0.0)),
+            random=number(random),
+            solved=number(solved),
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH if way < min_progress / 2 else Confidence.MEDIUM,

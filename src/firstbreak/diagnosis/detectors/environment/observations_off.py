@@ -40,6 +40,7 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.detectors.environment._moved import Moved, moved
 from firstbreak.diagnosis.families import Policy, only
@@ -124,10 +125,12 @@ def _stands_still(curve: Series, change: Moved | None) -> Finding | None:
     if change is None:
         return None
     return Finding(
-        message=(
-            f"from step {change.step:g} on, {percent(change.after)} of the observation's components do not change "
-            f"({percent(change.before)} before): the policy has lost a part of the state; compare an observation from "
-            "before that step with one from today"
+        message=facts.tell(
+            "from {step} on, {after:%} of the observation's components do not change ({before} before): the policy has lost a "
+            "part of the state; compare an observation from before that step with one from today",
+            step=facts.at(curve, change.step),
+            after=facts.median(curve.between(change.step)),
+            before=percent(change.before),
         ),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH,
@@ -143,10 +146,12 @@ def _rescaled(curve: Series, change: Moved | None) -> Finding | None:
     if change is None:
         return None
     return Finding(
-        message=(
-            f"from step {change.step:g} on, episodes begin with observations of spread {number(change.after)} "
-            f"({number(change.before)} before): the observations have another scale; compare the normalisation statistics "
-            "before and after that step"
+        message=facts.tell(
+            "from {step} on, episodes begin with observations of spread {after} ({before} before): the observations have "
+            "another scale; compare the normalisation statistics before and after that step",
+            step=facts.at(curve, change.step),
+            after=facts.median(curve.between(change.step)),
+            before=number(change.before),
         ),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH,
@@ -167,10 +172,11 @@ def _late(later: Series, at_once: Series, min_gap: float, min_share: float) -> F
     first = float(later.steps[np.flatnonzero(gap > min_gap)[0]])
     soon, late = float(np.median(at_once.values)), float(np.median(later.values))
     return Finding(
-        message=(
-            f"the last action explains {percent(soon)} of what changes, and the actions of the last steps explain "
-            f"{percent(late)}: observations or actions come late; step the environment by hand, and count the steps until "
-            "an action shows"
+        message=facts.tell(
+            "the last action explains {soon:%} of what changes, and the actions of the last steps explain {late:%}: "
+            "observations or actions come late; step the environment by hand, and count the steps until an action shows",
+            soon=facts.median(at_once),
+            late=facts.median(later),
         ),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH,

@@ -35,11 +35,11 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Method, only
 from firstbreak.diagnosis.stats.onset import first_sustained
 from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
-from firstbreak.words import number, percent
 
 FAMILIES = only(Method.PREFERENCE, why="no pairs of a chosen and a rejected answer")
 
@@ -92,10 +92,14 @@ def detect(
     onset = first_sustained(accuracy, lambda values: values < 0.5)
     sure = _late(accuracy) < accuracy_critical and margin is not None
     return Finding(
-        message=(
-            f"{accuracy.name} is {percent(_late(accuracy))} at the end, where a coin reaches 50 %"
-            f"{f', and the margin fell to {number(_late(margin))}' if margin is not None else ''}: "
-            "the policy learns to prefer the rejected answers; print ten pairs, and check which answer is called chosen"
+        message=facts.tell(
+            "{name} is {late:%} in the last quarter, where a coin reaches 50 %{fell}: the policy learns to prefer the rejected "
+            "answers; print ten pairs, and check which answer is called chosen",
+            name=accuracy.name,
+            late=facts.median(accuracy.finite.tail(0.25)),
+            fell=facts.tell(", and the margin fell to {margin}", margin=facts.median(margin.finite.tail(0.25)))
+            if margin is not None
+            else "",
         ),
         severity=Severity.CRITICAL if sure else Severity.WARNING,
         confidence=Confidence.HIGH if sure else Confidence.MEDIUM,

@@ -38,6 +38,7 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Method, only
 from firstbreak.model import Confidence, Config, Evidence, Finding, NotApplicable, NotMeasured, Run, Series, Severity
@@ -127,9 +128,11 @@ def detect(
         return NotApplicable("the implicit rewards start at 0, as DPO demands: the loss contains another term")
     summed = f" ({whole} times that: the trainer may sum the loss over {whole} batches)" if whole else ""
     return Finding(
-        message=(
-            f"the first loss is {number(first)} instead of ln 2 = 0.6931{summed}: policy and reference model differ before "
-            "any update; decode one batch as the collator made it, before you change a hyperparameter"
+        message=facts.tell(
+            "the first loss is {first} instead of ln 2 = 0.6931{summed}: policy and reference model differ before any update; "
+            "decode one batch as the collator made it, before you change a hyperparameter",
+            first=facts.first(loss.finite),
+            summed=summed,
         ),
         severity=Severity.CRITICAL if certain and off >= ratio_critical else Severity.WARNING,
         confidence=Confidence.HIGH if certain else Confidence.MEDIUM,

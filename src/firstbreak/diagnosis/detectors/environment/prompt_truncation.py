@@ -30,6 +30,7 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Policy, only
 from firstbreak.diagnosis.stats.onset import first_sustained
@@ -70,9 +71,10 @@ def detect(
         return Expected(f"every prompt has {number(length)} tokens, and the limit is the same number: no prompt is cut")
     onset = first_sustained(length_prompt_clipped_ratio, lambda values: values >= share_warning)
     return Finding(
-        message=(
-            f"{percent(share)} of the prompts are cut at the limit: the policy does not see the whole question; "
-            "raise the prompt limit, or drop the prompts that do not fit"
+        message=facts.tell(
+            "{share:%} of the prompts are cut at the limit: the policy does not see the whole question; raise the prompt "
+            "limit, or drop the prompts that do not fit",
+            share=facts.mean(late),
         ),
         severity=Severity.CRITICAL if share >= share_critical else Severity.WARNING,
         confidence=Confidence.HIGH if len(late) >= min_points_sure else Confidence.MEDIUM,

@@ -35,13 +35,13 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Method, Policy
 from firstbreak.diagnosis.stats.onset import onset
 from firstbreak.diagnosis.stats.shape import Trajectory
 from firstbreak.diagnosis.stats.shape import trajectory as shape_of
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
-from firstbreak.words import number
 
 
 def detect(
@@ -81,9 +81,14 @@ def detect(
     first, last = float(score.steps[0]), trajectory.end_step
     certain = trajectory.drop_sigma >= sigma_critical
     return Finding(
-        message=(
-            f"{score.name} fell from {number(trajectory.start)} to {number(trajectory.end)} and was never above its "
-            f"start: the updates do harm from the first one on; check {_first(policy, method)}, then the learning rate"
+        message=facts.tell(
+            "{score} fell from {start} to {end} and {course}: the updates do harm from the first one on; check {first}, then "
+            "the learning rate",
+            score=score.name,
+            start=facts.start(score, trajectory),
+            end=facts.end(score, trajectory),
+            course=_above(score, trajectory),
+            first=_first(policy, method),
         ),
         severity=Severity.CRITICAL if certain else Severity.WARNING,
         confidence=Confidence.HIGH if certain else Confidence.MEDIUM,
@@ -93,6 +98,14 @@ def detect(
         evidence=(Evidence(text="score, with its first level", series=score, level=trajectory.start),),
         facts={"drop": trajectory.drop, "drop_sigma": trajectory.drop_sigma},
     )
+
+
+def _above(score: Series, course: Trajectory) -> str:
+    """What is true of the scores above the start: there are none, or they are noise."""
+    highest = facts.highest(score.finite)
+    if highest.value <= course.start:
+        return "was never above its start"
+    return facts.tell("rose above its start only within its noise (to {highest})", highest=highest)
 
 
 def _first(policy: Policy, method: Method | None) -> str:

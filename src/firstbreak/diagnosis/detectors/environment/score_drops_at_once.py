@@ -31,6 +31,7 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Policy, only
 from firstbreak.diagnosis.stats.onset import onset
@@ -93,10 +94,14 @@ def detect(
     if lost < min_drop or blamed:
         return None
     return Finding(
-        message=(
-            f"the return fell from {number(before)} to {number(after)} ({percent(lost)}) at once near step "
-            f"{number(shift.step)}{', after updates of the usual size' if blamed is not None else ''}: find what changed "
-            "in the environment at that step; compare its version, wrappers and normalisation statistics"
+        message=facts.tell(
+            "the return fell from {before} to {after} ({lost}) at once near {step}{usual}: find what changed in the "
+            "environment at that step; compare its version, wrappers and normalisation statistics",
+            before=number(before),
+            after=number(after),
+            lost=percent(lost),
+            step=facts.at(returns, shift.step),
+            usual=", after updates of the usual size" if blamed is not None else "",
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH if blamed is not None else Confidence.LOW,

@@ -28,10 +28,10 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Policy, only
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
-from firstbreak.words import number, percent
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity, Statistic
 
 FAMILIES = only(Policy.CONTROL)
 
@@ -57,10 +57,11 @@ def detect(
         return None
     first = float(curve.steps[np.flatnonzero(early)[0]])
     return Finding(
-        message=(
-            f"in {percent(float(np.mean(early)))} of the windows, episodes were reported as truncated by a time limit before "
-            f"the limit was reached ({number(float(np.mean(curve.values)))} in each): failures are reported as limits; check "
-            "terminated and truncated"
+        message=facts.tell(
+            "in {share:%} of the windows, episodes were reported as truncated by a time limit before the limit was reached "
+            "({each} in each on average): failures are reported as limits; check terminated and truncated",
+            share=facts.of(Statistic.ABOVE, curve, 0.0),
+            each=facts.mean(curve),
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,

@@ -27,11 +27,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
-from firstbreak.diagnosis.detectors._start import starts
+from firstbreak.diagnosis.detectors._start import lowest_first, starts
 from firstbreak.diagnosis.families import Policy, only
 from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
-from firstbreak.words import number
 
 FAMILIES = only(Policy.TEXT, why="only where training and evaluation grade answers alike")
 
@@ -79,10 +79,11 @@ def detect(
         return None
     first = float(curve.steps[0])
     return Finding(
-        message=(
-            f"at the start the policy scores {number(evaluated)} in the evaluation and {number(trained)} in training: "
-            "training gives the policy another task; put the evaluation's problems through one training rollout, and "
-            "compare the scores"
+        message=facts.tell(
+            "at the start the policy scores {evaluated} in the evaluation and {trained} in training: training gives the "
+            "policy another task; put the evaluation's problems through one training rollout, and compare the scores",
+            evaluated=facts.first(lowest_first((eval_score, eval_reward))),
+            trained=facts.mean(curve.head(max(first_points, round(first_share * len(curve))) / len(curve))),
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,

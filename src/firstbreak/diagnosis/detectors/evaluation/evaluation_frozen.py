@@ -35,6 +35,7 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Method, without
 from firstbreak.diagnosis.stats.trend import trend
@@ -98,26 +99,25 @@ def detect(
     # The maximum and minimum of a task are whole numbers (500, -21, 0); a frozen 23.452 is neither.
     natural = last == round(last)
     if natural and start and last == np.max(eval_score.values):
-        return Expected(f"the last {same} evaluations are all {number(last)} because the score is at its maximum")
+        return Expected(_all(eval_score, start, "because the score is at its maximum"))
     if natural and start and last == np.min(eval_score.values):
         return None
     since = float(eval_score.steps[start])
     if reward_mean is not None and _ceiling_of(last, reward_mean.between(since).finite, max_distance, min_points):
-        return Expected(f"the last {same} evaluations are all {number(last)}, which training reaches and never exceeds")
+        return Expected(_all(eval_score, start, "which training reaches and never exceeds"))
     training = [s.between(since).finite for s in (reward_mean, kl_ref, policy_entropy) if s is not None]
     watched = [s for s in training if len(s) >= min_points]
     if not watched:
-        return NotMeasured(
-            f"the last {same} evaluations are all {number(last)}; no training curve shows whether the policy changed"
-        )
+        return NotMeasured(_all(eval_score, start, "and no training curve shows whether the policy changed"))
     moving = [s for s in watched if not trend(s, level=trend_level).flat]
     reward = None if reward_mean is None else reward_mean.between(since).finite
     if not moving or (reward is not None and not _changed(reward, min_change, min_points)):
         return None  # at a ceiling the same few problems stay unsolved, and the score stays the same
     return Finding(
-        message=(
-            f"the last {same} evaluations are all exactly {number(last)} while {moving[0].name} changes: the evaluation "
-            "does not use the current weights; evaluate once in the trainer's own process, and compare"
+        message=facts.tell(
+            "{repeated} changes: the evaluation does not use the current weights; evaluate once in the trainer's own process, "
+            "and compare",
+            repeated=_all(eval_score, start, f"while {moving[0].name}"),
         ),
         severity=Severity.NOTICE if natural else Severity.WARNING,
         confidence=Confidence.LOW if natural else Confidence.HIGH,
@@ -129,6 +129,16 @@ def detect(
             Evidence(text="training goes on", series=moving[0], since=since),
         ),
         facts={"value": last, "repeats": same},
+    )
+
+
+def _all(scores: Series, start: int, why: str) -> str:
+    same = scores.between(float(scores.steps[start]))
+    return facts.tell(
+        "the last {same} evaluations are all exactly {last}, {why}",
+        same=facts.count(same),
+        last=facts.last(same),
+        why=why,
     )
 
 

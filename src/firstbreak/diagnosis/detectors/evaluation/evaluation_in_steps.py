@@ -32,7 +32,7 @@ import numpy as np
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Method, without
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
-from firstbreak.words import number, percent
+from firstbreak.words import percent
 
 FAMILIES = without(Method.SUPERVISED)
 
@@ -85,7 +85,7 @@ def detect(
     return Finding(
         message=(
             f"{percent(float(np.mean(repeated)))} of the evaluations repeat the one before to the last digit, and the "
-            f"score changes {number(int(np.sum(changed)))} times: the evaluation uses new weights only now and then; "
+            f"score changes {int(np.sum(changed))} times: the evaluation uses new weights only now and then; "
             "log the version of the weights beside each score"
         ),
         severity=Severity.WARNING,

@@ -31,11 +31,11 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import SAMPLED, Policy, only
 from firstbreak.diagnosis.stats.shape import trajectory
 from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
-from firstbreak.words import number
 
 FAMILIES = only(Policy.CONTROL, *SAMPLED, why="only where training and evaluation run the same task")
 
@@ -80,10 +80,13 @@ def detect(
         return None
     first = float(scores.steps[0])
     return Finding(
-        message=(
-            f"training returns rose from {number(training.start)} to {number(training.end)}, and the evaluation stays at "
-            f"{number(float(np.median(late.values)))}: the evaluation environment differs from the training environment; "
-            "evaluate once in the training environment, with its normalisation statistics"
+        message=facts.tell(
+            "training returns rose from {start} to {end}, and the evaluation stays at {late}: the evaluation environment "
+            "differs from the training environment; evaluate once in the training environment, with its normalisation "
+            "statistics",
+            start=facts.start(trained, training),
+            end=facts.end(trained, training),
+            late=facts.median(late),
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,

@@ -33,11 +33,12 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Method, Policy, without
 from firstbreak.diagnosis.stats.noise import noise_scale
 from firstbreak.diagnosis.stats.shape import trajectory as shape_of
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity, Statistic
 from firstbreak.words import number
 
 FAMILIES = without(Method.SUPERVISED)
@@ -98,10 +99,13 @@ def detect(
     more = np.ceil((noise / (wanted_noise * gain)) ** 2)  # the noise of a mean falls with the square root
     first = float(eval_score.steps[0])
     return Finding(
-        message=(
-            f"one evaluation is uncertain by {number(noise)}, and the run gained {number(gain)}: the curve shows neither a "
-            f"regression nor the best checkpoint; evaluate on about {number(more)} times as many "
-            f"{'prompts' if policy is Policy.TEXT else 'episodes'}"
+        message=facts.tell(
+            "one evaluation is uncertain by {noise}, and has to show a change of {gain}: the curve shows neither a "
+            "regression nor the best checkpoint; evaluate on about {more} times as many {samples}",
+            noise=facts.median(score_error.finite) if known and score_error else facts.of(Statistic.NOISE, eval_score),
+            gain=number(gain),
+            more=number(more),
+            samples="prompts" if policy is Policy.TEXT else "episodes",
         ),
         severity=Severity.NOTICE if len(eval_score) < evaluations_warning else Severity.WARNING,
         confidence=Confidence.LOW if len(eval_score) < evaluations_warning else Confidence.MEDIUM,

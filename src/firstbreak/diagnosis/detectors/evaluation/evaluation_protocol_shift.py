@@ -37,6 +37,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Method, without
 from firstbreak.diagnosis.stats.changes import Change, changes
@@ -127,11 +128,15 @@ def detect(
     if unmoved is None and eval_score.name == "eval.reward" and _reached(score, reward_mean, jump):
         return None
     return Finding(
-        message=(
-            f"{eval_score.name} jumped from {number(score.before_mean)} to {number(score.after_mean)} at step "
-            f"{number(jump.step)}{f', {beside.name} jumped as well,' if beside is not None else ''} and the training reward "
-            f"{f'and {unmoved.name} ' if unmoved is not None else ''}did not: the evaluation may have another protocol since "
-            "then; evaluate an old checkpoint with today's protocol"
+        message=facts.tell(
+            "{score} jumped from {before} to {after} at {step}{beside} and the training reward {unmoved}did not: the "
+            "evaluation may have another protocol since then; evaluate an old checkpoint with today's protocol",
+            score=eval_score.name,
+            before=number(score.before_mean),
+            after=number(score.after_mean),
+            step=facts.at(eval_score, jump.step),
+            beside=f", {beside.name} jumped as well," if beside is not None else "",
+            unmoved=f"and {unmoved.name} " if unmoved is not None else "",
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM if beside is None and unmoved is None else Confidence.HIGH,

@@ -31,10 +31,11 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Method, only
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
-from firstbreak.words import number, percent
+from firstbreak.words import axis_word, number, percent
 
 FAMILIES = only(Method.SUPERVISED)
 
@@ -77,11 +78,17 @@ def detect(
     if after > before:
         return None
     falls = f" while the training loss went from {number(before)} to {number(after)}" if np.isfinite(after) else ""
+    now = losses.between(float(losses.steps[-2]))
     return Finding(
-        message=(
-            f"the held-out loss was {number(best)} at step {number(since)} and is {number(last)} now{falls}: the "
-            f"perplexity on held-out text is {percent(np.exp(last - best) - 1)} higher; go back to the checkpoint of that "
-            "step, or train fewer epochs"
+        message=facts.tell(
+            "the held-out loss was {best} at {step} and is at least {last} in the last two evaluations{falls}: the perplexity "
+            "on held-out text is {higher} higher; go back to the checkpoint of that {axis}, or train fewer epochs",
+            best=facts.lowest(losses),
+            step=facts.at(losses, since),
+            last=facts.lowest(now),
+            falls=falls,
+            higher=percent(np.exp(last - best) - 1),
+            axis=axis_word(losses.axis),
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH if np.isfinite(after) else Confidence.MEDIUM,

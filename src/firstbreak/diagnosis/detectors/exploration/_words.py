@@ -6,5 +6,5 @@ from firstbreak.diagnosis.families import Method
 
 
 def entropy_weight(method: Method | None) -> str:
-    """What rewards entropy in this kind of training: a bonus in the loss, or the coefficient (temperature) of SAC."""
-    return "entropy coefficient" if method is Method.VALUE_BASED else "entropy bonus"
+    """What rewards entropy in this kind of training: a bonus in the loss, the coefficient (temperature) of SAC, or none."""
+    return "entropy coefficient (of DQN: epsilon)" if method is Method.VALUE_BASED else "entropy bonus"

@@ -29,6 +29,7 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Policy, only
 from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
@@ -65,9 +66,11 @@ def detect(
         return None
     first = float(fixed.steps[0])
     return Finding(
-        message=(
-            f"a nat of entropy is worth {number(level)} during the whole run, and a step of the task {number(step)}: "
-            "acting at random earns more than the task; let the entropy coefficient be tuned"
+        message=facts.tell(
+            "a nat of entropy is worth {level} during the whole run, and a step of the task {step}: acting at random earns "
+            "more than the task; let the entropy coefficient be tuned",
+            level=facts.first(fixed),
+            step=number(step),
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,

@@ -30,13 +30,14 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.detectors._start import continued
 from firstbreak.diagnosis.detectors.exploration._words import entropy_weight
 from firstbreak.diagnosis.families import Method, Policy
 from firstbreak.diagnosis.stats.shape import Trajectory
 from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
-from firstbreak.words import number, percent
+from firstbreak.words import percent
 
 
 def detect(
@@ -86,9 +87,13 @@ def detect(
         return None
     first = float(entropy.steps[0])
     return Finding(
-        message=(
-            f"entropy is {number(late)} nats after {len(entropy)} updates, {percent(late / uniform)} of the entropy of "
-            f"random actions, although the score has changed: lower the {entropy_weight(method)}"
+        message=facts.tell(
+            "entropy is {late} nats at the end of {n} logged updates, {share} of the entropy of random actions, although the "
+            "score has changed: lower the {weight}",
+            late=facts.median(entropy.tail(0.2)),
+            n=facts.count(entropy),
+            share=percent(late / uniform),
+            weight=entropy_weight(method),
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,

@@ -34,6 +34,7 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.detectors.exploration._words import entropy_weight
 from firstbreak.diagnosis.families import Method, Policy
@@ -41,8 +42,7 @@ from firstbreak.diagnosis.stats.changes import settled
 from firstbreak.diagnosis.stats.direction import rises
 from firstbreak.diagnosis.stats.onset import first_sustained
 from firstbreak.diagnosis.stats.shape import Trajectory
-from firstbreak.model import Confidence, Evidence, Expected, Finding, Interval, NotMeasured, Series, Severity
-from firstbreak.words import number
+from firstbreak.model import Confidence, Evidence, Expected, Fact, Finding, Interval, NotMeasured, Series, Severity
 
 
 def detect(
@@ -84,7 +84,7 @@ def detect(
     if not entropy.values.any() and reward_group_std is not None and reward_group_std.finite.values.any():
         return NotMeasured("the entropy is 0 in every row, but the answers to one prompt differ: it was not computed")
     discrete = bool(np.all(entropy.values >= -1e-9))
-    start, late = _start(entropy), settled(entropy)
+    start, late = _first(entropy).value, settled(entropy)
     rewarded = reward_mean is not None and rises(reward_mean)
     stuck = not rewarded and trajectory is not None and (trajectory.lost or trajectory.kind == "flat")
     low_score = policy is Policy.CONTROL or _is_poor(score, poor)
@@ -94,17 +94,26 @@ def detect(
     if not (dead or fell):
         return None
     if solved:
-        return Expected(f"entropy fell from {number(start)} to {number(late)} because the task is solved")
+        return Expected(
+            facts.tell(
+                "entropy fell from {start} to {late} because the task is solved",
+                start=_first(entropy),
+                late=facts.settled(entropy),
+            )
+        )
     floor = max(max_share * start, low)
     since, interval = _fall(entropy, start, floor)
     improving = rewarded or (trajectory is not None and trajectory.kind in ("rising", "plateau"))
     if improving and not dead and not (low_score and not _still_gains(reward_mean, score, min_points)):
         return None
     return Finding(
-        message=(
-            f"entropy is {number(late)} nats (it began at {number(start)}) and the score "
-            f"{_course(stuck, improving and not dead)}: the policy always does nearly the same; raise "
-            f"the {entropy_weight(method)} or lower the learning rate"
+        message=facts.tell(
+            "entropy is {late} nats (it began at {start}) and the score {course}: the policy always does nearly the same; "
+            "raise the {weight} or lower the learning rate",
+            late=facts.settled(entropy),
+            start=_first(entropy),
+            course=_course(stuck, improving and not dead),
+            weight=entropy_weight(method),
         ),
         severity=Severity.CRITICAL if stuck else Severity.WARNING,
         confidence=Confidence.HIGH if dead and stuck else Confidence.MEDIUM,
@@ -136,9 +145,10 @@ def _is_poor(score: Series | None, poor: float) -> bool:
     return settled(score) < poor
 
 
-def _start(entropy: Series) -> float:
+def _first(entropy: Series) -> Fact:
     """The level of the first three values, or of the first twentieth where it is higher: a collapse can take two updates."""
-    return max(float(np.median(entropy.values[:3])), float(np.median(entropy.head(0.05).values)))
+    few, more = facts.median(entropy.head(3 / len(entropy))), facts.median(entropy.head(0.05))
+    return max(few, more, key=lambda level: level.value)
 
 
 def _fall(entropy: Series, start: float, floor: float) -> tuple[float, Interval]:

@@ -23,8 +23,8 @@ https://arxiv.org/abs/1602.01783
 
 from __future__ import annotations
 
+from firstbreak.diagnosis import facts
 from firstbreak.model import Confidence, Config, Finding, NotMeasured, Run, Series, Severity
-from firstbreak.words import number
 
 
 def detect(run: Run, config: Config, policy_entropy: Series | None = None) -> Finding | NotMeasured | None:
@@ -35,9 +35,10 @@ def detect(run: Run, config: Config, policy_entropy: Series | None = None) -> Fi
         return None
     first = run.first_step
     return Finding(
-        message=(
-            f"the entropy coefficient is {number(weight)}: the policy is rewarded for certainty; set the coefficient to "
-            "0 or above, and check whether its sign was turned round twice"
+        message=facts.tell(
+            "the entropy coefficient is {weight}: the policy is rewarded for certainty; set the coefficient to 0 or above, and "
+            "check whether its sign was turned round twice",
+            weight=facts.setting(config, "entropy_coef"),
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,

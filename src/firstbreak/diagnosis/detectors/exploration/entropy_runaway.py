@@ -3,7 +3,7 @@
 ## What it looks for
 Entropy, or the standard deviation of the actions, that grows to `growth_with_drop` times its start while the score
 falls; or a standard deviation of the actions that grows to `growth_alone` times its start while the score is flat or is
-not recorded.
+not recorded; or the entropy of a text that grows to `growth_text` times its start while an evaluation gains nothing since.
 
 ## Why it matters
 The policy loses what it knew. Either the entropy bonus is stronger than the reward, or the updates destroy what was
@@ -31,14 +31,15 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.detectors.exploration._words import entropy_weight
-from firstbreak.diagnosis.families import Method
+from firstbreak.diagnosis.families import Method, Policy
 from firstbreak.diagnosis.stats.direction import departure, rises
 from firstbreak.diagnosis.stats.shape import Trajectory
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
-from firstbreak.words import number
 
+FEW = 4  #: evaluations: fewer show no rise (convention)
 FIRST = 3  #: points of the start: a bonus that is too strong has had its effect within a tenth of a run
 
 
@@ -47,6 +48,8 @@ def detect(
     policy_entropy: Series | None = None,
     action_std: Series | None = None,
     method: Method | None = None,
+    policy: Policy = Policy.TEXT,
+    eval_score: Series | None = None,
     *,
     growth_with_drop: Annotated[
         float,
@@ -62,6 +65,14 @@ def detect(
             source="convention",
         ),
     ] = 4.0,
+    growth_text: Annotated[
+        float,
+        Threshold(
+            unit="ratio",
+            reason="The entropy of a text falls as a model learns, or grows by half where exploration is encouraged.",
+            source="convention",
+        ),
+    ] = 2.5,
     growth_certain: Annotated[
         float,
         Threshold(unit="ratio", reason="Twice as much as is reported by itself.", source="convention"),
@@ -81,11 +92,20 @@ def detect(
         start, late = float(np.median(curve.values[:FIRST])), float(np.median(curve.tail(0.2).values))
         lost = got_worse and late >= growth_with_drop * start
         noise = stands_still and curve.name == "action.std" and late >= growth_alone * start
-        if start <= 0 or not (lost or noise) or not rises(curve):
+        wild = policy is Policy.TEXT and late >= growth_text * start and eval_score is not None
+        if start <= 0 or not (lost or noise or wild) or not rises(curve):
             continue
         since = departure(curve)
+        if wild and not (lost or noise) and (since is None or _gains(eval_score, since[0])):
+            continue
         return Finding(
-            message=f"{curve.name} grew from {number(start)} to {number(late)} {_meanwhile(trajectory, lost, method)}",
+            message=facts.tell(
+                "{curve} grew from {start} to {late} {meanwhile}",
+                curve=curve.name,
+                start=facts.median(curve.head(FIRST / len(curve))),
+                late=facts.median(curve.tail(0.2)),
+                meanwhile=_meanwhile(trajectory, lost, wild, method),
+            ),
             severity=Severity.CRITICAL if lost else Severity.WARNING,
             confidence=Confidence.HIGH if late >= growth_certain * start else Confidence.MEDIUM,
             metric=curve.name,
@@ -96,9 +116,20 @@ def detect(
     return None
 
 
-def _meanwhile(trajectory: Trajectory | None, lost: bool, method: Method | None) -> str:
+def _gains(evaluation: Series | None, since: float) -> bool:
+    """Whether an evaluation rises from a step on, or has too few points since then to tell."""
+    late = evaluation.finite.between(since) if evaluation is not None else None
+    return late is None or len(late) < FEW or rises(late)
+
+
+def _meanwhile(trajectory: Trajectory | None, lost: bool, wild: bool, method: Method | None) -> str:
     weight = entropy_weight(method)
     if lost:
         return f"while the score fell: the policy forgets; lower the {weight} or the learning rate"
+    if wild:
+        return (
+            "and the evaluation gains nothing since: the text may have become incoherent; read some completions of the last "
+            f"steps, then lower the {weight} or the learning rate"
+        )
     score = "no score is recorded" if trajectory is None else "the score is flat"
     return f"and {score}: the actions are noise that is clipped at their bounds; lower the {weight}, to 0 at first"

@@ -28,11 +28,12 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.detectors._start import continued
 from firstbreak.diagnosis.stats.shape import Trajectory
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
-from firstbreak.words import number, percent
+from firstbreak.words import percent
 
 
 def detect(
@@ -58,16 +59,18 @@ def detect(
         return NotMeasured(f"{len(entropy)} values of the entropy are too few (needs {min_points})")
     if continued(entropy):
         return NotMeasured(
-            f"the log begins at step {number(float(entropy.steps[0]))}: the entropy of the start is not in it"
+            f"the log begins at {facts.at(entropy, float(entropy.steps[0]))}: the entropy of the start is not in it"
         )
     start, late = float(np.median(entropy.head(0.1).values)), float(np.median(entropy.tail(0.2).values))
     if trajectory.kind != "flat" or start <= min_entropy or late < (1 - max_fall) * start:
         return None
     return Finding(
-        message=(
-            f"entropy is {number(late)} nats after {len(entropy)} updates, {percent(late / start)} of its start, and "
-            "the score is flat: the policy still acts at random; check that good and bad behaviour get different "
-            "rewards"
+        message=facts.tell(
+            "entropy is {late} nats at the end of {n} logged updates, {share} of its start, and the score is flat: the policy "
+            "still acts at random; check that good and bad behaviour get different rewards",
+            late=facts.median(entropy.tail(0.2)),
+            n=facts.count(entropy),
+            share=percent(late / start),
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,

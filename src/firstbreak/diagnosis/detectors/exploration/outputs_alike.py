@@ -32,6 +32,7 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Policy
 from firstbreak.diagnosis.inputs import SampledDiversity
@@ -100,7 +101,8 @@ def detect(
     if distinct is not None:
         curve = distinct
         late = float(np.median(curve.tail(0.25).values))
-        alike, what = late < max_distinct_share, f"{percent(late)} of the outputs are distinct"
+        alike = late < max_distinct_share
+        what: str = facts.tell("{late:%} of the outputs are distinct", late=facts.median(curve.tail(0.25)))
         since = first_sustained(curve, lambda values: values < max_distinct_share)
     elif length_min is not None and length_max is not None and len(length_min.finite) >= min_points:
         curve = length_max.finite
@@ -115,7 +117,9 @@ def detect(
         )
         late_equal = float(np.mean(equal[-len(equal) // 4 :]))
         alike = late_equal > min_equal_share and not cut and not a_form and not differ
-        what = "the shortest and the longest completion of a step have the same length"
+        what = (
+            f"in {percent(late_equal)} of the last steps the shortest and the longest completion have the same length"
+        )
         since = float(curve.steps[np.argmax(equal)])
     else:
         return NotMeasured("neither distinct outputs nor shortest and longest lengths are logged")
@@ -125,7 +129,7 @@ def detect(
         return Expected(f"{what} because the task is solved")
     read = "read ten completions of one prompt" if policy is Policy.TEXT else "watch ten episodes"
     return Finding(
-        message=f"{what}: the policy has one strategy left; {read}",
+        message=facts.tell("{what}: the policy has one strategy left; {read}", what=what, read=read),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,
         metric=curve.name,

@@ -30,6 +30,7 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Policy, only
 from firstbreak.diagnosis.stats.changes import settled
@@ -71,9 +72,11 @@ def detect(
         return None
     lost = trajectory is not None and trajectory.lost
     return Finding(
-        message=(
-            f"{percent(late)} of the completions repeat themselves, {percent(early)} did before: read ten of them, and compare "
-            "their rewards with those of the others"
+        message=facts.tell(
+            "{late:%} of the completions repeat themselves, {early} did before: read ten of them, and compare their rewards "
+            "with those of the others",
+            late=facts.settled(share),
+            early=facts.tell("{before:%}", before=facts.median(before)) if len(before) else percent(early),
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH if lost else Confidence.MEDIUM,

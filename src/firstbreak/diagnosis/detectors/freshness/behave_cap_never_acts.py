@@ -27,12 +27,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import numpy as np
-
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.detectors._unbound import unbound
 from firstbreak.diagnosis.families import Policy
-from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured, Series, Severity, Statistic
 from firstbreak.words import number, percent
 
 
@@ -69,12 +68,17 @@ def detect(
     if found is None:
         return None
     since, lasting = found
-    beyond = largest.values[largest.values > limit]
     samples = "tokens" if policy is Policy.TEXT else "samples"
     return Finding(
-        message=(
-            f"behaviour weights reach {number(float(np.median(beyond)))}, and in {percent(lasting)} of these batches "
-            f"none is capped: single {samples} decide the update; set a cap of 2 to 5, and lower the age of the data"
+        message=facts.tell(
+            "the largest behaviour weight of a batch is up to {top} and above {limit} in {share:%} of the batches, and in "
+            "{lasting} of those none is capped: single {samples} decide the update; set a cap of 2 to 5, and lower the age of "
+            "the data",
+            top=facts.highest(largest),
+            limit=number(limit),
+            share=facts.of(Statistic.ABOVE, largest, limit),
+            lasting=percent(lasting),
+            samples=samples,
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,

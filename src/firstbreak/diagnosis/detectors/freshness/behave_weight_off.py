@@ -34,12 +34,12 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.detectors.freshness._engines import nothing_recorded
 from firstbreak.diagnosis.families import Family, Policy
 from firstbreak.diagnosis.stats.onset import first_sustained
 from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Run, Series, Severity
-from firstbreak.words import number, percent
 
 
 def detect(
@@ -84,17 +84,24 @@ def detect(
         curve, limit = capped, max_share
         onset = first_sustained(curve, lambda values: values > max_share)
         samples = "tokens" if family.policy is Policy.TEXT else "samples"
-        what = f"{percent(share)} of the {samples} have a behaviour weight outside the cap"
+        what = facts.tell(
+            "{share:%} of the {samples} have a behaviour weight outside the cap",
+            share=facts.median(capped.tail(0.5)),
+            samples=samples,
+        )
     else:
         assert ratio is not None
         curve, limit = ratio, 1.0
         onset = first_sustained(curve, lambda values: np.abs(values - 1) > tolerance)
-        what = f"the behaviour weight averages {number(_late(ratio))} instead of 1"
+        what = facts.tell(
+            "the behaviour weight averages {late} in the second half, instead of 1", late=facts.median(ratio.tail(0.5))
+        )
     severe = off >= deviation_critical or share >= share_critical
     return Finding(
-        message=(
-            f"{what}: the data are too old, or come from another distribution; train 20 steps on fresh data only, and "
-            "check whether the value returns"
+        message=facts.tell(
+            "{what}: the data are too old, or come from another distribution; train 20 steps on fresh data only, and check "
+            "whether the value returns",
+            what=what,
         ),
         severity=Severity.CRITICAL if severe else Severity.WARNING,
         confidence=Confidence.HIGH if severe else Confidence.MEDIUM,

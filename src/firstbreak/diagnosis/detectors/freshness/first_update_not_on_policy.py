@@ -36,6 +36,7 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Method, without
 from firstbreak.model import Confidence, Config, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
@@ -99,10 +100,13 @@ def detect(
         return None
     certain = updates == 1 and "updates_per_batch" not in config.defaulted
     return Finding(
-        message=(
-            f"{curve.name} is {number(value)} from the first step on, and {'must' if updates == 1 else 'should'} be "
-            f"{number(perfect)}: the first data do not come from this policy; run one batch with a learning rate of 0, "
-            "and compare the log-probabilities of sampler and trainer"
+        message=facts.tell(
+            "{curve} is {value} at the first steps, and {must} be {perfect}: the first data do not come from this policy; run "
+            "one batch with a learning rate of 0, and compare the log-probabilities of sampler and trainer",
+            curve=curve.name,
+            value=facts.median(curve.finite.head(first_points / len(curve.finite))),
+            must="must" if updates == 1 else "should",
+            perfect=number(perfect),
         ),
         severity=Severity.CRITICAL if off > deviation_critical and certain else Severity.WARNING,
         confidence=Confidence.HIGH if certain else Confidence.LOW,
@@ -119,10 +123,11 @@ def _apart(curve: Series, tolerance: float, first_ratio_critical: float, first_p
     if off <= tolerance:
         return None
     return Finding(
-        message=(
-            f"{curve.name} is {number(off)} from the first step on, before anything was learned, and must be 0: sampler "
-            "and trainer compute different log-probabilities; run one batch with a learning rate of 0, and compare "
-            "these log-probabilities"
+        message=facts.tell(
+            "{curve} is {off} at the first steps, before anything was learned, and must be 0: sampler and trainer compute "
+            "different log-probabilities; run one batch with a learning rate of 0, and compare these log-probabilities",
+            curve=curve.name,
+            off=facts.median(curve.head(first_points / len(curve))),
         ),
         severity=Severity.CRITICAL if off > first_ratio_critical else Severity.WARNING,
         confidence=Confidence.HIGH,

@@ -36,6 +36,7 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.detectors._updates import recorded_updates
 from firstbreak.diagnosis.families import Policy
@@ -90,10 +91,13 @@ def detect(
     severe = abs(late - 1) >= deviation_critical
     certain = severe or (single and "updates_per_batch" not in config.defaulted)
     return Finding(
-        message=(
-            f"the importance weight averages {number(late)} and {should}: the old log-probabilities do not belong to "
-            f"the policy that made the data{'' if single else ', or a few samples decide the batch'}; "
-            + _remedy(recorded_updates(config), policy)
+        message=facts.tell(
+            "the importance weight averages {late} in the second half and {should}: the old log-probabilities do not belong "
+            "to the policy that made the data{few}; {remedy}",
+            late=facts.median(ratios.tail(0.5)),
+            should=should,
+            few="" if single else ", or a few samples decide the batch",
+            remedy=_remedy(recorded_updates(config), policy),
         ),
         severity=Severity.CRITICAL if severe else Severity.WARNING,
         confidence=Confidence.HIGH if certain else Confidence.MEDIUM,

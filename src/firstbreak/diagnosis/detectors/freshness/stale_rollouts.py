@@ -33,6 +33,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.detectors.freshness._engines import nothing_recorded
 from firstbreak.diagnosis.families import Family
@@ -124,7 +125,9 @@ def detect(
     if seen is None:
         return None
     return Finding(
-        message=f"{seen.what}; train 20 steps with a staleness limit of 0, and check whether the reward recovers",
+        message=facts.tell(
+            "{what}; train 20 steps with a staleness limit of 0, and check whether the reward recovers", what=seen.what
+        ),
         severity=seen.severity,
         confidence=Confidence.MEDIUM if limit is None else Confidence.HIGH,
         metric="staleness.mean",
@@ -139,7 +142,11 @@ def _over_limit(oldest: Series, limit: float | None, slack: float, max_age: floa
     if limit is None or not len(oldest) or _late(oldest) <= limit + slack:
         return None
     step = first_sustained(oldest, lambda values: values > limit + slack)
-    what = f"the oldest data are {number(_late(oldest))} versions old, and the limit is {number(limit)}"
+    what = facts.tell(
+        "the oldest data are {late} versions old, and the limit is {limit}",
+        late=facts.median(oldest.tail(0.25)),
+        limit=number(limit),
+    )
     severity = Severity.CRITICAL if _late(oldest) > limit + max_age else Severity.WARNING
     return _Sight(what, severity, step, None if step is None else (step, step))
 
@@ -150,7 +157,10 @@ def _growing(ages: Series, growth_warning: float, min_age: float) -> _Sight | No
     if _late(ages) < max(min_age, growth_warning * settled) or not trend(ages.tail(0.75)).rising:
         return None
     began = onset(ages, direction=1, kinds=("level", "ramp"))
-    what = f"the age of the data grew to {number(_late(ages))} versions and still grows: generation is too slow"
+    what = facts.tell(
+        "the age of the data grew to {late} versions and still grows: generation is too slow",
+        late=facts.median(ages.tail(0.25)),
+    )
     return _Sight(what, Severity.WARNING, began.step if began else None, began.interval if began else None)
 
 
@@ -168,7 +178,11 @@ def _unusual(ages: Series, max_age: float, trajectory: Trajectory | None) -> _Si
     if _late(ages) <= max_age:
         return None
     step = first_sustained(ages, lambda values: values > max_age)
-    what = f"the data are {number(_late(ages))} versions old, more than the usual 2 to {number(max_age)}"
+    what = facts.tell(
+        "the data are {late} versions old, more than the usual 2 to {usual}",
+        late=facts.median(ages.tail(0.25)),
+        usual=number(max_age),
+    )
     harmless = trajectory is not None and trajectory.learned and not trajectory.lost
     return _Sight(what, Severity.NOTICE if harmless else Severity.WARNING, step, None if step is None else (step, step))
 

@@ -31,10 +31,10 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.stats.onset import first_sustained
 from firstbreak.model import Confidence, Config, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
-from firstbreak.words import number
 
 
 def detect(
@@ -67,9 +67,11 @@ def detect(
     since = first_sustained(ages, lambda values: values >= min_age) if ages is not None else None
     what = "the weights of old data have no cap" if decoupled else "the loss treats old data as fresh"
     return Finding(
-        message=(
-            f"data may be {number(limit)} versions old and {what}: decouple the loss and cap its weights at 5, or "
-            "train 20 steps on fresh data and compare"
+        message=facts.tell(
+            "data may be {limit} versions old and {what}: decouple the loss and cap its weights at 5, or train 20 steps on "
+            "fresh data and compare",
+            limit=facts.setting(config, "max_staleness"),
+            what=what,
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM if decoupled else Confidence.HIGH,

@@ -38,6 +38,7 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.detectors.freshness._engines import (
     ClipCritical,
@@ -136,10 +137,15 @@ def detect(
     onset = first_sustained(worst.distance, lambda values: values > 1)
     one_by_one = "token by token" if family.policy is Policy.TEXT else "action by action"
     return Finding(
-        message=(
-            f"{worst.series.name} is {number(_value(worst))}, {number(_level(worst))} times as far from "
-            f"{number(worst.gauge.perfect)} as in runs that are known to train well{doubt}; score one generated batch "
-            f"with the trainer before any update, and compare {one_by_one}"
+        message=facts.tell(
+            "{curve} is {value} in the second half, {times} times as far from {perfect} as in runs that are known to train "
+            "well{doubt}; score one generated batch with the trainer before any update, and compare {one_by_one}",
+            curve=worst.series.name,
+            value=facts.median(worst.series.finite.tail(0.5)),
+            times=number(_level(worst)),
+            perfect=number(worst.gauge.perfect),
+            doubt=doubt,
+            one_by_one=one_by_one,
         ),
         severity=Severity.NOTICE if alone else _severity(worst, learning),
         confidence=Confidence.LOW if alone else Confidence.HIGH if len(long_enough) > 1 else Confidence.MEDIUM,

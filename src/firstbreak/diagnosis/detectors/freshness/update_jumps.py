@@ -81,9 +81,10 @@ def detect(
     )
     return Finding(
         message=(
-            f"in {percent(share)} of the updates the clip fraction jumps to {number(float(np.median(clips[large])))} (usual: "
-            f"{number(usual_clip)}) and the KL divergence with it, and the score does not rise: some batches come from an "
-            "older policy; log the age of the data, and check that every rollout worker receives the new weights"
+            f"in {percent(share)} of the updates of the second half the clip fraction jumps to "
+            f"{number(float(np.median(clips[large])))} (usual: {number(usual_clip)}) and the KL divergence with it, and the "
+            "score does not rise: some batches come from an older policy; log the age of the data, and check that every "
+            "rollout worker receives the new weights"
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,

@@ -2,9 +2,10 @@
 
 ## What it looks for
 The gradient norm over the last quarter, compared with its first fifth on a logarithmic scale, and the step from which the
-norm grows. Also its upper tail: the 95th percentile compared with the median. Growth counts only if the score does not
-rise at the same time. For language models also the absolute size, which needs no history: a norm above `norm_critical`
-beside a loss of ordinary size is not the gradient of that loss.
+norm grows. A jump at one step counts from `jump_warning` on, if the score fell from there. Also its upper tail: the 95th
+percentile compared with the median. Growth counts only if the score does not rise at the same time. For language models
+also the absolute size, which needs no history: a norm above `norm_critical` beside a loss of ordinary size is not the
+gradient of that loss.
 
 ## Why it matters
 A norm that grows by orders of magnitude is the last warning before NaN or collapse. With clipping, every update then has
@@ -35,17 +36,20 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.detectors._growth import Growth, growth
 from firstbreak.diagnosis.families import Policy
-from firstbreak.diagnosis.stats.changes import for_good
-from firstbreak.diagnosis.stats.direction import falls, rises
+from firstbreak.diagnosis.stats.changes import changes, for_good
+from firstbreak.diagnosis.stats.direction import falls, fell_since, rises
 from firstbreak.diagnosis.stats.shape import Trajectory
 from firstbreak.diagnosis.stats.spikes import tail
-from firstbreak.model import Confidence, Config, Evidence, Expected, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Config, Evidence, Expected, Finding, NotMeasured, Series, Severity, Statistic
 from firstbreak.words import number, percent
 
 EITHER_SCORE = True
+
+Scores = tuple[Series | None, Series | None]  #: the evaluation and the training reward, where they are recorded
 
 
 def detect(
@@ -56,6 +60,8 @@ def detect(
     policy_loss: Series | None = None,
     loss_total: Series | None = None,
     score: Series | None = None,
+    eval_score: Series | None = None,
+    training_score: Series | None = None,
     *,
     norm_critical: Annotated[
         float,
@@ -75,6 +81,14 @@ def detect(
     growth_critical: Annotated[
         float, Threshold(unit="ratio", reason="A hundred times the norm of the early run.", source="convention")
     ] = 100.0,
+    jump_warning: Annotated[
+        float,
+        Threshold(
+            unit="ratio",
+            reason="At one step, for good, and the score fell from that step on: less growth says as much.",
+            source="convention",
+        ),
+    ] = 4.0,
     tail_ratio: Annotated[
         float,
         Threshold(
@@ -105,10 +119,13 @@ def detect(
         if finding is not None:
             return finding
     norms = growth(grad_norm, min_points)
+    scores = (eval_score, training_score)
     if norms is None:
         return NotMeasured(f"fewer than {min_points} gradient norms above 0 are logged")
     if norms.times >= growth_warning:
-        return _grown(norms, trajectory, growth_critical, score, min_points)
+        return _grown(norms, trajectory, growth_critical, score, scores, min_points)
+    if norms.times >= jump_warning and (jump := _jumped(norms.curve, jump_warning, scores)) is not None:
+        return jump
     late = norms.curve.tail(1 - warmup_share)
     spikes = _spikes_repeat(late, spike_ratio, spike_share, min_spikes, config)
     return spikes if spikes is not None and _stopped(score, min_points) else _heavy(late, tail_ratio, config)
@@ -121,10 +138,12 @@ def _out_of_range(norms: Series, loss: Series, norm_critical: float, max_loss: f
     if norm < norm_critical or size > max_loss:
         return None
     return Finding(
-        message=(
-            f"the gradient norm is {number(norm)} although the loss is {number(size)}: a loss scale that is not removed, "
-            "a sum in place of a mean, or one token with an extreme log-probability; check these three, because with "
-            "clipping every update has the full length, whatever the batch contains"
+        message=facts.tell(
+            "the gradient norm is {norm} although the size of the loss is {size}: a loss scale that is not removed, a sum in "
+            "place of a mean, or one token with an extreme log-probability; check these three, because with clipping every "
+            "update has the full length, whatever the batch contains",
+            norm=facts.median(norms),
+            size=facts.of(Statistic.SIZE, loss),
         ),
         severity=Severity.CRITICAL,
         confidence=Confidence.MEDIUM,
@@ -137,11 +156,16 @@ def _out_of_range(norms: Series, loss: Series, norm_critical: float, max_loss: f
 
 
 def _grown(
-    norms: Growth, trajectory: Trajectory | None, growth_critical: float, score: Series | None, min_points: int
+    norms: Growth,
+    trajectory: Trajectory | None,
+    growth_critical: float,
+    score: Series | None,
+    scores: Scores,
+    min_points: int,
 ) -> Finding | Expected | None:
     times = number(norms.times)
     began = norms.since()
-    worse = began is not None and _falls_since(score, began[0], min_points)
+    worse = began is not None and (fell_since(began[0], *scores) or _falls_since(score, began[0], min_points))
     if trajectory is not None and trajectory.learned and not trajectory.lost and not worse:
         return Expected(f"the gradient norm grew {times} times while the score rose, as it does when a policy learns")
     if began is None:
@@ -149,9 +173,13 @@ def _grown(
     since, interval = began
     lost = worse or (trajectory is not None and trajectory.lost)
     return Finding(
-        message=(
-            f"the gradient norm grew {times} times, from {number(norms.early)} to {number(norms.late)}, and the score "
-            f"{'fell' if lost else 'did not rise'}; check the batch of the largest norm, then lower the learning rate"
+        message=facts.tell(
+            "the gradient norm grew {times} times, from {early} to {late}, and the score {course}; check the batch of the "
+            "largest norm, then lower the learning rate",
+            times=times,
+            early=norms.before,
+            late=norms.after,
+            course="fell" if lost else "did not rise",
         ),
         severity=Severity.CRITICAL if lost and norms.times >= growth_critical else Severity.WARNING,
         confidence=Confidence.LOW if trajectory is None else Confidence.HIGH if lost else Confidence.MEDIUM,
@@ -167,6 +195,27 @@ def _falls_since(score: Series | None, since: float, min_points: int) -> bool:
     """Whether the score falls from the step on at which the norm began to grow, wherever it stood before."""
     after = score.finite.between(since) if score is not None else None
     return after is not None and len(after) >= min_points and falls(after)
+
+
+def _jumped(norms: Series, ratio: float, scores: Scores) -> Finding | None:
+    """A norm that multiplied at one step, for good, with a score that fell from there on."""
+    jumps = changes(norms, kinds=("level",), log=True)
+    jump = next((c for c in jumps if c.lasting and c.ratio >= ratio), None)
+    if jump is None or not fell_since(jump.step, *scores):
+        return None
+    return Finding(
+        message=(
+            f"the gradient norm jumped from {number(jump.before)} to {number(jump.after)} at step {number(jump.step)} and the "
+            "score fell from there on; check what changed in the data at that step, then lower the learning rate"
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        metric="grad.norm",
+        onset=jump.step,
+        interval=jump.interval,
+        evidence=(Evidence(text="gradient norm", series=norms, since=jump.step, level=jump.before),),
+        facts={"growth": jump.ratio},
+    )
 
 
 def _stopped(score: Series | None, min_points: int) -> bool:
@@ -185,10 +234,15 @@ def _spikes_repeat(norms: Series, ratio: float, share: float, at_least: int, con
     since, clip = float(norms.steps[first]), config.number("grad_clip")
     remedy = "lower the learning rate" if clip else "clip the gradient, and lower the learning rate"
     return Finding(
-        message=(
-            f"{percent(float(high[first:].mean()))} of the gradient norms since step {number(since)} are above "
-            f"{number(ratio)} times the usual {number(usual)}, the largest is {number(float(norms.values.max()))}, and the "
-            f"score does not rise: a few batches decide the direction; check one of them, then {remedy}"
+        message=facts.tell(
+            "{share} of the gradient norms since {since} are above {ratio} times the usual {usual}, the largest is {top}, and "
+            "the score does not rise: a few batches decide the direction; check one of them, then {remedy}",
+            share=percent(float(high[first:].mean())),
+            since=facts.at(norms, since),
+            ratio=number(ratio),
+            usual=number(usual),
+            top=facts.highest(norms),
+            remedy=remedy,
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,
@@ -207,10 +261,13 @@ def _heavy(norms: Series, tail_ratio: float, config: Config) -> Finding | None:
     clip = config.number("grad_clip")
     first = float(norms.steps[np.argmax(norms.values >= upper.p95)])
     return Finding(
-        message=(
-            f"one gradient norm in twenty is above {number(upper.p95)}, {number(upper.p95_ratio)} times the median, "
-            f"and the largest is {number(upper.maximum)}{f' (clipped at {number(clip)})' if clip else ''}: a few "
-            "batches decide the direction; check one of them"
+        message=facts.tell(
+            "one gradient norm in twenty is above {high}, {ratio} times the median, and the largest is {top}{clipped}: a few "
+            "batches decide the direction; check one of them",
+            high=number(upper.p95),
+            ratio=number(upper.p95_ratio),
+            top=facts.highest(norms),
+            clipped=facts.tell(" (clipped at {clip})", clip=facts.setting(config, "grad_clip")) if clip else "",
         ),
         severity=Severity.NOTICE,
         confidence=Confidence.MEDIUM,

@@ -1,9 +1,9 @@
 """The gradient has shrunk to nothing although the task is not solved.
 
 ## What it looks for
-The gradient norm over the last quarter: exactly 0 in most updates, or a share of `max_share` of its own early level. An
-update in which all groups were zero-variance groups has no gradient by construction. Such updates are left out, if
-others are left.
+The gradient norm over the last quarter: exactly 0 in most updates, or a share of `max_share` of its own early level. Where
+it fell at one step, and the score has not risen since, `sudden_share` is enough. An update in which all groups were
+zero-variance groups has no gradient by construction. Such updates are left out, if others are left.
 
 ## Why it matters
 Without a gradient the remaining steps cost compute and change nothing. Either the training signal no longer separates
@@ -35,11 +35,12 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Method
-from firstbreak.diagnosis.stats.changes import for_good
-from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Series, Severity
-from firstbreak.words import number, percent
+from firstbreak.diagnosis.stats.changes import changes, for_good
+from firstbreak.diagnosis.stats.direction import rises
+from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Series, Severity, Statistic
 
 
 def detect(
@@ -47,11 +48,20 @@ def detect(
     zero_variance_groups: Series | None = None,
     solved: bool | None = None,
     method: Method | None = None,
+    score: Series | None = None,
     *,
     max_share: Annotated[
         float,
         Threshold(unit="share", reason="A hundredth of the early gradient norm is left.", source="convention"),
     ] = 1e-2,
+    sudden_share: Annotated[
+        float,
+        Threshold(
+            unit="share",
+            reason="Of the norm before, from one step to the next: gradients that shrink as a run converges do so slowly.",
+            source="convention",
+        ),
+    ] = 0.1,
     min_zero_share: Annotated[
         float, Threshold(unit="share", reason="Most of the late updates have no gradient.", source="convention")
     ] = 0.5,
@@ -73,11 +83,14 @@ def detect(
     if len(norms) < min_points:
         return NotMeasured(f"{len(norms)} gradient norms are too few (needs {min_points})")
     early = float(np.median(norms.head(0.25).values))
+    end = max(min_points, min_end * len(norms))
     first = for_good(norms.values <= max_share * early, min_zero_share)
-    if first is None or len(norms) - first < max(min_points, min_end * len(norms)):
+    if first is None or len(norms) - first < end:
+        first = _sudden(norms, sudden_share, score)
+    if first is None or len(norms) - first < end:
         return None
-    onset, gone = float(norms.steps[first]), norms.values[first:]
-    late, zeros = float(np.median(gone)), float(np.mean(gone == 0))
+    onset, zeros = float(norms.steps[first]), float(np.mean(norms.values[first:] == 0))
+    starts = [facts.median(norms.head(0.25)), *([facts.median(norms.head(first / len(norms)))] if first else [])]
     if solved:
         return Expected("the gradient is gone because the score is at its ceiling")
     if (
@@ -86,12 +99,21 @@ def detect(
         and _late(zero_variance_groups) >= min_zero_variance_share
     ):
         return Expected("the gradient is gone because the rewards within nearly every group are equal")
-    fell = f"fell from {number(early)} to {number(late)}"
-    exact = f"is exactly 0 in {percent(zeros)} of the last updates"
+    fell = facts.tell(
+        "fell from {early} to {late}",
+        early=min(starts, key=lambda fact: fact.value),
+        late=facts.median(norms.between(onset)),
+    )
+    exact = facts.tell(
+        "is exactly 0 in {zeros:%} of the updates since {onset}",
+        zeros=facts.of(Statistic.EQUAL, norms.between(onset)),
+        onset=facts.at(norms, onset),
+    )
     return Finding(
-        message=(
-            f"the gradient norm {exact if zeros >= min_zero_share else fell} and the task is not solved: the remaining "
-            f"steps change nothing; check {_first_place(method)}"
+        message=facts.tell(
+            "the gradient norm {course} and the task is not solved: the remaining steps change nothing; check {place}",
+            course=exact if zeros >= min_zero_share else fell,
+            place=_first_place(method),
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH if zeros >= min_zero_share else Confidence.MEDIUM,
@@ -108,6 +130,17 @@ def detect(
         ),
         facts={"zeros": zeros},
     )
+
+
+def _sudden(norms: Series, share: float, score: Series | None) -> int | None:
+    """The index at which the norm fell to this share at once and for good, where the score has not risen since."""
+    if np.median(norms.tail(0.1).values) > 2 * share * np.quantile(norms.values, 0.95):
+        return None
+    falls = changes(norms, kinds=("level",), log=True)
+    step = next((c.step for c in falls if c.lasting and c.ratio <= share), None)
+    if step is None or score is None or rises(score.finite.between(step)):
+        return None
+    return int(np.searchsorted(norms.steps, step))
 
 
 def _first_place(method: Method | None) -> str:

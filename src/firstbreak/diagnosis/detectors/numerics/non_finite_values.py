@@ -40,10 +40,10 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.stats.spikes import period
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Role, Run, Series, Severity
-from firstbreak.words import number
 
 ROLES = (Role.WEIGHTS_LOST,)
 
@@ -92,15 +92,22 @@ def detect(
     also = sorted(b.series.name for b in broken if b is not first)
     beside = f" (also {', '.join(also)})" if also else ""
     if first.lasting:
-        message = (
-            f"{first.series.name} is not finite from step {number(first.step)} to the end{beside}: go back to the last "
-            "checkpoint before this step"
+        message = facts.tell(
+            "{curve} is not finite from {step} to the end{beside}: go back to the last checkpoint before",
+            curve=first.series.name,
+            step=facts.at(first.series, first.step),
+            beside=beside,
         )
     else:
-        message = (
-            f"{first.series.name} is not finite at {first.points} of {len(first.series)} points, the first at step "
-            f"{number(first.step)}{beside}{', and came back' if np.isfinite(first.series.values[-1]) else ''}: check that "
-            "batch before this happens again"
+        message = facts.tell(
+            "{curve} is not finite at {points} of {n} points, the first at {step}{beside}{back}: check that batch before this "
+            "happens again",
+            curve=first.series.name,
+            points=f"{first.points}",
+            n=f"{len(first.series)}",
+            step=facts.at(first.series, first.step),
+            beside=beside,
+            back=", and came back" if np.isfinite(first.series.values[-1]) else "",
         )
     return Finding(
         message=message,

@@ -32,9 +32,10 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
-from firstbreak.words import number, percent
+from firstbreak.words import percent
 
 
 def detect(
@@ -74,8 +75,8 @@ def _skipped(applied: Series, share_warning: float, share_critical: float) -> Fi
     first = float(applied.steps[np.argmax(applied.values < 1)])
     return Finding(
         message=(
-            f"{percent(share)} of the optimizer steps are skipped because their gradient is not finite; run one skipped "
-            "batch alone in fp32"
+            f"{percent(share)} of the optimizer steps of the second half are skipped because their gradient is not finite; "
+            "run one skipped batch alone in fp32"
         ),
         severity=Severity.CRITICAL if share >= share_critical else Severity.WARNING,
         confidence=Confidence.HIGH,
@@ -93,9 +94,11 @@ def _overflowing(scale: Series, min_halvings: float) -> Finding | None:
     if not 0 < end < start or (end > 1 and np.log2(start / end) < min_halvings):
         return None
     return Finding(
-        message=(
-            f"the loss scale fell from {number(start)} to {number(end)} in the second half of the run: gradients "
-            "overflow again and again; train in bf16 instead of fp16"
+        message=facts.tell(
+            "the loss scale fell from {start} to {end} in the second half of the run: gradients overflow again and again; "
+            "train in bf16 instead of fp16",
+            start=facts.first(late),
+            end=facts.last(late),
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,

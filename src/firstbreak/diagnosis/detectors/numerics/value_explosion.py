@@ -35,6 +35,7 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.detectors._growth import Growth, growth
 from firstbreak.diagnosis.families import Method, Policy
@@ -105,9 +106,15 @@ def detect(
     ends = "the ends of completions" if policy is Policy.TEXT else "terminated episodes"
     beside = "the score did not rise" if judged else "no score shows that the returns grew"
     return Finding(
-        message=(
-            f"{name} grew {times} times and {beside}: the critic follows its own wrong predictions; check the bootstrap "
-            f"target and the mask for {ends}"
+        message=facts.tell(
+            "{name} grew {times} times, from {early} to {late}, and {beside}: the critic follows its own wrong predictions; "
+            "check the bootstrap target and the mask for {ends}",
+            name=name,
+            times=times,
+            early=worst.before,
+            late=worst.after,
+            beside=beside,
+            ends=ends,
         ),
         severity=Severity.CRITICAL if judged and worst.times**power >= growth_critical else Severity.WARNING,
         confidence=Confidence.HIGH if judged else Confidence.LOW,

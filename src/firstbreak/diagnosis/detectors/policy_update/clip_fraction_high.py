@@ -30,12 +30,12 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Method, without
 from firstbreak.diagnosis.stats.changes import for_good
 from firstbreak.diagnosis.stats.shape import Trajectory
 from firstbreak.model import Confidence, Config, Evidence, Expected, Finding, NotMeasured, Series, Severity
-from firstbreak.words import percent
 
 EITHER_SCORE = True
 FAMILIES = without(Method.SUPERVISED)
@@ -74,7 +74,11 @@ def detect(
     since, late = float(clipped.steps[first]), float(np.median(clipped.values[first:]))
     harmed = trajectory is not None and (trajectory.lost or trajectory.kind == "flat")
     return Finding(
-        message=f"{percent(late)} of the samples are clipped: the updates are too large; lower the learning rate first",
+        message=facts.tell(
+            "{late:%} of the samples are clipped since {since}: the updates are too large; lower the learning rate first",
+            late=facts.median(clipped.between(since)),
+            since=facts.at(clipped, since),
+        ),
         severity=Severity.CRITICAL if harmed else Severity.WARNING,
         confidence=Confidence.HIGH if harmed else Confidence.MEDIUM,
         metric="policy.clip_fraction",

@@ -29,8 +29,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import numpy as np
-
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.detectors._unbound import unbound
 from firstbreak.diagnosis.families import Method, without
@@ -86,12 +85,13 @@ def detect(
     if found is None:
         return None
     since, share = found
-    beyond = largest.between(since).values
     return Finding(
-        message=(
-            f"ratios reach {number(float(np.median(beyond[beyond > limit])))} with a clip range "
-            f"of {number(width)}, and in {percent(share)} of these updates nothing is clipped: the clip does not act; "
-            "print the clip range that the loss receives"
+        message=facts.tell(
+            "ratios reach {top} with a clip range of {width}, and in {share} of the updates that pass it nothing is clipped: "
+            "the clip does not act; print the clip range that the loss receives",
+            top=facts.highest(largest.between(since)),
+            width=number(width),
+            share=percent(share),
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,

@@ -32,12 +32,12 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Method, Policy, without
 from firstbreak.diagnosis.stats.direction import departure, fall_from_best, rises
 from firstbreak.diagnosis.stats.shape import Trajectory
 from firstbreak.model import Confidence, Config, Evidence, Expected, Finding, NotMeasured, Role, Series, Severity
-from firstbreak.words import number
 
 ROLES = (Role.DRIFT_UNREWARDED,)
 
@@ -93,13 +93,18 @@ def detect(
     if not rises(kl) or late < growth_warning * early or late < min_divergence:
         return None
     evidence = (Evidence(text="KL divergence from the reference", series=kl_ref), Evidence(text="score", series=score))
-    ratio = f"{number(late / early)} times" if early > 0 else "from zero"
+    grown = facts.tell(
+        "from {early} to {late}", early=facts.median(kl.head(0.5).tail(0.5)), late=facts.median(kl.tail(0.25))
+    )
     if trajectory.lost:
         since, interval = fall_from_best(points)
         return Finding(
-            message=(
-                f"the KL divergence grew {ratio} to {number(late)} while the score fell from {number(trajectory.best)} "
-                f"to {number(trajectory.end)}: stop, and go back to step {number(trajectory.best_step)}"
+            message=facts.tell(
+                "the KL divergence grew {grown} while the score fell from {best} to {end}: stop, and go back to {step}",
+                grown=grown,
+                best=facts.best(score, trajectory),
+                end=facts.end(score, trajectory),
+                step=facts.at(score, trajectory.best_step),
             ),
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
@@ -121,9 +126,13 @@ def detect(
         return None
     samples = "completions" if policy is Policy.TEXT else "episodes"
     return Finding(
-        message=(
-            f"the KL divergence grew {ratio} to {number(late)} without a gain: the score is still "
-            f"{number(trajectory.end)}; check what changes in the {samples}, and lower the learning rate or stop"
+        message=facts.tell(
+            "the KL divergence grew {grown} without a gain: the score is {end} now, and was {start} at first; check what changes "
+            "in the {samples}, and lower the learning rate or stop",
+            grown=grown,
+            start=facts.start(score, trajectory),
+            end=facts.end(score, trajectory),
+            samples=samples,
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,

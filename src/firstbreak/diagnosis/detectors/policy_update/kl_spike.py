@@ -33,12 +33,12 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Policy
 from firstbreak.diagnosis.stats.changes import Change, changes
 from firstbreak.diagnosis.stats.spikes import spikes
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
-from firstbreak.words import number
 
 
 def detect(
@@ -114,9 +114,13 @@ def detect(
             else "check that batch if the score fell at the same time"
         )
         return Finding(
-            message=(
-                f"{spikes_} of {curve.name}, the largest {number(float(values[top]))} at step "
-                f"{number(float(steps[top]))}, that came back: {advice}"
+            message=facts.tell(
+                "{spikes} of {curve}, the largest {size} at {step}, that came back: {advice}",
+                spikes=spikes_,
+                curve=curve.name,
+                size=facts.highest(curve.between(float(steps[top]), float(steps[top]))),
+                step=facts.at(curve, float(steps[top])),
+                advice=advice,
             ),
             severity=Severity.WARNING if extreme else Severity.NOTICE,
             confidence=Confidence.LOW if extreme else Confidence.MEDIUM,  # of harm: it came back
@@ -139,9 +143,13 @@ def _at_once(curve: Series, jump: Change, min_jump: float) -> bool:
 
 def _stayed(curve: Series, jump: Change) -> Finding:
     return Finding(
-        message=(
-            f"{curve.name} jumped from {number(jump.before)} to {number(jump.after)} at step {number(jump.step)} and stayed "
-            "there: the policy is another one since then; check that batch, and what changed at that step"
+        message=facts.tell(
+            "{curve} jumped from {before} to {after} at {step} and stayed there: the policy is another one since then; check "
+            "that batch, and what changed at that step",
+            curve=curve.name,
+            before=facts.settled(curve, jump.step),
+            after=facts.changed(curve, jump.step),
+            step=facts.at(curve, jump.step),
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,

@@ -29,9 +29,9 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
-from firstbreak.words import number
 
 
 def detect(
@@ -68,9 +68,12 @@ def detect(
     at = start + 1 + int(step)
     since, was, now = float(rates.steps[at]), float(values[at - 1]), float(np.max(values[at : at + within_points]))
     return Finding(
-        message=(
-            f"the learning rate went from {number(was)} to {number(now)} at step {number(since)}: check whether a "
-            "restart lost the schedule, and resume from before the jump with the old learning rate"
+        message=facts.tell(
+            "the learning rate went from {was} to {now} at {since}: check whether a restart lost the schedule, and resume from "
+            "before the jump with the old learning rate",
+            was=facts.last(rates.between(float(rates.steps[at - 1]), float(rates.steps[at - 1]))),
+            now=facts.highest(rates.between(since, float(rates.steps[min(at + within_points, len(rates)) - 1]))),
+            since=facts.at(rates, since),
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,

@@ -36,11 +36,11 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.stats.changes import for_good
 from firstbreak.diagnosis.stats.shape import Trajectory
-from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Run, Series, Severity
-from firstbreak.words import number, percent
+from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Run, Series, Severity, Statistic
 
 #: what these trainers log from the first gradient step on, with every line that they write
 LOGS_LOSSES = frozenset({"sb3"})
@@ -107,10 +107,24 @@ def detect(
         if first is None or (first > 0 and len(zero) - first < max(2 * min_points, min_end * len(zero))):
             continue
         since = float(curve.steps[first])
-        where = f"{percent(float(zero[first:].mean()))} of the updates from step {number(since)} on"
+        rest = curve.between(since, float(curve.steps[len(zero) - 1]))
+        where = facts.tell(
+            "{share:%} of the updates from {since} on",
+            share=facts.of(Statistic.EQUAL, rest),
+            since=facts.at(curve, since),
+        )
         if curve.name == "grad.norm" and (solved or _all_equal(zero_variance_groups, since, min_share)):
-            return Expected(f"{curve.name} is 0 in {where} because the rewards within each group are equal")
-        return _finding(curve, f"{curve.name} is exactly 0 in {where}: none of them reaches the weights", since)
+            return Expected(
+                facts.tell(
+                    "{curve} is 0 in {where} because the rewards within each group are equal",
+                    curve=curve.name,
+                    where=where,
+                )
+            )
+        what = facts.tell(
+            "{curve} is exactly 0 in {where}: none of them reaches the weights", curve=curve.name, where=where
+        )
+        return _finding(curve, what, since)
     return None
 
 
@@ -131,9 +145,10 @@ def _stands_still(entropy: Series | None, kl: Series | None, tolerance: float, m
     moved = max(float(np.ptp(entropy.values)), float(np.max(np.abs(kl.values))))
     if moved > tolerance * max(1.0, abs(float(entropy.values[0]))):
         return None
-    what = (
-        f"in {len(kl)} updates the KL divergence from the old policy is {number(moved)} nats at most, and the entropy "
-        "stays the same"
+    what = facts.tell(
+        "in {n} updates the KL divergence from the old policy is {largest} nats at most, and the entropy stays the same",
+        n=facts.count(kl),
+        largest=facts.of(Statistic.LARGEST, kl),
     )
     return _finding(kl, what, float(kl.steps[0]))
 
@@ -146,16 +161,19 @@ def _never_began(run: Run, epsilon: Series, min_idle_share: float, min_points: i
     if over < min_idle_share:
         return None
     ended = float(epsilon.steps[int(np.argmax(epsilon.values == epsilon.values[-1]))])
-    what = (
-        f"epsilon has been {number(float(epsilon.values[-1]))} since step {number(ended)}, and no loss is logged up to "
-        f"step {number(float(epsilon.steps[-1]))}: learning has not begun, so check learning_starts"
+    what = facts.tell(
+        "epsilon has been {last} since {ended}, and no loss is logged up to {end}: learning has not begun, so check "
+        "learning_starts",
+        last=facts.last(epsilon),
+        ended=facts.at(epsilon, ended),
+        end=facts.at(epsilon, float(epsilon.steps[-1])),
     )
     return _finding(epsilon, what, float(epsilon.steps[0]))
 
 
 def _finding(curve: Series, what: str, since: float) -> Finding:
     return Finding(
-        message=f"{what}; compare the weights before and after an update",
+        message=facts.tell("{what}; compare the weights before and after an update", what=what),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH,
         metric=curve.name,

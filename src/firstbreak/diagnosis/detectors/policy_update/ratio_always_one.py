@@ -111,8 +111,8 @@ def detect(
     since = first_sustained(curve, lambda values: np.abs(values - (1.0 if "ratio" in curve.name else 0.0)) <= tolerance)
     return Finding(
         message=(
-            f"{curve.name} does not move in {percent(share)} of the updates, although each batch is used {updates:g} "
-            "times: the old log-probabilities are computed again; store them when sampling"
+            f"{curve.name} does not move in {percent(share)} of the updates of the second half, although each batch is used "
+            f"{updates:g} times: the old log-probabilities are computed again; store them when sampling"
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,

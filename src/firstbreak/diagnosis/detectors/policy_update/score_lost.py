@@ -38,13 +38,14 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.detectors._start import continued
 from firstbreak.diagnosis.stats.direction import fall_from_best
 from firstbreak.diagnosis.stats.shape import Trajectory
 from firstbreak.diagnosis.stats.shape import trajectory as shape_of
 from firstbreak.model import Confidence, Evidence, Finding, Series, Severity
-from firstbreak.words import number, percent
+from firstbreak.words import percent
 
 EITHER_SCORE = True
 
@@ -113,9 +114,14 @@ def detect(
         return None
     sure = large and trajectory.n >= min_points_critical
     return Finding(
-        message=(
-            f"{score.name} was {number(trajectory.best)} at step {number(trajectory.best_step)} and is "
-            f"{number(trajectory.end)} now: {how_much} is lost; go back to that best checkpoint before you change anything"
+        message=facts.tell(
+            "{score} was {best} at {step} and is {end} now: {how_much} is lost; go back to that best checkpoint before you "
+            "change anything",
+            score=score.name,
+            best=facts.best(score, trajectory),
+            step=facts.at(score, trajectory.best_step),
+            end=facts.end(score, trajectory),
+            how_much=how_much,
         ),
         severity=Severity.CRITICAL if sure else Severity.WARNING,
         confidence=Confidence.HIGH if sure else Confidence.MEDIUM if large else Confidence.LOW,

@@ -33,10 +33,11 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.stats.shape import Trajectory
 from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
-from firstbreak.words import number, percent
+from firstbreak.words import percent
 
 
 def detect(
@@ -85,10 +86,14 @@ def detect(
     beyond = "more than their own noise" if score_error is not None else "and their own noise is not recorded"
     swings = share >= swing_critical or trajectory.kind == "oscillating"
     return Finding(
-        message=(
-            f"over the second half {score.name} lies between {number(float(late.values.min()))} and "
-            f"{number(float(late.values.max()))}: neighbouring evaluations differ by {percent(share)} of all that was "
-            f"gained, {beyond}; keep the best checkpoint, and lower the learning rate"
+        message=facts.tell(
+            "over the second half {score} lies between {low} and {high}: neighbouring evaluations differ by {share} of all "
+            "that was gained, {beyond}; keep the best checkpoint, and lower the learning rate",
+            score=score.name,
+            low=facts.lowest(late),
+            high=facts.highest(late),
+            share=percent(share),
+            beyond=beyond,
         ),
         severity=Severity.CRITICAL if swings and score_error is not None else Severity.WARNING,
         confidence=Confidence.HIGH if score_error is not None else Confidence.MEDIUM,

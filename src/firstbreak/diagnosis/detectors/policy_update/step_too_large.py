@@ -2,8 +2,9 @@
 
 ## What it looks for
 The KL divergence from the policy before the update (`kl.old`): from some step on, in most updates, above
-`max_target_ratio` times the configured target, or above `max_divergence` where no target is configured. If the score
-was lost, also a burst: a few updates in a row that are far larger than everything before them.
+`max_target_ratio` times the configured target, or above `max_divergence` where no target is configured. Smaller updates
+count where they have grown `growth_warning`-fold for good, and the score fell from there or much of each batch is clipped
+since then. If the score was lost, also a burst: a few updates in a row that are far larger than everything before them.
 
 ## Why it matters
 PPO's estimate of the gain is valid only near the policy that collected the data. Beyond that the step is a guess, and a
@@ -33,11 +34,13 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Method, without
 from firstbreak.diagnosis.stats.changes import for_good
+from firstbreak.diagnosis.stats.direction import fell_since
 from firstbreak.diagnosis.stats.shape import Trajectory
-from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured, Series, Severity, Statistic
 from firstbreak.words import number
 
 EITHER_SCORE = True
@@ -49,6 +52,9 @@ def detect(
     config: Config,
     trajectory: Trajectory | None = None,
     method: Method | None = None,
+    policy_clip_fraction: Series | None = None,
+    eval_score: Series | None = None,
+    training_score: Series | None = None,
     *,
     max_divergence: Annotated[
         float,
@@ -66,6 +72,18 @@ def detect(
             source="convention",
         ),
     ] = 2.0,
+    growth_warning: Annotated[
+        float,
+        Threshold(unit="ratio", reason="For good, against the run's own first updates.", source="convention"),
+    ] = 5.0,
+    noticeable: Annotated[
+        float,
+        Threshold(unit="nats", reason="Smaller updates hardly move a policy, however they grew.", source="convention"),
+    ] = 0.005,
+    clipped: Annotated[
+        float,
+        Threshold(unit="share", reason="Of the samples: a quarter is far above the usual tenth.", source="convention"),
+    ] = 0.25,
     lasting_points: Annotated[
         int, Threshold(unit="points", reason="Fewer large updates in a row are a spike.", source="convention")
     ] = 8,
@@ -98,24 +116,47 @@ def detect(
     size = np.abs(kl.values)
     limit = max_target_ratio * target if target else max_divergence
     lost = trajectory is not None and trajectory.lost
-    first = for_good(size > limit, lasting_share)
-    above = float(kl.steps[first]) if first is not None and len(kl) - first >= lasting_points else None
-    burst = _burst(kl, limit, burst_growth, burst_points, single_growth) if lost else None
     harmed = lost or (trajectory is not None and trajectory.kind == "flat")
-    since = burst if burst is not None else above
-    if since is None:
-        return None
-    shown = float(size[kl.steps >= since][:burst_points].max()) if burst is not None else float(np.median(size[first:]))
+    burst = _burst(kl, limit, burst_growth, burst_points, single_growth) if lost else None
+    first = for_good(size > limit, lasting_share)
+    if burst is None and (first is None or len(kl) - first < lasting_points):
+        limit = max(growth_warning * float(np.median(size[: max(3, len(size) // 5)])), noticeable)
+        first = for_good(size > limit, lasting_share)
+        if first is None or len(kl) - first < lasting_points:
+            return None
+        fell = fell_since(float(kl.steps[first]), eval_score, training_score)
+        if not fell and not _clips(policy_clip_fraction, float(kl.steps[first]), clipped):
+            return None
+        harmed = harmed or fell
+    since = burst if burst is not None else float(kl.steps[first or 0])
+    rest = kl.between(since)
+    moves = (
+        facts.of(Statistic.LARGEST, rest.head(burst_points / len(rest)))
+        if burst is not None
+        else facts.of(Statistic.SIZE, rest)
+    )
+    shown = moves.value
     against = (
-        f"{number(shown / target)} times its target of {number(target)}"
+        facts.tell(
+            "{times} times its target of {target}",
+            times=number(shown / target),
+            target=facts.setting(config, "target_kl"),
+        )
         if target
         else f"steps below {number(limit)} are small"
     )
     fewer_epochs = " or stop the epochs of a batch early" if method is not Method.VALUE_BASED else ""
     return Finding(
-        message=(
-            f"the policy moves by {number(shown)} nats per update ({against}): each update is too large; lower the "
-            f"learning rate{fewer_epochs}"
+        message=facts.tell(
+            "the policy moves by {moves} nats per update {since} ({against}): {which} too large; lower the learning "
+            "rate{fewer_epochs}",
+            moves=moves,
+            since=facts.tell(
+                "at most, right after {since}," if burst is not None else "since {since}", since=facts.at(kl, since)
+            ),
+            against=against,
+            which="these updates are" if burst is not None else "each update is",
+            fewer_epochs=fewer_epochs,
         ),
         severity=Severity.CRITICAL if harmed else Severity.WARNING,
         confidence=Confidence.HIGH if harmed else Confidence.MEDIUM,
@@ -125,6 +166,12 @@ def detect(
         evidence=(Evidence(text="KL divergence per update", series=kl_old, since=since, level=limit),),
         facts={"level": shown},
     )
+
+
+def _clips(clip_fraction: Series | None, since: float, share: float) -> bool:
+    """Whether so much of each batch is clipped from a step on."""
+    late = clip_fraction.finite.between(since).values if clip_fraction is not None else np.array([])
+    return bool(len(late)) and float(np.median(late)) >= share
 
 
 def _burst(kl: Series, limit: float, burst_growth: float, burst_points: int, single_growth: float) -> float | None:

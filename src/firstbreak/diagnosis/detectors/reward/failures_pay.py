@@ -28,11 +28,11 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Policy, only
 from firstbreak.diagnosis.stats.direction import departure, falls
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
-from firstbreak.words import percent
 
 FAMILIES = only(Policy.TEXT)
 
@@ -66,9 +66,11 @@ def detect(
     if not len(before) or float(np.median(after)) <= float(np.median(before)) or falls(rewards.between(since)):
         return None
     return Finding(
-        message=(
-            f"the share of failed tool calls rose from {percent(early)} to {percent(late)} while the reward rose: failed "
-            "calls are rewarded; read ten rewarded completions that contain a failed call"
+        message=facts.tell(
+            "the share of failed tool calls rose from {early:%} to {late:%} while the reward rose: failed calls are rewarded; "
+            "read ten rewarded completions that contain a failed call",
+            early=facts.median(failed.head(0.15)),
+            late=facts.median(failed.tail(0.5)),
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,

@@ -30,6 +30,7 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Policy, only
 from firstbreak.diagnosis.stats.onset import first_sustained
@@ -72,11 +73,13 @@ def detect(
     agreed = bool(np.median(ratio[scores.steps < step]) > 0) if len(before) else False
     since = float(before[-1]) if len(before) else float(trained.steps[0])
     return Finding(
-        message=(
-            f"training returns have the opposite sign of the evaluation ({number(float(np.median(there[scores.steps >= step])))} "
-            f"against {number(float(np.median(scores.between(step).values)))}, in "
-            f"{percent(float(mirrored.between(step).values.mean()))} of the evaluations from step {step:g} on): look for a "
-            "wrong minus sign in the reward of the training environment"
+        message=facts.tell(
+            "training returns have the opposite sign of the evaluation ({there} against {scores}, in {share} of the evaluations "
+            "from {step} on): look for a wrong minus sign in the reward of the training environment",
+            there=number(float(np.median(there[scores.steps >= step]))),
+            scores=facts.median(scores.between(step)),
+            share=percent(float(mirrored.between(step).values.mean())),
+            step=facts.at(scores, step),
         ),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH if agreed or not len(before) else Confidence.MEDIUM,

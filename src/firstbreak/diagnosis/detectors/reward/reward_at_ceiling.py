@@ -30,6 +30,7 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.detectors._start import continued
 from firstbreak.diagnosis.families import Policy, only
@@ -71,7 +72,11 @@ def detect(
     below = judged is not None and 0 <= judged < level - min_gap
     if judged is not None and judged >= min_level:
         return Expected(
-            f"the reward is {number(level)} from the start, and the evaluation {number(judged)}: it is solved"
+            facts.tell(
+                "the reward is {level} from the start, and the evaluation {judged}: it is solved",
+                level=facts.median(rewards),
+                judged=number(judged),
+            )
         )
     quiet = zero_variance_groups is not None and len(zero_variance_groups.finite) > 0
     no_signal = (
@@ -82,10 +87,12 @@ def detect(
     beside = f", while the evaluation is {number(judged)}" if below and judged is not None else ""
     step = float(rewards.steps[0])
     return Finding(
-        message=(
-            f"the reward is {number(level)} of 1 from the start{beside}: nearly every sample gets the full reward, so "
-            "none teaches anything; the reward is too loose or the prompts are too easy: use harder prompts, and score "
-            "parts of the answer separately"
+        message=facts.tell(
+            "the reward is {level} of 1 from the start{beside}: nearly every sample gets the full reward, so none teaches "
+            "anything; the reward is too loose or the prompts are too easy: use harder prompts, and score parts of the answer "
+            "separately",
+            level=facts.median(rewards),
+            beside=beside,
         ),
         severity=Severity.WARNING if below or no_signal else Severity.NOTICE,
         confidence=Confidence.HIGH if below and no_signal else Confidence.MEDIUM,

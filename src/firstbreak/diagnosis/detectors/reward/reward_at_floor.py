@@ -33,6 +33,7 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Policy
 from firstbreak.diagnosis.stats.direction import rises
@@ -85,7 +86,8 @@ def detect(
         late = float(np.mean(rate.tail(0.5).values))
         if late > max_success_rate or any(s is not None and rises(s) for s in (eval_reward, reward_mean)):
             return None
-        return _finding(rate, f"the success rate is {percent(late)} in the second half of the run", 1 - late, policy)
+        what = facts.tell("the success rate is {late:%} in the second half of the run", late=facts.mean(rate.tail(0.5)))
+        return _finding(rate, what, 1 - late, policy)
     if score.axis == "env_steps" and episode_length is not None and len(episode_length.finite):
         ended = float(score.steps[-1] / np.median(episode_length.finite.values))
         if ended < min_episodes:  # a mean over recent episodes is written again and again while none ends
@@ -103,13 +105,20 @@ def detect(
         or any(s is not None and s.name != score.name and rises(s) for s in (reward_mean, reward_episode))
     ):
         return None
-    return _finding(score, f"{percent(share)} of the scores are at the lowest value, {number(low)}", share, policy)
+    what = facts.tell(
+        "{share} of the scores of the second half are at the lowest value, {low}",
+        share=percent(share),
+        low=facts.lowest(score.finite),
+    )
+    return _finding(score, what, share, policy)
 
 
 def _finding(curve: Series, what: str, share: float, policy: Policy) -> Finding:
     known = "a known correct answer" if policy is Policy.TEXT else "an episode that a scripted expert has solved"
     return Finding(
-        message=f"{what}: the goal is hardly ever reached; first compute the reward of {known}",
+        message=facts.tell(
+            "{what}: the goal is hardly ever reached; first compute the reward of {known}", what=what, known=known
+        ),
         severity=Severity.CRITICAL,
         confidence=Confidence.MEDIUM,
         metric=curve.name,

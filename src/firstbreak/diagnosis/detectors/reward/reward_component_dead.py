@@ -27,9 +27,9 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
-from firstbreak.words import number
 
 
 def detect(
@@ -47,9 +47,12 @@ def detect(
     }
     if not dead or len(dead) == len(reward_component_mean):
         return None
-    names = ", ".join(f"{name} (always {number(float(s.finite.values[0]))})" for name, s in dead.items())
+    always = (facts.tell("{name} (always {value})", name=name, value=facts.first(s.finite)) for name, s in dead.items())
     return Finding(
-        message=f"constant reward components teach nothing: {names}; compute each of them for one hand-made good sample",
+        message=facts.tell(
+            "constant reward components teach nothing: {names}; compute each of them for one hand-made good sample",
+            names=facts.joined(always),
+        ),
         severity=Severity.NOTICE,
         confidence=Confidence.HIGH,
         metric=next(iter(dead.values())).name,

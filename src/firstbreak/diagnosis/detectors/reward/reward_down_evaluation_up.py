@@ -28,6 +28,7 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Policy, only
 from firstbreak.diagnosis.stats.direction import falls, rises
@@ -69,10 +70,13 @@ def detect(
     first, last = float(np.mean(eval_score.values[:third])), float(np.mean(eval_score.values[-third:]))
     meanwhile = f"rose from {number(first)} to {number(last)}" if rises(eval_score) else "kept its level"
     return Finding(
-        message=(
-            f"the training reward fell from {number(best)} to {number(late)} while the evaluation {meanwhile}: the "
-            "policy gets less reward for the same answers, so the reward does not measure what the evaluation does; "
-            "count the samples whose grader failed or timed out, then grade twenty low samples by hand"
+        message=facts.tell(
+            "the training reward fell from {best} (its best eighth) to {late} while the evaluation {meanwhile}: the policy gets "
+            "less reward for the same answers, so the reward does not measure what the evaluation does; count the samples "
+            "whose grader failed or timed out, then grade twenty low samples by hand",
+            best=number(best),
+            late=number(late),
+            meanwhile=meanwhile,
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,

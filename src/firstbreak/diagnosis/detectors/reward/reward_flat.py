@@ -31,13 +31,15 @@ https://andyljones.com/posts/rl-debugging.html
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.detectors._start import continued
-from firstbreak.diagnosis.stats.direction import rises
+from firstbreak.diagnosis.stats.direction import departure, rises
 from firstbreak.diagnosis.stats.shape import Trajectory
 from firstbreak.diagnosis.stats.trend import trend
 from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Role, Series, Severity
@@ -104,11 +106,11 @@ def detect(
         )
     if continued(score):
         return NotMeasured(
-            f"the log begins at step {number(float(score.steps[0]))}: what was learned before is not in it"
+            f"the log begins at {facts.at(score, float(score.steps[0]))}: what was learned before is not in it"
         )
     training = [s.finite for s in (reward_mean, reward_episode) if s is not None and s.name != score.name]
     if any(rises(s) for s in training):
-        return Expected(f"{score.name} is flat because it begins after the learning: the training reward rises before")
+        return Expected(_beside_learning(score, training))
     if lr is not None and _warming_up(lr.finite):
         return NotMeasured("the learning rate is still in its warm-up at the last step: nothing can have been learned")
     line = trend(score)
@@ -125,9 +127,13 @@ def detect(
     if random:
         could = "greedy actions score no more than random ones"
     return Finding(
-        message=(
-            f"{score.name} stays at {number(float(np.median(score.values)))} for all {len(score)} points ({could}): "
-            "nothing was learned; look for an earlier link of the loop that gives no signal"
+        message=facts.tell(
+            "{score} stays at {level} for all {n} points ({could}): nothing was learned; look for an earlier link of the loop "
+            "that gives no signal",
+            score=score.name,
+            level=facts.median(score),
+            n=facts.count(score),
+            could=could,
         ),
         severity=Severity.CRITICAL if sure else Severity.WARNING,
         confidence=Confidence.HIGH
@@ -141,6 +147,18 @@ def detect(
         evidence=(Evidence(text="score", series=score, level=trajectory.start),),
         facts={"hidden": hidden},
     )
+
+
+def _beside_learning(score: Series, training: Sequence[Series]) -> str:
+    """Why the score of a run whose training reward rises says nothing: it begins later, or is judged with that reward."""
+    risen = [began[0] for s in training if (began := departure(s)) is not None]
+    if risen and score.steps[0] > min(risen):
+        return facts.tell(
+            "{score} is flat because it begins after the learning, at {step}: the training reward rises before",
+            score=score.name,
+            step=facts.at(score, float(score.steps[0])),
+        )
+    return f"{score.name} is flat while the training reward rises: that something was learned is known"
 
 
 def _no_better_than_random(

@@ -31,10 +31,11 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.stats.noise import noise_scale
 from firstbreak.diagnosis.stats.shape import Trajectory
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity, Statistic
 from firstbreak.words import number
 
 
@@ -93,9 +94,9 @@ def detect(
     first = float(worst.steps[np.argmax(outliers)])
     return Finding(
         message=(
-            f"{int(np.sum(outliers))} steps have a reward up to {number(float(away[outliers].max()))} standard deviations "
-            f"from the mean (typical: {number(typical)}): one sample dominates the update; look at the sample with the "
-            "extreme reward, then clip or normalise rewards"
+            f"in {int(np.sum(outliers))} steps one reward lies up to {number(float(away[outliers].max()))} times the noise "
+            f"of the mean reward away from it (typical: {number(typical)}): one sample dominates the update; look at the "
+            "sample with the extreme reward, then clip or normalise rewards"
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,
@@ -115,10 +116,12 @@ def _wide(spreads: Series, ratio: float, steady: float, min_outliers: int) -> Fi
         return None
     first = float(spreads.steps[np.argmax(wide)])
     return Finding(
-        message=(
-            f"in {int(np.sum(wide))} steps the rewards of a batch have a standard deviation of up to "
-            f"{number(float(spreads.values.max()))} (usual: {number(usual)}): a few outliers dominate these updates; look at "
-            "the samples with the extreme rewards, then clip or normalise rewards"
+        message=facts.tell(
+            "in {n} steps the rewards of a batch have a standard deviation of up to {top} (usual: {usual}): a few outliers "
+            "dominate these updates; look at the samples with the extreme rewards, then clip or normalise rewards",
+            n=f"{int(np.sum(wide))}",
+            top=facts.highest(spreads),
+            usual=facts.of(Statistic.QUANTILE, spreads, 0.75),
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,

@@ -33,12 +33,12 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Policy
 from firstbreak.diagnosis.stats.direction import departure, falls, rises
 from firstbreak.diagnosis.stats.trend import trend
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
-from firstbreak.words import number
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity, Statistic
 
 
 def detect(
@@ -76,11 +76,19 @@ def detect(
     start = departure(others[driver])
     aim, look = ("answer", "read the completions") if policy is Policy.TEXT else ("task", "watch the episodes")
     how = "never changes" if frozen else "falls" if fell else "hardly rises"
-    stuck = ", ".join(f"{k} {number(_late(s))}" for k, s in answers.items())
+    stuck = facts.joined(
+        facts.tell("{part} {late}", part=part, late=facts.median(s.tail(0.25))) for part, s in answers.items()
+    )
     return Finding(
-        message=(
-            f"the reward rises by {number(trend(reward_mean).change)} because of {driver}, while the component that checks "
-            f"the {aim} {how} ({stuck}): first {look} with the highest reward"
+        message=facts.tell(
+            "the reward rises by {change} because of {driver}, while the component that checks the {aim} {how} ({stuck}): first "
+            "{look} with the highest reward",
+            change=facts.of(Statistic.CHANGE, reward_mean),
+            driver=driver,
+            aim=aim,
+            how=how,
+            stuck=stuck,
+            look=look,
         ),
         severity=Severity.CRITICAL if frozen or fell else Severity.WARNING,
         confidence=Confidence.HIGH if frozen or fell else Confidence.LOW,

@@ -31,10 +31,10 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Policy, only
 from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
-from firstbreak.words import number
 
 FAMILIES = only(Policy.TEXT, why="the smallest and the largest return of episodes move with what the policy reaches")
 
@@ -69,9 +69,13 @@ def detect(
     before, after = float(curve.values[0]), float(np.median(curve.values[at:]))
     since = float(curve.steps[at])
     return Finding(
-        message=(
-            f"{curve.name} was {number(before)} in every batch and is {number(after)} from step {number(since)} on: "
-            "the reward itself was changed; score one saved batch from before with the present reward and compare"
+        message=facts.tell(
+            "{curve} was {before} in every batch and is {after} from {since} on: the reward itself was changed; score one saved "
+            "batch from before with the present reward and compare",
+            curve=curve.name,
+            before=facts.first(curve),
+            after=facts.median(curve.between(since)),
+            since=facts.at(curve, since),
         ),
         severity=Severity.CRITICAL if before * after < 0 or before == 0 > after else Severity.WARNING,
         confidence=Confidence.HIGH,

@@ -32,11 +32,12 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Policy, only
 from firstbreak.diagnosis.stats.noise import noise_scale
 from firstbreak.diagnosis.stats.shape import trajectory as shape_of
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity, Statistic
 from firstbreak.words import number
 
 FAMILIES = only(Policy.TEXT, why="the return of a policy that explores swings with its episodes")
@@ -60,17 +61,25 @@ def detect(
     gain = max(parts) - parts[0]
     if not waves and (noise <= 0 or gain <= 0 or noise < noise_share * gain):
         return None
-    low, high = (float(q) for q in np.quantile(rewards.values, [0.1, 0.9]))
     how = (
-        f"swings up and down between {number(low)} and {number(high)} without settling"
+        facts.tell(
+            "swings up and down without settling (eight in ten values lie between {low} and {high})",
+            low=facts.of(Statistic.QUANTILE, rewards, 0.1),
+            high=facts.of(Statistic.QUANTILE, rewards, 0.9),
+        )
         if waves
-        else f"fluctuates by {number(noise)} from step to step, and gained {number(gain)}"
+        else facts.tell(
+            "fluctuates by {noise} from step to step, and gained {gain}",
+            noise=facts.of(Statistic.NOISE, rewards),
+            gain=number(gain),
+        )
     )
     step = float(rewards.steps[0])
     return Finding(
-        message=(
-            f"the training reward {how}: updates of high variance; use a larger batch (more prompts, or more completions "
-            "of each), and judge progress by the evaluation"
+        message=facts.tell(
+            "the training reward {how}: updates of high variance; use a larger batch (more prompts, or more completions of "
+            "each), and judge progress by the evaluation",
+            how=how,
         ),
         severity=Severity.WARNING if waves else Severity.NOTICE,
         confidence=Confidence.LOW,

@@ -29,10 +29,10 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Policy
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
-from firstbreak.words import number
 
 WINDOW = 5  #: steps on each side that show the level
 
@@ -94,9 +94,14 @@ def detect(
         return None  # the policy had just jumped: anything may follow
     suspects = "a minus sign, or swapped labels" if policy is Policy.TEXT else "a minus sign, or another wrapper"
     return Finding(
-        message=(
-            f"the mean reward was {number(before)} up to step {number(last)} and is {number(after)} from step {number(first)} "
-            f"on: no update reverses a reward; look for a change at that step: {suspects}"
+        message=facts.tell(
+            "the mean reward was {before} up to {last} and is {after} from {first} on: no update reverses a reward; look for a "
+            "change there: {suspects}",
+            before=facts.median(rewards.between(float(rewards.steps[at - WINDOW]), last)),
+            last=facts.at(rewards, last),
+            after=facts.median(rewards.between(first, float(rewards.steps[at + WINDOW - 1]))),
+            first=facts.at(rewards, first),
+            suspects=suspects,
         ),
         severity=Severity.CRITICAL if logged else Severity.WARNING,
         confidence=Confidence.HIGH if logged else Confidence.MEDIUM,

@@ -35,13 +35,13 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Policy
 from firstbreak.diagnosis.stats.direction import departure, rises
 from firstbreak.diagnosis.stats.shape import trajectory
 from firstbreak.diagnosis.stats.trend import trend
-from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
-from firstbreak.words import number
+from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity, Statistic
 
 ONE_SIDED = 1.64  #: standard errors: 95 % of a normal distribution lie below
 
@@ -98,15 +98,16 @@ def detect(
     since = fall[0] if fall else shape.best_step if fell else float(start)
     look = "read the completions" if policy is Policy.TEXT else "watch the episodes"
     return Finding(
-        message=(
-            f"the reward rose by {number(up.change)} while {judged.name} "
-            + (
-                f"fell from {number(shape.best)} to {number(shape.end)}"
-                if fell
-                else f"does not improve ({number(shape.end)} at the end)"
-            )
-            + ": the reward measures something else than the evaluation, or is a proxy that the policy games; "
-            + f"first {look} with the highest reward, and see which component of the reward rises"
+        message=facts.tell(
+            "the reward rose by {change} while {judged} {course}: the reward measures something else than the evaluation, or "
+            "is a proxy that the policy games; first {look} with the highest reward, and see which component of the reward "
+            "rises",
+            change=facts.of(Statistic.CHANGE, reward),
+            judged=judged.name,
+            course=facts.tell("fell from {best} to {end}", best=facts.best(judged, shape), end=facts.end(judged, shape))
+            if fell
+            else facts.tell("does not improve ({end} at the end)", end=facts.end(judged, shape)),
+            look=look,
         ),
         severity=Severity.CRITICAL if sure else Severity.WARNING,
         confidence=Confidence.HIGH if sure else Confidence.MEDIUM if fell else Confidence.LOW,

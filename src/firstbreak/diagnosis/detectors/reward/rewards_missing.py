@@ -35,6 +35,7 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Method, Policy, without
 from firstbreak.diagnosis.stats.changes import for_good
@@ -87,17 +88,27 @@ def detect(
     ]
     if broken and min(broken) < since:
         return Expected(
-            f"{curve.name} is missing from step {number(since)} on, after the loss was NaN at {number(min(broken))}"
+            facts.tell(
+                "{curve} is missing from {since} on, after the loss was NaN at {broken}",
+                curve=curve.name,
+                since=facts.at(curve, since),
+                broken=number(min(broken)),
+            )
         )
     count, left = int(missing.sum()), steps < since
     until = "to the end" if stays else f"on ({percent(float(missing[~left].mean()))} of them)"
     also = ", ".join(each[1].name for each in found if each[1] is not curve)
     serious = policy is Policy.TEXT and curve.name in ("reward.mean", "reward.rollout.mean")
     return Finding(
-        message=(
-            f"{curve.name} has no number in {count} of {len(missing)} steps, from step {number(since)} {until}"
-            f"{f' (also {also})' if also else ''}: these batches teach nothing, or their NaN reaches the weights; call the "
-            "reward function on the samples of one such step"
+        message=facts.tell(
+            "{curve} has no number in {count} of {n} steps, from {since} {until}{also}: these batches teach nothing, or their "
+            "NaN reaches the weights; call the reward function on the samples of one such step",
+            curve=curve.name,
+            count=f"{count}",
+            n=f"{len(missing)}",
+            since=facts.at(curve, since),
+            until=until,
+            also=f" (also {also})" if also else "",
         ),
         severity=Severity.CRITICAL if serious else Severity.WARNING,
         confidence=Confidence.HIGH if policy is Policy.TEXT else Confidence.MEDIUM,

@@ -29,10 +29,10 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Policy, only
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
-from firstbreak.words import number
 
 FAMILIES = only(Policy.TEXT)
 
@@ -96,10 +96,14 @@ def detect(
     if float(np.median(later[: 2 * lasting_points])) < float(np.median(earlier[-2 * lasting_points :])) + min_rise:
         return None
     return Finding(
-        message=(
-            f"from step {number(step)} on, no completion is longer than {number(after)} tokens ({number(before)} was usual "
-            "before), and more completions are cut: a limit was lowered; compare the generation settings before and after "
-            "that step"
+        message=facts.tell(
+            "from {step} on, no completion is longer than {after} tokens (the longest of a batch had {before} before), and more "
+            "completions are cut: a limit was lowered; compare the generation settings before and after that step",
+            step=facts.at(longest, step),
+            after=facts.highest(longest.between(step)),
+            before=facts.median(
+                longest.between(float(longest.steps[max(0, at - 2 * lasting_points)]), float(longest.steps[at - 1]))
+            ),
         ),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH,

@@ -27,13 +27,13 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Policy, only
 from firstbreak.diagnosis.stats.changes import settled
 from firstbreak.diagnosis.stats.direction import departure
 from firstbreak.diagnosis.stats.shape import trajectory as shape_of
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
-from firstbreak.words import number
 
 EITHER_SCORE = True
 FAMILIES = only(Policy.TEXT)
@@ -70,9 +70,13 @@ def detect(
     if shape.kind in ("rising", "plateau", "oscillating"):
         return None
     return Finding(
-        message=(
-            f"completions shrank from {number(early)} to {number(late)} tokens while {judge.name} "
-            f"{'fell' if shape.lost else 'did not rise'}: check the reward of an empty completion"
+        message=facts.tell(
+            "completions shrank from {early} to {late} tokens while {judge} {course}: check the reward of an empty "
+            "completion",
+            early=facts.median(length.between(-np.inf, since[0])),
+            late=facts.settled(length),
+            judge=judge.name,
+            course="fell" if shape.lost else "did not rise",
         ),
         severity=Severity.CRITICAL if shape.lost else Severity.WARNING,
         confidence=Confidence.HIGH if shape.lost else Confidence.MEDIUM,

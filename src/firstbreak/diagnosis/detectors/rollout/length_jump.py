@@ -34,6 +34,7 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Policy, only
 from firstbreak.diagnosis.stats.noise import noise_scale
@@ -118,17 +119,22 @@ def detect(
     how = "longer" if jump > 0 else "shorter"
     unseen = ", and no independent evaluation shows whether they got better" if truth is None else ""
     return Finding(
-        message=(
-            f"completions suddenly became {how}: from {number(float(np.exp(before)))} to {number(float(np.exp(after)))} "
-            f"tokens around step {number(step)}{unseen}; the policy may have found a shortcut in the reward (junk that "
-            "avoids a penalty, or padding that a length bonus pays): read completions from before and after"
+        message=facts.tell(
+            "completions suddenly became {how}: from {before} to {after} tokens around {step}{unseen}; the policy may have found "
+            "a shortcut in the reward (junk that avoids a penalty, or padding that a length bonus pays): read completions from "
+            "before and after",
+            how=how,
+            before=number(float(np.exp(before))),
+            after=number(float(np.exp(after))),
+            step=facts.at(length, step),
+            unseen=unseen,
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,
         metric=length.name,
         onset=step,
         interval=(float(length.between(-np.inf, step).steps[-2]), step),
-        evidence=(Evidence(text=f"{how} since step {number(step)}", series=length, since=step),),
+        evidence=(Evidence(text=f"{how} since {facts.at(length, step)}", series=length, since=step),),
         facts={"ratio": float(np.exp(jump))},
     )
 

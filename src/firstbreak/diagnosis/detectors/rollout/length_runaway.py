@@ -31,13 +31,13 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Policy, only
 from firstbreak.diagnosis.stats.changes import settled
 from firstbreak.diagnosis.stats.direction import departure, rises
 from firstbreak.diagnosis.stats.shape import trajectory as shape_of
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
-from firstbreak.words import number
 
 EITHER_SCORE = True
 FAMILIES = only(Policy.TEXT)
@@ -74,9 +74,13 @@ def detect(
     if shape.kind not in ("flat", "too_short") and not shape.lost:
         return None
     return Finding(
-        message=(
-            f"completions grew from {number(early)} to {number(late)} tokens while {judge.name} "
-            f"{'fell' if shape.lost else 'did not rise'}: compare the rewards of short and long completions of one prompt"
+        message=facts.tell(
+            "completions grew from {early} to {late} tokens while {judge} {course}: compare the rewards of short and long "
+            "completions of one prompt",
+            early=facts.median(length.between(-np.inf, since[0])),
+            late=facts.settled(length),
+            judge=judge.name,
+            course="fell" if shape.lost else "did not rise",
         ),
         severity=Severity.CRITICAL if shape.lost else Severity.WARNING,
         confidence=Confidence.LOW

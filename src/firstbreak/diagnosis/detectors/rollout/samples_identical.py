@@ -28,10 +28,10 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Policy
 from firstbreak.model import Confidence, Config, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
-from firstbreak.words import number, percent
 
 
 def detect(
@@ -85,10 +85,12 @@ def detect(
         return None
     first = float(distinct.steps[0])
     return Finding(
-        message=(
-            f"{percent(share)} of the completions are distinct in groups of {number(group)}, although the policy has an "
-            f"entropy of {number(entropy)}: the engine returns copies; sample one prompt 16 times, and count the distinct "
-            "answers"
+        message=facts.tell(
+            "{share:%} of the completions are distinct in groups of {group}, although the policy has an entropy of {entropy}: "
+            "the engine returns copies; sample one prompt 16 times, and count the distinct answers",
+            share=facts.median(distinct.head(first_points / len(distinct))),
+            group=facts.setting(config, "group_size"),
+            entropy=facts.median(policy_entropy.finite.head(first_points / len(policy_entropy.finite))),
         ),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH,

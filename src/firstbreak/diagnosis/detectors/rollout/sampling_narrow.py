@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import SAMPLED, Method, Policy, only
 from firstbreak.model import Confidence, Config, Finding, NotApplicable, NotMeasured, Severity
@@ -56,18 +57,13 @@ def detect(
     too_narrow = top_p is not None and 0 < top_p < min_top_p
     if not too_cold and not too_narrow:
         return None
-    what = " and ".join(
-        text
-        for text, holds in (
-            (f"a temperature of {temperature:g}" if temperature is not None else "", too_cold),
-            (f"a top-p of {top_p:g}" if top_p is not None else "", too_narrow),
-        )
-        if holds
-    )
+    narrow = {"a temperature of {value}": ("temperature", too_cold), "a top-p of {value}": ("top_p", too_narrow)}
+    what = (facts.tell(said, value=facts.setting(config, name)) for said, (name, holds) in narrow.items() if holds)
     return Finding(
-        message=(
-            f"rollouts are sampled with {what}: the completions of one prompt hardly differ; sample rollouts with 1, and keep "
-            "the lower value for the evaluation"
+        message=facts.tell(
+            "rollouts are sampled with {what}: the completions of one prompt hardly differ; sample rollouts with 1, and keep "
+            "the lower value for the evaluation",
+            what=facts.joined(what, " and "),
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,

@@ -27,11 +27,11 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Policy
 from firstbreak.diagnosis.stats.direction import departure, rises
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
-from firstbreak.words import number
 
 
 def detect(
@@ -78,9 +78,12 @@ def detect(
     began = departure(calls)
     gained = eval_score is not None and len(eval_score) >= min_evaluations and rises(eval_score)
     return Finding(
-        message=(
-            f"{calls.name} grew from {number(early)} to {number(late)} per episode; check whether the reward grows with the "
-            "number of calls, and whether episodes still end with an answer"
+        message=facts.tell(
+            "{calls} grew from {early} to {late} per episode; check whether the reward grows with the number of calls, and "
+            "whether episodes still end with an answer",
+            calls=calls.name,
+            early=facts.median(calls.head(0.15)),
+            late=facts.median(calls.tail(0.25)),
         ),
         severity=Severity.NOTICE if gained and late < growth_harmless * early else Severity.WARNING,
         confidence=Confidence.LOW if gained else Confidence.MEDIUM,

@@ -27,13 +27,13 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Policy, only
 from firstbreak.diagnosis.stats.onset import onset
 from firstbreak.diagnosis.stats.shape import Trajectory
 from firstbreak.diagnosis.stats.trend import trend
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
-from firstbreak.words import percent
 
 FAMILIES = only(Policy.TEXT)
 
@@ -67,9 +67,10 @@ def detect(
     since = onset(curve, direction=1)
     stuck = trajectory is not None and (trajectory.lost or trajectory.kind == "flat")
     return Finding(
-        message=(
-            f"{percent(late)} of the tool calls fail{' and the share grows' if growing else ''}: the score then depends on "
-            "the tools; read ten failed calls first"
+        message=facts.tell(
+            "{late:%} of the tool calls fail{growing}: the score then depends on the tools; read ten failed calls first",
+            late=facts.mean(curve.tail(0.5)),
+            growing=" and the share grows" if growing else "",
         ),
         severity=Severity.CRITICAL if stuck and late >= 2 * high else Severity.WARNING,
         confidence=Confidence.MEDIUM,

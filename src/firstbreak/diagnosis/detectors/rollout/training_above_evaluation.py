@@ -30,12 +30,12 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
-from firstbreak.diagnosis.detectors._start import starts
+from firstbreak.diagnosis.detectors._start import lowest_first, starts
 from firstbreak.diagnosis.families import Policy, only
 from firstbreak.diagnosis.stats.noise import noise_scale
 from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
-from firstbreak.words import number
 
 FAMILIES = only(Policy.TEXT, why="only where training and evaluation grade answers alike")
 
@@ -94,9 +94,11 @@ def detect(
         return None
     first = float(curve.steps[0])
     return Finding(
-        message=(
-            f"at the start the policy scores {number(trained)} in training and {number(evaluated)} in the evaluation: "
-            "training samples or rewards in another way; evaluate once with the sampling settings of training"
+        message=facts.tell(
+            "at the start the policy scores {trained} in training and {evaluated} in the evaluation: training samples or "
+            "rewards in another way; evaluate once with the sampling settings of training",
+            trained=facts.mean(curve.head(points / len(curve))),
+            evaluated=facts.first(lowest_first((eval_score, eval_reward))),
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,

@@ -33,13 +33,14 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Policy, only
 from firstbreak.diagnosis.stats.direction import departure, falls, rises
 from firstbreak.diagnosis.stats.onset import first_sustained
 from firstbreak.diagnosis.stats.shape import Trajectory
 from firstbreak.model import Confidence, Evidence, Finding, Series, Severity
-from firstbreak.words import number, percent
+from firstbreak.words import number
 
 FAMILIES = only(Policy.TEXT)
 
@@ -119,10 +120,12 @@ def detect(
     learns = trajectory is not None and trajectory.kind in ("rising", "plateau")
     at = f" of {number(length_limit)} tokens" if length_limit else ""
     return Finding(
-        message=(
-            f"{percent(late)} of the completions end at the length limit{at}"
-            f"{' and the share grows' if growing else ''}: they have no final answer; raise the limit, or filter prompts "
-            "with long answers"
+        message=facts.tell(
+            "{late:%} of the completions end at the length limit{at}{growing}: they have no final answer; raise the limit, or "
+            "filter prompts with long answers",
+            late=facts.mean(cut.tail(0.5)),
+            at=at,
+            growing=" and the share grows" if growing else "",
         ),
         severity=_severity(late >= share_warning, critical, growing, learns, trajectory, long_enough),
         confidence=Confidence.LOW
@@ -154,9 +157,10 @@ def _longer(length: Series, growth: float) -> bool:
 def _on_its_way(cut: Series, late: float, length: Series | None) -> Finding:
     since = departure(cut)
     return Finding(
-        message=(
-            f"completions get longer and longer, and {percent(late)} of them end at the length limit now: not many yet, "
-            "but the share grows; watch it, and raise the limit before it passes 5 %"
+        message=facts.tell(
+            "completions get longer and longer, and {late:%} of them end at the length limit now: not many yet, but the share "
+            "grows; watch it, and raise the limit before it passes 5 %",
+            late=facts.mean(cut.tail(0.5)),
         ),
         severity=Severity.NOTICE,
         confidence=Confidence.MEDIUM,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from firstbreak.diagnosis.stats.changes import changes, settled
+from firstbreak.diagnosis.stats.changes import changes, departed, settled
 from firstbreak.model import Confidence, Interval, Series
 
 #: what a step is made of, where only its parts are logged
@@ -60,7 +60,7 @@ def share(part: Series, whole: Series) -> Series:
 def against_past(shares: Series, min_increase: float, max_p_value: float) -> Share:
     """The share now, and whether it has grown by `min_increase` or more, beyond its noise."""
     up = (c for c in changes(shares, kinds=("level", "slope"), families=("constant",)) if c.direction > 0)
-    began = next((c for c in up if c.lasting), None)
+    began = next((c for c in up if c.lasting), None) or departed(shares)
     before, now = settled(shares, np.inf if began is None else began.step), settled(shares)
     if began is None or now - before < min_increase:
         return Share(before, now, grown=False)

@@ -33,13 +33,14 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Policy
 from firstbreak.diagnosis.stats.ceiling import arrival
 from firstbreak.diagnosis.stats.onset import onset
 from firstbreak.diagnosis.stats.trend import Trend, trend
 from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Series, Severity
-from firstbreak.words import number, percent
+from firstbreak.words import axis_word, number, percent
 
 SIZES_GB = (8, 10, 11, 12, 16, 20, 22, 24, 32, 40, 45, 48, 64, 80, 94, 96, 128, 141, 180, 192, 256, 288)
 
@@ -86,15 +87,22 @@ def detect(
     limit = next((float(size) for size in SIZES_GB if size > top), None) if "gpu" in memory.name else None
     left = arrival(memory.tail(0.5), limit, horizon=2.0) if limit else None
     soon = left is not None and left[0] <= span
-    ahead = f", and reaches {number(limit)} GB in {left[0]:.2g} steps or more" if soon and left else ""
+    ahead = (
+        f", and reaches {number(limit)} GB in {left[0]:.2g} {axis_word(memory.axis)}s or more" if soon and left else ""
+    )
     steep = line.change >= increase_warning * line.start
     beside = "the longest sequence of each step" if policy is Policy.TEXT else "the size of the buffers at each step"
     ramp = onset(memory, direction=1, kinds=("ramp",))
     began = ramp.step if ramp else float(memory.tail(0.5).steps[0])
     return Finding(
-        message=(
-            f"{memory.name} grew by {percent(line.change / line.start)} in the second half of the run, and is "
-            f"{number(top)} GB now{ahead}; compare the memory with {beside}"
+        message=facts.tell(
+            "{memory} grew by {growth} in the second half of the run, to {top} GB at most{ahead}; compare the memory with "
+            "{beside}",
+            memory=memory.name,
+            growth=percent(line.change / line.start),
+            top=facts.highest(memory),
+            ahead=ahead,
+            beside=beside,
         ),
         severity=Severity.WARNING if soon or steep else Severity.NOTICE,
         confidence=Confidence.MEDIUM,

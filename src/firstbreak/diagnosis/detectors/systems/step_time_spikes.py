@@ -33,21 +33,29 @@ import numpy as np
 
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.detectors.systems._shares import step_time
-from firstbreak.diagnosis.stats.spikes import period
+from firstbreak.diagnosis.stats.spikes import period, rhythm
 from firstbreak.model import Confidence, Config, Evidence, Expected, Finding, NotMeasured, Series, Severity
 from firstbreak.words import number, percent
 
 PLANNED = {"save_interval": "saving", "eval_interval": "evaluating"}
+SAME_STEPS = 0.8  #: of the slow steps, and of those at which a job is logged, for the job to be the reason (convention)
 NEIGHBOURS = 61  #: points among which the quick quarter says what is usual
 
 
 def detect(
     config: Config,
     time: Mapping[str, Series] | None = None,
+    eval_score: Series | None = None,
     *,
     min_ratio: Annotated[
         float, Threshold(unit="ratio", reason="Twice as long as the quick neighbours.", source="convention")
     ] = 2.0,
+    rhythm_ratio: Annotated[
+        float,
+        Threshold(
+            unit="ratio", reason="Of steps that are slow at a fixed period: the period shows them.", source="convention"
+        ),
+    ] = 1.5,
     min_size: Annotated[
         float,
         Threshold(
@@ -68,6 +76,10 @@ def detect(
             unit="share", reason="A quarter of the whole time, lost to a job with a rhythm.", source="convention"
         ),
     ] = 0.25,
+    rare: Annotated[
+        float,
+        Threshold(unit="share", reason="Of the steps: more of them look regular by chance.", source="convention"),
+    ] = 0.2,
     max_slow_share: Annotated[
         float,
         Threshold(
@@ -90,20 +102,26 @@ def detect(
     times = clock.between(clock.steps[1])  # the first step compiles
     usual = _usual(times.values)
     late = _slow(times.values, usual, min_ratio, min_size)
+    beat = rhythm(times.values / np.maximum(usual, 1e-12))
+    if beat is not None and _times_as_long(times.values, usual, beat.high & ~late) >= rhythm_ratio:
+        late = beat.high
     starts = times.steps[late & ~np.concatenate([[False], late[:-1]])]
     lost = float(np.sum((times.values - usual)[late]) / max(np.sum(times.values), 1e-12))
     if len(starts) < min_spikes or lost < min_cost or np.mean(late) > max_slow_share:
         return None
-    every = period(starts)
+    gap = float(np.median(np.diff(times.steps)))
+    every = period(starts) if float(np.mean(late)) <= rare else None if beat is None else beat.every * gap
     job = next((what for name, what in PLANNED.items() if _same(every, config.number(name), period_tolerance)), None)
+    job = job or _logged_job(times.steps[late], time or {}, eval_score)
     if job:
-        return Expected(f"every {number(every)} steps one step is slow because of {job}: {percent(lost)} of the time")
-    times_as_long = float(np.median(times.values[late] / usual[late]))
-    rhythm = f", every {number(every)} steps" if every else ""
+        often = f"every {number(every)} steps one step is" if every else f"{len(starts)} steps are"
+        return Expected(f"{often} slow because of {job}: {percent(lost)} of the time")
+    times_as_long = _times_as_long(times.values, usual, late)
+    regular = f", every {number(every)} steps" if every else ""
     advice = "find the job that runs at this period" if every else "find the slowest worker of these steps"
     return Finding(
         message=(
-            f"{int(late.sum())} steps take {number(times_as_long)} times as long as the others{rhythm}, "
+            f"{int(late.sum())} steps take {number(times_as_long)} times as long as the others{regular}, "
             f"{percent(lost)} of the time; {advice}"
         ),
         severity=Severity.WARNING if every and lost >= cost_warning else Severity.NOTICE,
@@ -114,6 +132,22 @@ def detect(
         evidence=(Evidence(text=f"{int(late.sum())} slow steps", series=clock, since=float(starts[0])),),
         facts={"lost": lost, "every": every},
     )
+
+
+def _logged_job(late: np.ndarray, time: Mapping[str, Series], eval_score: Series | None) -> str | None:
+    """The job whose own time, or whose result, is logged at the slow steps and at hardly any other."""
+    logged = {"saving": time.get("save"), "evaluating": time.get("eval", eval_score)}
+    for job, curve in logged.items():
+        at = curve.finite.steps if curve is not None else np.array([])
+        both = len(np.intersect1d(late, at))
+        if len(at) and both >= SAME_STEPS * max(len(late), len(at)):
+            return job
+    return None
+
+
+def _times_as_long(times: np.ndarray, usual: np.ndarray, late: np.ndarray) -> float:
+    """How many times as long as usual these steps take, in the median."""
+    return float(np.median(times[late] / usual[late])) if late.any() else 0.0
 
 
 def _usual(times: np.ndarray) -> np.ndarray:

@@ -38,10 +38,11 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.detectors.systems._shares import share, step_time
 from firstbreak.diagnosis.families import Method
-from firstbreak.diagnosis.stats.changes import changes, settled
+from firstbreak.diagnosis.stats.changes import changes, departed, settled
 from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured, Series, Severity
 from firstbreak.words import number, percent
 
@@ -109,7 +110,7 @@ def detect(
     slower = (
         c for c in changes(speed, kinds=("level", "slope", "zero"), log=True, families=("constant",)) if c.direction < 0
     )
-    began = next((c for c in slower if c.lasting), None)
+    began = next((c for c in slower if c.lasting), None) or departed(speed, log=True)
     if began is None:
         return None
     before, now = settled(speed, began.step), settled(speed)
@@ -124,14 +125,19 @@ def detect(
         and began.step < (speed.steps[0] + speed.steps[-1]) / 2
     ):
         return NotMeasured(
-            f"{speed.name} fell at step {number(began.step)}, and no update is logged before it: an off-policy method becomes "
-            "slower at its first update"
+            f"{speed.name} fell at {facts.at(speed, began.step)}, and no update is logged before it: an off-policy method "
+            "becomes slower at its first update"
         )
     lost = 1 - now / before
     return Finding(
-        message=(
-            f"{speed.name} fell by {percent(lost)}, from {number(before)} to {number(now)}, at step "
-            f"{number(began.step)}; check which phase of the step takes longer from there on"
+        message=facts.tell(
+            "{speed} fell by {lost}, from {before} to {now}, at {step}; check which phase of the step takes longer from there "
+            "on",
+            speed=speed.name,
+            lost=percent(lost),
+            before=number(before),
+            now=number(now),
+            step=f"{facts.at(speed, began.step)}",
         ),
         severity=Severity.WARNING if lost >= drop_warning else Severity.NOTICE,
         confidence=Confidence.HIGH if began.p < max_p_value else Confidence.MEDIUM,

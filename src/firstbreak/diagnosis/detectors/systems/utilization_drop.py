@@ -32,6 +32,7 @@ from typing import Annotated
 
 import numpy as np
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.stats.onset import onset
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
@@ -66,9 +67,13 @@ def detect(
     if began is None:
         return None
     return Finding(
-        message=(
-            f"{used.name} fell from {number(before)} to {number(now)}: the GPU does {percent(now / before)} of what it "
-            "did per second before: it waits, or is shared; check what else runs on it, then profile one step"
+        message=facts.tell(
+            "{used} fell from {before} to {now}: the GPU does {share} of what it did per second before: it waits, or is shared; "
+            "check what else runs on it, then profile one step",
+            used=used.name,
+            before=facts.median(used.head(0.25)),
+            now=facts.median(used.tail(0.25)),
+            share=percent(now / before),
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,

@@ -1,0 +1,129 @@
+"""Does any text state a number or a relation that the run's own data deny? Asked of runs of the lab, of statements, and mutated.
+
+    python -m benchmarks.facts [--runs 2000] [--seed 0] [--failures 30]
+
+Writes benchmarks/results/facts.json where 2,000 runs or more were asked.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tarfile
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from tests.reports.coherence import RULES, texts
+
+from benchmarks.machine import environment
+from benchmarks.size import SMALLEST, place, sized
+from benchmarks.statements import suite
+from benchmarks.statements.trainers import write
+from firstbreak.diagnosis.diagnose import diagnose
+from firstbreak.model import Message, Run, Series
+from firstbreak.readers.read import find_runs, read
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "benchmarks" / "results" / "facts.json"
+ENOUGH = 2000
+
+Change = Callable[[Series, np.random.Generator], Series]
+
+
+def _kept(curve: Series, keep: np.ndarray) -> Series:
+    return replace(curve, steps=curve.steps[keep], values=curve.values[keep])
+
+
+def _valued(curve: Series, changed: np.ndarray, value: float | np.ndarray) -> Series:
+    return replace(curve, values=np.where(changed, value, curve.values))
+
+
+#: what may befall a log: each keeps what is logged together together
+MUTATIONS: Mapping[str, Change] = {
+    "thinned": lambda c, _: _kept(c, np.arange(len(c)) % 3 == 0),
+    "cut": lambda c, _: _kept(c, np.arange(len(c)) < 0.4 * len(c)),
+    "continued": lambda c, _: replace(c, steps=c.steps + 1e6),
+    "in epochs": lambda c, _: replace(c, steps=c.steps / 100, axis="epoch"),
+    "holes": lambda c, rng: _valued(c, rng.random(len(c)) < 0.2, np.nan),
+    "scaled": lambda c, _: replace(c, values=1000 * c.values),
+    "frozen": lambda c, _: _valued(c, np.arange(len(c)) >= 0.6 * len(c), c.values[int(0.6 * (len(c) - 1))]),
+    "spiked": lambda c, rng: _valued(c, rng.random(len(c)) < 0.02, 50 * c.values),
+    "twice": lambda c, _: replace(c, steps=np.repeat(c.steps, 2), values=np.repeat(c.values, 2)),
+    "backwards": lambda c, _: replace(c, values=c.values[::-1].copy()),
+}
+
+
+def mutated(run: Run, how: str, seed: int) -> Run:
+    """The run after a mishap of this kind."""
+    rng = np.random.default_rng(seed)
+    return replace(run, series={name: MUTATIONS[how](c, rng) if len(c) else c for name, c in run.series.items()})
+
+
+def of_lab(n: int, seed: int) -> Iterator[tuple[str, Run]]:
+    """A seeded sample of the corpus."""
+    archives = sorted((ROOT / "corpus").glob("*/*.tar.xz"))
+    for i in np.random.default_rng(seed).permutation(len(archives))[:n]:
+        with tempfile.TemporaryDirectory() as folder, tarfile.open(archives[i]) as tar:
+            tar.extractall(folder, filter="data")
+            yield f"lab/{archives[i].parent.name}/{archives[i].name}", read(find_runs(folder)[0])
+
+
+def of_statements(n: int, seed: int) -> Iterator[tuple[str, Run]]:
+    """A seeded sample of the statements' grid, written in the formats of the trainers."""
+    known = suite.statements()
+    cases = suite.grid(known.values())
+    for i in np.random.default_rng(seed).permutation(len(cases))[:n]:
+        case = cases[i]
+        world, curves = suite.made(case, known[case.statement])
+        with tempfile.TemporaryDirectory() as folder:
+            write(Path(folder), world, curves, config=case.index % 2 == 0)
+            yield f"statements/{case.id}", read(folder)
+
+
+def runs(n: int, seed: int) -> Iterator[tuple[str, Run]]:
+    """Two parts of the lab, two of statements, and one of either that is mutated, each in another way."""
+    part = -(-n // 5)
+    yield from of_lab(2 * part, seed)
+    yield from of_statements(2 * part, seed)
+    again = (*of_lab(part // 2, seed + 1), *of_statements(part - part // 2, seed + 1))
+    for i, (name, run) in enumerate(again):
+        how = list(MUTATIONS)[i % len(MUTATIONS)]
+        yield f"{how}/{name}", mutated(run, how, i)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Ask all runs, print what is denied, and keep the figures."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.facts", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--runs", type=int, default=sized(ENOUGH, 20))
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--failures", type=int, default=30, help="how many of them are printed")
+    options = parser.parse_args(arguments)
+    broken: list[tuple[str, str, str]] = []
+    seen, stated, told, start = 0, 0, 0, time.monotonic()
+    for name, run in runs(options.runs, options.seed):
+        dx = diagnose(run)
+        seen += 1
+        told += sum(bool(o.finding) for o in dx.outcomes)
+        stated += sum(len(text.facts) for _, text in texts(dx) if isinstance(text, Message))
+        broken += [(name, rule.__name__, said) for rule in RULES for said in rule(dx)]
+    for name, rule, said in broken[: options.failures]:
+        print(f"{name}: {rule}: {said}")
+    report = {
+        "runs": seen,
+        "findings": told,
+        "facts": stated,
+        "denied": dict(Counter(rule for _, rule, _ in broken)),
+        "runs with one": len({name for name, _, _ in broken}),
+    }
+    print(json.dumps(report, indent=1), f"{time.monotonic() - start:.0f} s")
+    if seen >= ENOUGH or SMALLEST:
+        place(RESULTS).write_text(json.dumps(environment("python -m benchmarks.facts") | report, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
