@@ -30,6 +30,8 @@ def bring(reading: Reading, into: Path, source: Source) -> Path | None:
         if content is None or git_hash(content) != blob:
             return None
         contents.append((path, content))
+    if not reading.commit:
+        contents = [(f"text-{i}.log", content) for i, (_, content) in enumerate(contents)]
     top = commonpath([str(PurePosixPath(path).parent) for path, _ in contents] or [""])
     half = folder.with_suffix(".part")
     shutil.rmtree(half, ignore_errors=True)
