@@ -396,3 +396,16 @@ RULES: tuple[Callable[[Diagnosis], Iterator[str]], ...] = (
     advice_can_be_followed,
     causes_are_not_refuted,
 )
+
+#: the rules that need no rendered report
+ABOUT_TEXTS = (
+    facts_hold,
+    relations_hold,
+    settings_count_once,
+    axes_are_named,
+    places_are_in_the_run,
+    scores_are_the_runs_own,
+    the_peaks_own_checkpoint_is_taken,
+    curves_bear_out_their_claims,
+    settings_are_as_logged,
+)
