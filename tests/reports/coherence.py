@@ -13,6 +13,7 @@ from firstbreak.diagnosis.facts import denied
 from firstbreak.diagnosis.families import Method
 from firstbreak.diagnosis.inputs import Inputs
 from firstbreak.diagnosis.rank import with_options
+from firstbreak.diagnosis.usual import in_force
 from firstbreak.model import (
     Action,
     Confidence,
@@ -363,9 +364,9 @@ def causes_are_not_refuted(dx: Diagnosis) -> Iterator[str]:
             continue
         if cause.id in ("prompts-too-hard", "prompt-template-wrong", "reward-never-found") and (first or 0) >= 0.5:
             yield f"{cause.id} {cause.probability:.0%}, and the first scores are {first}"
-        if cause.id == "kl-penalty-too-strong" and dx.run.config.number("kl_coef") == 0:
+        if cause.id == "kl-penalty-too-strong" and in_force(dx.run, "kl_coef") == 0:
             yield f"{cause.id} {cause.probability:.0%}, and there is no penalty"
-        if cause.id == "entropy-bonus-too-strong" and dx.run.config.number("entropy_coef") == 0:
+        if cause.id == "entropy-bonus-too-strong" and in_force(dx.run, "entropy_coef") == 0:
             yield f"{cause.id} {cause.probability:.0%}, and there is no bonus"
 
 
