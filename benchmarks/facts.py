@@ -13,12 +13,15 @@ import tarfile
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from tests.reports.coherence import RULES, texts
+from tests.reports.coherence import ABOUT_TEXTS, texts
 
 from benchmarks.machine import environment
 from benchmarks.size import SMALLEST, place, sized
@@ -64,36 +67,63 @@ def mutated(run: Run, how: str, seed: int) -> Run:
     return replace(run, series={name: MUTATIONS[how](c, rng) if len(c) else c for name, c in run.series.items()})
 
 
-def of_lab(n: int, seed: int) -> Iterator[tuple[str, Run]]:
+Made = tuple[str, Callable[[], Run]]  #: the name of a run, and what makes it
+
+
+def of_lab(n: int, seed: int) -> Iterator[Made]:
     """A seeded sample of the corpus."""
     archives = sorted((ROOT / "corpus").glob("*/*.tar.xz"))
     for i in np.random.default_rng(seed).permutation(len(archives))[:n]:
-        with tempfile.TemporaryDirectory() as folder, tarfile.open(archives[i]) as tar:
-            tar.extractall(folder, filter="data")
-            yield f"lab/{archives[i].parent.name}/{archives[i].name}", read(find_runs(folder)[0])
+        yield f"lab/{archives[i].parent.name}/{archives[i].name}", partial(_unpacked, archives[i])
 
 
-def of_statements(n: int, seed: int) -> Iterator[tuple[str, Run]]:
+def _unpacked(archive: Path) -> Run:
+    with tempfile.TemporaryDirectory() as folder, tarfile.open(archive) as tar:
+        tar.extractall(folder, filter="data")
+        return read(find_runs(folder)[0])
+
+
+def of_statements(n: int, seed: int) -> Iterator[Made]:
     """A seeded sample of the statements' grid, written in the formats of the trainers."""
-    known = suite.statements()
-    cases = suite.grid(known.values())
+    cases = suite.grid(suite.statements().values())
     for i in np.random.default_rng(seed).permutation(len(cases))[:n]:
-        case = cases[i]
-        world, curves = suite.made(case, known[case.statement])
-        with tempfile.TemporaryDirectory() as folder:
-            write(Path(folder), world, curves, config=case.index % 2 == 0)
-            yield f"statements/{case.id}", read(folder)
+        yield f"statements/{cases[i].id}", partial(_written, cases[i])
 
 
-def runs(n: int, seed: int) -> Iterator[tuple[str, Run]]:
+def _written(case: suite.Case) -> Run:
+    world, curves = suite.made(case, suite.statements()[case.statement])
+    with tempfile.TemporaryDirectory() as folder:
+        write(Path(folder), world, curves, config=case.index % 2 == 0)
+        return read(folder)
+
+
+def of_mutated(runs: Iterable[Made]) -> Iterator[Made]:
+    """The runs after mishaps of all kinds, in turn."""
+    for i, (name, made) in enumerate(runs):
+        how = list(MUTATIONS)[i % len(MUTATIONS)]
+        yield f"{how}/{name}", partial(_befallen, made, how, i)
+
+
+def _befallen(made: Callable[[], Run], how: str, seed: int) -> Run:
+    return mutated(made(), how, seed)
+
+
+def sample(n: int, seed: int) -> Iterator[Made]:
     """Two parts of the lab, two of statements, and one of either that is mutated, each in another way."""
     part = -(-n // 5)
     yield from of_lab(2 * part, seed)
     yield from of_statements(2 * part, seed)
-    again = (*of_lab(part // 2, seed + 1), *of_statements(part - part // 2, seed + 1))
-    for i, (name, run) in enumerate(again):
-        how = list(MUTATIONS)[i % len(MUTATIONS)]
-        yield f"{how}/{name}", mutated(run, how, i)
+    yield from of_mutated(chain(of_lab(part // 2, seed + 1), of_statements(part - part // 2, seed + 1)))
+
+
+def asked(run: Run) -> dict[str, Any]:
+    """How many findings and facts a run's texts hold, and what its data deny."""
+    dx = diagnose(run)
+    return {
+        "findings": len(dx.findings),
+        "facts": sum(len(text.facts) for _, text in texts(dx) if isinstance(text, Message)),
+        "denied": [(rule.__name__, said) for rule in ABOUT_TEXTS for said in rule(dx)],
+    }
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -102,26 +132,30 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--runs", type=int, default=sized(ENOUGH, 20))
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--failures", type=int, default=30, help="how many of them are printed")
+    parser.add_argument(
+        "--rows", type=Path, help="a file that keeps finished runs, so that a long run can be continued"
+    )
     options = parser.parse_args(arguments)
-    broken: list[tuple[str, str, str]] = []
-    seen, stated, told, start = 0, 0, 0, time.monotonic()
-    for name, run in runs(options.runs, options.seed):
-        dx = diagnose(run)
-        seen += 1
-        told += sum(bool(o.finding) for o in dx.outcomes)
-        stated += sum(len(text.facts) for _, text in texts(dx) if isinstance(text, Message))
-        broken += [(name, rule.__name__, said) for rule in RULES for said in rule(dx)]
-    for name, rule, said in broken[: options.failures]:
+    rows = dict(map(json.loads, options.rows.open())) if options.rows and options.rows.exists() else {}
+    start = time.monotonic()
+    for name, made in sample(options.runs, options.seed):
+        if name not in rows:
+            rows[name] = asked(made())
+            if options.rows:
+                with options.rows.open("a") as file:
+                    file.write(json.dumps([name, rows[name]]) + "\n")
+    denied = [(name, rule, said) for name, row in rows.items() for rule, said in row["denied"]]
+    for name, rule, said in denied[: options.failures]:
         print(f"{name}: {rule}: {said}")
     report = {
-        "runs": seen,
-        "findings": told,
-        "facts": stated,
-        "denied": dict(Counter(rule for _, rule, _ in broken)),
-        "runs with one": len({name for name, _, _ in broken}),
+        "runs": len(rows),
+        "findings": sum(row["findings"] for row in rows.values()),
+        "facts": sum(row["facts"] for row in rows.values()),
+        "denied": dict(Counter(rule for _, rule, _ in denied)),
+        "runs with a denied text": len({name for name, _, _ in denied}),
     }
     print(json.dumps(report, indent=1), f"{time.monotonic() - start:.0f} s")
-    if seen >= ENOUGH or SMALLEST:
+    if len(rows) >= ENOUGH or SMALLEST:
         place(RESULTS).write_text(json.dumps(environment("python -m benchmarks.facts") | report, indent=1) + "\n")
 
 

@@ -13,6 +13,7 @@ from firstbreak.diagnosis.facts import denied
 from firstbreak.diagnosis.families import Method
 from firstbreak.diagnosis.inputs import Inputs
 from firstbreak.diagnosis.rank import with_options
+from firstbreak.diagnosis.usual import in_force
 from firstbreak.model import (
     Action,
     Confidence,
@@ -363,9 +364,9 @@ def causes_are_not_refuted(dx: Diagnosis) -> Iterator[str]:
             continue
         if cause.id in ("prompts-too-hard", "prompt-template-wrong", "reward-never-found") and (first or 0) >= 0.5:
             yield f"{cause.id} {cause.probability:.0%}, and the first scores are {first}"
-        if cause.id == "kl-penalty-too-strong" and dx.run.config.number("kl_coef") == 0:
+        if cause.id == "kl-penalty-too-strong" and in_force(dx.run, "kl_coef") == 0:
             yield f"{cause.id} {cause.probability:.0%}, and there is no penalty"
-        if cause.id == "entropy-bonus-too-strong" and dx.run.config.number("entropy_coef") == 0:
+        if cause.id == "entropy-bonus-too-strong" and in_force(dx.run, "entropy_coef") == 0:
             yield f"{cause.id} {cause.probability:.0%}, and there is no bonus"
 
 
@@ -395,4 +396,17 @@ RULES: tuple[Callable[[Diagnosis], Iterator[str]], ...] = (
     settings_are_as_logged,
     advice_can_be_followed,
     causes_are_not_refuted,
+)
+
+#: the rules that need no rendered report
+ABOUT_TEXTS = (
+    facts_hold,
+    relations_hold,
+    settings_count_once,
+    axes_are_named,
+    places_are_in_the_run,
+    scores_are_the_runs_own,
+    the_peaks_own_checkpoint_is_taken,
+    curves_bear_out_their_claims,
+    settings_are_as_logged,
 )

@@ -316,7 +316,7 @@ def policy(family: Family) -> Policy:
 def highest(score: Series, config: Config) -> float | None:
     """The largest value that a score can have: 1 for a share, and the documented maximum of some environments."""
     if any(share in score.name for share in ("accuracy", "success_rate", "pass_at", "likelihood")):
-        return 1.0
+        return 1.0 if len(score) and float(np.max(score.values)) <= 1 else None  # in percent, or counted: no share
     return environments.highest(config) if score.name.startswith(("reward", "eval.reward")) else None
 
 
@@ -334,7 +334,8 @@ def solved(
     """
     late = score.tail(0.25).values
     if (known := highest(score, config)) is not None:
-        lowest = environments.random(config) or 0.0
+        share = not score.name.startswith(("reward", "eval.reward"))  # it begins at 0, whatever random actions score
+        lowest = 0.0 if share else environments.random(config) or 0.0
         return bool(np.median(late) >= lowest + AT_CEILING * (known - lowest))
     top, spread = float(np.max(score.values)), float(np.ptp(score.values))
     if spread == 0:  # an evaluation at its maximum from the start: the training reward shows whether it is one
