@@ -5,7 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from firstbreak.diagnosis.check import check
 from firstbreak.diagnosis.diagnose import diagnose
+from firstbreak.diagnosis.inputs import Inputs
+from firstbreak.diagnosis.rank import rank
 from firstbreak.model import Link
 from tests.make import learning, noise, run
 
@@ -34,8 +37,8 @@ FAULTS = {
 
 @pytest.mark.parametrize("cause", FAULTS)
 def test_the_cause_is_named_before_all_others_of_its_link(cause: str) -> None:
-    dx = diagnose(run(HEALTHY | FAULTS[cause], algorithm="grpo"))
-    named = [c for c in dx.causes if c.link is Link.SYSTEMS]
+    broken = run(HEALTHY | FAULTS[cause], algorithm="grpo")
+    named = [c for c in rank(Inputs(broken), check(broken)) if c.link is Link.SYSTEMS]
     assert named[0].id == cause
     assert named[0].fix
 
