@@ -118,8 +118,10 @@ def detect(
     harmed = lost or (trajectory is not None and trajectory.kind == "flat")
     burst = _burst(kl, limit, burst_growth, burst_points, single_growth) if lost else None
     first = for_good(size > limit, lasting_share)
+    usual = float(np.median(size[: max(3, len(size) // 5)]))
+    grown = False
     if burst is None and (first is None or len(kl) - first < lasting_points):
-        limit = max(growth_warning * float(np.median(size[: max(3, len(size) // 5)])), noticeable)
+        grown, limit = True, max(growth_warning * usual, noticeable)
         first = for_good(size > limit, lasting_share)
         if first is None or len(kl) - first < lasting_points:
             return None
@@ -130,7 +132,9 @@ def detect(
     since = burst if burst is not None else float(kl.steps[first or 0])
     shown = float(size[kl.steps >= since][:burst_points].max()) if burst is not None else float(np.median(size[first:]))
     against = (
-        f"{number(shown / target)} times its target of {number(target)}"
+        f"{number(usual)} at first"
+        if grown
+        else f"{number(shown / target)} times its target of {number(target)}"
         if target
         else f"steps below {number(limit)} are small"
     )
