@@ -27,6 +27,7 @@ T = TypeVar("T")
 #: rows: in a shorter table, equal neighbours may be equal evaluations instead of one that is repeated in every row (convention)
 REPEATED_ROWS = 200
 MIN_EVALUATIONS = 5  #: evaluations: with fewer, the training reward shows the progress better (convention)
+USUAL_TOKENS = 300.0  #: of a completion, where neither its length nor its limit is recorded (convention)
 AT_CEILING = 0.95  #: share of the way to the largest possible score that counts as the maximum (convention)
 MIN_CEILING = 8  #: scores: fewer at the top of a curve that rises are no ceiling (convention)
 MIN_HELD_OUT = 8  #: held-out losses: with fewer, the training loss shows the progress better (convention)
@@ -68,6 +69,25 @@ def first_ratio(run: Run) -> Series | None:
         if first is not None and len(first.finite):
             return first.finite
     return None
+
+
+def divergence(
+    config: Config,
+    kl_ref: Series | None = None,
+    kl_ref_seq_sum: Series | None = None,
+    length_mean: Series | None = None,
+) -> Series | None:
+    """The KL divergence from the reference model per token: logged, or the sum over a completion divided by its length.
+
+    Log the KL divergence from the reference model: set the coefficient of the penalty above 0.
+    """
+    if kl_ref is not None or kl_ref_seq_sum is None:
+        return kl_ref
+    sums = kl_ref_seq_sum.finite
+    tokens = np.full(len(sums), config.number("max_new_tokens") or USUAL_TOKENS)
+    if length_mean is not None and len(length_mean.finite):
+        tokens = np.interp(sums.steps, length_mean.finite.steps, length_mean.finite.values)
+    return replace(sums, values=sums.values / np.maximum(tokens, 1.0), note="per token, from the sum over a completion")
 
 
 def eval_score(
@@ -501,6 +521,7 @@ class Inputs:
     names of its parameters (`ask`)."""
 
     first_ratio = Derived(first_ratio)
+    divergence = Derived(divergence)
     eval_score = Derived(eval_score)
     members = Derived(members)
     likelihood = Derived(likelihood)

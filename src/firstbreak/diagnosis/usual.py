@@ -83,6 +83,8 @@ USUAL: tuple[Usual, ...] = (
     Usual("gae_lambda", 0.8, 1.0, _ACTOR, "arXiv:2006.05990; RL Zoo 0.8 to 1", horizon=True),
     Usual("entropy_coef", 0.0, 0.05, _ACTOR, "arXiv:2006.05990; Stable-Baselines3 0, CleanRL 0.01"),
     Usual("entropy_coef", 0.0, 0.02, _SAMPLED, "verl 0 to 0.001"),
+    Usual("value_coef", 0.01, 10.0, _ACTOR, "Stable-Baselines3 and CleanRL 0.5; RL Zoo 0.2 to 1; RLlib 1"),
+    Usual("value_coef", 0.01, 10.0, _SAMPLED, "TRL's PPO 0.1; OpenRLHF and verl train the critic apart"),
     Usual("epochs_per_batch", 1, 30, _ACTOR, "PPO: Stable-Baselines3 10, CleanRL 4, RL Zoo up to 20"),
     Usual("epochs_per_batch", 1, 8, _SAMPLED, "TRL and verl 1, TRL's PPO 4"),
     Usual("clip_range", 0.05, 0.5, _ACTOR, "PPO 0.1 to 0.4"),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from firstbreak.model import Severity, Status
+from firstbreak.model import Run, Severity, Status
 from tests.detectors.look import found, look, silent
-from tests.make import learning, noise, run
+from tests.make import learning, noise, run, series
 
 ID = "kl-reward"
 KL_UP = np.linspace(0.01, 0.6, 200) * (1 + noise(200, 0.1))
@@ -67,9 +69,18 @@ def test_few_evaluations_are_enough_where_the_reward_of_every_step_agrees() -> N
     kl = np.concatenate([np.full(100, 0.02), np.linspace(0.02, 0.1, 100)]) * (1 + noise(200, 0.05))
     stops = np.minimum(np.linspace(0, 2, 200), 0.5) + noise(200, 0.03, 1)
     at = np.arange(0, 200, 20)
-    evaluation = (at, stops[at] + noise(10, 0.01, 2))
-    assert (
-        found(ID, run({"kl.ref": kl, "reward.mean": stops, "eval.accuracy": evaluation})).facts["cell"] == "rising/flat"
-    )
-    rising = np.linspace(0, 1, 200) + noise(200, 0.03, 1)
-    assert silent(ID, run({"kl.ref": kl, "reward.mean": rising, "eval.accuracy": evaluation}))
+    evaluation = {"eval.accuracy": series("eval.accuracy", stops[at] + noise(10, 0.01, 2), at)}
+
+    def evaluated(reward: np.ndarray) -> Run:
+        trained = run({"kl.ref": kl, "reward.mean": reward})
+        return replace(trained, series={**trained.series, **evaluation})
+
+    assert found(ID, evaluated(stops)).facts["cell"] == "rising/flat"
+    assert silent(ID, evaluated(np.linspace(0, 1, 200) + noise(200, 0.03, 1)))
+
+
+def test_a_divergence_that_is_logged_as_a_sum_over_the_completion_counts_per_token() -> None:
+    drifting = 0.4 * np.linspace(0.05, 1, 120) * np.exp(noise(120, 0.05))
+    flat = {"reward.mean": 0.5 + noise(120, 0.02), "length.mean": np.full(120, 250.0)}
+    assert found(ID, run(flat | {"kl.ref.seq_sum": 250 * drifting})).severity is Severity.WARNING
+    assert silent(ID, run(flat | {"kl.ref.seq_sum": drifting}))  # 0.4 nats over 250 tokens

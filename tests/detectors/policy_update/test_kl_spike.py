@@ -75,3 +75,14 @@ def test_a_divergence_that_grows_as_the_policy_learns_is_healthy() -> None:
     for grown in (0.4 * (1 - np.exp(-np.arange(1, 101) / 20)), np.geomspace(0.001, 0.4, 100)):
         finding = look(ID, run({"kl.ref": grown * np.exp(noise(100, 0.3))})).finding
         assert finding is None or "stayed" not in finding.message
+
+
+def test_spikes_that_come_again_and_again_count_where_the_score_fell_from_there() -> None:
+    late = np.arange(200) >= 100
+    kl = 0.01 * np.exp(noise(200, 0.1)) * np.where(late & (np.arange(200) % 8 == 4), 30, 1)
+    lost = np.where(late, 1 - np.arange(200) / 300, np.arange(200) / 150) + noise(200, 0.03, 2)
+    finding = found(ID, run({"kl.ref": kl, "reward.mean": lost}))
+    assert finding.severity is Severity.WARNING
+    assert "learning rate" in finding.message
+    rising = np.arange(200) / 150 + noise(200, 0.03, 2)
+    assert found(ID, run({"kl.ref": kl, "reward.mean": rising})).severity is Severity.NOTICE

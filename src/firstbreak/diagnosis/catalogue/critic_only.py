@@ -26,7 +26,13 @@ QUESTIONS = (
         asks="does the explained variance rise?",
         answer=rises("value_explained_variance"),
         needs="value_explained_variance",
-        yes={"critic-cannot-fit": 0.05, "observations-wrong": 0.5, "reward-scale-wrong": 0.3, "done-mask-wrong": 0.5},
+        yes={
+            "critic-cannot-fit": 0.05,
+            "critic-not-trained": 0.02,
+            "observations-wrong": 0.5,
+            "reward-scale-wrong": 0.3,
+            "done-mask-wrong": 0.5,
+        },
         otherwise=0.85,
     ),
 )

@@ -27,7 +27,12 @@ QUESTIONS = (
         asks="is the reward higher when completions may be longer?",
         answer=beats("reward_mean"),
         needs="reward_mean",
-        yes={"length-limit-too-short": 0.93, "reward-pays-for-length": 0.3, "sampler-differs-from-policy": 0.2},
+        yes={
+            "length-limit-too-short": 0.93,
+            "reward-pays-for-length": 0.3,
+            "sampler-differs-from-policy": 0.2,
+            "end-not-learned": 0.02,
+        },
         otherwise=0.03,
     ),
 )

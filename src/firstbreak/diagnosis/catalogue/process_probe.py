@@ -54,7 +54,7 @@ QUESTIONS = (
         asks="does one of several optimizers use a learning rate far below the configured one?",
         answer=rate_is(lambda least, largest: least < 0.3 <= largest),
         needs="process",
-        yes={"critic-cannot-fit": 0.4},
+        yes={"critic-cannot-fit": 0.4, "critic-not-trained": 0.4},
         otherwise=0.02,
     ),
     Question(
@@ -82,7 +82,7 @@ QUESTIONS = (
         asks="is the weight of the value loss below 0.1?",
         answer=is_set("value_coef", lambda value: value is not None and value < 0.1),
         needs="value_coef",
-        yes={"critic-cannot-fit": 0.8},
+        yes={"critic-cannot-fit": 0.8, "critic-not-trained": 0.6},
         otherwise=0.03,
     ),
     Question(
@@ -159,14 +159,19 @@ QUESTIONS = (
         asks="does memory use grow although nothing is learned?",
         answer=grows("resident", 0.045),
         needs="process",
-        yes={"memory-leak": 0.9},
+        yes={"memory-leak": 0.9, "memory-at-its-limit": 0.02},
         otherwise=0.05,
     ),
     Question(
         asks="does the rollout become slower although the policy does not change?",
         answer=slows("time_rollout", 1.5),
         needs="time_rollout",
-        yes={"phases-out-of-balance": 0.9, "interference": 0.6, "length-limit-too-short": 0.1},
+        yes={
+            "phases-out-of-balance": 0.9,
+            "interference": 0.6,
+            "length-limit-too-short": 0.1,
+            "scoring-too-slow": 0.02,
+        },
         otherwise=0.06,
     ),
 )

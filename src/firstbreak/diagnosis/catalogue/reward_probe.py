@@ -62,6 +62,7 @@ QUESTIONS = (
             "reward-over-optimised": 0.9,
             "preference-data-wrong": 0.7,
             "reward-pays-for-length": 0.9,
+            "reward-saturated": 0.5,
         },
         otherwise=0.06,
     ),

@@ -47,7 +47,7 @@ def move(curve: Series, step: float, *, at_once: bool = True) -> Move | None:
     return Move(before=before, after=after, sigma=t_to_z(t, len(values) - 2) if after != before else 0.0)
 
 
-def fell_since(step: float, *scores: Series | None) -> bool:
+def fell_since(step: float, *scores: Series | None, errors: float = LIKELY) -> bool:
     """Whether the scores of a run end below their level before a known step, by more than noise and a wobble of the gain.
 
     Something else says which step it is, and no place is picked from many: a loss is seen that a curve alone hides. The
@@ -57,7 +57,7 @@ def fell_since(step: float, *scores: Series | None) -> bool:
     known = [(score, moved) for score, moved in moves if moved is not None]
     down = [m.before - m.after > IMMATERIAL * (m.before - trajectory(score).start) for score, m in known]
     together = sum(m.sigma for _, m in known) / len(known) ** 0.5 if known else 0.0
-    return bool(down) and all(down) and together <= -LIKELY
+    return bool(down) and all(down) and together <= -errors
 
 
 def rises(curve: Series) -> bool:

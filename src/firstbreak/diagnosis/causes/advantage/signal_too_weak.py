@@ -35,6 +35,7 @@ FINDINGS = {
     "kl-reward": 0.35,
     "loss-pattern": 0.3,
     "zero-variance-groups": 0.15,
+    "reward-swings": 0.3,
 }
 SETTINGS = {"learning_rate": Side.LOW, "batch_size": Side.LOW, "minibatch_size": Side.LOW, "clip_range": Side.LOW}
 EXPERIMENT = "toy-reward"

@@ -40,6 +40,7 @@ FINDINGS = {
     "score-lost": 0.35,
     "zero-variance-groups": 0.3,
     "far-from-known-score": 0.3,
+    "repetition-growing": 0.2,
 }
 SETTINGS = {"entropy_coef": Side.LOW, "exploration_fraction": Side.LOW, "temperature": Side.LOW}
 EXPERIMENT = ("more-entropy", "more-exploration", "usual-settings")

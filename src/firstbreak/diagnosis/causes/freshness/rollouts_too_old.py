@@ -36,6 +36,7 @@ FINDINGS = {
     "clip-fraction-high": 0.3,
     "score-lost": 0.3,
     "score-oscillates": 0.2,
+    "update-jumps": 0.3,
 }
 SETTINGS = {"max_staleness": Side.HIGH}
 EXPERIMENT = "synchronous"

@@ -48,6 +48,7 @@ FINDINGS = {
     "step-too-large": 0.3,
     "kl-spike": 0.3,
     "score-lost": 0.4,
+    "update-jumps": 0.3,
 }
 EXPERIMENT = ("weight-hashes", "first-ratio", "toy-reward")
 

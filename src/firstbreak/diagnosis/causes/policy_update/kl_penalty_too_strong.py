@@ -30,6 +30,7 @@ FINDINGS = {
     "reward-flat": 0.5,
     "score-lost": 0.4,
     "entropy-stays-high": 0.2,
+    "penalty-eats-reward": 0.5,
 }
 SETTINGS = {"kl_coef": Side.HIGH}
 REFUTED_BY = (no_penalty,)

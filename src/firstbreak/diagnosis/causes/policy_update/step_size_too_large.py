@@ -43,6 +43,7 @@ FINDINGS = {
     "score-oscillates": 0.3,
     "members-apart": 0.4,
     "far-from-known-score": 0.3,
+    "reward-swings": 0.2,
 }
 SETTINGS = {
     "learning_rate": Side.HIGH,

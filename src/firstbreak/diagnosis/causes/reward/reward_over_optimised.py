@@ -40,6 +40,7 @@ FINDINGS = {
     "kl-reward": 0.5,
     "score-lost": 0.5,
     "length-runaway": 0.2,
+    "repetition-growing": 0.3,
 }
 SETTINGS = {"kl_coef": Side.LOW}
 REFUTED_BY = (no_update,)

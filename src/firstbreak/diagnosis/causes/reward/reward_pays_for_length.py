@@ -33,5 +33,7 @@ FINDINGS = {
     "truncation": 0.4,
     "kl-reward": 0.25,
     "score-lost": 0.5,
+    "length-jump": 0.3,
+    "repetition-growing": 0.3,
 }
 EXPERIMENT = "shorter-answers"

@@ -31,5 +31,6 @@ FINDINGS = {
     "entropy-collapse": 0.3,
     "zero-variance-groups": 0.3,
     "outputs-alike": 0.3,
+    "length-jump": 0.3,
 }
 EXPERIMENT = "reward-probe"

@@ -34,5 +34,7 @@ FINDINGS = {
     "throughput-drop": 0.6,
     "phase-imbalance": 0.6,
     "stale-rollouts": 0.2,
+    "scoring-share": 0.2,
+    "utilization-drop": 0.2,
 }
 EXPERIMENT = "process-probe"

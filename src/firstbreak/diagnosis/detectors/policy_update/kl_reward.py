@@ -35,7 +35,7 @@ import numpy as np
 from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Method, Policy, without
-from firstbreak.diagnosis.stats.direction import departure, fall_from_best, rises
+from firstbreak.diagnosis.stats.direction import SURE, departure, fall_from_best, fell_since, rises
 from firstbreak.diagnosis.stats.shape import Trajectory
 from firstbreak.model import Confidence, Config, Evidence, Expected, Finding, NotMeasured, Role, Series, Severity
 
@@ -45,13 +45,15 @@ FAMILIES = without(Method.SUPERVISED)
 
 
 def detect(
-    kl_ref: Series,
+    divergence: Series,
     score: Series,
     trajectory: Trajectory,
     config: Config,
     solved: bool | None = None,
     policy: Policy = Policy.TEXT,
     reward_mean: Series | None = None,
+    eval_score: Series | None = None,
+    training_score: Series | None = None,
     *,
     growth_warning: Annotated[
         float,
@@ -81,10 +83,11 @@ def detect(
         ),
     ] = 8,
 ) -> Finding | Expected | NotMeasured | None:
-    kl, points = kl_ref.finite, score.finite
+    kl, points = divergence.finite, score.finite
     if len(kl) and not kl.values.any() and config.number("kl_coef") == 0:
         return Expected(
-            f"{kl_ref.raw or kl_ref.name} is 0 because the penalty is switched off: there is no comparison with a reference"
+            f"{divergence.raw or divergence.name} is 0 because the penalty is switched off: there is no comparison with a "
+            "reference"
         )
     few = len(points) < min_points
     if len(kl) < min_points or len(points) < (min_points if reward_mean is None else min_evaluations):
@@ -92,11 +95,16 @@ def detect(
     early, late = (float(np.median(part.values)) for part in (kl.head(0.5).tail(0.5), kl.tail(0.25)))
     if not rises(kl) or late < growth_warning * early or late < min_divergence:
         return None
-    evidence = (Evidence(text="KL divergence from the reference", series=kl_ref), Evidence(text="score", series=score))
+    evidence = (
+        Evidence(text="KL divergence from the reference", series=divergence),
+        Evidence(text="score", series=score),
+    )
     grown = facts.tell(
         "from {early} to {late}", early=facts.median(kl.head(0.5).tail(0.5)), late=facts.median(kl.tail(0.25))
     )
-    if trajectory.lost:
+    start = departure(kl)
+    left = start[0] if start else None
+    if trajectory.lost or (left is not None and fell_since(left, eval_score, training_score, errors=SURE)):
         since, interval = fall_from_best(points)
         return Finding(
             message=facts.tell(
@@ -108,7 +116,7 @@ def detect(
             ),
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            metric="kl.ref",
+            metric=divergence.name,
             onset=since,
             interval=interval,
             evidence=evidence,
@@ -116,8 +124,6 @@ def detect(
         )
     if trajectory.kind not in ("flat", "plateau") or solved:
         return None
-    start = departure(kl)
-    left = start[0] if start else None
     if any(rises(stretch) for stretch in _where_a_rise_counts(points, trajectory, left)):
         return None
     if few and (
@@ -136,7 +142,7 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,
-        metric="kl.ref",
+        metric=divergence.name,
         onset=start[0] if start else None,
         interval=start[1] if start else None,
         evidence=evidence,

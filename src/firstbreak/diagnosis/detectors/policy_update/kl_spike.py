@@ -12,8 +12,9 @@ is nearly too large.
 
 ## When it is a false alarm
 The k3 estimator of a divergence is heavy-tailed: single tokens make spikes although the policy has hardly moved.
-Healthy runs have such spikes. A mean above `high` nats is more than that: these tokens are e to the fifth times
-likelier, or more, for one of the two models, and if the penalty is part of the loss, they decide the whole update.
+Healthy runs have such spikes, and they count only where they come again and again and the score fell from there. A mean
+above `high` nats is more than that: these tokens are e to the fifth times likelier, or more, for one of the two models, and
+if the penalty is part of the loss, they decide the whole update.
 
 ## Fix
 - Do nothing if the score does not follow. If spikes become frequent, check the batch of the largest one.
@@ -36,15 +37,18 @@ import numpy as np
 from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Policy
-from firstbreak.diagnosis.stats.changes import Change, changes
+from firstbreak.diagnosis.stats.changes import Change, changes, for_good
+from firstbreak.diagnosis.stats.direction import fell_since
 from firstbreak.diagnosis.stats.spikes import spikes
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
 
 
 def detect(
-    kl_ref: Series | None = None,
+    divergence: Series | None = None,
     kl_old: Series | None = None,
     policy: Policy = Policy.TEXT,
+    eval_score: Series | None = None,
+    training_score: Series | None = None,
     *,
     min_size: Annotated[
         float,
@@ -84,11 +88,17 @@ def detect(
             source="convention",
         ),
     ] = 1e-6,
+    often: Annotated[
+        float, Threshold(unit="share", reason="One update in twenty, from some step on.", source="convention")
+    ] = 0.05,
+    min_spikes: Annotated[
+        int, Threshold(unit="spikes", reason="Fewer are accidents of single batches.", source="convention")
+    ] = 4,
     min_points: Annotated[
         int, Threshold(unit="points", reason="Fewer points do not show what is usual.", source="convention")
     ] = 30,
 ) -> Finding | NotMeasured | None:
-    curves = [s.finite for s in (kl_ref, kl_old) if s is not None and len(s.finite) >= min_points]
+    curves = [s.finite for s in (divergence, kl_old) if s is not None and len(s.finite) >= min_points]
     if not curves:
         return NotMeasured(f"no KL divergence of the policy is logged for {min_points} updates")
     for curve in curves:
@@ -106,11 +116,15 @@ def detect(
         top = int(np.argmax(values))
         spikes_ = f"{len(steps)} spikes" if len(steps) > 1 else "1 spike"
         extreme = bool(values[top] >= high)
+        again = for_good(np.isin(curve.steps, steps), often) if len(steps) >= min_spikes else None
+        harmful = again is not None and fell_since(float(curve.steps[again]), eval_score, training_score)
         samples = "tokens" if policy is Policy.TEXT else "actions"
         advice = (
             f"a few {samples} with extreme log-probabilities are the reason; check these {samples}, and whether the "
             "penalty follows them"
             if extreme
+            else "the score has fallen since they began: lower the learning rate, or strengthen the KL penalty"
+            if harmful
             else "check that batch if the score fell at the same time"
         )
         return Finding(
@@ -122,8 +136,8 @@ def detect(
                 step=facts.at(curve, float(steps[top])),
                 advice=advice,
             ),
-            severity=Severity.WARNING if extreme else Severity.NOTICE,
-            confidence=Confidence.LOW if extreme else Confidence.MEDIUM,  # of harm: it came back
+            severity=Severity.WARNING if extreme or harmful else Severity.NOTICE,
+            confidence=Confidence.LOW if extreme and not harmful else Confidence.MEDIUM,  # of harm: it came back
             metric=curve.name,
             onset=float(steps[0]),
             interval=(float(steps[0]), float(steps[0])),
@@ -145,7 +159,7 @@ def _stayed(curve: Series, jump: Change) -> Finding:
     return Finding(
         message=facts.tell(
             "{curve} jumped from {before} to {after} at {step} and stayed there: the policy is another one since then; check "
-            "that batch, and what changed at that step",
+            "that batch and what changed there, then lower the learning rate or strengthen the KL penalty",
             curve=curve.name,
             before=facts.settled(curve, jump.step),
             after=facts.changed(curve, jump.step),

@@ -119,8 +119,10 @@ def detect(
     harmed = lost or (trajectory is not None and trajectory.kind == "flat")
     burst = _burst(kl, limit, burst_growth, burst_points, single_growth) if lost else None
     first = for_good(size > limit, lasting_share)
+    usual = float(np.median(size[: max(3, len(size) // 5)]))
+    grown = False
     if burst is None and (first is None or len(kl) - first < lasting_points):
-        limit = max(growth_warning * float(np.median(size[: max(3, len(size) // 5)])), noticeable)
+        grown, limit = True, max(growth_warning * usual, noticeable)
         first = for_good(size > limit, lasting_share)
         if first is None or len(kl) - first < lasting_points:
             return None
@@ -137,7 +139,9 @@ def detect(
     )
     shown = moves.value
     against = (
-        facts.tell(
+        f"{number(usual)} at first"
+        if grown
+        else facts.tell(
             "{times} times its target of {target}",
             times=number(shown / target),
             target=facts.setting(config, "target_kl"),

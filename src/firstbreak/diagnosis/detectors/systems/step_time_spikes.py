@@ -78,7 +78,11 @@ def detect(
     ] = 0.25,
     rare: Annotated[
         float,
-        Threshold(unit="share", reason="Of the steps: more of them look regular by chance.", source="convention"),
+        Threshold(
+            unit="share",
+            reason="Of the steps, that begin a slow stretch: more of them look regular by chance.",
+            source="convention",
+        ),
     ] = 0.2,
     max_slow_share: Annotated[
         float,
@@ -110,7 +114,7 @@ def detect(
     if len(starts) < min_spikes or lost < min_cost or np.mean(late) > max_slow_share:
         return None
     gap = float(np.median(np.diff(times.steps)))
-    every = period(starts) if float(np.mean(late)) <= rare else None if beat is None else beat.every * gap
+    every = period(starts) if len(starts) <= rare * len(times) else None if beat is None else beat.every * gap
     job = next((what for name, what in PLANNED.items() if _same(every, config.number(name), period_tolerance)), None)
     job = job or _logged_job(times.steps[late], time or {}, eval_score)
     if job:

@@ -110,7 +110,8 @@ def detect(
     slower = (
         c for c in changes(speed, kinds=("level", "slope", "zero"), log=True, families=("constant",)) if c.direction < 0
     )
-    began = next((c for c in slower if c.lasting), None) or departed(speed, log=True)
+    at_once = next((c for c in slower if c.lasting), None)
+    began = at_once or departed(speed, log=True)
     if began is None:
         return None
     before, now = settled(speed, began.step), settled(speed)
@@ -140,7 +141,12 @@ def detect(
             step=f"{facts.at(speed, began.step)}",
         ),
         severity=Severity.WARNING if lost >= drop_warning else Severity.NOTICE,
-        confidence=Confidence.HIGH if began.p < max_p_value else Confidence.MEDIUM,
+        # a machine that others use becomes slower little by little as well, and again faster
+        confidence=Confidence.LOW
+        if at_once is None
+        else Confidence.HIGH
+        if began.p < max_p_value
+        else Confidence.MEDIUM,
         metric=speed.name,
         onset=began.step,
         interval=began.interval,
