@@ -95,7 +95,7 @@ def detect(
     evidence = (Evidence(text="KL divergence from the reference", series=kl_ref), Evidence(text="score", series=score))
     ratio = f"{number(late / early)} times" if early > 0 else "from zero"
     if trajectory.lost:
-        since, interval = fall_from_best(points)
+        since, interval = fall_from_best(points, trajectory.best_step)
         return Finding(
             message=(
                 f"the KL divergence grew {ratio} to {number(late)} while the score fell from {number(trajectory.best)} "
