@@ -49,10 +49,11 @@ def eval_jumps_down_protocol(world: World) -> Curves:
     quote="The evaluation protocol must also be fixed: temperature, top_p, max_tokens, prompt templates, tool permissions,"
     " timeout rules, pass@1/pass@k should all be documented.",
     needs=("eval.reward", "reward.mean"),
-    families=("text", "control"),
     links=(Link.EVALUATION,),
     says=(COMPARABLE,),
     healthy=_jumps_with_the_reward,
+    argument="Only of a language model. In control the greedy policy often succeeds before the sampled one: the evaluation of"
+    " two of the healthy DQN runs of the lab jumps at once (144 to 437, 126 to 400) while the training reward does not.",
 )
 def eval_jumps_up_protocol(world: World) -> Curves:
     """The score rises at once, as from pass@1 to pass@8, while the training reward goes on as before."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.statements.guides.coherent import (
+    ALONE,
     HELD_OUT,
     TRAINED,
     after,
@@ -88,10 +89,10 @@ def bad_luck(world: World) -> Curves:
     return curves
 
 
-def peaked(world: World, low: float, high: float) -> Curves:
+def peaked(world: World, low: float, high: float, among: tuple[str, ...] = TRAINED + HELD_OUT) -> Curves:
     top = world.rng.uniform(low, high)
     curves = paced(world, np.minimum(world.x / top, 1.0))
-    scores(world, curves, peak(world, top, visible(world, world.between(0.25, 0.7))))
+    scores(world, curves, peak(world, top, visible(world, world.between(0.25, 0.7), top, among, ALONE)))
     return curves
 
 
@@ -126,7 +127,7 @@ def best_checkpoint_by_evaluation(world: World) -> Curves:
     top = world.rng.uniform(0.3, 0.5)
     curves = paced(world, np.minimum(world.x / top, 1.0))
     score(world, curves, climb(world, top), TRAINED)
-    score(world, curves, peak(world, top, visible(world, world.between(0.4, 0.8))), HELD_OUT)
+    score(world, curves, peak(world, top, visible(world, world.between(0.4, 0.8), top, HELD_OUT)), HELD_OUT)
     return curves
 
 
@@ -149,7 +150,7 @@ def rising_unevaluated(world: World) -> Curves:
     healthy=rising_unevaluated,
 )
 def best_checkpoint_unevaluated(world: World) -> Curves:
-    return unevaluated(peaked(world, 0.25, 0.6))
+    return unevaluated(peaked(world, 0.25, 0.6, TRAINED))
 
 
 @statement(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.statements.guides.coherent import (
+    ALONE,
     HELD_OUT,
     TRAINED,
     climb,
@@ -203,11 +204,11 @@ def noisy_and_rising(world: World) -> Curves:
     return loud(world)
 
 
-def peaked(world: World, low: float, high: float, lost: float) -> Curves:
+def peaked(world: World, low: float, high: float, lost: float, least: float = 0.0) -> Curves:
     """A run whose score, on training and on held-out data, peaks at a progress between `low` and `high`."""
     top = world.rng.uniform(low, high)
     curves = paced(world, np.minimum(world.x / top, 1.0))
-    scores(world, curves, peak(world, top, visible(world, lost)))
+    scores(world, curves, peak(world, top, visible(world, lost, top, least=least)))
     return curves
 
 
@@ -238,7 +239,7 @@ def peak_mild(world: World) -> Curves:
     healthy=dip,
 )
 def peak_early(world: World) -> Curves:
-    return peaked(world, 0.2, 0.4, world.between(0.25, 0.6))
+    return peaked(world, 0.2, 0.4, world.between(0.25, 0.6), ALONE)
 
 
 @statement(
@@ -253,7 +254,7 @@ def peak_early(world: World) -> Curves:
     healthy=dip,
 )
 def peak_late(world: World) -> Curves:
-    return peaked(world, 0.65, 0.8, world.between(0.3, 0.6))
+    return peaked(world, 0.65, 0.8, world.between(0.3, 0.6), ALONE)
 
 
 @statement(
@@ -294,7 +295,8 @@ def rises_evaluation_falls(world: World) -> Curves:
     curves = dict(world.healthy)
     top = world.rng.uniform(0.3, 0.6)
     score(world, curves, world.x**0.8, TRAINED)
-    score(world, curves, 0.8 * peak(world, top, visible(world, world.between(0.2, 0.7))), HELD_OUT)
+    lost = visible(world, world.between(0.2, 0.7), top, HELD_OUT)
+    score(world, curves, 0.8 * peak(world, top, lost), HELD_OUT)
     return curves
 
 

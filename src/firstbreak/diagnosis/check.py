@@ -59,7 +59,7 @@ def _by_both_scores(detector: Check, about: OfRun, training: OfRun | None, thres
         return outcome
     course = about.trajectory
     rose = course is not None and (course.kind == "rising" or (course.learned and course.n >= ENOUGH_EVALUATIONS))
-    good = about.solved or (rose and course is not None and not course.lost)
+    good = about.solved or (rose and course is not None and not course.lost and about.fall is None)
     if good or (outcome.status is not Status.NOT_MEASURED and not detector.either_score):
         return outcome
     other = run_check(detector, training, thresholds)

@@ -16,6 +16,8 @@ import numpy as np
 
 from firstbreak.diagnosis import environments
 from firstbreak.diagnosis.families import DECOUPLED, METHODS, Data, Family, Method, Policy
+from firstbreak.diagnosis.stats.agreement import Fall, informed
+from firstbreak.diagnosis.stats.agreement import fall as fall_of
 from firstbreak.diagnosis.stats.shape import Trajectory
 from firstbreak.diagnosis.stats.shape import trajectory as shape_of
 from firstbreak.dialects import signals
@@ -237,12 +239,33 @@ def score_error(
     return replace(spread, name="eval.reward.error", values=spread.values / np.sqrt(np.maximum(episodes.values, 1)))
 
 
-def trajectory(score: Series, score_error: Series | None = None) -> Trajectory:
+def second_score(
+    score: Series, eval_score: Series | None = None, training_score: Series | None = None
+) -> Series | None:
+    """The training reward where the evaluation is the score, and the two are not one curve under two names.
+
+    Log an evaluation score and the mean training reward.
+    """
+    if score is not eval_score or training_score is None or len(training_score) < MIN_EVALUATIONS:
+        return None
+    same = len(score) == len(training_score) and np.allclose(score.values, training_score.values)
+    return None if same else training_score
+
+
+def fall(score: Series, second_score: Series) -> Fall | None:
+    """A fall of the evaluation to its end, as it is seen beside the training reward.
+
+    Log an evaluation score and the mean training reward.
+    """
+    return fall_of(score, second_score)
+
+
+def trajectory(score: Series, score_error: Series | None = None, fall: Fall | None = None) -> Trajectory:
     """The shape of the score: rising, plateau, flat, peaked, ...
 
     Log an evaluation score, or at least the mean training reward.
     """
-    return shape_of(score, sd=None if score_error is None else score_error.values)
+    return informed(shape_of(score, sd=None if score_error is None else score_error.values), fall)
 
 
 def truth(eval_score: Series | None = None, reward_component_mean: dict[str, Series] | None = None) -> Series | None:
@@ -529,6 +552,8 @@ class Inputs:
     training_score = Derived(training_score)
     score = Derived(score)
     score_error = Derived(score_error)
+    second_score = Derived(second_score)
+    fall = Derived(fall)
     trajectory = Derived(trajectory)
     truth = Derived(truth)
     answer_parts = Derived(answer_parts)
@@ -566,15 +591,6 @@ class Inputs:
         self._known: dict[str, Any] = dict.fromkeys(GIVEN) | {"run": run, "config": run.config, "samples": run.samples}
         if score is not None:
             self._known["score"] = score
-
-    @property
-    def second_score(self) -> Series | None:
-        """The training reward where the evaluation is the score, and the two are not one curve under two names."""
-        first, second = self.score, self.training_score
-        if first is None or first is not self.eval_score or second is None or len(second) < MIN_EVALUATIONS:
-            return None
-        same = len(first) == len(second) and np.allclose(first.values, second.values)
-        return None if same else second
 
     def ask(self, name: str) -> Any:
         """The input of this name, or None where the run does not hold it."""

@@ -11,7 +11,7 @@ from firstbreak.diagnosis.families import Method, Policy
 from firstbreak.diagnosis.inputs import Inputs, highest
 from firstbreak.diagnosis.likelihood import HEALTHY
 from firstbreak.diagnosis.stats.ceiling import expected_gain
-from firstbreak.diagnosis.stats.rate import MIN_POINTS, Course, rate
+from firstbreak.diagnosis.stats.rate import MIN_POINTS, Course, Rate, rate
 from firstbreak.diagnosis.stats.shape import Kind, Trajectory
 from firstbreak.diagnosis.stats.shape import trajectory as shape_of
 from firstbreak.diagnosis.stats.trend import trend
@@ -114,7 +114,7 @@ def _action(
     doubtful = any(f.severity is not Severity.NOTICE and f.confidence is not Confidence.LOW for f in found)
     if first_break is not None or shape is None or doubtful or any(f.severity is Severity.CRITICAL for f in found):
         return Action.WATCH
-    if doubted is not None or _lost_much(inputs):
+    if doubted is not None or shape.lost or inputs.fall is not None:
         return Action.WATCH
     return Action.WATCH if _unmoved(inputs, outcomes) or _apart(inputs) else Action.CONTINUE
 
@@ -180,7 +180,10 @@ def _summary(
         how = "is at its maximum" if inputs.solved else _SHAPES[shape.kind]
         if shape.kind == "oscillating" and _unmoved(inputs, outcomes):
             how = "goes up and down, and has not risen"
-        what = _SUPERVISED.get(score.name, "the score")
+        second = inputs.second_score
+        what = _SUPERVISED.get(score.name, "the score" if second is None else "the evaluation")
+        if second is not None and (other := shape_of(second).kind) != shape.kind:
+            how += f", and the training reward {_SHAPES[other]}"
         if score.name == "sft.likelihood" and inputs.eval_loss is None:
             blind = ["over-fitting", *blind]
         unseen = f" Cannot tell about {_join(blind)}: not measured." if blind else ""
@@ -277,21 +280,29 @@ def upside(inputs: Inputs) -> str:
     if inputs.score is None or inputs.trajectory is None:
         return "cannot be estimated: no score was recorded"
     gain = _gain(inputs, inputs.score, inputs.trajectory)
-    return facts.tell("{gain}; {course}", gain=gain, course=_course(inputs.score))
+    return facts.tell("{gain}; {course}", gain=gain, course=_course(inputs))
 
 
-def _course(score: Series) -> str:
+def _course(inputs: Inputs) -> str:
     """Whether the rate of improvement itself changes, with its interval."""
-    pace = rate(score)
-    if pace is None:
+    found = _rate(inputs)
+    if found is None:
         few = f"fewer than {MIN_POINTS} scores, or than {MIN_POINTS // 2} in one half of the run"
         return f"cannot tell whether the rate of improvement changes ({few})"
+    score, pace = found
     low, high = pace.interval
     turned = pace.course == "falling" and pace.late < 0 < pace.early
     return (
-        f"{'the improvement turned into a loss' if turned else _COURSES[pace.course]} ({number(pace.early)} in the first "
-        f"half, {number(pace.late)} in the second; 95 % range of the difference {number(low)} to {number(high)})"
+        f"{'the improvement turned into a loss' if turned else _COURSES[pace.course]} ({score.name}: {number(pace.early)} in the "
+        f"first half, {number(pace.late)} in the second; 95 % range of the difference {number(low)} to {number(high)})"
     )
+
+
+def _rate(inputs: Inputs) -> tuple[Series, Rate] | None:
+    """How fast the score improves. The training reward says it where evaluations are too few to."""
+    scores = (s for s in (inputs.score, inputs.second_score) if s is not None)
+    found = [(s, pace) for s in scores if (pace := rate(s)) is not None]
+    return next((one for one in found if one[1].course != "unknown"), found[0] if found else None)
 
 
 def _gain(inputs: Inputs, score: Series, shape: Trajectory) -> str:
@@ -354,6 +365,9 @@ def risk(inputs: Inputs, outcomes: Sequence[Outcome]) -> str:
         return "high: each further step costs compute, and the policy learns from a broken signal"
     if shape is not None and shape.lost:
         return f"some: the score lost {percent(shape.drop_fraction)} of its gain, and may lose more"
+    if (fall := inputs.fall) is not None:
+        since = f"{axis_word(inputs.score.axis)} {number(fall.step)}" if inputs.score is not None else "its peak"
+        return f"some: the score may have fallen since {since}, and may lose more"
     if _found(Role.DRIFT_UNREWARDED, outcomes):
         from_ = "its reference model" if inputs.policy is Policy.TEXT else "the policy it started as"
         return f"growing: the policy moves away from {from_}, and the score gains nothing"

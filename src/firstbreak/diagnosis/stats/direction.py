@@ -93,9 +93,8 @@ def departure(curve: Series, direction: int = 1) -> tuple[float, Interval] | Non
     return tenth, (max(float(curve.steps[0]), tenth - (half - tenth)), half)
 
 
-def fall_from_best(score: Series) -> tuple[float, Interval]:
-    """When a score that was lost began to fall: step and interval, between its best level and its end."""
-    best = trajectory(score).best_step
+def fall_from_best(score: Series, best: float) -> tuple[float, Interval]:
+    """When a score that was lost began to fall: step and interval, between the step of its best level and its end."""
     found = departure(score.between(best), direction=-1)
     if found is None:
         return best, (best, float(score.steps[-1]))

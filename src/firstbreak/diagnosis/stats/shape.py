@@ -47,6 +47,7 @@ class Trajectory:
     drop_interval: Interval  #: 95 %, the picking of the best allowed for; infinite if too short
     recent: float  #: change over the last third
     n: int  #: finite points
+    beside: float = 0.0  #: share of its own gain that another score of the policy lost with it (see agreement.py)
 
     @property
     def drop_fraction(self) -> float:

@@ -79,7 +79,7 @@ def trend(curve: Series | np.ndarray, level: float = 0.95) -> Trend:
     residual = y - start - slope * x
     limit = 3 * spread(residual) if n >= 10 else np.inf
     y = start + slope * x + np.clip(residual, -limit, limit)
-    slope, start, error, rho = _line_under_ar1(x, y)
+    slope, start, error, rho = line_under_ar1(x, y)
     df = len(y) - 2
     reach = z_to_t(quantile(0.5 + level / 2), df) * error
     p = two_sided(t_to_z(slope / error, df)) if error > 0 else float(slope == 0)
@@ -111,7 +111,7 @@ def _nothing(n: int, start: float, interval: Interval, level: float) -> Trend:
     )
 
 
-def _line_under_ar1(x: np.ndarray, y: np.ndarray) -> tuple[float, float, float, float]:
+def line_under_ar1(x: np.ndarray, y: np.ndarray) -> tuple[float, float, float, float]:
     """Slope, intercept, standard error of the slope, and the AR(1) coefficient that was used."""
     design = np.column_stack([np.ones_like(x), x])
     rho = autocorrelation(y - design @ np.linalg.lstsq(design, y, rcond=None)[0], fitted=2)

@@ -2,9 +2,10 @@
 
 ## What it looks for
 A sudden change of the gap between the evaluation and the training reward, larger than the noise, while the training
-reward itself does not change. The change is a fall, or a rise together with a jump of the length of the evaluated
-answers. A second evaluation that does not change makes the finding certain: the policy is the same, so the two
-evaluations measure different things from then on.
+reward itself does not change. The change is a fall, a rise together with a jump of the length of the evaluated answers,
+or, for a language model, a rise of the evaluation's reward to a level that training never has. A second evaluation that
+does not change makes the finding certain: the policy is the same, so the two evaluations measure different things from
+then on.
 
 ## Why it matters
 Skill that appears suddenly appears in training as well. A jump that only the evaluation shows is a change of the
@@ -39,9 +40,11 @@ import numpy as np
 
 from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
-from firstbreak.diagnosis.families import Method, without
+from firstbreak.diagnosis.families import Method, Policy, without
 from firstbreak.diagnosis.stats.changes import Change, changes
 from firstbreak.diagnosis.stats.noise import noise_scale, spread
+from firstbreak.diagnosis.stats.normal import t_to_z, two_sided
+from firstbreak.diagnosis.stats.onset import MIN_POINTS
 from firstbreak.diagnosis.stats.shape import trajectory as shape_of
 from firstbreak.diagnosis.stats.smooth import smooth
 from firstbreak.diagnosis.stats.trend import trend
@@ -49,6 +52,8 @@ from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series,
 from firstbreak.words import number
 
 FAMILIES = without(Method.SUPERVISED)
+BEYOND = 3  # points on either side of a jump, in a short curve
+NEAR_TOP = 0.8  # of a rise
 NEAREST = 3.5  # points on either side of a jump at least, where few are logged
 
 
@@ -61,6 +66,7 @@ def detect(
     eval_success_rate: Series | None = None,
     eval_pass_at_k: Series | None = None,
     eval_reward: Series | None = None,
+    policy: Policy = Policy.CONTROL,
     *,
     min_points: Annotated[
         int,
@@ -69,7 +75,7 @@ def detect(
             reason="with fewer evaluations or training rewards a jump cannot be separated from noise",
             source="convention",
         ),
-    ] = 12,
+    ] = 9,
     max_p_value: Annotated[
         float,
         Threshold(
@@ -111,8 +117,7 @@ def detect(
     learned = shape_of(reward_mean).learned
     scale = _scale(eval_score, reward_mean) if learned else 0.0
     gap = _gap(eval_score, reward_mean, scale)
-    shifts = changes(gap, kinds=("level",), families=("constant", "linear"), level=max_p_value)
-    jump = max((c for c in shifts if c.lasting), key=lambda c: abs(c.after - c.before), default=None)
+    jump = _jump(gap, max_p_value)
     if jump is None or not _at_once(gap, jump, min_jump, min_step_share):
         return None
     score, reward = _sides(eval_score, jump, near_share), _sides(reward_mean, jump, near_share)
@@ -123,7 +128,8 @@ def detect(
     others = (eval_accuracy, eval_success_rate, eval_pass_at_k, eval_reward)
     other = (_sides(o, jump, near_share) for o in others if o is not None and o.name != eval_score.name)
     unmoved = next((sides.curve for sides in other if _stays(sides, jump, standard_errors)), None)
-    if beside is None and unmoved is None and (jump.direction > 0 or not learned):
+    comparable = eval_score.name == "eval.reward" and policy is Policy.TEXT
+    if beside is None and unmoved is None and ((jump.direction > 0 and not comparable) or not learned):
         return None  # skill that comes late, or chance where nothing was learned, looks the same
     if unmoved is None and eval_score.name == "eval.reward" and _reached(score, reward_mean, jump):
         return None
@@ -152,6 +158,24 @@ def detect(
     )
 
 
+def _jump(gap: Series, max_p_value: float) -> Change | None:
+    """The largest lasting change of level; in a curve that is too short for `changes`, between two constant levels."""
+    if len(gap) >= MIN_POINTS:
+        shifts = changes(gap, kinds=("level",), families=("constant", "linear"), level=max_p_value)
+        return max((c for c in shifts if c.lasting), key=lambda c: abs(c.after - c.before), default=None)
+    places = range(BEYOND, len(gap) - BEYOND + 1)
+    errors = {at: sum(float(np.sum((part - part.mean()) ** 2)) for part in np.split(gap.values, [at])) for at in places}
+    at = min(errors, key=lambda place: errors[place])
+    before, after = (float(part.mean()) for part in np.split(gap.values, [at]))
+    df = len(gap) - 2
+    error = np.sqrt(errors[at] / df * (1 / at + 1 / (len(gap) - at)))
+    p = min(1.0, len(places) * two_sided(float(t_to_z(abs(after - before) / error, df)))) if error > 0 else 0.0
+    if p > max_p_value or before == after:
+        return None
+    step = float(gap.steps[at])
+    return Change(kind="level", step=step, interval=(step, step), before=before, after=after, p=p)
+
+
 class _Sides(NamedTuple):
     """What a curve did shortly before and shortly after the jump."""
 
@@ -166,10 +190,6 @@ class _Sides(NamedTuple):
     @property
     def after_mean(self) -> float:
         return float(np.mean(self.after))
-
-    @property
-    def middle(self) -> float:
-        return (self.before_mean + self.after_mean) / 2
 
     def largest_move(self, standard_errors: float) -> float:
         """The change of the mean beyond that of a straight line, with the error that it may have."""
@@ -233,10 +253,14 @@ def _moved(reward: _Sides, score: _Sides, jump: Change, standard_errors: float) 
 
 
 def _reached(score: _Sides, reward_mean: Series, jump: Change) -> bool:
-    """Whether training is, or comes later, past the middle of a rise: skill that the greedy policy showed first."""
+    """Whether training is, or comes later, near the top of a rise: skill that the greedy policy showed first."""
     later = reward_mean.finite.between(jump.interval[0])
     rose = score.before_mean < score.after_mean
-    return rose and len(later) > 0 and float(np.max(smooth(later)[1])) >= score.middle
+    return (
+        rose
+        and len(later) > 0
+        and float(np.max(smooth(later)[1])) >= score.before_mean + NEAR_TOP * (score.after_mean - score.before_mean)
+    )
 
 
 def _stays(other: _Sides, jump: Change, standard_errors: float) -> bool:

@@ -105,7 +105,7 @@ def detect(
     start = departure(kl)
     left = start[0] if start else None
     if trajectory.lost or (left is not None and fell_since(left, eval_score, training_score, errors=SURE)):
-        since, interval = fall_from_best(points)
+        since, interval = fall_from_best(points, trajectory.best_step)
         return Finding(
             message=facts.tell(
                 "the KL divergence grew {grown} while the score fell from {best} to {end}: stop, and go back to {step}",

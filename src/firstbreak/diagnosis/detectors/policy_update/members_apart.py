@@ -59,7 +59,7 @@ def detect(
         return None
     worst = sorted(fell, key=lambda name: -min(fell[name].drop_fraction, 1e9))[:SHOWN]
     shown = "; ".join(f"{name} from {number(fell[name].best)} to {number(fell[name].end)}" for name in worst)
-    falls = [fall_from_best(members[name]) for name in fell]
+    falls = [fall_from_best(members[name], shape.best_step) for name, shape in fell.items()]
     earliest = min(falls, key=lambda fall: fall[0])
     return Finding(
         message=(

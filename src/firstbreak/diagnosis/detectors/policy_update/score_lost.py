@@ -3,8 +3,10 @@
 ## What it looks for
 A score that rose (or began high), and then fell beyond its noise and stayed down: how much of the gain is lost, where
 the best level was, and since when the score falls. If a reward is flat within its noise, the share of right answers is
-used instead, where it is logged. Evaluation and training reward are judged each by itself. What only the training reward
-lost is a warning, from `drop_critical` of the gain and `min_drop_alone` of the level on, unless the evaluation improved.
+used instead, where it is logged. Evaluation and training reward are judged each by itself, and then together: what both
+lost is critical from `drop_critical_together` of the gain on, and a fall that is not certain is a warning of low
+confidence. What only the training reward lost is a warning, from `drop_critical` of the gain and `min_drop_alone` of the
+level on, unless the evaluation improved.
 
 ## Why it matters
 If the model was better earlier, it is harmful to go on: the best checkpoint is already saved, and every step leads away
@@ -41,11 +43,12 @@ import numpy as np
 from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.detectors._start import continued
+from firstbreak.diagnosis.stats.agreement import Fall
 from firstbreak.diagnosis.stats.direction import fall_from_best
 from firstbreak.diagnosis.stats.shape import Trajectory
 from firstbreak.diagnosis.stats.shape import trajectory as shape_of
 from firstbreak.model import Confidence, Evidence, Finding, Series, Severity
-from firstbreak.words import percent
+from firstbreak.words import number, percent
 
 EITHER_SCORE = True
 
@@ -56,6 +59,7 @@ def detect(
     supervised: bool = False,
     reward_accuracy: Series | None = None,
     eval_score: Series | None = None,
+    fall: Fall | None = None,
     *,
     drop_critical: Annotated[
         float,
@@ -65,6 +69,14 @@ def detect(
             source="LOG.md, Public logs, 2026-11-21",
         ),
     ] = 0.4,
+    drop_critical_together: Annotated[
+        float,
+        Threshold(
+            unit="share of the gain",
+            reason="Lost by the evaluation and the training reward together, which no healthy run of the lab does.",
+            source="LOG.md, Two scores, 2026-11-23",
+        ),
+    ] = 0.25,
     min_points_critical: Annotated[
         int,
         Threshold(
@@ -101,27 +113,32 @@ def detect(
     if trajectory.kind == "flat" and (answers := _lost(reward_accuracy, min_points_critical)) is not None:
         score, trajectory = answers
     least = min_drop_likelihood if supervised else min_drop
+    if not trajectory.lost and fall is not None and fall.drop >= least * max(abs(fall.best), abs(fall.end)):
+        return _suggested(score, fall)
     if not trajectory.lost or trajectory.drop < least * max(abs(trajectory.best), abs(trajectory.end)):
         return None
     whole = abs(trajectory.best) if continued(score) else 0.0  # the gain of a longer run is not in this log
     lost = trajectory.drop / whole if whole else trajectory.drop_fraction
-    since, interval = fall_from_best(score)
+    since, interval = fall_from_best(score, trajectory.best_step)
     what = "level" if whole else "gain"
     how_much = f"{percent(lost)} of its {what}" if np.isfinite(lost) and lost <= 1 else f"all of its {what} and more"
-    large = lost >= drop_critical
+    together = max(lost, trajectory.beside) if trajectory.beside else 0.0
+    large = lost >= drop_critical or together >= drop_critical_together
     alone = eval_score is not None and score is not eval_score  # a training reward, and the evaluation does not show it
     if alone and (not large or trajectory.drop < min_drop_alone * abs(trajectory.best)):
         return None
+    too = ", and the training reward fell as well" if trajectory.beside else ""
     sure = large and trajectory.n >= min_points_critical
     return Finding(
         message=facts.tell(
-            "{score} was {best} at {step} and is {end} now: {how_much} is lost; go back to that best checkpoint before you "
+            "{score} was {best} at {step} and is {end} now: {how_much} is lost{too}; go back to that best checkpoint before you "
             "change anything",
             score=score.name,
             best=facts.best(score, trajectory),
             step=facts.at(score, trajectory.best_step),
             end=facts.end(score, trajectory),
             how_much=how_much,
+            too=too,
         ),
         severity=Severity.CRITICAL if sure else Severity.WARNING,
         confidence=Confidence.HIGH if sure else Confidence.MEDIUM if large else Confidence.LOW,
@@ -130,6 +147,25 @@ def detect(
         interval=interval,
         evidence=(Evidence(text="score", series=score, since=since, level=trajectory.best),),
         facts={"lost": lost, "kind": trajectory.kind},
+    )
+
+
+def _suggested(score: Series, fall: Fall) -> Finding:
+    """A fall that healthy scores show now and then, too."""
+    both = ", and the training reward with it" if fall.beside else ""
+    return Finding(
+        message=(
+            f"{score.name} may have peaked at step {number(fall.step)}: a fitted line falls from {number(fall.best)} to "
+            f"{number(fall.end)} since then{both} ({number(fall.sigma)} standard errors); evaluate the checkpoint nearest to "
+            "that step and the latest one again, on more samples, and keep the better one"
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.LOW,
+        metric=score.name,
+        onset=fall.step,
+        interval=(fall.step, float(score.steps[-1])),
+        evidence=(Evidence(text="score", series=score, since=fall.step, level=fall.best),),
+        facts={"lost": fall.drop / fall.gain, "sigma": fall.sigma},
     )
 
 

@@ -38,6 +38,7 @@ import numpy as np
 from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Policy
+from firstbreak.diagnosis.stats.agreement import fall, informed
 from firstbreak.diagnosis.stats.direction import departure, rises
 from firstbreak.diagnosis.stats.shape import trajectory
 from firstbreak.diagnosis.stats.trend import trend
@@ -78,7 +79,7 @@ def detect(
         return NotMeasured(f"{len(judged)} evaluations are too few for a trend (needs {min_points})")
     if len(reward) == len(judged) and np.allclose(reward.values, judged.values):
         return NotApplicable("the evaluation is the training reward under another name")
-    up, shape = trend(reward), trajectory(judged)
+    up, shape = trend(reward), informed(trajectory(judged), fall(judged, reward))
     comparable = judged.name == "eval.reward" or _shares(judged, reward)
     unmoved = shape.kind == "flat" or (shape.kind == "oscillating" and comparable)
     if not rises(reward) or not (shape.lost or unmoved):
@@ -94,8 +95,8 @@ def detect(
     ):
         return None
     sure = fell and int(np.sum(judged.between(shape.best_step).values < (shape.best + shape.end) / 2)) >= min_low
-    fall = departure(judged.between(shape.best_step), direction=-1) if fell else None
-    since = fall[0] if fall else shape.best_step if fell else float(start)
+    falling = departure(judged.between(shape.best_step), direction=-1) if fell else None
+    since = falling[0] if falling else shape.best_step if fell else float(start)
     look = "read the completions" if policy is Policy.TEXT else "watch the episodes"
     return Finding(
         message=facts.tell(
@@ -113,7 +114,7 @@ def detect(
         confidence=Confidence.HIGH if sure else Confidence.MEDIUM if fell else Confidence.LOW,
         metric=judged.name,
         onset=since,
-        interval=fall[1] if fall else None,
+        interval=falling[1] if falling else None,
         evidence=(
             Evidence(text="training reward", series=reward_mean),
             Evidence(text="evaluation", series=truth, since=since),
