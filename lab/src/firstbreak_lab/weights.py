@@ -170,7 +170,8 @@ def onset_margin(checked: Sequence[Checked]) -> float:
                 onset = run.label.onset
                 if run.label.seed != seed or onset is None:
                     continue
-                first = find_first_break(run.outcomes, rank(Inputs(run.run), run.outcomes))
+                inputs = Inputs(run.run)
+                first = find_first_break(inputs, run.outcomes, rank(inputs, run.outcomes))
                 if first is not None and first.interval is not None:
                     distances.append(max(first.interval[0] - onset, 0.0) / run.label.steps)
     k = math.ceil(COVERED * (len(distances) + 1))

@@ -39,6 +39,7 @@ from firstbreak.model import (
 )
 
 CAUSES_SHOWN = 5
+APART_FROM_THE_SCORE = frozenset({Link.EVALUATION, Link.SYSTEMS})  #: links whose breaks a good score does not deny
 
 
 def diagnose(
@@ -58,7 +59,7 @@ def diagnose(
     outcomes = check(run, thresholds=thresholds) if outcomes is None else list(outcomes)
     inputs = Inputs(run)
     ranked = rank(inputs, outcomes, known)
-    first_break = find_first_break(outcomes, ranked)
+    first_break = find_first_break(inputs, outcomes, ranked)
     if first_break is not None:
         first_break = replace(first_break, interval=widened(first_break.interval, run, first_break.metric))
     best = best_checkpoint(run, inputs, _dead_since(outcomes))
@@ -78,18 +79,19 @@ def diagnose(
     )
 
 
-def find_first_break(outcomes: Sequence[Outcome], ranked: Sequence[RankedCause]) -> FirstBreak | None:
+def find_first_break(inputs: Inputs, outcomes: Sequence[Outcome], ranked: Sequence[RankedCause]) -> FirstBreak | None:
     """The link of the most probable cause, and the earliest finding that it explains.
 
     The order of the onsets alone names the wrong link in most runs where one fault causes others. So the link comes from
     the ranking of causes, and the step comes from the findings. None where "healthy" is not improbable enough
-    (likelihood.accuse_below), where it is more probable than every single cause, or where only notices were found.
+    (likelihood.accuse_below), where it is more probable than every single cause, or where only notices were found. Where
+    the score improved and was kept, a cause that would have harmed it needs as much evidence as a stop does.
     """
     serious = [o for o in outcomes if o.finding is not None and _serious(o.finding)]
-    if not serious or healthy(ranked) > likelihood.accuse_below():
-        return None
     top = next((c for c in ranked if c.link is not None), None)
-    if top is not None and top.probability <= healthy(ranked):
+    harmless = inputs.kept and (top is None or top.link not in APART_FROM_THE_SCORE)
+    limit = likelihood.stop_below() if harmless else likelihood.accuse_below()
+    if not serious or healthy(ranked) > limit or (top is not None and top.probability <= healthy(ranked)):
         return None
     link = top.link if top and top.link else min(serious, key=lambda o: o.link.order).link
     explained = {w.finding for w in top.evidence if w.kind is WeightKind.FOUND} if top else set()

@@ -79,9 +79,9 @@ def divergence(
     kl_ref_seq_sum: Series | None = None,
     length_mean: Series | None = None,
 ) -> Series | None:
-    """The KL divergence from the reference model per token: logged, or the sum over a completion divided by its length.
+    """The KL divergence from the policy at the start: logged, or a logged sum divided by its length.
 
-    Log the KL divergence from the reference model: set the coefficient of the penalty above 0.
+    Log it: set the coefficient of its penalty above 0.
     """
     if kl_ref is not None or kl_ref_seq_sum is None:
         return kl_ref
@@ -266,6 +266,15 @@ def trajectory(score: Series, score_error: Series | None = None, fall: Fall | No
     Log an evaluation score, or at least the mean training reward.
     """
     return informed(shape_of(score, sd=None if score_error is None else score_error.values), fall)
+
+
+def kept(trajectory: Trajectory, second_score: Series | None = None) -> bool:
+    """Whether every score improved or stands still, one of them improved, and none was lost.
+
+    Log an evaluation score, or at least the mean training reward.
+    """
+    courses = [trajectory, *([] if second_score is None else [shape_of(second_score)])]
+    return not any(course.lost or course.kind == "oscillating" for course in courses) and trajectory.learned
 
 
 def truth(eval_score: Series | None = None, reward_component_mean: dict[str, Series] | None = None) -> Series | None:
@@ -555,6 +564,7 @@ class Inputs:
     second_score = Derived(second_score)
     fall = Derived(fall)
     trajectory = Derived(trajectory)
+    kept = Derived(kept)
     truth = Derived(truth)
     answer_parts = Derived(answer_parts)
     method = Derived(method)

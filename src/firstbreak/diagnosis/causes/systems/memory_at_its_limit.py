@@ -14,7 +14,9 @@ An inference engine that reserves a fixed share of the device at its start. Memo
 - Save checkpoints more often until the peaks are gone.
 
 ## Smallest experiment
-Run one step with the longest prompts and completions of the data set: this is the largest batch that the run will see.
+Run one step with the largest batch that the run will see.
+
+text: It consists of the longest prompts and completions of the data set.
 
 ## References
 https://arxiv.org/abs/1910.02054

@@ -1,4 +1,4 @@
-"""Scoring the completions takes too long
+"""Computing the rewards takes too long
 
 ## What happens
 The reward model, the judge or the sandbox cannot keep up with generation. Each step waits for the last score. The queue

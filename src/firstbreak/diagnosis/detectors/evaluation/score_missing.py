@@ -9,10 +9,8 @@ near 0 in good runs, and the loss of a critic can grow while the return is at it
 a run went wrong until the end.
 
 ## When it is a false alarm
-The score was logged under a name that firstbreak does not know: where recorded names look like a score, the finding lists
-them and is only a notice. The score was logged to another file or service. A few lines of a log need not contain the
-score, and a loss that is always 0 or NaN is the more important finding: in both cases this finding is only a notice. In
-supervised training the loss is the score.
+The score was logged under a name that firstbreak does not know (recorded names that look like a score are listed), or to
+another file or service. This is why the finding is a notice. In supervised training the loss is the score.
 
 ## Fix
 - Log the mean task reward of every batch, before shaping.
@@ -29,9 +27,7 @@ https://huggingface.co/docs/trl/grpo_trainer
 from __future__ import annotations
 
 import re
-from typing import Annotated
 
-from firstbreak.diagnosis.checks import Threshold
 from firstbreak.model import Confidence, Finding, NotMeasured, Run, Series, Severity
 
 LIKE_A_SCORE = re.compile(r"reward|return|score|accura|success|win_?rate|pass@|solve|\brew\b", re.IGNORECASE)
@@ -43,16 +39,6 @@ def detect(
     score: Series | None = None,
     eval_score: Series | None = None,
     supervised: bool = False,
-    loss_total: Series | None = None,
-    *,
-    min_points: Annotated[
-        int,
-        Threshold(
-            unit="points",
-            reason="fewer points are a few lines of a log, and their finding is a notice",
-            source="convention",
-        ),
-    ] = 5,
 ) -> Finding | NotMeasured | None:
     if score is not None and eval_score is None and not supervised:
         return NotMeasured("no evaluation was recorded, and a training reward does not prove ability")
@@ -60,8 +46,6 @@ def detect(
         return None
     if not run.series and not run.unknown:
         return NotMeasured("no curve was read")
-    empty = loss_total is not None and not loss_total.finite.values.any()
-    points = max(map(len, run.series.values()), default=min_points)
     similar = [name for name in run.unknown if LIKE_A_SCORE.search(name)][:SHOWN]
     hint = f" (names that may be one: {', '.join(similar)})" if similar else ""
     return Finding(
@@ -69,7 +53,7 @@ def detect(
             f"none of the {len(run.series) + len(run.unknown)} recorded curves is a score{hint}: the log does not show "
             "whether the policy improves; log the mean task reward, or evaluate the first and the last checkpoint"
         ),
-        severity=Severity.WARNING if points >= min_points and not empty and not similar else Severity.NOTICE,
+        severity=Severity.NOTICE,
         confidence=Confidence.MEDIUM if similar else Confidence.HIGH,
         facts={"similar": similar},
     )
