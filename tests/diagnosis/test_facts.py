@@ -79,7 +79,7 @@ def test_messages_are_made_of_facts() -> None:
 
 
 PLAIN = {
-    "answers_scatter", "evaluation_in_steps", "long_tail_generation", "members_apart", "memory_peaks",
+    "answers_scatter", "evaluation_in_steps", "long_tail_generation", "memory_peaks",
     "memory_tight", "mismatch_growing", "penalty_eats_reward", "phase_imbalance", "ratio_always_one",
     "references_fit_other_prompts", "reward_against_references", "reward_scale_apart", "right_answers_unpaid",
     "rollout_share", "score_missing", "scoring_share", "slow_stretches", "step_time_spikes", "update_jumps",

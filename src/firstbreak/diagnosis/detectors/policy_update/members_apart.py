@@ -29,11 +29,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.stats.direction import fall_from_best
 from firstbreak.diagnosis.stats.shape import trajectory
 from firstbreak.model import Confidence, Evidence, Finding, Series, Severity
-from firstbreak.words import number
 
 SHOWN = 3
 
@@ -58,13 +58,26 @@ def detect(
     if not fell:
         return None
     worst = sorted(fell, key=lambda name: -min(fell[name].drop_fraction, 1e9))[:SHOWN]
-    shown = "; ".join(f"{name} from {number(fell[name].best)} to {number(fell[name].end)}" for name in worst)
+    shown = facts.joined(
+        (
+            facts.tell(
+                "{name} from {best} to {end}",
+                name=name,
+                best=facts.best(members[name], fell[name]),
+                end=facts.end(members[name], fell[name]),
+            )
+            for name in worst
+        ),
+        "; ",
+    )
     falls = [fall_from_best(members[name], shape.best_step) for name, shape in fell.items()]
     earliest = min(falls, key=lambda fall: fall[0])
     return Finding(
-        message=(
-            f"{len(fell)} of {len(shapes)} members lost much of what they had learned ({shown}): diagnose each of "
-            "these members alone"
+        message=facts.tell(
+            "{fell} of {n} members lost much of what they had learned ({shown}): diagnose each of these members alone",
+            fell=f"{len(fell)}",
+            n=f"{len(shapes)}",
+            shown=shown,
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,

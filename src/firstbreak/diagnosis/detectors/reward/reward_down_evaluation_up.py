@@ -34,7 +34,7 @@ from firstbreak.diagnosis.families import Policy, only
 from firstbreak.diagnosis.stats.direction import falls, rises
 from firstbreak.diagnosis.stats.onset import onset
 from firstbreak.diagnosis.stats.shape import trajectory
-from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Evidence, Finding, Interval, NotApplicable, NotMeasured, Series, Severity
 from firstbreak.words import number
 
 FAMILIES = only(Policy.TEXT, why="exploration makes returns of training differ from those of the evaluation")
@@ -74,7 +74,7 @@ def detect(
             "the training reward fell from {best} (its best eighth) to {late} while the evaluation {meanwhile}: the policy gets "
             "less reward for the same answers, so the reward does not measure what the evaluation does; count the samples "
             "whose grader failed or timed out, then grade twenty low samples by hand",
-            best=number(best),
+            best=facts.mean(rewards.between(*_of_window(rewards, windows.index(best)))),
             late=number(late),
             meanwhile=meanwhile,
         ),
@@ -86,6 +86,12 @@ def detect(
         evidence=(Evidence(text="training reward", series=rewards), Evidence(text="evaluation", series=eval_score)),
         facts={"before": best, "after": late},
     )
+
+
+def _of_window(rewards: Series, i: int) -> Interval:
+    """First and last step of one of the eighths."""
+    steps = np.array_split(rewards.steps, 8)[i]
+    return float(steps[0]), float(steps[-1])
 
 
 def _keeps(evaluation: Series) -> bool:

@@ -40,7 +40,6 @@ from firstbreak.diagnosis.families import Policy, only
 from firstbreak.diagnosis.stats.noise import noise_scale
 from firstbreak.diagnosis.stats.onset import first_sustained
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
-from firstbreak.words import number
 
 FAMILIES = only(Policy.TEXT)
 
@@ -124,8 +123,10 @@ def detect(
             "a shortcut in the reward (junk that avoids a penalty, or padding that a length bonus pays): read completions from "
             "before and after",
             how=how,
-            before=number(float(np.exp(before))),
-            after=number(float(np.exp(after))),
+            before=facts.median(length.between(float(length.steps[start - wide]), float(length.steps[start - 1]))),
+            after=facts.median(
+                length.between(float(length.steps[start + gap]), float(length.steps[start + gap + wide - 1]))
+            ),
             step=facts.at(length, step),
             unseen=unseen,
         ),
