@@ -292,10 +292,11 @@ def reward_missing_from_60_percent(world: World) -> Curves:
     quote="If the reward signal is unreliable, the more thoroughly you train, the more likely the model will optimize in the"
     " wrong direction.",
     needs=("reward.mean", "loss.total"),
-    families=("text", "control"),
     links=(Link.REWARD, Link.NUMERICS),
     actions=ACTS,
     says=(r"(?i)\bnan\b|not a number|not finite|missing|no (reward|value)|scor(er|ing)|fails?",),
+    argument="An episode's return is no number in the steps in which no episode ended (RLlib): only rewards of texts, of which "
+    "each step has some, are missing where they are no numbers.",
     healthy=_reward_logged_sparsely,
 )
 def reward_missing_in_half_of_the_steps(world: World) -> Curves:

@@ -133,8 +133,11 @@ def loss_around_zero_no_learning_said(world: World) -> Curves:
     needs=("policy.loss", "reward.mean"),
     families=BOTH,
     methods=METHODS,
-    actions=NOT_ON,
-    healthy=zero_and_rising,
+    actions=GOES_ON,
+    says=(r"(?i)more (steps|compute) gains? (little|nothing)|converged|near zero|small: the score stays",),
+    argument="A run that has learned and stands on its plateau is not faulty, and the same guide says of it: whether to stop "
+    "depends on whether the performance is satisfactory. That more steps gain little has to be said; a warning has not. "
+    + PPO,
 )
 def loss_around_zero_after_plateau(world: World) -> Curves:
     """It learned, with a loss that declined; then the score is flat, and the loss swings around zero."""

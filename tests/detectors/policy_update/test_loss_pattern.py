@@ -41,12 +41,12 @@ def test_what_changed_at_the_step_of_a_jump_is_told_with_it() -> None:
     assert "the gradient norm went from" in found(ID, run(curves | {"grad.norm": norms})).message
 
 
-def test_a_small_jump_where_the_learning_rate_steps_is_seen() -> None:
-    late = np.arange(60) >= 40
-    loss = 0.2 * np.where(late, 0.6, 1) * (1 + noise(60, 0.2, 3))
+def test_a_jump_that_noise_hides_is_seen_where_the_learning_rate_steps() -> None:
+    late = np.arange(60) >= 36
+    loss = 0.2 * np.where(late, 0.5, 1) * (1 + noise(60, 0.3, 4))
     curves = {"policy.loss": loss, "reward.mean": learning(60)}
     assert silent(ID, run(curves))
-    assert found(ID, run(curves | {"lr": np.where(late, 1e-5, 1e-4)})).onset == 41
+    assert found(ID, run(curves | {"lr": np.where(late, 1e-5, 1e-4)})).onset == 37
     assert silent(ID, run(curves | {"lr": 1e-4 * np.linspace(1, 0, 60)}))
 
 

@@ -40,7 +40,6 @@ FINDINGS = {
     "entropy-runaway": 0.15,
     "length-runaway": 0.1,
     "far-from-known-score": 0.6,
-    "loss-pattern": 0.2,
 }
 EXPERIMENT = "reward-negated"
 

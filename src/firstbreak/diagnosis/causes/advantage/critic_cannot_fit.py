@@ -36,6 +36,6 @@ FINDINGS = {
     "reward-flat": 0.35,
     "score-lost": 0.25,
     "far-from-known-score": 0.3,
-    "critic-not-learning": 0.4,
+    "critic-not-learning": 0.2,
 }
 EXPERIMENT = "critic-only"

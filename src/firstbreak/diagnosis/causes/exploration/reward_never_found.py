@@ -40,6 +40,7 @@ FINDINGS = {
     "reward-flat": 0.75,
     "entropy-stays-high": 0.3,
     "far-from-known-score": 0.6,
+    "critic-not-learning": 0.3,
 }
 REFUTED_BY = (learned, scores_well)
 EXPERIMENT = "toy-reward"

@@ -40,7 +40,6 @@ FINDINGS = {
     "value-explosion": 0.4,
     "update-skipped": 0.4,
     "score-lost": 0.3,
-    "loss-pattern": 0.15,
 }
 SETTINGS = {"learning_rate": Side.HIGH, "grad_clip": Side.OFF}
 EXPERIMENT = "rate-tenth"

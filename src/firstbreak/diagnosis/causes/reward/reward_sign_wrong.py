@@ -38,7 +38,6 @@ FINDINGS = {
     "score-lost": 0.7,
     "zero-variance-groups": 0.3,
     "far-from-known-score": 0.6,
-    "loss-pattern": 0.2,
 }
 EXPERIMENT = ("reward-probe", "reward-negated")
 

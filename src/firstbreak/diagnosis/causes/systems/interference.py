@@ -25,8 +25,8 @@ PRIOR = 0.4
 FINDINGS = {
     "step-time-spikes": 0.8,
     "throughput-drop": 0.5,
-    "slow-stretches": 0.4,
-    "memory-peaks": 0.3,
-    "utilization-drop": 0.3,
+    "slow-stretches": 0.3,
+    "memory-peaks": 0.2,
+    "utilization-drop": 0.2,
 }
 EXPERIMENT = "process-probe"

@@ -32,6 +32,7 @@ https://arxiv.org/abs/2006.05990
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 import numpy as np
@@ -40,7 +41,7 @@ from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.detectors._growth import Growth, growth
 from firstbreak.diagnosis.families import Policy
-from firstbreak.diagnosis.stats.changes import changes, for_good
+from firstbreak.diagnosis.stats.changes import Change, changes, departed, for_good
 from firstbreak.diagnosis.stats.direction import falls, fell_since, rises
 from firstbreak.diagnosis.stats.shape import Trajectory
 from firstbreak.diagnosis.stats.spikes import tail
@@ -79,8 +80,9 @@ def detect(
         float, Threshold(unit="ratio", reason="Ten times the norm of the early run.", source="convention")
     ] = 10.0,
     growth_critical: Annotated[
-        float, Threshold(unit="ratio", reason="A hundred times the norm of the early run.", source="convention")
-    ] = 100.0,
+        float,
+        Threshold(unit="ratio", reason="Thirty times the early norm, and the score fell.", source="convention"),
+    ] = 30.0,
     jump_warning: Annotated[
         float,
         Threshold(
@@ -124,11 +126,24 @@ def detect(
         return NotMeasured(f"fewer than {min_points} gradient norms above 0 are logged")
     if norms.times >= growth_warning:
         return _grown(norms, trajectory, growth_critical, score, scores, min_points)
+    if (grown := _late_growth(norms, growth_warning)) is not None and fell_since(grown.step, *scores):
+        norms = replace(norms, late=grown.after)
+        return _grown(norms, trajectory, growth_critical, score, scores, min_points)
     if norms.times >= jump_warning and (jump := _jumped(norms.curve, jump_warning, scores)) is not None:
         return jump
     late = norms.curve.tail(1 - warmup_share)
     spikes = _spikes_repeat(late, spike_ratio, spike_share, min_spikes, config)
-    return spikes if spikes is not None and _stopped(score, min_points) else _heavy(late, tail_ratio, config)
+    if spikes is not None and _stopped(score, min_points):
+        return spikes
+    smaller = _spikes_repeat(late, jump_warning, spike_share, min_spikes, config)
+    harmful = smaller is not None and smaller.onset is not None and fell_since(smaller.onset, *scores)
+    return smaller if harmful else _heavy(late, tail_ratio, config)
+
+
+def _late_growth(norms: Growth, ratio: float) -> Change | None:
+    """Growth that lies in the last part of the run, where a quarter of it does not show it yet."""
+    change = departed(norms.curve, log=True)
+    return change if change is not None and change.ratio >= ratio else None
 
 
 def _out_of_range(norms: Series, loss: Series, norm_critical: float, max_loss: float) -> Finding | None:

@@ -38,9 +38,11 @@ import numpy as np
 from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Method
-from firstbreak.diagnosis.stats.changes import changes, for_good
+from firstbreak.diagnosis.stats.changes import departed, for_good
 from firstbreak.diagnosis.stats.direction import rises
 from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Series, Severity, Statistic
+
+AT_ONCE = 0.05  #: of the run, within which half of the fall is done (convention)
 
 
 def detect(
@@ -48,7 +50,8 @@ def detect(
     zero_variance_groups: Series | None = None,
     solved: bool | None = None,
     method: Method | None = None,
-    score: Series | None = None,
+    eval_score: Series | None = None,
+    training_score: Series | None = None,
     *,
     max_share: Annotated[
         float,
@@ -86,7 +89,7 @@ def detect(
     end = max(min_points, min_end * len(norms))
     first = for_good(norms.values <= max_share * early, min_zero_share)
     if first is None or len(norms) - first < end:
-        first = _sudden(norms, sudden_share, score)
+        first = _sudden(norms, sudden_share, (eval_score, training_score))
     if first is None or len(norms) - first < end:
         return None
     onset, zeros = float(norms.steps[first]), float(np.mean(norms.values[first:] == 0))
@@ -132,15 +135,15 @@ def detect(
     )
 
 
-def _sudden(norms: Series, share: float, score: Series | None) -> int | None:
-    """The index at which the norm fell to this share at once and for good, where the score has not risen since."""
-    if np.median(norms.tail(0.1).values) > 2 * share * np.quantile(norms.values, 0.95):
+def _sudden(norms: Series, share: float, scores: tuple[Series | None, ...]) -> int | None:
+    """The index at which the norm fell to this share at once and for good, where a score has not risen since."""
+    fall = departed(norms, log=True)
+    at_once = fall is not None and fall.interval[1] - fall.step <= AT_ONCE * (norms.steps[-1] - norms.steps[0])
+    if fall is None or fall.ratio > share or not at_once:
         return None
-    falls = changes(norms, kinds=("level",), log=True)
-    step = next((c.step for c in falls if c.lasting and c.ratio <= share), None)
-    if step is None or score is None or rises(score.finite.between(step)):
+    if all(rises(score.finite.between(fall.step)) for score in scores if score is not None):
         return None
-    return int(np.searchsorted(norms.steps, step))
+    return int(np.searchsorted(norms.steps, fall.step))
 
 
 def _first_place(method: Method | None) -> str:

@@ -69,10 +69,10 @@ def detect(
         float,
         Threshold(
             unit="ratio",
-            reason="Doubled or halved at once: the measured ratio of a loss that really doubled scatters about 2.",
+            reason="Doubled or halved at once: the measured ratio of a loss that really doubled is 1.5 to 2.6.",
             source="convention",
         ),
-    ] = 1.75,
+    ] = 1.5,
     ratio_beside: Annotated[
         float,
         Threshold(
@@ -149,6 +149,7 @@ def detect(
             ),
             Severity.CRITICAL if ends else Severity.WARNING if turned or harmed else Severity.NOTICE,
             reversal.step,
+            Confidence.HIGH if ends else Confidence.MEDIUM,
         )
     if leap is not None:
         harmed = lost or fell(leap.step)
@@ -258,11 +259,13 @@ def _about_zero(loss: Series, near_zero: float) -> bool:
     return bool(len(values)) and abs(float(values.mean())) < near_zero
 
 
-def _finding(loss: Series, message: str, severity: Severity, step: float) -> Finding:
+def _finding(
+    loss: Series, message: str, severity: Severity, step: float, confidence: Confidence = Confidence.MEDIUM
+) -> Finding:
     return Finding(
         message=message,
         severity=severity,
-        confidence=Confidence.MEDIUM,
+        confidence=confidence,
         metric=loss.name,
         onset=step,
         interval=(step, step),
