@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from firstbreak.diagnosis.diagnose import diagnose
-from firstbreak.model import Action
-from tests.make import learning, noise, run
+from firstbreak.model import Action, Run
+from tests.make import learning, noise, run, series
 
 SWINGS = 10 * np.sign(np.sin(np.arange(200) / 8)) + noise(200, 1.0)
 
@@ -23,3 +23,23 @@ def test_a_score_that_goes_nowhere_is_not_sent_on(score: np.ndarray) -> None:
 def test_one_that_rises_or_is_short_goes_on(score: np.ndarray) -> None:
     said = diagnose(run({"eval.reward": score}, algorithm="ppo"))
     assert said.verdict.action is Action.CONTINUE
+
+
+def test_the_training_reward_says_how_fast_the_score_improves_where_evaluations_are_few() -> None:
+    at = np.arange(0, 200, 20)
+    evaluation = series("eval.reward", 0.01 * at + noise(10, 0.1), at)
+    training = series("reward.mean", (np.arange(200) / 100) ** 3 + noise(200, 0.1), np.arange(200))
+    said = diagnose(Run(path="a-run", series={"eval.reward": evaluation, "reward.mean": training}))
+    assert "the rate of improvement grows (reward.mean" in said.verdict.upside
+
+
+def test_the_course_of_the_training_reward_is_named_beside_that_of_the_evaluation() -> None:
+    flat = series("eval.reward", 0.5 + noise(20, 0.02), np.arange(0, 200, 10))
+    training = series("reward.mean", learning(200), np.arange(200))
+    said = diagnose(Run(path="a-run", series={"eval.reward": flat, "reward.mean": training}))
+    assert "the evaluation has not changed by more than its noise, and the training reward" in said.verdict.summary
+
+
+def test_a_score_that_was_lost_does_not_just_go_on() -> None:
+    fell = np.r_[learning(100, sd=0.01), np.full(100, 0.78)] + noise(200, 0.01)
+    assert diagnose(run({"eval.reward": fell})).verdict.action is Action.WATCH

@@ -101,12 +101,21 @@ def test_an_episode_is_as_long_as_the_policy_makes_it() -> None:
     assert silent(ID, run(curves, algorithm="ppo"))
 
 
-@pytest.mark.parametrize("at", [3, 4, 8])
-def test_twelve_evaluations_are_enough(at: int) -> None:
-    evaluation = 0.3 + 0.4 * np.linspace(0, 1, 12) + noise(12, 0.02)
+@pytest.mark.parametrize("n", [10, 12])
+@pytest.mark.parametrize("at", [3, 4, 7])
+def test_ten_evaluations_are_enough(n: int, at: int) -> None:
+    evaluation = 0.3 + 0.4 * np.linspace(0, 1, n) + noise(n, 0.02)
     trained = series("reward.mean", 0.3 + 0.4 * np.linspace(0, 1, 120) + noise(120, 0.03, seed=9))
     for fall, says in ((0.3, True), (0.0, False)):
-        made = run({"eval.accuracy": evaluation - fall * (np.arange(12) >= at)})
-        made.series["eval.accuracy"].steps[:] = np.linspace(10, 120, 12)
+        made = run({"eval.accuracy": evaluation - fall * (np.arange(n) >= at)})
+        made.series["eval.accuracy"].steps[:] = np.linspace(10, 120, n)
         shown = replace(made, series={**made.series, "reward.mean": trained})
         assert (look(ID, shown).status is Status.FOUND) == says
+
+
+def test_a_language_model_s_evaluation_that_jumps_beyond_all_of_training_is_another_protocol() -> None:
+    trained = {"reward.mean": np.linspace(0.3, 0.5, N) + noise(N, 0.02, seed=5), "length.mean": 200 + noise(N, 5)}
+    jumped = np.linspace(0.3, 0.5, N) + np.where(np.arange(N) < 30, 0.0, 0.3) + noise(N, 0.015)
+    assert found(ID, run({**trained, "eval.reward": jumped}, algorithm="grpo"))
+    episodes = {"reward.mean": trained["reward.mean"], "episode.length": trained["length.mean"]}
+    assert silent(ID, run({**episodes, "eval.reward": jumped}, algorithm="ppo"))

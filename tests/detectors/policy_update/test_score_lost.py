@@ -84,3 +84,29 @@ def test_what_training_lost_is_seen_where_evaluations_show_no_course() -> None:
     assert finding.metric == "reward.mean"
     dip = np.concatenate([np.linspace(-4, 12, 200), np.full(100, 9.0)]) + noise(300, 0.5)
     assert silent(ID, Run(path="a-run", series={**run({"reward.mean": dip}).series, "eval.reward": few}))
+
+
+def _evaluated(lost: float, sd: float, training_sd: float = 0.1) -> Run:
+    """A run whose scores lose `lost` of their gain since 40 %: eleven evaluations, and a training reward at every step."""
+    x = np.linspace(0, 1, 200)
+    course = np.minimum(x / 0.4, 1) - lost * np.maximum(x - 0.4, 0) / 0.6
+    at = np.arange(0, 200, 19)
+    evaluation = series("eval.reward", (course + noise(200, sd, seed=2))[at], at + 1)
+    training = series("reward.mean", course + noise(200, training_sd))
+    return Run(path="a-run", series={"eval.reward": evaluation, "reward.mean": training})
+
+
+def test_a_third_of_the_gain_lost_by_both_scores_is_critical() -> None:
+    finding = found(ID, _evaluated(0.35, 0.05))
+    assert finding.severity is Severity.CRITICAL
+    assert "training reward fell as well" in finding.message
+
+
+def test_a_fall_that_is_not_certain_is_a_guess() -> None:
+    finding = found(ID, _evaluated(0.4, 0.2, training_sd=0.3))
+    assert (finding.severity, finding.confidence) == (Severity.WARNING, Confidence.LOW)
+    assert "may have peaked" in finding.message
+
+
+def test_evaluations_that_keep_their_level_are_no_loss() -> None:
+    assert silent(ID, _evaluated(0.0, 0.05))

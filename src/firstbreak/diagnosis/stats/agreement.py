@@ -25,9 +25,10 @@ BLOCKS = 200  # of the other score
 AFTER = 2  # points after the place at which a fall begins
 GAIN = 0.25  # of the fall: a score that never rose did not peak
 OWN = 0.5  # z of each of two scores that fall together
-#: z of the clearest of all places. Real scores wander: the 230 healthy runs of the lab with two scores show 3.8 at most, and
-#: 4.4 where they are cut at 40, 60 or 80 % of their steps (LOG.md, Two scores, 2026-11-23)
-SUGGESTED, SURE = 3.8, 4.5
+#: z of the clearest of all places. Real scores wander: the 220 healthy runs of the lab with two scores show 3.8 at most, and
+#: 4.4 where they are cut at 40, 60 or 80 % of their steps (python -m benchmarks.falls)
+SUGGESTED = 3.8
+SURE = 4.5
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -74,7 +74,7 @@ def detect(
         Threshold(
             unit="share of the gain",
             reason="Lost by the evaluation and the training reward together, which no healthy run of the lab does.",
-            source="LOG.md, Two scores, 2026-11-23",
+            source="LOG.md, Two scores of one policy, 2026-11-23",
         ),
     ] = 0.25,
     min_points_critical: Annotated[

@@ -1,0 +1,65 @@
+"""A fall of a score that is seen beside another score of the same policy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from firstbreak.diagnosis.stats.agreement import fall, informed
+from firstbreak.diagnosis.stats.shape import trajectory
+from firstbreak.model import Series
+from tests.make import noise, series
+
+N = 200
+X = np.linspace(0, 1, N)
+PEAK = np.minimum(X / 0.4, 1) - 0.4 * np.maximum(X - 0.4, 0) / 0.6
+
+
+def scores(
+    evaluated: np.ndarray, trained: np.ndarray, seed: int, sd: float = 0.12, every: int = 19
+) -> tuple[Series, Series]:
+    """Eleven evaluations, and a training reward at every step."""
+    at = np.arange(0, N, every)
+    evaluation = (evaluated + noise(N, sd, seed=seed))[at]
+    return series("eval.reward", evaluation, at), series("reward.mean", trained + noise(N, 0.15, seed=1000 + seed))
+
+
+def test_what_both_scores_suggest_is_seen() -> None:
+    alone = together = 0
+    for seed in range(40):
+        evaluation, training = scores(PEAK, PEAK, seed)
+        alone += trajectory(evaluation).lost
+        found = fall(evaluation, training)
+        together += found is not None and found.beside > 0
+    assert alone <= 20
+    assert together >= 36
+
+
+@pytest.mark.parametrize("course", [np.zeros(N), X, 1 - np.exp(-5 * X), np.minimum(X / 0.4, 1)])
+def test_chance_and_every_healthy_course_are_no_fall(course: np.ndarray) -> None:
+    assert [seed for seed in range(40) if fall(*scores(course, course, seed))] == []
+
+
+def test_an_evaluation_that_falls_while_training_rises_falls_alone() -> None:
+    found = fall(*scores(PEAK, X, 3, sd=0.05, every=9))
+    assert found is not None
+    assert found.beside == 0
+    assert found.drop == pytest.approx(0.4, abs=0.1)
+
+
+def test_an_evaluation_that_rises_beside_a_falling_reward_is_no_fall() -> None:
+    assert fall(*scores(X, PEAK, 3)) is None
+
+
+def test_the_shape_takes_a_sure_fall_over() -> None:
+    evaluation, training = scores(PEAK, PEAK, 3, sd=0.02)
+    shape = informed(trajectory(evaluation), fall(evaluation, training))
+    assert shape.kind == "peaked"
+    assert shape.beside == pytest.approx(0.4, abs=0.15)
+    assert informed(shape, None) is shape
+
+
+@pytest.mark.parametrize("n", [1, 5, 7])
+def test_a_few_evaluations_say_nothing(n: int) -> None:
+    evaluation, training = scores(PEAK, PEAK, 0)
+    assert fall(evaluation.between(-1, float(evaluation.steps[n - 1])), training) is None
