@@ -121,6 +121,8 @@ def detect(
     if jump is None or not _at_once(gap, jump, min_jump, min_step_share):
         return None
     score, reward = _sides(eval_score, jump, near_share), _sides(reward_mean, jump, near_share)
+    if jump.direction * (score.after_mean - score.before_mean) <= 0:
+        return None  # the gap moved, and the evaluation itself did not go that way
     if learned and _moved(reward, score, jump, standard_errors):
         return None
     lengths = (eval_length_mean, eval_length_clipped_ratio)  # of texts: an episode is as long as the policy makes it
