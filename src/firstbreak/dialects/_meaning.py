@@ -240,7 +240,7 @@ _TEXT = "completion|gen"
 _SPREADS = frozenset({"reward.group_std", "action.std"})  #: quantities that are a standard deviation
 # signal, the atoms that it needs ("a|b": either), further atoms that it may have
 _QUANTITIES: tuple[tuple[str, str, str], ...] = (
-    ("reward.mean", "reward|return", "episode total task"),
+    ("reward.mean", "reward|return", "episode epoch iter total task"),
     ("reward.group_std", "group *std", "reward score"),
     ("reward.zero_std_frac", f"flat {_SHARE}", "group prompt reward sample completion"),
     ("reward.solve_all_frac", f"solveall {_SHARE}|group", f"prompt {_SHARE} group"),
