@@ -40,5 +40,8 @@ def test_one_file_for_each_metric_is_one_run():
 
 
 def test_a_file_without_a_whole_point_says_so():
-    with file_of("[[1700000000.5, 100, ", "run-a-tag-loss.json") as path, pytest.raises(Unreadable, match="whole point"):
+    with (
+        file_of("[[1700000000.5, 100, ", "run-a-tag-loss.json") as path,
+        pytest.raises(Unreadable, match="whole point"),
+    ):
         tensorboard_json.read(path)

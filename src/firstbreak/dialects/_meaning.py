@@ -381,6 +381,11 @@ class _Reading:
     scale: float
 
 
+def knows(word: str) -> bool:
+    """Whether a word has a meaning of its own."""
+    return word.lower() in _ATOMS or word.lower() in _STATISTICS
+
+
 def read(words: list[str], company: Company) -> Name | None:
     """What the words of a name say together, beside this company; None where they do not say it."""
     reading = _sorted(words)
