@@ -59,7 +59,7 @@ def sniff(path: Path, head: bytes) -> bool:
         text = head.decode("utf-8", "replace") if len(head) < 4096 else path.read_text("utf-8", "replace")[:MAX_BYTES]
     except OSError:
         return False
-    return (_table(text) or (path.stem.lower() not in OF_A_PROJECT and _quoted(text))) is not None
+    return bool(_table(text) or (path.stem.lower() not in OF_A_PROJECT and _quoted(text)))
 
 
 def read(path: Path, resume: Any = None) -> Recording:
