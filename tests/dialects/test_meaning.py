@@ -103,3 +103,10 @@ def test_nine_of_ten_names_of_strangers_are_understood_and_hardly_one_is_misread
     assert measured["with_a_signal"] >= 50
     assert measured["understood_share"] >= 0.9
     assert measured["wrong_share"] <= 0.02
+
+
+def test_an_abbreviation_is_what_its_brackets_say() -> None:
+    generic = dialects.dialects()["generic"]
+    assert generic.translate("rg (Success)").signal == "success_rate"
+    assert generic.translate("yaw (deg)") is None
+    assert dialects.translate("Epoch_reward", generic).signal == "reward.mean"

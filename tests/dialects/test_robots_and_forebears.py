@@ -34,6 +34,8 @@ from firstbreak.readers.read import read
         ("train_return|train_length|eval_return|actor_entropy|kl", "dreamer", "dreamer"),
         ("test/reward|test/reward_std|test/length|test/length_std|test/env_step", "tianshou", None),
         ("return_mean|ep_length_mean|q_taken_mean|td_error_abs|grad_norm", "pymarl", "dqn"),
+        ("act_loss|cri_loss|unsuper_loss|ppo_ep|average reward score", "deepspeed_chat", "ppo"),
+        ("chosen_last_scores (higher is better)|acc (higher is better)", "deepspeed_chat", "reward"),
         ("return_mean|test_ep_length_mean|agent_grad_norm|pg_loss|pi_max", "pymarl", None),
     ],
 )
@@ -65,6 +67,9 @@ def test_a_trainer_and_its_algorithm(names: str, trainer: str, method: str | Non
         ("pymarl", "agent_0_return_mean", "reward.mean@agent0", 1.0),
         ("dreamer", "sim/train/return", "reward.mean", 1.0),
         ("dreamer", "sim/test/length", "eval.episode_length", 1.0),
+        ("deepspeed_chat", "average reward score", "reward.mean", 1.0),
+        ("deepspeed_chat", "act_loss", "policy.loss", 1.0),
+        ("deepspeed_chat", "acc (higher is better)", "eval.pref.reward.accuracy", 1.0),
         ("tianshou", "test/length_std", "eval.episode_length.std", 1.0),
     ],
 )
@@ -179,3 +184,20 @@ def test_a_table_after_a_long_preamble_is_found(tmp_path: Path) -> None:
 def test_evaluations_without_lengths_are_those_of_sb3() -> None:
     names = ["results/mean", "results/std", "results/min", "results/max", "results/count"]
     assert dialects.trainer_name(dialects.choose(names, {})) == "sb3"
+
+
+PPO_LINES = """
+epoch: 0|step: {step}|ppo_ep: 1|act_loss: inf|cri_loss: 0.25|unsuper_loss: 0.0
+average reward score: {score}
+-----------------------------------------------------------
+"""
+
+
+def test_the_printed_lines_of_deepspeed_chat_are_steps_of_ppo(tmp_path: Path) -> None:
+    log = tmp_path / "training.log"
+    log.write_text("".join(PPO_LINES.format(step=step, score=step / 2) for step in range(5)))
+    run = read(log)
+    assert (run.trainer, run.algorithm) == ("deepspeed_chat", "ppo")
+    assert run.series["reward.mean"].values.tolist() == [0, 0.5, 1, 1.5, 2]
+    assert run.series["reward.mean"].steps.tolist() == [0, 1, 2, 3, 4]
+    assert set(run.series["policy.loss"].values) == {float("inf")}

@@ -390,3 +390,11 @@ def test_a_loop_that_prints_its_own_names_between_bars_is_not_prime_rl():
     recording = read(console, text, "train.log")
     assert [value for _, value in points(recording, "reward")] == [0.1, 0.2, 0.3]
     assert [value for _, value in points(recording, "loss")] == [2.0, 1.0, 0.667]
+
+
+def test_a_pretty_printed_row_of_a_log_is_no_configuration():
+    row = "{'loss': 0.5,\n 'rewards/accuracy': 0.25,\n 'reward': 0.25,\n 'epoch': 0.09}\n"
+    recording = read(console, row, "issue.log")
+    assert values(recording, "reward") == [0.25]
+    config = "{'learning_rate': 1e-6,\n 'loss_type': 'grpo',\n 'epochs': 3}\n"
+    assert read(console, config + row, "issue.log").config["epochs"] == 3

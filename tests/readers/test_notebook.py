@@ -47,6 +47,31 @@ def test_printed_logs_count_where_there_is_no_table():
     assert values(read(notebook, book(stream), "grpo.ipynb"), "loss") == [0.5]
 
 
+def prints(*lines: str) -> dict[str, object]:
+    return {"output_type": "stream", "name": "stdout", "text": [f"{line}\n" for line in lines]}
+
+
+def test_printed_logs_come_before_a_table_that_counts_no_steps():
+    frame = table(["", "chosen", "tokens"], [0, 12, 3], [1, 14, 5])
+    logs = prints(*(f"{{'loss': {i / 4}, 'rewards/margins': 0.5, 'epoch': {i / 10}}}" for i in range(1, 4)))
+    recording = read(notebook, book(frame, logs), "dpo.ipynb")
+    assert values(recording, "loss") == [0.25, 0.5, 0.75]
+
+
+def test_one_remark_takes_no_table_away():
+    frame = table(["", "reward_before", "reward_after"], [0, 1.5, 2.5], [1, 1.25, 2.25])
+    recording = read(notebook, book(frame, prints("epoch 1, mean reward: 2.0")), "ppo.ipynb")
+    assert values(recording, "reward_after") == [2.5, 2.25]
+
+
+def test_printed_rewards_come_before_a_table_that_holds_none():
+    progress = table(["Step", "Training Loss"], [5, 0.0], [10, 0.0])
+    logs = prints(*(f"Batch {i}: mean_reward={i / 4}" for i in range(6)))
+    assert values(read(notebook, book(progress, logs), "grpo.ipynb"), "mean_reward") == [i / 4 for i in range(6)]
+    with_rewards = table(["Step", "reward"], [5, 0.5], [10, 0.75])
+    assert values(read(notebook, book(with_rewards, logs), "grpo.ipynb"), "reward") == [0.5, 0.75]
+
+
 def test_tables_inside_cells_do_no_harm():
     html = "<table><tr><td>Step<table>x<tr><td>1</td></tr></table></td></tr><tr><td>2</td></tr></table>"
     assert read(notebook, book({"data": {"text/html": html}}), "odd.ipynb").curves == {}

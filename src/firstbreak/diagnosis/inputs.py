@@ -98,15 +98,18 @@ def eval_score(
     eval_pass_at_k: Series | None = None,
     eval_reward_component_mean: dict[str, Series] | None = None,
     eval_reward: Series | None = None,
+    eval_pref_reward_accuracy: Series | None = None,
 ) -> Series | None:
     """The evaluation score: accuracy or success rate, else the part of the reward that checks the answer, else the reward.
+
+    For training on preference pairs it is the share of held-out pairs that are ordered right.
 
     Log an evaluation on held-out prompts or in a separate environment.
     """
     checked = answer_parts(eval_reward_component_mean).values()
     candidates = [
         s.finite
-        for s in (eval_accuracy, eval_success_rate, eval_pass_at_k, *checked, eval_reward)
+        for s in (eval_accuracy, eval_success_rate, eval_pass_at_k, *checked, eval_reward, eval_pref_reward_accuracy)
         if s is not None and len(s.finite)
     ]
     candidates.sort(key=lambda s: "greedy" in s.raw)  # where both are logged, the sampled one compares with training
@@ -155,6 +158,7 @@ def training_score(
     reward_accuracy: Series | None = None,
     pref_reward_accuracy: Series | None = None,
     pref_reward_margin: Series | None = None,
+    pref_likelihood: Series | None = None,
     members: dict[str, Series] | None = None,
 ) -> Series | None:
     """The curve of the training reward.
@@ -165,10 +169,21 @@ def training_score(
     together = _mean_of(members) if members else None
     few = [
         s.finite
-        for s in (*rewards, pref_reward_accuracy, pref_reward_margin, together)
+        for s in (*rewards, pref_reward_accuracy, pref_reward_margin, pref_likelihood, together)
         if s is not None and len(s.finite)
     ]
     return next((s for s in few if len(s) >= MIN_EVALUATIONS), few[0] if few else None)
+
+
+def pref_likelihood(pref_loss: Series | None = None) -> Series | None:
+    """Mean probability that the chosen answer is given over the rejected one: exp(-loss), for a loss of -log sigmoid.
+
+    Log the loss of training on preference pairs.
+    """
+    if pref_loss is None or not len(pref_loss.finite) or pref_loss.finite.values.min() < 0:
+        return None
+    loss = pref_loss.finite
+    return replace(loss, name="pref.likelihood", values=np.exp(-loss.values), note=f"exp(-{loss.raw or loss.name})")
 
 
 def score(
@@ -301,6 +316,7 @@ def method(
     reward_zero_std_frac: Series | None = None,
     reward_group_std: Series | None = None,
     pref_reward_margin: Series | None = None,
+    pref_loss: Series | None = None,
     epsilon: Series | None = None,
     td_error: Series | None = None,
     alpha: Series | None = None,
@@ -317,7 +333,7 @@ def method(
         return named
     if reward_zero_std_frac is not None or reward_group_std is not None:
         return Method.GROUP_RELATIVE
-    if pref_reward_margin is not None:
+    if pref_reward_margin is not None or pref_loss is not None:
         return Method.PREFERENCE
     if epsilon is not None or td_error is not None or alpha is not None:
         return Method.VALUE_BASED

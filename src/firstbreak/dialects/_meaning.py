@@ -240,7 +240,7 @@ _TEXT = "completion|gen"
 _SPREADS = frozenset({"reward.group_std", "action.std"})  #: quantities that are a standard deviation
 # signal, the atoms that it needs ("a|b": either), further atoms that it may have
 _QUANTITIES: tuple[tuple[str, str, str], ...] = (
-    ("reward.mean", "reward|return", "episode total task"),
+    ("reward.mean", "reward|return", "episode epoch iter total task"),
     ("reward.group_std", "group *std", "reward score"),
     ("reward.zero_std_frac", f"flat {_SHARE}", "group prompt reward sample completion"),
     ("reward.solve_all_frac", f"solveall {_SHARE}|group", f"prompt {_SHARE} group"),
@@ -379,6 +379,11 @@ class _Reading:
     held_out: bool
     statistic: str
     scale: float
+
+
+def knows(word: str) -> bool:
+    """Whether a word has a meaning of its own."""
+    return word.lower() in _ATOMS or word.lower() in _STATISTICS
 
 
 def read(words: list[str], company: Company) -> Name | None:

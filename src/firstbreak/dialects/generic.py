@@ -147,7 +147,7 @@ _GROUPS: Mapping[str, str] = {
     "progress.step": "step steps global_step global_steps training_step",
     "progress.env_steps": "timestep timesteps total_timesteps env_step env_steps total_env_steps num_env_steps frames"
     " num_frames total_frames",
-    "progress.iterations": "iteration iterations training_iteration",
+    "progress.iterations": "iteration iterations iter iters training_iteration",
     "progress.episodes": "episode episodes num_episodes episodes_total",
     "progress.epoch": "epoch epochs",
     "progress.updates": "updates num_updates n_updates",
@@ -197,6 +197,8 @@ _PLACES = _set(
     "train training charts chart metrics metric loop rollout rollouts losses loss stats info actor agent global optim"
     " optimizer progress env environment"
 )
+#: `rg (Success)`: an abbreviation, and what it stands for
+_EXPLAINED = re.compile(r"(?P<short>[A-Za-z]{1,4}) ?\((?P<meaning>[A-Za-z _]{4,})\)")
 _HELD_OUT = _set("eval evaluation val valid validation test heldout")
 _STATISTICS = {
     "mean": "mean",
@@ -214,7 +216,12 @@ def translate(raw: str, company: _meaning.Company = _meaning.Company()) -> Name 
     words = _words(raw)
     if listed := _listed(words):
         return listed
-    return None if _refused(words) else _meaning.read(words, company)
+    if _refused(words):
+        return None
+    explained = _EXPLAINED.fullmatch(raw)
+    if explained and not _meaning.knows(explained["short"]):
+        return translate(explained["meaning"], company)
+    return _meaning.read(words, company)
 
 
 def _listed(words: list[str]) -> Name | None:

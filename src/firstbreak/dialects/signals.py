@@ -326,6 +326,7 @@ _POLICY_UPDATE: tuple[_Row, ...] = (
     ("lr", None, "", "learning rate of the policy"),
     ("weight_decay", None, "", "weight decay"),
     ("pref.loss", "down", "nats", "loss of a preference method"),
+    ("pref.likelihood", "up", "probability", "of the chosen over the rejected answer, exp(-pref.loss)"),
     ("pref.nll", "down", "nats", "likelihood term of a preference method"),
     ("pref.reward.chosen", None, "nats", "implicit reward of the chosen answer"),
     ("pref.reward.rejected", None, "nats", "implicit reward of the rejected answer"),

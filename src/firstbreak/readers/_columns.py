@@ -43,6 +43,11 @@ def name_from_file(path: Path) -> str | None:
     return found[0] if found else None
 
 
+def exported_tag(path: Path) -> str:
+    """The metric in a file that TensorBoard's page saved: `run-<run>-tag-<tag>`, with "/" written as "_"."""
+    return path.stem.partition("-tag-")[2] or path.stem
+
+
 def split_prefix(text: Any) -> str:
     """What a cell of a column of splits puts before the names of its row: `eval/` for "eval", nothing for "train"."""
     word = text.strip().lower() if isinstance(text, str) else ""

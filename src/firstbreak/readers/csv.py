@@ -26,7 +26,7 @@ import numpy as np
 
 from firstbreak.readers import Curve, Recording, Unreadable
 from firstbreak.readers._cells import column, matrix
-from firstbreak.readers._columns import SPLIT_NAMES, Columns, name_from_file, on_split, split_prefix
+from firstbreak.readers._columns import SPLIT_NAMES, Columns, exported_tag, name_from_file, on_split, split_prefix
 from firstbreak.readers._literal import number, parse
 from firstbreak.readers._tail import MAX_LINE, Lines, open_file, still_holds
 
@@ -356,12 +356,11 @@ def _without_export_marks(curves: dict[str, Curve], path: Path) -> tuple[dict[st
 
 
 def _tensorboard_export(curves: dict[str, Curve], path: Path) -> dict[str, Curve]:
-    """`run-<run>-tag-<tag>.csv` holds one metric; the tag is only in the file's name, with "/" written as "_"."""
-    name = path.stem.partition("-tag-")[2] or path.stem
+    """`run-<run>-tag-<tag>.csv` holds one metric."""
     curve = on_steps(curves["Step"], curves["Value"])
     if len(curves["Wall time"].values) == len(curve.values):
         curve.times = curves["Wall time"].values
-    return {name: curve}
+    return {exported_tag(path): curve}
 
 
 def _wandb_export(curves: dict[str, Curve]) -> dict[str, Curve]:

@@ -1,7 +1,9 @@
 """Jupyter notebooks: the progress table that the HF Trainer draws, else whatever the cells printed.
 
 Several trainings in one notebook (a fine-tuning first, then the RL run) draw several tables; the largest one with
-rewards is the run, else the one with the most numbers, and the others are mentioned. Source: transformers/utils/notebook.py
+rewards is the run, else the one with the most numbers, and the others are mentioned. What was printed comes before a table
+that counts no steps (a DataFrame, the summary that wandb draws), and before one without a reward where rewards were printed.
+Source: transformers/utils/notebook.py
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from firstbreak.readers.console import Console
 DESCRIPTION = "Jupyter notebooks: progress tables and printed logs in the outputs"
 PRIORITY = 10
 MAX_BYTES = 1 << 29
+MIN_POINTS = 3  #: fewer printed numbers are a remark beside a table
 
 Table = list[list[str]]
 
@@ -40,19 +43,32 @@ def read(path: Path, resume: Any = None) -> Recording:
     outputs = list(_outputs(notebook))
     tables = [table for html in _texts(outputs, "text/html") for table in _tables(html)]
     tables.sort(key=lambda table: (_of_rewards(table) and _size(table) > 0, _size(table)), reverse=True)
-    if tables and _size(tables[0]):
+    printed = _printed(outputs)
+    if tables and _size(tables[0]) and not _says_more(printed, tables[0]):
         recording = _from_table(tables[0])
         others = sum(_size(table) > 0 for table in tables[1:])
         if others:
             size = "other" if any(_size(table) > _size(tables[0]) for table in tables) else "smaller"
             recording.notes.append(f"{others} {size} tables of numbers left out")
     else:
-        console = Console()
-        for text in _texts(outputs, "text/plain"):
-            console.feed(text + "\n")
-        recording = console.recording()
+        recording = printed
     recording.format, recording.resume, recording.replaces = "notebook", True, resume is not None
     return recording
+
+
+def _printed(outputs: list[dict[str, Any]]) -> Recording:
+    console = Console()
+    for text in _texts(outputs, "text/plain"):
+        console.feed(text + "\n")
+    return console.recording()
+
+
+def _says_more(printed: Recording, table: Table) -> bool:
+    """Whether the run is in what was printed instead of in this table."""
+    rewards = max((len(curve.values) for name, curve in printed.curves.items() if "reward" in name.lower()), default=0)
+    if COUNTERS.isdisjoint(_header(table)):
+        return any(len(curve.values) >= MIN_POINTS for curve in printed.curves.values())
+    return not _of_rewards(table) and rewards >= max(len(table) - 1, MIN_POINTS)
 
 
 def _outputs(notebook: Any) -> Iterator[dict[str, Any]]:
@@ -75,8 +91,12 @@ def _texts(outputs: list[dict[str, Any]], mime: str) -> Iterator[str]:
 
 def _of_rewards(table: Table) -> bool:
     """Whether a progress table holds a reward: that of the RL run, not of a fine-tuning before it."""
-    names = [name.strip().lower() for name in table[0]]
+    names = _header(table)
     return not COUNTERS.isdisjoint(names) and any("reward" in name for name in names)
+
+
+def _header(table: Table) -> list[str]:
+    return [name.strip().lower() for name in table[0]]
 
 
 def _size(table: Table) -> int:

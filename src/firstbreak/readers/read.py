@@ -424,7 +424,7 @@ def _on_axis(recording: Recording, dialect: ModuleType, notes: list[str]) -> Ite
             yield Series(name=name, raw=name, steps=curve.index, values=curve.values, axis=kind)
         return
     all_rows = max((curve.index for curve in recording.curves.values()), key=len, default=np.empty(0))
-    axis = next((name for name in dialects.axes(dialect) if _is_axis(recording.curves.get(name), all_rows)), None)
+    axis = next((name for name in _axes(recording, dialect) if _is_axis(recording.curves[name], all_rows)), None)
     if axis is None:
         for name, curve in recording.curves.items():
             yield Series(name=name, raw=name, steps=curve.index, values=curve.values, axis="row")
@@ -443,6 +443,19 @@ def _on_axis(recording: Recording, dialect: ModuleType, notes: list[str]) -> Ite
             values=curve.values[known],
             axis=dialects.axis_kind(axis, dialect),
         )
+
+
+def _axes(recording: Recording, dialect: ModuleType) -> Iterator[str]:
+    """The columns that may be the axis, the best first: as the dialect writes them, or in another spelling."""
+    known = dialects.axes(dialect)
+    yield from (name for name in known if name in recording.curves)
+    spelled = {_plain(name): name for name in reversed(recording.curves) if name not in known}
+    yield from (spelled[plain] for plain in dict.fromkeys(map(_plain, known)) if plain in spelled)
+
+
+def _plain(name: str) -> str:
+    """`Total timesteps` is total_timesteps."""
+    return re.sub(r"[\W_]+", "_", name.lower()).strip("_")
 
 
 def _importance(dialect: ModuleType, names: Set[str]) -> int:

@@ -27,6 +27,12 @@ def test_a_schedule_that_ends_at_zero_is_healthy() -> None:
     assert silent(ID, run({"lr": np.linspace(1e-4, 0, 50), "grad.norm": 1 + np.abs(noise(50))}))
 
 
+def test_a_decay_that_is_printed_with_too_few_decimals_is_healthy() -> None:
+    printed = np.repeat([4e-8, 3e-8, 2e-8, 1e-8, 0.0], 20)
+    assert silent(ID, run({"lr": printed, "pref.loss": 0.6 + noise(100, 0.05)}))
+    assert found(ID, run({"lr": np.repeat([4e-4, 0.0], 50)})).metric == "lr"
+
+
 def test_a_learning_rate_of_zero_is_found() -> None:
     assert found(ID, run({"lr": [0.0] * 50})).metric == "lr"
 

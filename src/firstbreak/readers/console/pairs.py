@@ -34,6 +34,7 @@ _NAME_LENGTH = 80
 _LIST = re.compile(rf"[:=] ?\[(?P<items>{BARE}(?:[,\s] ?{BARE}){{1,4095}})\]")
 _NONE = re.compile(r"[:=] ?(?:None|null)(?=[\s,;|)\]}]|$)")
 _LEVEL = re.compile(r"(?:SKIP(?:PED|PING)?|INFO|DEBUG|WARNING|ERROR|TRACE|SUCCESS) +")
+_LABEL = re.compile(r"\w[\w ]{0,30}: (?=[A-Za-z_]\w* ?=)")
 _MAX_LINE = 10_000  # longer lines are dumps of tensors or text, not a handful of metrics
 
 
@@ -100,7 +101,7 @@ def _said(line: str) -> dict[str, float]:
 
 
 def _weak(line: str, values: dict[str, float]) -> ParsedLine | None:
-    """Numbers without a step: several in one line, or a line that is nothing but `name: number`.
+    """Numbers without a step: several in one line, or a line that is `name: number` or `label: name=number`.
 
     A lone letter is a variable of a text that was printed (a completion, say), and no metric.
     """
@@ -110,5 +111,6 @@ def _weak(line: str, values: dict[str, float]) -> ParsedLine | None:
     if len(values) > 1:
         return ParsedLine(values, weak=True, nulls=_nulls(line))
     (name,) = values
-    solo = re.match(r"\s*[:=]", line.strip()[len(name) :]) and len(line.split()) <= len(name.split()) + 2
-    return ParsedLine(values, kind=LineKind.FRAGMENT, weak=True) if solo and line.lstrip().startswith(name) else None
+    line = _LABEL.sub("", line.strip())
+    solo = re.match(r"\s*[:=]", line[len(name) :]) and len(line.split()) <= len(name.split()) + 2
+    return ParsedLine(values, kind=LineKind.FRAGMENT, weak=True) if solo and line.startswith(name) else None

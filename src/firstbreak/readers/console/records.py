@@ -8,7 +8,8 @@
     Step 12:  + a dict over several lines                                  SkyRL
 
 The step is the last `step 12`-like word before the dict, or the dict's own `step`. A dict behind a word such as
-"config" or "args", or one over several lines without a step, holds hyperparameters.
+"config" or "args", or one over several lines without a step, holds hyperparameters; a loss or reward beside a step or
+an epoch was logged.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ _STEP = re.compile(
     re.IGNORECASE,
 )
 _CONFIG = re.compile(r"config|\b(?:kw)?args\b|meta info|arguments|hyper|param|setting|options", re.IGNORECASE)
+_METRIC = re.compile(r"(?:^|/)(?:eval_)?(?:loss|rewards?)(?:/|$)")
+_COUNTED = ("step", "global_step", "_step", "epoch")
 _STEP_KEYS = ("step", "global_step", "_step")
 _ENVELOPES = ("metrics", "data")
 
@@ -81,7 +84,7 @@ def _reading(text: str, before: str, several_lines: bool) -> ParsedLine | None:
     if not isinstance(record, Mapping):
         return None
     step = _step_in(before)
-    if _CONFIG.search(before) or (several_lines and step is None):
+    if _CONFIG.search(before) or (several_lines and step is None and not _is_logged(record)):
         return ParsedLine(config=dict(leaves(record, ".")), kind=LineKind.BREAK)
     if "train_runtime" in record:  # the HF Trainer's summary of the run is no point of a curve
         return ParsedLine(kind=LineKind.BREAK)
@@ -92,6 +95,13 @@ def _reading(text: str, before: str, several_lines: bool) -> ParsedLine | None:
         step = next((values[key] for key in _STEP_KEYS if key in values), None)
     flat = _unwrapped(record)
     return ParsedLine(values, step, nulls=frozenset(str(name) for name, value in flat.items() if value is None))
+
+
+def _is_logged(record: Mapping[str, Any]) -> bool:
+    """Whether a pretty-printed dict is a row of a log: somebody copied it from a notebook or a page."""
+    return any(key in record for key in _COUNTED) and any(
+        _METRIC.search(str(name)) and isinstance(value, (int, float)) for name, value in record.items()
+    )
 
 
 def _unwrapped(record: Mapping[str, Any]) -> Mapping[str, Any]:

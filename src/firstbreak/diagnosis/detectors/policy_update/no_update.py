@@ -10,7 +10,8 @@ logs losses from the first gradient step on.
 The samples and the rewards have no effect on the weights: the run costs as much as a working one, and cannot learn.
 
 ## When it is a false alarm
-The last step of a schedule that decays to 0, or a warm-up that starts at 0. Group-relative methods have no gradient in
+The last step of a schedule that decays to 0, or a warm-up that starts at 0. A log with a fixed number of decimals shows 0
+where a learning rate is below them. Group-relative methods have no gradient in
 batches in which all groups are zero-variance groups: then the break lies in the groups. If the KL divergence is 0 but
 the entropy moves or the score rises, the divergence was measured before the step, as with one epoch of one batch.
 
@@ -103,6 +104,8 @@ def detect(
         return NotMeasured(f"no gradient norm or learning rate is logged for {min_points} updates")
     for curve in shown:
         zero = (curve.values if len(curve) == min_points else curve.values[:-1]) == 0  # a schedule may end at 0
+        if _rounded_away(curve.values):
+            continue
         first = for_good(zero, min_share)
         if first is None or (first > 0 and len(zero) - first < max(2 * min_points, min_end * len(zero))):
             continue
@@ -126,6 +129,16 @@ def detect(
         )
         return _finding(curve, what, since)
     return None
+
+
+def _rounded_away(values: np.ndarray) -> bool:
+    """Whether 0 is what a fixed number of decimals leaves of a decay: 4e-8, 3e-8, 2e-8, 1e-8, and then 0.00000000."""
+    levels = np.unique(values[values > 0])
+    if len(levels) < 2:
+        return False
+    unit = 10.0 ** np.round(np.log10(levels[0]))
+    of_unit = levels / unit
+    return bool(levels[-1] < 10 * unit and np.allclose(of_unit, np.round(of_unit)) and np.isclose(of_unit[0], 1))
 
 
 def _all_equal(groups: Series | None, since: float, min_share: float) -> bool:
