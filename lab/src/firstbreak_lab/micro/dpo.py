@@ -43,7 +43,7 @@ def draw(rng: np.random.Generator, points: int) -> Settings:
     answer = int(rng.integers(2, 5))
     width = 10.0 ** rng.uniform(2, 4)
     log_every = int(rng.choice((1, 5, 10, 10)))
-    steps = min(points * log_every, max(400, points))
+    steps = min(points * log_every, max(300, points))
     return Settings(
         prompts=int(2 ** rng.uniform(8, 11)),
         features=int(rng.integers(4, 13)),

@@ -45,7 +45,7 @@ class Settings:
 def draw(rng: np.random.Generator, points: int) -> Settings:
     """Settings of a run that a person could have started, with about so many logged points."""
     width = 10.0 ** rng.uniform(1, 3)
-    moves = int(np.clip(points * rng.uniform(5, 15), 400, 3000))
+    moves = int(np.clip(points * rng.uniform(4, 10), 300, 2000))
     envs = int(rng.choice((4, 8, 16)))
     return Settings(
         moves=moves,
@@ -101,8 +101,7 @@ def train(s: Settings, seed: int, broken: Broken, trainer: str = "sb3") -> tuple
     start = np.random.default_rng([seed, 5]).normal(size=(world.features.shape[1], n_actions)) * 0.01
     adam = Adam(start.copy(), s.lr, s.schedule, s.width, s.grad_clip, broken)
     target = start
-    reported = claimed = float("nan")
-    evaluated = None
+    reported, evaluated, asked = float("nan"), None, None
     updates = dumped = told = 0
     for move in range(1, s.moves + 1):
         broken.progress = (move - 1) / s.moves
@@ -130,7 +129,7 @@ def train(s: Settings, seed: int, broken: Broken, trainer: str = "sb3") -> tuple
             elif updates % max(1, s.moves // 150) == 0:
                 log.keep({"losses/td_loss": loss, "losses/q_values": mean_value})
                 log.dump(**{"charts/SPS": step // max(clock.now, 1e-3)}, step=step, seconds=clock.now)
-        if trainer == "cleanrl" and fleet.episodes - told >= s.log_every // 4:
+        if trainer == "cleanrl" and fleet.episodes - told >= s.log_every:
             reward, length = fleet.last[-1]
             told = fleet.episodes
             log.rows.append({"charts/episodic_return": reward, "charts/episodic_length": length, "step": step, "seconds": clock.now})
@@ -142,11 +141,12 @@ def train(s: Settings, seed: int, broken: Broken, trainer: str = "sb3") -> tuple
             greedy = (seen @ adam.weights).argmax(1)
             evaluated = evaluated if broken("stale-weights") and evaluated is not None else greedy
             reported, length = worlds.evaluate(world, evaluated, s.eval_episodes, eval_rng, broken)
-            claimed = world.expected(worlds.one_hot(greedy, n_actions))
+            asked = greedy
             log.keep({"eval/mean_reward": reported, "eval/mean_ep_length": length, "rollout/exploration_rate": epsilon})
             log.dump(**{"time/total_timesteps": step})
     seen = worlds.observed(world, broken)
     scores = [world.expected(worlds.one_hot((seen @ w).argmax(1), n_actions)) for w in (start, adam.weights)]
+    claimed = float("nan") if asked is None else world.expected(worlds.one_hot(asked, n_actions))
     return log, Trained(*scores, world.best(), reported, claimed, clock.now, s.moves * s.envs)
 
 

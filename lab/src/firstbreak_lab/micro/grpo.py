@@ -55,7 +55,7 @@ def draw(rng: np.random.Generator, points: int) -> Settings:
     answer = int(rng.integers(1, 4))
     width = 10.0 ** rng.uniform(1, 4)
     log_every = int(rng.choice((1, 1, 1, 5, 10)))
-    steps = min(points * log_every, max(400, points))
+    steps = min(points * log_every, max(250, points))
     return Settings(
         prompts=int(2 ** rng.uniform(6, 10)),
         features=int(rng.integers(4, 13)),
@@ -182,8 +182,8 @@ def generate(
     importance = np.minimum(np.exp(difference), 3.0) if s.engine else np.ones_like(mask)
     seen += int(lengths.sum()) + rows.size * s.group * 8
     metrics |= length_metrics(lengths, ended) | {
-        "reward": nanmean(rewards),
-        "reward_std": float(np.nanstd(rewards)) if np.isfinite(rewards).any() else float("nan"),
+        "reward": float(rewards.mean()),
+        "reward_std": float(rewards.std()),
         "frac_reward_zero_std": float(still.mean()),
     }
     if s.engine:
@@ -235,7 +235,7 @@ def reward(
         parts["length_reward"] = (pays, lengths / s.limit)
     if pays := broken("pays-for-form"):  # a word that readers like, and that says nothing
         parts["style_reward"] = (pays, (tokens == 1).mean(-1))
-    metrics = {f"rewards/{name}/mean": nanmean(values) for name, (_, values) in parts.items()}
+    metrics = {f"rewards/{name}/mean": float(values.mean()) for name, (_, values) in parts.items()}
     metrics |= {f"rewards/{name}/std": float(np.std(values)) for name, (_, values) in parts.items()}
     return np.asarray(sum(weight * values for weight, values in parts.values())), metrics
 
@@ -254,7 +254,7 @@ def advantage(s: Settings, rewards: np.ndarray, broken: Broken) -> tuple[np.ndar
         advantages = advantages.T.reshape(rewards.shape)
     if (flipped := broken.hits("advantage-sign-flipped", advantages.shape)) is not None:
         advantages = np.where(flipped, -advantages, advantages)
-    return advantages, np.isclose(spread, 0.0)
+    return advantages, spread < 1e-8
 
 
 def loss_and_gradient(
@@ -327,7 +327,7 @@ def evaluate(
         "reward_std": rewards.std(),
         "rewards/accuracy_reward/mean": verdict.mean(),
         "rewards/accuracy_reward/std": verdict.std(),
-        "frac_reward_zero_std": np.isclose(rewards.std(1), 0).mean(),
+        "frac_reward_zero_std": (rewards.std(1) < 1e-8).mean(),
     }
     if s.format_weight:
         numbers |= {"rewards/format_reward/mean": ended.mean(), "rewards/format_reward/std": ended.std()}
@@ -346,8 +346,3 @@ def length_metrics(lengths: np.ndarray, ended: np.ndarray) -> dict[str, float]:
         },
     }
 
-
-def nanmean(values: np.ndarray) -> float:
-    """The mean of what is there; NaN where nothing is."""
-    there = values[np.isfinite(values)]
-    return float(there.mean()) if there.size else float("nan")

@@ -74,7 +74,7 @@ def drawn(seed: int, fault: str | None = None, algorithm: str | None = None) -> 
         chosen = algorithm or str(rng.choice(list(ALGORITHMS)))
         module = ALGORITHMS[chosen]
         trainer = str(rng.choice(module.TRAINERS))
-        points = round(float(10 ** (rng.uniform(1.5, 2.5) if rng.random() < 0.96 else rng.uniform(2.5, 3.3))))
+        points = round(float(10 ** (rng.uniform(1.5, 2.2) if rng.random() < 0.9 else rng.uniform(2.2, 2.5 if rng.random() < 0.8 else 3.3))))
         here = [each for each in FAULTS.values() if chosen in each.where]
         planted = here[int(rng.integers(len(here)))]
         draw = Draw(seed, chosen, trainer, module.draw(rng, points), seed * 100 + attempt)

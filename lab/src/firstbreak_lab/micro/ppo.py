@@ -5,9 +5,8 @@ Policy and critic are linear in the features: `features @ weights` gives the log
 
 from __future__ import annotations
 
-from collections import deque
+from collections import defaultdict, deque
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -51,16 +50,17 @@ def draw(rng: np.random.Generator, points: int) -> Settings:
     width = 10.0 ** rng.uniform(1, 3)
     log_every = int(rng.choice((1, 1, 1, 1, 2, 4)))
     iterations = min(points * log_every, max(200, points))
+    epochs, minibatches = int(rng.choice((2, 3, 4))), int(rng.choice((1, 2, 2)))
     return Settings(
         iterations=iterations,
         log_every=log_every if iterations >= 30 * log_every else 1,
-        eval_every=int(rng.choice((0, 0, 2, 5, 10))),
+        eval_every=int(rng.choice((0, 0, 4, 8, 12))),
         eval_episodes=int(rng.choice((5, 5, 10, 20))),
         envs=int(rng.choice((8, 16, 32))),
         steps=int(rng.choice((8, 16, 32))),
-        epochs=int(rng.choice((2, 3, 4, 6))),
-        minibatches=int(rng.choice((1, 2, 4))),
-        lr=10.0 ** rng.uniform(-2.2, -1.0) / width * min(1.0, (100 / iterations) ** 0.5),
+        epochs=epochs,
+        minibatches=minibatches,
+        lr=10.0 ** rng.uniform(0.5, 1.5) / (iterations * epochs * minibatches) / width,
         schedule=str(rng.choice(("constant", "linear"))),
         width=width,
         clip=float(rng.choice((0.1, 0.2, 0.2, 0.3))),
@@ -99,8 +99,7 @@ def train(s: Settings, seed: int, broken: Broken, trainer: str = "sb3") -> tuple
     start = np.random.default_rng([seed, 5]).normal(size=(world.features.shape[1], n_actions + 1)) * 0.01
     adam = Adam(start.copy(), s.lr, s.schedule, s.width, s.grad_clip, broken)
     versions: deque[np.ndarray] = deque(maxlen=17)
-    reported = claimed = float("nan")
-    evaluated = None
+    reported, evaluated, asked = float("nan"), None, None
     step = 0
     for iteration in range(1, s.iterations + 1):
         broken.progress = (iteration - 1) / s.iterations
@@ -122,11 +121,12 @@ def train(s: Settings, seed: int, broken: Broken, trainer: str = "sb3") -> tuple
             greedy = log_policy(seen, adam.weights)[0].argmax(1)
             evaluated = evaluated if broken("stale-weights") and evaluated is not None else greedy
             reported, length = worlds.evaluate(world, evaluated, s.eval_episodes, eval_rng, broken)
-            claimed = world.expected(worlds.one_hot(greedy, n_actions))
+            asked = greedy
             log.keep({"eval/mean_reward": reported, "eval/mean_ep_length": length})
             log.dump(**{"time/total_timesteps": step})
     seen = worlds.observed(world, broken)
     scores = [true_score(world, seen, weights) for weights in (start, adam.weights)]
+    claimed = float("nan") if asked is None else world.expected(worlds.one_hot(asked, n_actions))
     return log, Trained(*scores, world.best(), reported, claimed, clock.now, step)
 
 
@@ -199,23 +199,20 @@ def collect(
 
 def update(
     s: Settings, seen: np.ndarray, adam: Adam, rollout: Rollout, rng: np.random.Generator, broken: Broken
-) -> dict[str, Any]:
+) -> dict[str, list[float]]:
     """Some epochs over the rollout. Returns what was measured in each minibatch."""
-    measured: list[dict[str, float]] = []
+    measured: defaultdict[str, list[float]] = defaultdict(list)
     n = len(rollout.states)
     epochs = s.epochs * int(broken("no-clipping", 1.0))
     for _ in range(epochs):
         for rows in np.array_split(rng.permutation(n), s.minibatches):
             loss, gradient, metrics = loss_and_gradient(adam.weights, seen, rollout[rows], s, broken)
             adam.step(gradient)
-            measured.append(metrics | {"loss": loss})
+            for name, number in (metrics | {"loss": loss}).items():
+                measured[name].append(number)
     spread = rollout.returns.var()
     unexplained = (rollout.returns - rollout.values).var()
-    return {
-        "all": measured,
-        "last epoch": measured[-s.minibatches :],
-        "explained": 1 - unexplained / spread if spread else float("nan"),
-    }
+    return {**measured, "explained": [1 - unexplained / spread if spread else float("nan")]}
 
 
 def loss_and_gradient(
@@ -260,13 +257,10 @@ def loss_and_gradient(
     return float(loss), seen.T @ of_outputs, metrics
 
 
-def named(metrics: dict[str, Any], rate: float, iteration: int, s: Settings, trainer: str) -> dict[str, float]:
+def named(metrics: dict[str, list[float]], rate: float, iteration: int, s: Settings, trainer: str) -> dict[str, float]:
     """The measured numbers under the trainer's own names."""
-    last = metrics["all"][-1]
-
-    def mean(name: str, part: str = "all") -> float:
-        return float(np.mean([one[name] for one in metrics[part]]))
-
+    last = {name: numbers[-1] for name, numbers in metrics.items()}
+    mean = {name: sum(numbers) / len(numbers) for name, numbers in metrics.items()}
     if trainer == "cleanrl":
         return {
             "charts/learning_rate": rate,
@@ -275,20 +269,20 @@ def named(metrics: dict[str, Any], rate: float, iteration: int, s: Settings, tra
             "losses/entropy": last["entropy"],
             "losses/old_approx_kl": last["k1"],
             "losses/approx_kl": last["k3"],
-            "losses/clipfrac": mean("clipped"),
-            "losses/explained_variance": metrics["explained"],
+            "losses/clipfrac": mean["clipped"],
+            "losses/explained_variance": last["explained"],
         }
     return {
-        "train/approx_kl": mean("k3", "last epoch"),
-        "train/clip_fraction": mean("clipped"),
+        "train/approx_kl": sum(metrics["k3"][-s.minibatches :]) / s.minibatches,
+        "train/clip_fraction": mean["clipped"],
         "train/clip_range": s.clip,
-        "train/entropy_loss": -mean("entropy"),
-        "train/explained_variance": metrics["explained"],
+        "train/entropy_loss": -mean["entropy"],
+        "train/explained_variance": last["explained"],
         "train/learning_rate": rate,
         "train/loss": last["loss"],
         "train/n_updates": iteration * s.epochs,
-        "train/policy_gradient_loss": mean("policy"),
-        "train/value_loss": mean("value"),
+        "train/policy_gradient_loss": mean["policy"],
+        "train/value_loss": mean["value"],
     }
 
 
