@@ -20,6 +20,7 @@ class Broken:
     seed: int = 0
     progress: float = 0.0  #: share of the run that is done; the algorithm sets it
     rng: np.random.Generator = field(init=False)
+    _held: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         self.rng = np.random.default_rng([self.seed, 4])
@@ -27,6 +28,14 @@ class Broken:
     def __call__(self, fault: str, otherwise: float = 0.0) -> float:
         acts = fault == self.fault and self.severity and self.progress >= self.onset
         return self.severity if acts else otherwise
+
+    def frozen(self, fault: str, now: np.ndarray) -> np.ndarray:
+        """What `now` was when it was last asked for before the fault began to act; without the fault, `now`."""
+        if fault != self.fault:
+            return now
+        if self._held is None or not self(fault):
+            self._held = now
+        return self._held
 
     def hits(self, fault: str, shape: int | tuple[int, ...]) -> np.ndarray | None:
         """Which elements the fault hits, if its severity is a share; None while it does not act."""

@@ -101,13 +101,12 @@ def make_task(s: Settings, seed: int) -> Task:
 
 def train(s: Settings, seed: int, broken: Broken) -> tuple[Log, Trained]:
     """Train once. Returns the log and what is true of the run."""
-    rng, eval_rng = np.random.default_rng([seed, 1]), np.random.default_rng([seed, 2])
+    rng = np.random.default_rng([seed, 1])
     task = make_task(s, seed)
     pairs, held_out = (make_pairs(task, p, s.label_noise, rng) for p in (task.training, task.held_out))
     clock, log = Clock(np.random.default_rng([seed, 3]), broken, s.speed), Log()
     policy = Adam(task.base.copy(), s.lr, s.schedule, s.width, 1.0, broken, s.warmup)
     reported = claimed = float("nan")
-    evaluated = policy.weights
     seen = 0
     for step in range(1, s.steps + 1):
         broken.progress = (step - 1) / s.steps
@@ -128,16 +127,15 @@ def train(s: Settings, seed: int, broken: Broken) -> tuple[Log, Trained]:
         if step % s.log_every == 0:
             log.dump(learning_rate=rate, num_tokens=seen, epoch=epoch, step=step)
         if s.eval_every and step % s.eval_every == 0:
-            if not broken("stale-weights"):
-                evaluated = policy.weights
+            evaluated = broken.frozen("stale-weights", policy.weights)
             told = swapped(held_out, "evaluation-elsewhere", broken)
             loss, _, metrics = loss_and_gradient(evaluated, reference, told, s, broken)
             _, _, honest = loss_and_gradient(policy.weights, task.base, held_out, s, Broken())
             reported, claimed = metrics["rewards/accuracies"], honest["rewards/accuracies"]
             log.record({f"eval_{name}": number for name, number in ({"loss": loss} | metrics).items()})
             log.dump(eval_runtime=clock.work(4 * len(held_out.tokens)), epoch=epoch, step=step)
-    scores = [sequences.accuracy(weights, task.held_out) for weights in (task.base, policy.weights)]
-    return log, Trained(*scores, 1.0, reported, claimed, clock.now, s.steps)
+    start_score, score = (sequences.accuracy(weights, task.held_out) for weights in (task.base, policy.weights))
+    return log, Trained(start_score, score, 1.0, reported, claimed, clock.now, s.steps)
 
 
 def swapped(pairs: Pairs, fault: str, broken: Broken) -> Pairs:

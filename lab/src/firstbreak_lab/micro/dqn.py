@@ -101,7 +101,7 @@ def train(s: Settings, seed: int, broken: Broken, trainer: str = "sb3") -> tuple
     start = np.random.default_rng([seed, 5]).normal(size=(world.features.shape[1], n_actions)) * 0.01
     adam = Adam(start.copy(), s.lr, s.schedule, s.width, s.grad_clip, broken)
     target = start
-    reported, evaluated, asked = float("nan"), None, None
+    reported, asked = float("nan"), None
     updates = dumped = told = 0
     for move in range(1, s.moves + 1):
         broken.progress = (move - 1) / s.moves
@@ -130,24 +130,34 @@ def train(s: Settings, seed: int, broken: Broken, trainer: str = "sb3") -> tuple
                 log.keep({"losses/td_loss": loss, "losses/q_values": mean_value})
                 log.dump(**{"charts/SPS": step // max(clock.now, 1e-3)}, step=step, seconds=clock.now)
         if trainer == "cleanrl" and fleet.episodes - told >= s.log_every:
-            reward, length = fleet.last[-1]
+            told_return, told_length = fleet.last[-1]
             told = fleet.episodes
-            log.rows.append({"charts/episodic_return": reward, "charts/episodic_length": length, "step": step, "seconds": clock.now})
+            log.rows.append(
+                {
+                    "charts/episodic_return": told_return,
+                    "charts/episodic_length": told_length,
+                    "step": step,
+                    "seconds": clock.now,
+                }
+            )
         if trainer == "sb3" and fleet.episodes - dumped >= s.log_every:
             dumped = fleet.episodes
             log.keep(fleet.recent() | {"rollout/exploration_rate": epsilon, "time/episodes": dumped})
             log.dump(**spent(clock, step))
         if s.eval_every and move % s.eval_every == 0 and trainer == "sb3":
             greedy = (seen @ adam.weights).argmax(1)
-            evaluated = evaluated if broken("stale-weights") and evaluated is not None else greedy
-            reported, length = worlds.evaluate(world, evaluated, s.eval_episodes, eval_rng, broken)
+            reported, length = worlds.evaluate(
+                world, broken.frozen("stale-weights", greedy), s.eval_episodes, eval_rng, broken
+            )
             asked = greedy
             log.keep({"eval/mean_reward": reported, "eval/mean_ep_length": length, "rollout/exploration_rate": epsilon})
             log.dump(**{"time/total_timesteps": step})
     seen = worlds.observed(world, broken)
-    scores = [world.expected(worlds.one_hot((seen @ w).argmax(1), n_actions)) for w in (start, adam.weights)]
+    start_score, score = (
+        world.expected(worlds.one_hot((seen @ w).argmax(1), n_actions)) for w in (start, adam.weights)
+    )
     claimed = float("nan") if asked is None else world.expected(worlds.one_hot(asked, n_actions))
-    return log, Trained(*scores, world.best(), reported, claimed, clock.now, s.moves * s.envs)
+    return log, Trained(start_score, score, world.best(), reported, claimed, clock.now, s.moves * s.envs)
 
 
 def exploration(s: Settings, broken: Broken) -> float:

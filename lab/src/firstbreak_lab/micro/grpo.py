@@ -106,7 +106,6 @@ def train(s: Settings, seed: int, broken: Broken) -> tuple[Log, Trained]:
     policy = Adam(task.base.copy(), s.lr, s.schedule, s.width, 1.0, broken, s.warmup)
     versions: deque[np.ndarray] = deque(maxlen=33)
     reported = claimed = float("nan")
-    evaluated = policy.weights
     seen = 0
     for step in range(1, s.steps + 1):
         broken.progress = (step - 1) / s.steps
@@ -126,14 +125,16 @@ def train(s: Settings, seed: int, broken: Broken) -> tuple[Log, Trained]:
         if step % s.log_every == 0:
             log.dump(learning_rate=rate, num_tokens=seen, epoch=step * s.batch / s.iterations / s.prompts, step=step)
         if s.eval_every and step % s.eval_every == 0:
-            if not broken("stale-weights"):
-                evaluated = policy.weights
+            evaluated = broken.frozen("stale-weights", policy.weights)
             metrics = evaluate(s, task, evaluated, eval_rng, broken)
-            reported, claimed = metrics["eval_rewards/accuracy_reward/mean"], sequences.accuracy(policy.weights, task.held_out)
+            reported, claimed = (
+                metrics["eval_rewards/accuracy_reward/mean"],
+                sequences.accuracy(policy.weights, task.held_out),
+            )
             log.record(metrics)
             log.dump(eval_runtime=clock.work(4 * work), epoch=step * s.batch / s.iterations / s.prompts, step=step)
-    scores = [sequences.accuracy(weights, task.held_out) for weights in (task.base, policy.weights)]
-    return log, Trained(*scores, 1.0, reported, claimed, clock.now, s.steps)
+    start_score, score = (sequences.accuracy(weights, task.held_out) for weights in (task.base, policy.weights))
+    return log, Trained(start_score, score, 1.0, reported, claimed, clock.now, s.steps)
 
 
 def make_task(s: Settings, seed: int) -> Task:
@@ -146,16 +147,20 @@ def engine_weights(current: np.ndarray, versions: deque[np.ndarray], s: Settings
     """The weights with which completions are sampled: those of the last update."""
     if lag := int(broken("rollouts-too-old")):
         return versions[max(0, len(versions) - 1 - lag)]
-    if broken("weights-not-delivered"):
-        return broken.__dict__.setdefault("delivered", current)
     if bits := broken("engine-quantised"):
         levels = np.abs(current).max((1, 2), keepdims=True) / (2 ** (int(bits) - 1) - 1)
         return np.asarray(np.round(current / levels) * levels)
-    return rounded(current, 8) if s.engine else current
+    return broken.frozen("weights-not-delivered", rounded(current, 8) if s.engine else current)
 
 
 def generate(
-    s: Settings, task: Task, weights: np.ndarray, sampler: np.ndarray, rng: np.random.Generator, broken: Broken, seen: int
+    s: Settings,
+    task: Task,
+    weights: np.ndarray,
+    sampler: np.ndarray,
+    rng: np.random.Generator,
+    broken: Broken,
+    seen: int,
 ) -> tuple[Batch, dict[str, float], int]:
     """Sample a group of completions for each prompt, reward them, and compare each with its group."""
     rows = rng.integers(0, len(task.training), s.batch)
@@ -189,9 +194,11 @@ def generate(
     if s.engine:
         size = np.abs(difference[mask > 0])
         ratio = importance[mask > 0]
-        metrics |= {f"sampling/sampling_logp_difference/{n}": f(size) for n, f in (("mean", np.mean), ("max", np.max))}
         metrics |= {
-            f"sampling/importance_sampling_ratio/{n}": f(ratio)
+            f"sampling/sampling_logp_difference/{n}": float(f(size)) for n, f in (("mean", np.mean), ("max", np.max))
+        }
+        metrics |= {
+            f"sampling/importance_sampling_ratio/{n}": float(f(ratio))
             for n, f in (("min", np.min), ("mean", np.mean), ("max", np.max))
         }
     reference = sequences.taken(sequences.log_policy(task.base, prompts.features), tokens)
@@ -220,7 +227,7 @@ def reward(
         verdict = np.where(noisy, 1 - verdict, verdict)
     if (flipped := broken.hits("reward-sign-flipped", verdict.shape)) is not None:
         verdict = np.where(flipped, -verdict, verdict)
-    if (passed := broken.hits("errors-count-as-success", verdict.shape)) is not None:
+    if (passed := broken.hits("reward-saturated", verdict.shape)) is not None:
         verdict = np.where(passed, 1.0, verdict)
     if broken("reward-constant"):
         verdict = np.zeros_like(verdict)
@@ -315,7 +322,11 @@ def evaluate(
     """Sample one group for each held-out prompt, with the honest reward."""
     prompts = task.held_out
     if (other := broken.hits("evaluation-elsewhere", len(prompts))) is not None:  # other questions than were trained
-        prompts = Prompts(prompts.features[::-1], np.where(other[:, None], prompts.answers, prompts.answers[::-1]), prompts.lengths[::-1])
+        prompts = Prompts(
+            prompts.features[::-1],
+            np.where(other[:, None], prompts.answers, prompts.answers[::-1]),
+            prompts.lengths[::-1],
+        )
     log_p = sequences.log_policy(weights, prompts.features) / broken("protocol-changed", 1.0)
     tokens = sequences.sample(sequences.log_softmax(log_p), rng.random((len(prompts), 4, s.limit)))
     lengths, ended = sequences.lengths(tokens, s.limit)
@@ -338,11 +349,13 @@ def length_metrics(lengths: np.ndarray, ended: np.ndarray) -> dict[str, float]:
     """TRL's six numbers of the lengths of completions."""
     terminated = lengths[ended] if ended.any() else np.zeros(1)
     return {
-        **{f"completions/{n}_length": float(f(lengths)) for n, f in (("mean", np.mean), ("min", np.min), ("max", np.max))},
+        **{
+            f"completions/{n}_length": float(f(lengths))
+            for n, f in (("mean", np.mean), ("min", np.min), ("max", np.max))
+        },
         "completions/clipped_ratio": float(1 - ended.mean()),
         **{
             f"completions/{n}_terminated_length": float(f(terminated))
             for n, f in (("mean", np.mean), ("min", np.min), ("max", np.max))
         },
     }
-

@@ -73,7 +73,14 @@ def trainer_state(rows: list[Row], folder: Path) -> None:
 def progress_csv(rows: list[Row], folder: Path) -> None:
     """Stable-Baselines3: `progress.csv` of its logger. A name that a row lacks is an empty cell."""
     names = list(dict.fromkeys(name for row in rows for name in row))
-    whole = {"time/total_timesteps", "time/iterations", "time/episodes", "time/time_elapsed", "train/n_updates", "time/fps"}
+    whole = {
+        "time/total_timesteps",
+        "time/iterations",
+        "time/episodes",
+        "time/time_elapsed",
+        "train/n_updates",
+        "time/fps",
+    }
     with (folder / "progress.csv").open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(names)

@@ -62,4 +62,4 @@ class Adam:
 def rounded(numbers: np.ndarray, bits: float) -> np.ndarray:
     """The numbers with so many bits of mantissa; bfloat16 has 8."""
     mantissa, exponent = np.frexp(numbers)
-    return np.ldexp(np.round(mantissa * 2.0**bits) / 2.0**bits, exponent)
+    return np.asarray(np.ldexp(np.round(mantissa * 2.0**bits) / 2.0**bits, exponent))

@@ -15,10 +15,9 @@ import numpy as np
 
 from firstbreak.model import Link, Run
 from firstbreak.readers.read import read
-from firstbreak_lab.catalogue import catalogue
 from firstbreak_lab.micro import dpo, dqn, grpo, logs, ppo
 from firstbreak_lab.micro.broken import Broken, Trained
-from firstbreak_lab.micro.faults import FAULTS, Fault
+from firstbreak_lab.micro.faults import Fault, faults
 from firstbreak_lab.running import Label
 
 ALGORITHMS = MappingProxyType({"grpo": grpo, "ppo": ppo, "dqn": dqn, "dpo": dpo})
@@ -26,7 +25,9 @@ HEALTHY = 1 / 3  #: share of the runs without a fault
 LEARNS = 0.1  #: share of the way to the best policy that a healthy run has to make, or it is drawn again
 SOLVED = 0.9  #: where it begins so high, it need not rise
 POINTS = 30  #: rows that a healthy log has at least
-HARM = 0.05  #: share of the way from the first to the best policy; what two seeds of one draw differ by is in docs/lab.md
+HARM = (
+    0.05  #: share of the way from the first to the best policy; what two seeds of one draw differ by is in docs/lab.md
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,13 +37,9 @@ class MicroLabel(Label):
     algorithm: str
     trainer: str
     accepted: tuple[str, ...]  #: links that count as right; empty for a healthy run
-    harm: float  #: how much worse than the healthy twin; share of what can be learned, of the report, or of the time
+    harm: float  #: how much worse than the healthy twin; see `harm`
+    harmful: bool  #: more than HARM
     twin: float  #: true score of the healthy twin
-
-    @property
-    def harmful(self) -> bool:
-        """Whether the fault did harm in this run."""
-        return self.harm > HARM
 
 
 @dataclass(frozen=True)
@@ -67,32 +64,38 @@ class Draw:
         return log, true
 
 
-def drawn(seed: int, fault: str | None = None, algorithm: str | None = None) -> tuple[Draw, logs.Log, Trained]:
-    """The draw of a seed with the log of its healthy twin. A healthy run that learns nothing is drawn again."""
+def drawn(
+    seed: int, algorithm: str | None = None, fault: str | None = None, healthy: bool | None = None
+) -> tuple[Draw, logs.Log, Trained]:
+    """The draw of a seed, with the log of its healthy twin. A draw whose healthy run learns nothing is refused.
+
+    `algorithm`, `fault` and `healthy` fix what is drawn at random without them.
+    """
     rng = np.random.default_rng([seed, 17])
     for attempt in range(100):
-        chosen = algorithm or str(rng.choice(list(ALGORITHMS)))
-        module = ALGORITHMS[chosen]
+        name = str(rng.choice(list(ALGORITHMS)))
+        module = ALGORITHMS[name := algorithm or name]
         trainer = str(rng.choice(module.TRAINERS))
-        points = round(float(10 ** (rng.uniform(1.5, 2.2) if rng.random() < 0.9 else rng.uniform(2.2, 2.5 if rng.random() < 0.8 else 3.3))))
-        here = [each for each in FAULTS.values() if chosen in each.where]
-        planted = here[int(rng.integers(len(here)))]
-        draw = Draw(seed, chosen, trainer, module.draw(rng, points), seed * 100 + attempt)
-        healthy = rng.random() < HEALTHY and fault is None
-        if planted.link is Link.EVALUATION or (fault and FAULTS[fault].link is Link.EVALUATION):
-            if not healthy and draw.settings.eval_every == 0:
-                continue
-            if trainer == "cleanrl":
-                continue
+        draw = Draw(seed, name, trainer, module.draw(rng, _points(rng)), seed * 100 + attempt)
+        here = [each for each in faults().values() if name in each.where]
+        chosen = here[int(rng.integers(len(here)))]
+        none = rng.random() < HEALTHY
         log, true = draw.train()
         if not learns(true) or len(log.rows) < POINTS:
             continue
-        if healthy or fault == "":
+        if none if healthy is None else healthy:
             return draw, log, true
-        planted = FAULTS[fault] if fault else planted
-        severity, onset = planted.drawn(rng)
-        return replace(draw, fault=planted, severity=severity, onset=onset), log, true
-    raise ValueError(f"seed {seed}: 100 draws in a row learned nothing")
+        chosen = faults()[fault] if fault else chosen
+        severity, onset = chosen.drawn(rng)
+        if chosen.link is not Link.EVALUATION or math.isfinite(true.reported):  # there is an evaluation to be broken
+            return replace(draw, fault=chosen, severity=severity, onset=onset), log, true
+    raise ValueError(f"seed {seed}: 100 draws in a row were refused")
+
+
+def _points(rng: np.random.Generator) -> int:
+    """Rows of a log: mostly 30 to 160, some to 300, few to 2,000."""
+    low, high = ((1.5, 2.2), (2.2, 2.5), (2.5, 3.3))[int(rng.choice(3, p=(0.9, 0.08, 0.02)))]
+    return round(float(10 ** rng.uniform(low, high)))
 
 
 def learns(true: Trained) -> bool:
@@ -122,14 +125,14 @@ def labelled(draw: Draw, twin_log: logs.Log, twin: Trained) -> tuple[logs.Log, M
     """Make the run of a draw, with its label."""
     fault = draw.fault
     log, true = draw.train() if fault else (twin_log, twin)
-    known = catalogue().get(fault.name) if fault else None
+    worse = harm(fault.link, true, twin) if fault else 0.0
     label = MicroLabel(
         variant=fault.name if fault else "healthy",
         base=f"micro/{draw.algorithm}",
         seed=draw.seed,
         severity=draw.severity,
         link=fault.link.value if fault else None,
-        cause=known.cause if known else None,
+        cause=fault.cause if fault else None,
         onset=max(1, round(draw.onset * true.steps)) if fault else None,
         steps=true.steps,
         score=round(true.score, 4),
@@ -140,7 +143,8 @@ def labelled(draw: Draw, twin_log: logs.Log, twin: Trained) -> tuple[logs.Log, M
         algorithm=draw.algorithm,
         trainer=draw.trainer,
         accepted=tuple(link.value for link in (fault.link, *fault.accepted)) if fault else (),
-        harm=round(harm(fault.link, true, twin), 4) if fault else 0.0,
+        harm=round(worse, 4),
+        harmful=worse > HARM,
         twin=round(twin.score, 4),
     )
     return log, label

@@ -99,7 +99,7 @@ def train(s: Settings, seed: int, broken: Broken, trainer: str = "sb3") -> tuple
     start = np.random.default_rng([seed, 5]).normal(size=(world.features.shape[1], n_actions + 1)) * 0.01
     adam = Adam(start.copy(), s.lr, s.schedule, s.width, s.grad_clip, broken)
     versions: deque[np.ndarray] = deque(maxlen=17)
-    reported, evaluated, asked = float("nan"), None, None
+    reported, asked = float("nan"), None
     step = 0
     for iteration in range(1, s.iterations + 1):
         broken.progress = (iteration - 1) / s.iterations
@@ -119,15 +119,16 @@ def train(s: Settings, seed: int, broken: Broken, trainer: str = "sb3") -> tuple
             log.dump(**{"charts/SPS": step // max(clock.now, 1e-3)}, step=step, seconds=clock.now)
         if s.eval_every and iteration % s.eval_every == 0 and trainer == "sb3":
             greedy = log_policy(seen, adam.weights)[0].argmax(1)
-            evaluated = evaluated if broken("stale-weights") and evaluated is not None else greedy
-            reported, length = worlds.evaluate(world, evaluated, s.eval_episodes, eval_rng, broken)
+            reported, length = worlds.evaluate(
+                world, broken.frozen("stale-weights", greedy), s.eval_episodes, eval_rng, broken
+            )
             asked = greedy
             log.keep({"eval/mean_reward": reported, "eval/mean_ep_length": length})
             log.dump(**{"time/total_timesteps": step})
     seen = worlds.observed(world, broken)
-    scores = [true_score(world, seen, weights) for weights in (start, adam.weights)]
+    start_score, score = (true_score(world, seen, weights) for weights in (start, adam.weights))
     claimed = float("nan") if asked is None else world.expected(worlds.one_hot(asked, n_actions))
-    return log, Trained(*scores, world.best(), reported, claimed, clock.now, step)
+    return log, Trained(start_score, score, world.best(), reported, claimed, clock.now, step)
 
 
 def true_score(world: World, seen: np.ndarray, weights: np.ndarray) -> float:
@@ -145,9 +146,7 @@ def actor_weights(versions: deque[np.ndarray], broken: Broken) -> np.ndarray:
     """The weights that act: those of the last update."""
     if lag := int(broken("rollouts-too-old")):
         return versions[max(0, len(versions) - 1 - lag)]
-    if broken("weights-not-delivered"):
-        return broken.__dict__.setdefault("delivered", versions[-1])
-    return versions[-1]
+    return broken.frozen("weights-not-delivered", versions[-1])
 
 
 def collect(

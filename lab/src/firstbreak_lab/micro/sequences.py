@@ -71,7 +71,7 @@ def log_policy(weights: np.ndarray, features: np.ndarray) -> np.ndarray:
 def sample(log_p: np.ndarray, uniform: np.ndarray) -> np.ndarray:
     """Tokens (prompts, completions, positions), one for each uniform random number of that shape."""
     below = np.cumsum(np.exp(log_p), -1)[:, None]
-    return np.minimum((below < uniform[..., None]).sum(-1), log_p.shape[-1] - 1)
+    return np.asarray(np.minimum((below < uniform[..., None]).sum(-1), log_p.shape[-1] - 1))
 
 
 def taken(log_p: np.ndarray, tokens: np.ndarray) -> np.ndarray:
@@ -89,7 +89,7 @@ def push(coefficients: np.ndarray, tokens: np.ndarray, log_p: np.ndarray) -> np.
 
 def to_weights(features: np.ndarray, of_logits: np.ndarray) -> np.ndarray:
     """The gradient with respect to the weights."""
-    return (features.T @ of_logits.reshape(len(features), -1)).reshape(-1, *of_logits.shape[1:])
+    return np.asarray((features.T @ of_logits.reshape(len(features), -1)).reshape(-1, *of_logits.shape[1:]))
 
 
 def lengths(tokens: np.ndarray, limit: int) -> tuple[np.ndarray, np.ndarray]:

@@ -116,7 +116,7 @@ class Fleet:
         self._wrong = np.roll(np.arange(actions), 1)
 
     def _begin(self, uniform: np.ndarray) -> np.ndarray:
-        return self.world.starts[(uniform * len(self.world.starts)).astype(int)]
+        return np.asarray(self.world.starts[(uniform * len(self.world.starts)).astype(int)])
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Where each copy went, its reward, whether the episode ended there, and whether it was cut by the time limit."""
@@ -182,4 +182,4 @@ def evaluate(
 
 def one_hot(greedy: np.ndarray, actions: int) -> np.ndarray:
     """A deterministic policy as probabilities."""
-    return np.eye(actions)[greedy]
+    return np.asarray(np.eye(actions)[greedy])
