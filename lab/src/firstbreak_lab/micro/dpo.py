@@ -133,7 +133,8 @@ def train(s: Settings, seed: int, broken: Broken) -> tuple[Log, Trained]:
             _, _, honest = loss_and_gradient(policy.weights, task.base, held_out, s, Broken())
             reported, claimed = metrics["rewards/accuracies"], honest["rewards/accuracies"]
             log.record({f"eval_{name}": number for name, number in ({"loss": loss} | metrics).items()})
-            log.dump(eval_runtime=clock.work(4 * len(held_out.tokens)), epoch=epoch, step=step)
+            n = len(held_out.tokens)
+            log.dump(eval_num_tokens=seen, epoch=epoch, step=step, **clock.evaluation(4 * n, n))
     start_score, score = (sequences.accuracy(weights, task.held_out) for weights in (task.base, policy.weights))
     return log, Trained(start_score, score, 1.0, reported, claimed, clock.now, s.steps)
 

@@ -132,7 +132,8 @@ def train(s: Settings, seed: int, broken: Broken) -> tuple[Log, Trained]:
                 sequences.accuracy(policy.weights, task.held_out),
             )
             log.record(metrics)
-            log.dump(eval_runtime=clock.work(4 * work), epoch=step * s.batch / s.iterations / s.prompts, step=step)
+            epoch = step * s.batch / s.iterations / s.prompts
+            log.dump(eval_num_tokens=seen, epoch=epoch, step=step, **clock.evaluation(4 * work, len(task.held_out)))
     start_score, score = (sequences.accuracy(weights, task.held_out) for weights in (task.base, policy.weights))
     return log, Trained(start_score, score, 1.0, reported, claimed, clock.now, s.steps)
 
@@ -332,13 +333,20 @@ def evaluate(
     lengths, ended = sequences.lengths(tokens, s.limit)
     verdict = sequences.right(prompts, tokens, ended).astype(float)
     rewards = verdict + s.format_weight * ended
+    mask = (np.arange(s.limit) < lengths[..., None]).astype(float)
+    advantages, still = advantage(s, rewards, Broken())
+    now, reference = (sequences.taken(sequences.log_policy(w, prompts.features), tokens) for w in (weights, task.base))
+    batch = Batch(prompts, tokens, mask, advantages, now, reference, np.ones_like(mask))
+    loss, _, metrics = loss_and_gradient(weights, batch, s, Broken())
     numbers = {
         **length_metrics(lengths, ended),
+        **metrics,
+        "loss": loss,
         "reward": rewards.mean(),
         "reward_std": rewards.std(),
         "rewards/accuracy_reward/mean": verdict.mean(),
         "rewards/accuracy_reward/std": verdict.std(),
-        "frac_reward_zero_std": (rewards.std(1) < 1e-8).mean(),
+        "frac_reward_zero_std": still.mean(),
     }
     if s.format_weight:
         numbers |= {"rewards/format_reward/mean": ended.mean(), "rewards/format_reward/std": ended.std()}

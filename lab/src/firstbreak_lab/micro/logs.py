@@ -55,6 +55,12 @@ class Clock:
         self.now += seconds
         return seconds
 
+    def evaluation(self, amount: float, samples: int) -> Row:
+        """What the Trainer in transformers logs of the time of an evaluation."""
+        seconds = self.work(amount)
+        rates = {"eval_samples_per_second": samples / seconds, "eval_steps_per_second": samples / 8 / seconds}
+        return {"eval_runtime": seconds} | {name: round(rate, 3) for name, rate in rates.items()}
+
 
 def write(rows: list[Row], trainer: str, folder: Path) -> None:
     """Write the log of a run into its folder, in the format of its trainer."""
@@ -66,7 +72,7 @@ def trainer_state(rows: list[Row], folder: Path) -> None:
     """TRL: `trainer_state.json` of the Trainer in transformers."""
     history = [{**row, "step": int(row["step"])} for row in rows]
     last = history[-1] if history else {"step": 0, "epoch": 0.0}
-    state = {"epoch": last.get("epoch"), "global_step": last["step"], "is_world_process_zero": True}
+    state = {"epoch": last.get("epoch"), "global_step": last["step"], "max_steps": last["step"]}
     (folder / "trainer_state.json").write_text(json.dumps(state | {"log_history": history}, indent=1) + "\n")
 
 

@@ -25,9 +25,8 @@ HEALTHY = 1 / 3  #: share of the runs without a fault
 LEARNS = 0.1  #: share of the way to the best policy that a healthy run has to make, or it is drawn again
 SOLVED = 0.9  #: where it begins so high, it need not rise
 POINTS = 30  #: rows that a healthy log has at least
-HARM = (
-    0.05  #: share of the way from the first to the best policy; what two seeds of one draw differ by is in docs/lab.md
-)
+HARM = 0.05  #: share of the way from the first to the best policy. Where nothing but the learning rate is changed, by 0.1 %,
+#: the scores of 0.6 % of 160 healthy draws differ by more; 97.5 % of them by less than a tenth of it
 
 
 @dataclass(frozen=True, kw_only=True)
