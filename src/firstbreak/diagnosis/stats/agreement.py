@@ -14,7 +14,7 @@ import numpy as np
 
 from firstbreak.diagnosis.stats.normal import t_to_z
 from firstbreak.diagnosis.stats.points import block_means, points
-from firstbreak.diagnosis.stats.shape import COLLAPSE, IMMATERIAL, Trajectory
+from firstbreak.diagnosis.stats.shape import COLLAPSE, IMMATERIAL, Kind, Trajectory
 from firstbreak.diagnosis.stats.smooth import smooth, without_spikes
 from firstbreak.diagnosis.stats.trend import line_under_ar1
 from firstbreak.model import Series
@@ -78,24 +78,13 @@ def fall(curve: Series, beside: Series) -> Fall | None:
 
 
 def informed(shape: Trajectory, found: Fall | None) -> Trajectory:
-    """The shape of a score, where a fall of it is seen beside another score."""
-    if found is None or not (found.sure or shape.lost):
+    """The shape of a score, where a fall of it is seen beside another score: its levels stay those of the curve."""
+    if found is None or not (shape.lost or (found.sure and shape.drop_fraction > IMMATERIAL)):
         return shape
     if shape.lost:
         return replace(shape, beside=found.beside)
-    return replace(
-        shape,
-        kind="collapsed" if found.drop > COLLAPSE * found.gain else "peaked",
-        phase="none",
-        start=found.start,
-        best=found.best,
-        best_step=found.step,
-        end=found.end,
-        gain=found.gain,
-        drop=found.drop,
-        drop_sigma=found.sigma,
-        beside=found.beside,
-    )
+    kind: Kind = "collapsed" if shape.drop_fraction > COLLAPSE else "peaked"
+    return replace(shape, kind=kind, phase="none", drop_sigma=found.sigma, beside=found.beside)
 
 
 def _places(n: int) -> Iterator[int]:

@@ -48,7 +48,7 @@ from firstbreak.diagnosis.stats.direction import fall_from_best
 from firstbreak.diagnosis.stats.shape import Trajectory
 from firstbreak.diagnosis.stats.shape import trajectory as shape_of
 from firstbreak.model import Confidence, Evidence, Finding, Series, Severity
-from firstbreak.words import number, percent
+from firstbreak.words import percent
 
 EITHER_SCORE = True
 
@@ -113,10 +113,10 @@ def detect(
     if trajectory.kind == "flat" and (answers := _lost(reward_accuracy, min_points_critical)) is not None:
         score, trajectory = answers
     least = min_drop_likelihood if supervised else min_drop
-    if not trajectory.lost and fall is not None and fall.drop >= least * max(abs(fall.best), abs(fall.end)):
-        return _suggested(score, fall)
-    if not trajectory.lost or trajectory.drop < least * max(abs(trajectory.best), abs(trajectory.end)):
+    if trajectory.drop < least * max(abs(trajectory.best), abs(trajectory.end)):
         return None
+    if not trajectory.lost:
+        return None if fall is None else _suggested(score, trajectory, fall)
     whole = abs(trajectory.best) if continued(score) else 0.0  # the gain of a longer run is not in this log
     lost = trajectory.drop / whole if whole else trajectory.drop_fraction
     since, interval = fall_from_best(score, trajectory.best_step)
@@ -131,8 +131,8 @@ def detect(
     sure = large and trajectory.n >= min_points_critical
     return Finding(
         message=facts.tell(
-            "{score} was {best} at {step} and is {end} now: {how_much} is lost{too}; go back to that best checkpoint before you "
-            "change anything",
+            "{score} was {best} at {step} and is {end} now: {how_much} is lost{too}; go back to that best checkpoint before "
+            "you change anything",
             score=score.name,
             best=facts.best(score, trajectory),
             step=facts.at(score, trajectory.best_step),
@@ -150,22 +150,25 @@ def detect(
     )
 
 
-def _suggested(score: Series, fall: Fall) -> Finding:
+def _suggested(score: Series, shape: Trajectory, fall: Fall) -> Finding:
     """A fall that healthy scores show now and then, too."""
-    both = ", and the training reward with it" if fall.beside else ""
     return Finding(
-        message=(
-            f"{score.name} may have peaked at step {number(fall.step)}: a fitted line falls from {number(fall.best)} to "
-            f"{number(fall.end)} since then{both} ({number(fall.sigma)} standard errors); evaluate the checkpoint nearest to "
-            "that step and the latest one again, on more samples, and keep the better one"
+        message=facts.tell(
+            "{score} may have peaked at {step}: it was {best} there and is {end} now{too}, which is not certain; evaluate the "
+            "checkpoint nearest to that step and the latest one again, on more samples, and keep the better one",
+            score=score.name,
+            step=facts.at(score, shape.best_step),
+            best=facts.best(score, shape),
+            end=facts.end(score, shape),
+            too=", and the training reward falls as well" if fall.beside else "",
         ),
         severity=Severity.WARNING,
         confidence=Confidence.LOW,
         metric=score.name,
         onset=fall.step,
         interval=(fall.step, float(score.steps[-1])),
-        evidence=(Evidence(text="score", series=score, since=fall.step, level=fall.best),),
-        facts={"lost": fall.drop / fall.gain, "sigma": fall.sigma},
+        evidence=(Evidence(text="score", series=score, since=fall.step, level=shape.best),),
+        facts={"lost": shape.drop_fraction, "sigma": fall.sigma},
     )
 
 
