@@ -34,6 +34,8 @@ ARGUMENTS: dict[str, str] = {
     "cannot tell the arms apart, and five points are no curve. With the arms in files of their own it can.",
     "c22-critic-return-scale": "two values of the critic loss (4 and 7) are no trend, and no score was recorded; firstbreak "
     "says so.",
+    "c34-dpo-packing": "two expected values and two observed ones, without a score: nothing is measured, and firstbreak says "
+    "what to log. A link was named before only because a missing score counted as a cause.",
     "zoo-ddpg-hopperbullet-v0": "firstbreak names the right cause first (the critic of the off-policy method is unstable), but a "
     "healthy run is 18 % probable beside it, a little more than the limit for calling a run broken allows.",
 }

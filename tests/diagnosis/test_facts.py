@@ -82,7 +82,7 @@ PLAIN = {
     "answers_scatter", "evaluation_in_steps", "long_tail_generation", "memory_peaks",
     "memory_tight", "mismatch_growing", "penalty_eats_reward", "phase_imbalance", "ratio_always_one",
     "references_fit_other_prompts", "reward_against_references", "reward_scale_apart", "right_answers_unpaid",
-    "rollout_share", "score_missing", "scoring_share", "slow_stretches", "step_time_spikes", "update_jumps",
+    "rollout_share", "scoring_share", "slow_stretches", "step_time_spikes", "update_jumps",
     "wrong_answers_paid",
 }  # fmt: skip
 

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from firstbreak.model import Confidence, Severity, Status
-from tests.detectors.look import found, look, silent
+from firstbreak.model import Status
+from tests.detectors.look import look, silent
 from tests.make import noise, run, series
 
 ID = "score-missing"
 
 
 def test_losses_are_not_a_score() -> None:
-    finding = found(ID, run({"loss.total": noise(100), "lr": [1e-6] * 100}))
-    assert finding.severity is Severity.NOTICE
-    assert finding.confidence is Confidence.HIGH
-    assert "2 recorded curves" in finding.message
+    outcome = look(ID, run({"loss.total": noise(100), "lr": [1e-6] * 100}))
+    assert outcome.status is Status.NOT_MEASURED
+    assert "2 recorded curves" in outcome.note
 
 
 def test_names_that_look_like_a_score_are_shown() -> None:
-    finding = found(ID, run({"loss.total": noise(9)}, unknown={"my/task_reward": series("my/task_reward", noise(9))}))
-    assert "my/task_reward" in finding.message
-    assert finding.severity is Severity.NOTICE
+    unknown = {"my/task_reward": series("my/task_reward", noise(9))}
+    assert "my/task_reward" in look(ID, run({"loss.total": noise(9)}, unknown=unknown)).note
 
 
 def test_a_run_without_a_curve_shows_nothing() -> None:
@@ -29,7 +27,7 @@ def test_a_run_without_a_curve_shows_nothing() -> None:
 
 
 def test_a_score_without_a_number_is_none() -> None:
-    assert found(ID, run({"reward.mean": [np.nan] * 10})).severity is Severity.NOTICE
+    assert look(ID, run({"reward.mean": [np.nan] * 10})).status is Status.NOT_MEASURED
 
 
 def test_one_score_is_enough_to_be_there() -> None:

@@ -26,9 +26,8 @@ from __future__ import annotations
 from firstbreak.diagnosis.families import Method, without
 
 PRIOR = 0.2
-FAMILIES = without(
-    Method.VALUE_BASED
-)  # the actor's loss of the others is minus a value, and not the update's direction
+#: the actor's loss of value-based methods is minus a value, and supervised training has no direction to be wrong in
+FAMILIES = without(Method.VALUE_BASED, Method.SUPERVISED)
 FINDINGS = {
     "loss-pattern": 0.9,
     "score-lost": 0.5,

@@ -9,8 +9,9 @@ near 0 in good runs, and the loss of a critic can grow while the return is at it
 a run went wrong until the end.
 
 ## When it is a false alarm
-The score was logged under a name that firstbreak does not know (recorded names that look like a score are listed), or to
-another file or service. This is why the finding is a notice. In supervised training the loss is the score.
+The score was logged under a name that firstbreak does not know (names that look like a score are listed), or to another file
+or service. This is why nothing is reported as found: evaluation is not measured. In supervised training the loss is the
+score.
 
 ## Fix
 - Log the mean task reward of every batch, before shaping.
@@ -28,18 +29,15 @@ from __future__ import annotations
 
 import re
 
-from firstbreak.model import Confidence, Finding, NotMeasured, Run, Series, Severity
+from firstbreak.model import NotMeasured, Run, Series
 
 LIKE_A_SCORE = re.compile(r"reward|return|score|accura|success|win_?rate|pass@|solve|\brew\b", re.IGNORECASE)
 SHOWN = 3  #: names in the message
 
 
 def detect(
-    run: Run,
-    score: Series | None = None,
-    eval_score: Series | None = None,
-    supervised: bool = False,
-) -> Finding | NotMeasured | None:
+    run: Run, score: Series | None = None, eval_score: Series | None = None, supervised: bool = False
+) -> NotMeasured | None:
     if score is not None and eval_score is None and not supervised:
         return NotMeasured("no evaluation was recorded, and a training reward does not prove ability")
     if score is not None:
@@ -48,12 +46,7 @@ def detect(
         return NotMeasured("no curve was read")
     similar = [name for name in run.unknown if LIKE_A_SCORE.search(name)][:SHOWN]
     hint = f" (names that may be one: {', '.join(similar)})" if similar else ""
-    return Finding(
-        message=(
-            f"none of the {len(run.series) + len(run.unknown)} recorded curves is a score{hint}: the log does not show "
-            "whether the policy improves; log the mean task reward, or evaluate the first and the last checkpoint"
-        ),
-        severity=Severity.NOTICE,
-        confidence=Confidence.MEDIUM if similar else Confidence.HIGH,
-        facts={"similar": similar},
+    return NotMeasured(
+        f"none of the {len(run.series) + len(run.unknown)} recorded curves is a score{hint}: the log does not show whether the "
+        "policy improves; log the mean task reward, or evaluate the first and the last checkpoint"
     )
