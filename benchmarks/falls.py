@@ -43,7 +43,7 @@ def pairs() -> Iterator[tuple[str, Series, Series]]:
 
 def main() -> None:
     """Print the clear falls, and the largest."""
-    agreement.SUGGESTED = SHOWN  # type: ignore[misc]
+    agreement.SUGGESTED = SHOWN
     clearest: dict[float, float] = dict.fromkeys(CUTS, 0.0)
     runs = 0
     for name, score, second in pairs():

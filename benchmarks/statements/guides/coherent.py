@@ -230,7 +230,7 @@ def visible(
             power += (gain * certainty(world, signal, top)) ** 2
     if not ("eval.reward" in world.healthy and "eval.reward" in among):
         needed.append(least)
-    return min(max(*needed, CLEAR / max(power, 1e-12) ** 0.5), 1.0)
+    return float(min(max(*needed, CLEAR / max(power, 1e-12) ** 0.5), 1.0))
 
 
 def certainty(world: World, signal: str, top: float) -> float:
