@@ -60,13 +60,13 @@ def test_equal_rates_differ_by_chance_alone() -> None:
 
 def test_a_measurement_goes_on_where_it_stopped(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
-    micro.kept(path, "test", [1, 2], as_row, 1)
+    micro.kept(path, [1, 2], as_row, 1)
     size = path.stat().st_size
-    rows = micro.kept(path, "test", [1, 2, 3], as_row, 1)
+    rows = micro.kept(path, [1, 2, 3], as_row, 1)
     assert [row["id"] for row in rows] == ["1", "2", "3"]
     assert path.read_text()[:size].count("\n") == 3
     path.write_text(json.dumps({"made from": "other code"}) + "\n" + json.dumps({"id": "1", "old": True}) + "\n")
-    assert "old" not in micro.kept(path, "test", [1], as_row, 1)[0]
+    assert "old" not in micro.kept(path, [1], as_row, 1)[0]
 
 
 def as_row(job: int) -> dict[str, Any]:
