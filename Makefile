@@ -9,7 +9,7 @@ TORCH ?= torch==2.13.0
 # Trainers that need GPUs. Their modules that write metrics do not, and are all that is imported of them.
 TRACKERS ?= verl==0.9.1 openrlhf==0.11.2 areal==1.0.4
 
-.PHONY: help setup setup-test demo quick test lint golden report-card bench-statistics docs coverage bench bench-readers bench-experiments bench-guard bench-preflight bench-web bench-peers site fuzz
+.PHONY: help setup setup-test demo quick test lint golden report-card bench-statistics docs coverage bench bench-micro bench-readers bench-experiments bench-guard bench-preflight bench-web bench-peers site fuzz
 
 help:            ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -73,6 +73,9 @@ coverage: $(VENV)/.bench     ## share of each trainer's logged names that are un
 bench: $(VENV)/.bench         ## firstbreak, peers and thresholds on the lab's runs
 	$(BIN)/python -m benchmarks.lab
 
+bench-micro: $(VENV)/.test   ## what is said of 20,000 runs of the micro-lab, and how far it agrees with real trainers
+	$(BIN)/python -m benchmarks.micro $(ARGS)
+
 bench-experiments: $(VENV)/.test ## what an experiment is worth and costs, 100 kills, and a survey of 10,000 runs
 	$(BIN)/python -m benchmarks.experiments
 
@@ -111,7 +114,7 @@ bench-guard: $(VENV)/.bench  ## what the guard costs, how soon it stops, and kil
 
 # Every target that shows, makes or measures something. With SMALLEST=1 each of them is small and writes no committed file.
 SCHEDULED := demo docs site coverage report-card fuzz bench bench-audit bench-evaluation bench-experiments bench-facts bench-guard \
-	bench-peers bench-preflight bench-readers bench-statistics bench-web statements
+	bench-micro bench-peers bench-preflight bench-readers bench-statistics bench-web statements
 
 .PHONY: scheduled bench-audit bench-evaluation bench-facts statements
 

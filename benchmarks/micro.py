@@ -114,9 +114,9 @@ def real_archives(folder: Path) -> list[str]:
     return [archive for archive, label in labels(folder).items() if wanted(label)]
 
 
-def kept(path: Path, key: str, jobs: Sequence[Any], work: Callable[[Any], Row], processes: int) -> list[Row]:
-    """The rows of the jobs. Those that the file holds from the same code are not made again."""
-    made_from = fingerprint()
+def kept(path: Path, jobs: Sequence[Any], work: Callable[[Any], Row], processes: int, *more: str) -> list[Row]:
+    """The rows of the jobs. Those that the file holds from the same code (`more`: folders of it) are not made again."""
+    made_from = fingerprint(*more)
     known: dict[str, Row] = {}
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.exists():
@@ -124,7 +124,7 @@ def kept(path: Path, key: str, jobs: Sequence[Any], work: Callable[[Any], Row], 
         if json.loads(first).get("made from") == made_from:
             known = {row["id"]: row for row in map(json.loads, others)}
     if not known:
-        path.write_text(json.dumps({"made from": made_from, "what": key}) + "\n")
+        path.write_text(json.dumps({"made from": made_from}) + "\n")
     missing = [job for job in jobs if str(job) not in known]
     with path.open("a") as file, ProcessPoolExecutor(processes) as pool:
         for row in pool.map(work, missing, chunksize=8):
@@ -134,11 +134,11 @@ def kept(path: Path, key: str, jobs: Sequence[Any], work: Callable[[Any], Row], 
     return [known[str(job)] for job in jobs]
 
 
-def fingerprint() -> str:
+def fingerprint(*more: str) -> str:
     """Of all code that decides a row."""
     folders = ("src/firstbreak/diagnosis", "src/firstbreak/dialects", "src/firstbreak/readers")
     digest = hashlib.sha256()
-    for folder in (*folders, "lab/src/firstbreak_lab/micro", "benchmarks/abroad"):
+    for folder in (*folders, *more):
         for path in sorted((ROOT / folder).rglob("*")):
             if path.suffix in (".py", ".json"):
                 digest.update(path.read_bytes())
@@ -341,10 +341,10 @@ def main(arguments: Sequence[str]) -> None:
     runs, processes = (*map(int, arguments), *(RUNS, 1)[len(arguments) :])
     seeds = range(sized(runs, 12))
     folder = corpus()
-    real = kept(
-        place(KEPT.with_name("micro-real.jsonl")), "corpus", real_archives(folder), partial(real_row, folder), processes
-    )
-    rows = kept(place(KEPT), "micro-lab", seeds, partial(micro_row, DIAGNOSED / len(seeds)), processes)
+    real_work, micro_work = partial(real_row, folder), partial(micro_row, DIAGNOSED / len(seeds))
+    beside = place(KEPT.with_name("micro-real.jsonl"))
+    real = kept(beside, real_archives(folder), real_work, processes, "benchmarks/abroad")
+    rows = kept(place(KEPT), seeds, micro_work, processes, "lab/src/firstbreak_lab/micro")
     figures = rounded({**environment(f"python -m benchmarks.micro {len(seeds)}"), **figures_of(rows, real)})
     place(RESULT).write_text(json.dumps(figures, indent=1) + "\n")
     made = tables(figures)

@@ -34,7 +34,15 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         ),
     ),
     "How well it works": (
-        *("report-card.md", "walkthroughs.md", "lab.md", "coverage.md", "statements.md", "statistics.md"),
+        *(
+            "report-card.md",
+            "walkthroughs.md",
+            "lab.md",
+            "micro-lab.md",
+            "coverage.md",
+            "statements.md",
+            "statistics.md",
+        ),
         *("preflight-figures.md", "audit-figures.md", "evaluation-figures.md"),
         *("experiment-figures.md", "web-figures.md"),
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -251,6 +251,7 @@ def test_the_population_is_varied_and_its_labels_agree_with_it() -> None:
     assert 5 <= sum(label.link is None for label in labels) <= 25
     assert len({label.variant for label in labels}) > 12
     for label in labels:
+        json.dumps(asdict(label))
         assert (label.onset is None) == (label.link is None)
         assert (label.link is None) == (not label.accepted)
         assert label.link is None or label.link in label.accepted

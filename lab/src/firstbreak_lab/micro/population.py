@@ -124,7 +124,7 @@ def labelled(draw: Draw, twin_log: logs.Log, twin: Trained) -> tuple[logs.Log, M
     """Make the run of a draw, with its label."""
     fault = draw.fault
     log, true = draw.train() if fault else (twin_log, twin)
-    worse = harm(fault.link, true, twin) if fault else 0.0
+    worse = float(harm(fault.link, true, twin)) if fault else 0.0
     label = MicroLabel(
         variant=fault.name if fault else "healthy",
         base=f"micro/{draw.algorithm}",
