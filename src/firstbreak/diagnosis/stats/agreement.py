@@ -111,8 +111,11 @@ def _at(
 
 def _bent(rise: np.ndarray, away: np.ndarray, values: np.ndarray) -> tuple[float, float, float, float]:
     """z of the fall of a + b rise - c away, b >= 0, and the fitted levels at the start, at the bend and at the end."""
-    ones = np.ones(len(values))
-    design = np.column_stack([ones, rise - rise[0], away])
+    scale = max(float(np.abs(values).max()), float(np.abs(rise).max()))
+    if not 1e-300 < scale < 1e300:  # the squares of larger and smaller numbers are none
+        return 0.0, float(values[0]), float(values[0]), float(values[0])
+    values, rise = values / scale, rise / scale
+    design = np.column_stack([np.ones(len(values)), rise - rise[0], away])
     if np.ptp(rise) == 0 or np.linalg.lstsq(design, values, rcond=None)[0][1] < 0:
         design = design[:, [0, 2]]
     fitted = np.linalg.lstsq(design, values, rcond=None)[0]
@@ -122,7 +125,8 @@ def _bent(rise: np.ndarray, away: np.ndarray, values: np.ndarray) -> tuple[float
     start = float(fitted[0])
     best = start + (float(fitted[1]) * float(rise[-1] - rise[0]) if len(fitted) == 3 else 0.0)
     drop = -float(fitted[-1])
-    return float(t_to_z(drop / max(error, 1e-12 * max(1.0, abs(drop))), df)), start, best, best - drop
+    z = float(t_to_z(drop / max(error, 1e-12 * max(1.0, abs(drop))), df))
+    return z, start * scale, best * scale, (best - drop) * scale
 
 
 def _falling(steps: np.ndarray, values: np.ndarray) -> float:
