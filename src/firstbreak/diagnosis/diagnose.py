@@ -85,12 +85,15 @@ def find_first_break(inputs: Inputs, outcomes: Sequence[Outcome], ranked: Sequen
     The order of the onsets alone names the wrong link in most runs where one fault causes others. So the link comes from
     the ranking of causes, and the step comes from the findings. None where "healthy" is not improbable enough
     (likelihood.accuse_below), where it is more probable than every single cause, or where only notices were found. Where
-    the score improved and was kept, a cause that would have harmed it needs as much evidence as a stop does.
+    the score improved and was kept, a cause that would have harmed it needs as much evidence as a stop does: a critical
+    finding, and a healthy run that is as improbable (likelihood.stop_below).
     """
     serious = [o for o in outcomes if o.finding is not None and _serious(o.finding)]
     top = next((c for c in ranked if c.link is not None), None)
     harmless = inputs.kept and (top is None or top.link not in APART_FROM_THE_SCORE)
     limit = likelihood.stop_below() if harmless else likelihood.accuse_below()
+    if harmless and not any(o.finding is not None and o.finding.severity is Severity.CRITICAL for o in serious):
+        return None
     if not serious or healthy(ranked) > limit or (top is not None and top.probability <= healthy(ranked)):
         return None
     link = top.link if top and top.link else min(serious, key=lambda o: o.link.order).link

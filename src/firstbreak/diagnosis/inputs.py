@@ -30,6 +30,7 @@ T = TypeVar("T")
 REPEATED_ROWS = 200
 MIN_EVALUATIONS = 5  #: evaluations: with fewer, the training reward shows the progress better (convention)
 USUAL_TOKENS = 300.0  #: of a completion, where neither its length nor its limit is recorded (convention)
+IMPROVED = 3.0  #: standard errors between the first and the last level of a score that has no shape (convention)
 AT_CEILING = 0.95  #: share of the way to the largest possible score that counts as the maximum (convention)
 MIN_CEILING = 8  #: scores: fewer at the top of a curve that rises are no ceiling (convention)
 MIN_HELD_OUT = 8  #: held-out losses: with fewer, the training loss shows the progress better (convention)
@@ -284,12 +285,15 @@ def trajectory(score: Series, score_error: Series | None = None, fall: Fall | No
 
 
 def kept(trajectory: Trajectory, second_score: Series | None = None) -> bool:
-    """Whether every score improved or stands still, one of them improved, and none was lost.
+    """Whether the score improved and is still there, and the training reward beside an evaluation was not lost either.
 
-    Log an evaluation score, or at least the mean training reward.
+    A few evaluations have no shape yet: there the end has to lie clearly above the start. Log an evaluation score, or at
+    least the mean training reward.
     """
     courses = [trajectory, *([] if second_score is None else [shape_of(second_score)])]
-    return not any(course.lost or course.kind == "oscillating" for course in courses) and trajectory.learned
+    if any(course.lost or course.kind == "oscillating" for course in courses):
+        return False
+    return trajectory.learned or trajectory.end - trajectory.start > IMPROVED * 2**0.5 * trajectory.level_noise > 0
 
 
 def truth(eval_score: Series | None = None, reward_component_mean: dict[str, Series] | None = None) -> Series | None:

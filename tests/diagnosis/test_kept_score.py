@@ -1,0 +1,52 @@
+"""A cause that would have harmed the score is not named where the score improved and was kept."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from firstbreak.diagnosis.diagnose import diagnose
+from firstbreak.diagnosis.inputs import Inputs
+from firstbreak.model import Action, Run
+from tests.make import noise, run
+
+N = 200
+ENTROPY_GONE = np.concatenate([np.full(N // 4, 1.4), np.linspace(1.4, 0.02, N // 4), np.full(N // 2, 0.02)])
+RISES = np.linspace(-400, -100, N)
+RISES_AND_STAYS = np.concatenate([np.linspace(-1000, -400, N // 2), np.full(N // 2, -400.0)])
+
+
+def of(score: np.ndarray) -> Run:
+    """PPO for control, whose entropy is gone at half of the run."""
+    curves = {"reward.mean": score + noise(N, 10), "policy.entropy": ENTROPY_GONE + np.abs(noise(N, 0.005, 1))}
+    return run(curves, algorithm="ppo", trainer="sb3")
+
+
+def test_entropy_that_is_gone_is_a_warning_where_the_score_is_kept() -> None:
+    diagnosis = diagnose(of(RISES_AND_STAYS))
+    assert diagnosis.first_break is None
+    assert diagnosis.verdict.action is Action.WATCH
+    assert any(o.detector == "entropy-collapse" and o.finding is not None for o in diagnosis.outcomes)
+
+
+def test_it_is_named_where_the_score_stands_still() -> None:
+    assert diagnose(of(np.full(N, -400.0))).first_break is not None
+
+
+@pytest.mark.parametrize(
+    ("evaluation", "kept"),
+    [
+        ([-480, -430, -390, -360, -355], True),
+        ([-480, -300, -470, -310, -480], False),
+        ([-300, -340, -390, -430, -480], False),
+    ],
+)
+def test_a_few_evaluations_improved_where_the_last_is_clearly_above_the_first(
+    evaluation: list[float], kept: bool
+) -> None:
+    assert Inputs(run({"eval.reward": evaluation, "reward.mean": RISES + noise(N, 10)})).kept is kept
+
+
+def test_a_score_of_which_much_was_lost_is_not_kept() -> None:
+    peak = np.concatenate([np.linspace(0, 300, N // 2), np.linspace(300, 50, N // 2)])
+    assert Inputs(run({"reward.mean": peak + noise(N, 10)})).kept is False
