@@ -68,7 +68,9 @@ def detect(
     if not (low > min_ratio or high < 1 / min_ratio):
         return None
     if high < 1 / min_ratio and np.mean(trained.values == np.round(trained.values)) >= WHOLE:
-        return Expected("training returns are whole numbers, and smaller: rewards are clipped in training as in Atari games")
+        return Expected(
+            "training returns are whole numbers, and smaller: rewards are clipped in training as in Atari games"
+        )
     factor, start = float(np.median(ratios)), float(trained.steps[0])
     return Finding(
         message=(
