@@ -159,7 +159,7 @@ def training_score(
     reward_accuracy: Series | None = None,
     pref_reward_accuracy: Series | None = None,
     pref_reward_margin: Series | None = None,
-    pref_likelihood: Series | None = None,
+    preference_likelihood: Series | None = None,
     members: dict[str, Series] | None = None,
 ) -> Series | None:
     """The curve of the training reward.
@@ -170,13 +170,13 @@ def training_score(
     together = _mean_of(members) if members else None
     few = [
         s.finite
-        for s in (*rewards, pref_reward_accuracy, pref_reward_margin, pref_likelihood, together)
+        for s in (*rewards, pref_reward_accuracy, pref_reward_margin, preference_likelihood, together)
         if s is not None and len(s.finite)
     ]
     return next((s for s in few if len(s) >= MIN_EVALUATIONS), few[0] if few else None)
 
 
-def pref_likelihood(pref_loss: Series | None = None) -> Series | None:
+def preference_likelihood(pref_loss: Series | None = None) -> Series | None:
     """Mean probability that the chosen answer is given over the rejected one: exp(-loss), for a loss of -log sigmoid.
 
     Log the loss of training on preference pairs.
@@ -577,6 +577,7 @@ class Inputs:
     eval_score = Derived(eval_score)
     members = Derived(members)
     likelihood = Derived(likelihood)
+    preference_likelihood = Derived(preference_likelihood)
     supervised = Always(supervised)
     training_score = Derived(training_score)
     score = Derived(score)

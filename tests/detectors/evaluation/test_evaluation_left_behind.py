@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from firstbreak.model import Confidence, Status
 from tests.detectors.look import found, look, silent
-from tests.make import learning, noise, run
+from tests.make import learning, noise, run, series
 
 ID = "evaluation-left-behind"
 
@@ -16,6 +18,15 @@ def test_training_that_rises_alone_is_found() -> None:
     finding = found(ID, run(curves, algorithm="ppo"))
     assert finding.confidence is Confidence.HIGH
     assert "normalisation" in finding.message
+
+
+def test_a_fast_learner_is_measured_from_its_first_returns() -> None:
+    fast = np.r_[np.linspace(-300, 2000, 30), np.linspace(2000, 2300, 470)]
+    evaluation = np.array([-470.0, -452, -420, -396, -401, -415, -387, -359, -240, -106])
+    made = run({"reward.mean": fast + noise(500, 20)}, algorithm="sac")
+    scores = series("eval.reward", evaluation, np.arange(50, 501, 50))
+    finding = found(ID, replace(made, series={**made.series, "eval.reward": scores}))
+    assert finding.metric == "eval.reward"
 
 
 def test_an_evaluation_that_follows_is_healthy() -> None:

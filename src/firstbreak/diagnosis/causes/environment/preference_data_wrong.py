@@ -52,6 +52,8 @@ FINDINGS = {
     "preference-loss-start": 0.6,
     "preference-labels-swapped": 0.5,
     "wrong-answers-paid": 0.4,
+    "preference-saturated": 0.3,
+    "preference-loss-above-chance": 0.4,
     "reward-up-evaluation-down": 0.5,
     "score-below-start": 0.3,
     "score-lost": 0.4,

@@ -34,6 +34,7 @@ from firstbreak.diagnosis.usual import Side
 FAMILIES = only(Method.GROUP_RELATIVE, Method.ACTOR_CRITIC, UNKNOWN)  # methods with a reference or old policy
 FINDINGS = {
     "kl-reward": 0.9,
+    "far-from-reference": 0.5,
     "score-lost": 0.4,
     "reward-flat": 0.3,
 }

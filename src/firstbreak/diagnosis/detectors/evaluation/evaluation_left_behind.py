@@ -37,6 +37,7 @@ from firstbreak.diagnosis.families import SAMPLED, Policy, only
 from firstbreak.diagnosis.stats.shape import trajectory
 from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
 
+FIRST = 3  #: returns of the untrained policy: the smoothed start of a fast learner has left them behind (convention)
 FAMILIES = only(Policy.CONTROL, *SAMPLED, why="only where training and evaluation run the same task")
 
 
@@ -72,11 +73,12 @@ def detect(
         return NotMeasured(f"fewer than {min_points} training returns and evaluations")
     trained, scores = reward_mean.finite, eval_reward.finite
     training, evaluation = trajectory(trained), trajectory(scores)
-    if not training.learned or training.lost or evaluation.best - evaluation.start > max_gain * training.gain:
+    gain = training.best - min(training.start, float(np.median(trained.values[:FIRST])))
+    if not training.learned or training.lost or evaluation.best - evaluation.start > max_gain * gain:
         return None
     late = scores.tail(0.5)
     gap = np.interp(late.steps, trained.steps, trained.values) - late.values
-    if float(np.mean(gap > min_gap * training.gain)) < min_share:
+    if float(np.mean(gap > min_gap * gain)) < min_share:
         return None
     first = float(scores.steps[0])
     return Finding(

@@ -10,7 +10,8 @@ critic's gradient fills the clipped norm, the policy's part becomes nearly 0, an
 are hundreds of times too small, neither of the two learns.
 
 ## When it is a false alarm
-A wrapper that rescales rewards on purpose, with a critic that learns well. An evaluation of another task.
+Rewards that are clipped to -1, 0 and 1, as in Atari games: training counts whole events, and the evaluation the points of
+the game. A wrapper that rescales rewards on purpose, with a critic that learns well. An evaluation of another task.
 
 ## Fix
 - Bring returns to a size of 1 to 100: divide rewards by their running standard deviation.
@@ -32,9 +33,10 @@ import numpy as np
 
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Policy, only
-from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Evidence, Expected, Finding, NotApplicable, NotMeasured, Series, Severity
 from firstbreak.words import number
 
+WHOLE = 0.9  #: share of returns that are whole numbers; a mean of two episodes may be a half (convention)
 FAMILIES = only(Policy.CONTROL, why="rewards of text are often weighted sums that the evaluation does not share")
 
 
@@ -50,7 +52,7 @@ def detect(
     min_points: Annotated[
         int, Threshold("points", "Fewer pairs of a return and an evaluation show no constant ratio.", "convention")
     ] = 5,
-) -> Finding | NotApplicable | NotMeasured | None:
+) -> Finding | Expected | NotApplicable | NotMeasured | None:
     trained = next(
         (s.finite for s in (reward_mean, reward_episode) if s is not None and len(s.finite) >= min_points), None
     )
@@ -65,6 +67,10 @@ def detect(
     low, high = (float(q) for q in np.quantile(ratios, [0.1, 0.9]))
     if not (low > min_ratio or high < 1 / min_ratio):
         return None
+    if high < 1 / min_ratio and np.mean(trained.values == np.round(trained.values)) >= WHOLE:
+        return Expected(
+            "training returns are whole numbers, and smaller: rewards are clipped in training as in Atari games"
+        )
     factor, start = float(np.median(ratios)), float(trained.steps[0])
     return Finding(
         message=(
