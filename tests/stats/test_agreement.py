@@ -63,3 +63,8 @@ def test_the_shape_takes_a_sure_fall_over() -> None:
 def test_a_few_evaluations_say_nothing(n: int) -> None:
     evaluation, training = scores(PEAK, PEAK, 0)
     assert fall(evaluation.between(-1, float(evaluation.steps[n - 1])), training) is None
+
+
+def test_points_at_one_step_show_no_fall() -> None:
+    at_once = series("eval.reward", noise(12), np.full(12, 7.0))
+    assert fall(at_once, at_once) is None

@@ -284,12 +284,14 @@ def trajectory(score: Series, score_error: Series | None = None, fall: Fall | No
     return informed(shape_of(score, sd=None if score_error is None else score_error.values), fall)
 
 
-def kept(trajectory: Trajectory, second_score: Series | None = None) -> bool:
+def kept(trajectory: Trajectory, second_score: Series | None = None, method: Method | None = None) -> bool:
     """Whether the score improved and is still there, and the training reward beside an evaluation was not lost either.
 
-    A few evaluations have no shape yet: there the end has to lie clearly above the start. Log an evaluation score, or at
-    least the mean training reward.
+    A few evaluations have no shape yet: there the end has to lie clearly above the start. Preference pairs can be learned
+    by heart, so their score excuses nothing. Log an evaluation score, or at least the mean training reward.
     """
+    if method is Method.PREFERENCE:
+        return False
     courses = [trajectory, *([] if second_score is None else [shape_of(second_score)])]
     if any(course.lost or course.kind == "oscillating" for course in courses):
         return False
