@@ -36,6 +36,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "How well it works": (
         *(
             "report-card.md",
+            "field.md",
             "walkthroughs.md",
             "lab.md",
             "micro-lab.md",
