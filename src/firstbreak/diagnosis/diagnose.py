@@ -39,7 +39,7 @@ from firstbreak.model import (
 )
 
 CAUSES_SHOWN = 5
-APART_FROM_THE_SCORE = frozenset({Link.EVALUATION, Link.SYSTEMS})  #: links whose breaks a good score does not deny
+OF_THE_MOVES = frozenset({Link.POLICY_UPDATE, Link.EXPLORATION})  #: links whose breaks a score that was kept makes doubtful
 
 
 def diagnose(
@@ -85,12 +85,12 @@ def find_first_break(inputs: Inputs, outcomes: Sequence[Outcome], ranked: Sequen
     The order of the onsets alone names the wrong link in most runs where one fault causes others. So the link comes from
     the ranking of causes, and the step comes from the findings. None where "healthy" is not improbable enough
     (likelihood.accuse_below), where it is more probable than every single cause, or where only notices were found. Where
-    the score improved and was kept, a cause that would have harmed it needs as much evidence as a stop does: a critical
-    finding, and a healthy run that is as improbable (likelihood.stop_below).
+    the score improved and was kept, a cause in how the policy moves would have harmed it. It needs as much evidence as a
+    stop does: a critical finding, and a healthy run that is as improbable (likelihood.stop_below).
     """
     serious = [o for o in outcomes if o.finding is not None and _serious(o.finding)]
     top = next((c for c in ranked if c.link is not None), None)
-    harmless = inputs.kept and (top is None or top.link not in APART_FROM_THE_SCORE)
+    harmless = inputs.kept and top is not None and top.link in OF_THE_MOVES
     limit = likelihood.stop_below() if harmless else likelihood.accuse_below()
     if harmless and not any(o.finding is not None and o.finding.severity is Severity.CRITICAL for o in serious):
         return None
