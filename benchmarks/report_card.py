@@ -36,8 +36,6 @@ ARGUMENTS: dict[str, str] = {
     "says so.",
     "c34-dpo-packing": "two expected values and two observed ones, without a score: nothing is measured, and firstbreak says "
     "what to log. A link was named before only because a missing score counted as a cause.",
-    "zoo-ddpg-hopperbullet-v0": "firstbreak names the right cause first (the critic of the off-policy method is unstable), but a "
-    "healthy run is 18 % probable beside it, a little more than the limit for calling a run broken allows.",
 }
 
 

@@ -14,11 +14,13 @@ import pytest
 from firstbreak.diagnosis.catalogue import catalogue, smallest
 from firstbreak.diagnosis.diagnose import diagnose
 from firstbreak.diagnosis.families import OF_LINK, Data, Family, Method, Policy
+from firstbreak.diagnosis.inputs import Inputs
 from firstbreak.diagnosis.rank import advice
 from firstbreak.diagnosis.registry import Cause, causes
 from firstbreak.model import Diagnosis, Status
 from firstbreak.readers.read import read
 from firstbreak.reports import html, json, markdown, terminal
+from tests.make import run as made
 from tests.make import some_quick
 
 ROOT = Path(__file__).parents[2]
@@ -184,3 +186,9 @@ def test_no_report_of_a_control_run_speaks_of_texts_and_none_of_a_value_based_ru
         if (words := foreign(line, of))
     ]
     assert not found, f"{len(found)} lines:\n" + "\n".join(dict.fromkeys(found))
+
+
+def test_a_trainer_of_language_models_trains_policies_that_write_text_whatever_was_logged() -> None:
+    curves = {"reward.mean": [0.1, 0.2], "policy.entropy": [1.0, 0.9]}
+    assert Inputs(made(curves, algorithm="ppo", trainer="trl")).policy is Policy.TEXT
+    assert Inputs(made(curves, algorithm="ppo", trainer="sb3")).policy is Policy.CONTROL

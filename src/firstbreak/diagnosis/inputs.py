@@ -20,7 +20,7 @@ from firstbreak.diagnosis.stats.agreement import Fall, informed
 from firstbreak.diagnosis.stats.agreement import fall as fall_of
 from firstbreak.diagnosis.stats.shape import Trajectory
 from firstbreak.diagnosis.stats.shape import trajectory as shape_of
-from firstbreak.dialects import signals
+from firstbreak.dialects import signals, writes_text
 from firstbreak.model import Config, Interval, Run, Series
 from firstbreak.plugins import BadPlugin
 
@@ -366,8 +366,10 @@ def family(run: Run, method: Method | None = None) -> Family:
     Record the configuration, and the lengths of completions or of episodes.
     """
     about_text = ("length.", "tokens.", "pref.", "tool.", "rollout_train.")
-    text = method in (Method.GROUP_RELATIVE, Method.PREFERENCE) or any(
-        name.startswith(about_text) for name in run.series
+    text = (
+        method in (Method.GROUP_RELATIVE, Method.PREFERENCE)
+        or writes_text(run.trainer)
+        or any(name.startswith(about_text) for name in run.series)
     )
     acts = method is Method.VALUE_BASED or bool({"episode.length", "reward.episode"} & run.series.keys())
     fresh = method in (Method.GROUP_RELATIVE, Method.ACTOR_CRITIC) and run.algorithm not in DECOUPLED

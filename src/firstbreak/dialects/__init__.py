@@ -9,6 +9,7 @@ A dialect is a module with
 
 and, where there is something to say,
 
+    WRITES_TEXT: bool                  whether every policy of this trainer writes text
     STRONG: tuple[frozenset[str], ...] names that choose the dialect where they occur together
     ALONE: frozenset[str]              names that choose the dialect where exactly these are logged
     CONFIG_MARKS: frozenset[str]       options that hardly any other trainer has; they count like MARKS
@@ -64,6 +65,7 @@ __all__ = [
     "trainer_name",
     "translate",
     "understand",
+    "writes_text",
 ]
 
 ENOUGH = 2  #: marks that it takes to choose a dialect
@@ -262,6 +264,11 @@ _LOOKS_LIKE = (
     ("episode", re.compile(r"episode", re.I)),
     ("epoch", re.compile(r"epoch", re.I)),
 )
+
+
+def writes_text(name: str | None) -> bool:
+    """Whether every policy that this trainer trains writes text."""
+    return bool(getattr(dialects().get(name or ""), "WRITES_TEXT", False))
 
 
 def axis_kind(axis: str, dialect: ModuleType | None = None) -> str:

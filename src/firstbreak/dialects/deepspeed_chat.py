@@ -8,6 +8,7 @@ from typing import Any
 from firstbreak.dialects import Name
 
 TITLE = "DeepSpeed-Chat"
+WRITES_TEXT = True
 
 MARKS = frozenset(
     {"act_loss", "cri_loss", "unsuper_loss", "ppo_ep", "average reward score", "Average reward score"}

@@ -8,6 +8,7 @@ from typing import Any
 from firstbreak.dialects import Name, trl
 
 TITLE = "LLaMA-Factory"
+WRITES_TEXT = True
 
 MARKS = frozenset({"current_steps", "percentage", "total_steps", "elapsed_time", "remaining_time", "total_tokens"})
 CONFIG_MARKS = frozenset({"finetuning_type", "pref_beta", "pref_loss", "ppo_score_norm", "stage"})

@@ -8,6 +8,7 @@ from typing import Any
 from firstbreak.dialects import Name
 
 TITLE = "open-instruct"
+WRITES_TEXT = True
 
 MARKS = frozenset(
     {

@@ -8,6 +8,7 @@ from typing import Any
 from firstbreak.dialects import Name, Older
 
 TITLE = "OpenRLHF"
+WRITES_TEXT = True
 
 MARKS = frozenset(
     {

@@ -11,6 +11,7 @@ from typing import Any
 from firstbreak.dialects import Name
 
 TITLE = "ROLL"
+WRITES_TEXT = True
 
 MARKS = frozenset(
     {

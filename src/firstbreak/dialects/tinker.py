@@ -8,6 +8,7 @@ from typing import Any
 from firstbreak.dialects import Name
 
 TITLE = "Tinker cookbook"
+WRITES_TEXT = True
 
 MARKS = frozenset(
     {

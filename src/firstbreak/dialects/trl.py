@@ -13,6 +13,7 @@ from typing import Any
 from firstbreak.dialects import Name, Older
 
 TITLE = "TRL"
+WRITES_TEXT = True
 
 MARKS = frozenset(
     {

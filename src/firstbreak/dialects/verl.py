@@ -12,6 +12,7 @@ from typing import Any
 from firstbreak.dialects import Name, Older
 
 TITLE = "verl"
+WRITES_TEXT = True
 
 MARKS = frozenset(
     {

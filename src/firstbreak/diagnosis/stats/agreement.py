@@ -112,7 +112,9 @@ def _at(
 def _bent(rise: np.ndarray, away: np.ndarray, values: np.ndarray) -> tuple[float, float, float, float]:
     """z of the fall of a + b rise - c away, b >= 0, and the fitted levels at the start, at the bend and at the end."""
     scale = max(float(np.abs(values).max()), float(np.abs(rise).max()))
-    if not 1e-300 < scale < 1e300 or not np.isfinite(away).all():  # no squares of such numbers; or all points at one step
+    if (
+        not 1e-300 < scale < 1e300 or not np.isfinite(away).all()
+    ):  # no squares of such numbers; or all points at one step
         return 0.0, float(values[0]), float(values[0]), float(values[0])
     values, rise = values / scale, rise / scale
     design = np.column_stack([np.ones(len(values)), rise - rise[0], away])

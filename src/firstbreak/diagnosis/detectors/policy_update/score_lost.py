@@ -93,6 +93,14 @@ def detect(
             source="LOG.md, Detectors, 2026-11-21",
         ),
     ] = 0.02,
+    min_drop_critical: Annotated[
+        float,
+        Threshold(
+            unit="share of the score",
+            reason="A healthy run that begins near its maximum lost 4 % of its evaluation, which was more than its gain.",
+            source="LOG.md, Lab and corpus, 2026-11-23",
+        ),
+    ] = 0.1,
     min_drop_alone: Annotated[
         float,
         Threshold(
@@ -128,7 +136,8 @@ def detect(
     if alone and (not large or trajectory.drop < min_drop_alone * abs(trajectory.best)):
         return None
     too = ", and the training reward fell as well" if trajectory.beside else ""
-    sure = large and trajectory.n >= min_points_critical
+    material = trajectory.drop >= min_drop_critical * max(abs(trajectory.best), abs(trajectory.end))
+    sure = large and material and trajectory.n >= min_points_critical
     return Finding(
         message=facts.tell(
             "{score} was {best} at {step} and is {end} now: {how_much} is lost{too}; go back to that best checkpoint before "
