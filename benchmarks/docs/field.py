@@ -44,7 +44,7 @@ def page() -> str:
             "",
             f"{len(runs)} public runs of {len({one.repository.lower() for one in found})} repositories and threads, each read",
             f"curve by curve before firstbreak had read it; {broken} of them are broken by the first reading.",
-            "`benchmarks/field/index.jsonl` says where each run is (repository, commit, path, hash), its verdict, the first link,",
+            "`benchmarks/field/index.jsonl` says where each run is (repository, commit, path, hash), its verdict, first link,",
             "the links that the reader would accept as well, the onset and the reason. The runs themselves are not in the",
             "project. The repositories are split by a hash of their names: the part *seen* may be looked at, miss by miss; the",
             "part *unseen* is scored once a release and never looked at.",
