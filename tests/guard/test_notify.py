@@ -18,11 +18,11 @@ from typing import Any
 import pytest
 
 from firstbreak.guard import notify
-from firstbreak.guard.notify import Message, Notifier
+from firstbreak.guard.notify import Notification, Notifier
 from firstbreak.readers import Unreadable
 from tests.waiting import PATIENCE
 
-NEWS = Message("ppo", "stop", "The loop broke first at reward.", "reward", 120.0)
+NEWS = Notification("ppo", "stop", "The loop broke first at reward.", "reward", 120.0)
 TOKEN = "T0/B0/very-secret"
 
 
@@ -59,7 +59,7 @@ def hook() -> Iterator[Hook]:
     serving.server.server_close()
 
 
-def send(*targets: str, messages: tuple[Message, ...] = (NEWS,), **options: Any) -> list[bool]:
+def send(*targets: str, messages: tuple[Notification, ...] = (NEWS,), **options: Any) -> list[bool]:
     notifier = Notifier(targets, pause=0.01, **options)
     sent = [notifier.send(message) for message in messages]
     notifier.close(PATIENCE)
@@ -105,7 +105,7 @@ def test_a_verdict_that_comes_and_goes_is_sent_once_an_hour(hook: Hook) -> None:
     for minute in range(119):
         now[0] = 60.0 * minute
         for action in ("watch", "stop"):
-            notifier.send(Message("ppo", action, "again", "reward"))
+            notifier.send(Notification("ppo", action, "again", "reward"))
     notifier.close(PATIENCE)
     assert [m["action"] for m in hook.got] == ["watch", "stop"] * 2
 
@@ -120,7 +120,7 @@ def test_a_verdict_that_comes_and_goes_is_sent_once_an_hour(hook: Hook) -> None:
     ],
 )
 def test_what_looks_like_a_secret_is_hidden(hook: Hook, said: str, secret: str) -> None:
-    send(hook.url, messages=(Message("ppo", "stop", said),))
+    send(hook.url, messages=(Notification("ppo", "stop", said),))
     assert secret not in json.dumps(hook.got)
     assert "[hidden]" in json.dumps(hook.got)
 
@@ -140,7 +140,7 @@ def test_mail_goes_through_the_server_of_the_environment(monkeypatch: pytest.Mon
     listening.start()
     try:
         monkeypatch.setenv(notify.SMTP, f"smtp://127.0.0.1:{port}")
-        send("mailto:someone@example.org", messages=(Message("ppo\r\nBcc: x@y", "stop", "It broke."),))
+        send("mailto:someone@example.org", messages=(Notification("ppo\r\nBcc: x@y", "stop", "It broke."),))
     finally:
         listening.stop()
     (mail,) = got

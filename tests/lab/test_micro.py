@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 from firstbreak_lab.cli import command
 from firstbreak_lab.micro import build, dpo, dqn, grpo, logs, population, ppo, sequences, worlds
-from firstbreak_lab.micro.broken import Broken
+from firstbreak_lab.micro.broken import BrokenMechanism
 from firstbreak_lab.micro.faults import ALL, OWN, SHARED, Fault, faults
 from firstbreak_lab.micro.optimizer import Adam
 
@@ -47,7 +47,7 @@ def settings(algorithm: str, seed: int = 3) -> Any:
     return replace(drawn, lr=rate / drawn.width, **short[algorithm])
 
 
-def trained(algorithm: str, broken: Broken, seed: int = 5) -> tuple[str, population.Trained]:
+def trained(algorithm: str, broken: BrokenMechanism, seed: int = 5) -> tuple[str, population.Trained]:
     """What the log holds, as text, and what is true."""
     log, true = population.ALGORITHMS[algorithm].train(settings(algorithm), seed, broken)
     return json.dumps(log.rows), true
@@ -56,7 +56,7 @@ def trained(algorithm: str, broken: Broken, seed: int = 5) -> tuple[str, populat
 @cache
 def untouched(algorithm: str) -> str:
     """The log of the healthy run."""
-    return trained(algorithm, Broken())[0]
+    return trained(algorithm, BrokenMechanism())[0]
 
 
 # Exactness --------------------------------------------------------------------------------------------------------------
@@ -78,10 +78,10 @@ def gradient_error(loss: Callable[[np.ndarray], float], at: np.ndarray, gradient
 def test_the_gradient_of_grpo_is_exact(bonus: float, loss_type: str) -> None:
     s = replace(settings("grpo"), loss_type=loss_type, entropy_coef=bonus)
     task, rng = grpo.make_task(s, 0), np.random.default_rng(1)
-    batch, _, _ = grpo.generate(s, task, task.base, task.base, rng, Broken(), 0)
+    batch, _, _ = grpo.generate(s, task, task.base, task.base, rng, BrokenMechanism(), 0)
     at = task.base + 0.05 * rng.normal(size=task.base.shape)
-    _, gradient, _ = grpo.loss_and_gradient(at, batch, s, Broken())
-    assert gradient_error(lambda w: grpo.loss_and_gradient(w, batch, s, Broken())[0], at, gradient) < 1e-4
+    _, gradient, _ = grpo.loss_and_gradient(at, batch, s, BrokenMechanism())
+    assert gradient_error(lambda w: grpo.loss_and_gradient(w, batch, s, BrokenMechanism())[0], at, gradient) < 1e-4
 
 
 def test_the_gradient_of_dpo_is_exact() -> None:
@@ -89,20 +89,24 @@ def test_the_gradient_of_dpo_is_exact() -> None:
     task = dpo.make_task(s, 0)
     pairs = dpo.make_pairs(task, task.held_out, 0.0, rng)
     at = task.base + 0.1 * rng.normal(size=task.base.shape)
-    _, gradient, _ = dpo.loss_and_gradient(at, task.base, pairs, s, Broken())
-    assert gradient_error(lambda w: dpo.loss_and_gradient(w, task.base, pairs, s, Broken())[0], at, gradient) < 1e-4
+    _, gradient, _ = dpo.loss_and_gradient(at, task.base, pairs, s, BrokenMechanism())
+    assert (
+        gradient_error(lambda w: dpo.loss_and_gradient(w, task.base, pairs, s, BrokenMechanism())[0], at, gradient)
+        < 1e-4
+    )
 
 
 def test_the_gradient_of_ppo_is_exact() -> None:
     s, rng = replace(settings("ppo"), entropy_coef=0.05), np.random.default_rng(1)
     world = worlds.grid(rng)
     at = 0.1 * rng.normal(size=(world.features.shape[1], 5))
-    fleet = worlds.Fleet(world, s.envs, rng, Broken())
-    batch = ppo.collect(s, world.features, fleet, at, at, rng, Broken())
+    fleet = worlds.Fleet(world, s.envs, rng, BrokenMechanism())
+    batch = ppo.collect(s, world.features, fleet, at, at, rng, BrokenMechanism())
     at = at + 0.03 * rng.normal(size=at.shape)
-    _, gradient, _ = ppo.loss_and_gradient(at, world.features, batch, s, Broken())
+    _, gradient, _ = ppo.loss_and_gradient(at, world.features, batch, s, BrokenMechanism())
     assert (
-        gradient_error(lambda w: ppo.loss_and_gradient(w, world.features, batch, s, Broken())[0], at, gradient) < 1e-4
+        gradient_error(lambda w: ppo.loss_and_gradient(w, world.features, batch, s, BrokenMechanism())[0], at, gradient)
+        < 1e-4
     )
 
 
@@ -113,8 +117,8 @@ def test_the_gradient_of_dqn_is_exact() -> None:
     n = 64
     states, actions = rng.integers(0, len(world.after), n), rng.integers(0, 4, n)
     batch = (states, actions, world.reward[states, actions], world.after[states, actions], np.zeros(n))
-    _, gradient, _ = dqn.loss_and_gradient(at, target, world.features, batch, s, Broken())
-    loss = lambda w: dqn.loss_and_gradient(w, target, world.features, batch, s, Broken())[0]  # noqa: E731
+    _, gradient, _ = dqn.loss_and_gradient(at, target, world.features, batch, s, BrokenMechanism())
+    loss = lambda w: dqn.loss_and_gradient(w, target, world.features, batch, s, BrokenMechanism())[0]  # noqa: E731
     assert gradient_error(loss, at, gradient) < 1e-4
 
 
@@ -129,13 +133,13 @@ def test_the_true_accuracy_is_what_sampling_gives() -> None:
 
 
 @pytest.mark.parametrize("kind", [worlds.chain, worlds.grid, worlds.pole])
-def test_the_true_return_is_what_episodes_give(kind: Callable[[np.random.Generator], worlds.World]) -> None:
+def test_the_true_return_is_what_episodes_give(kind: Callable[[np.random.Generator], worlds.SmallWorld]) -> None:
     rng = np.random.default_rng(2)
     world = kind(rng)
     actions = world.after.shape[1]
     greedy = rng.integers(0, actions, len(world.after))
     exact = world.expected(worlds.one_hot(greedy, actions))
-    sampled = [worlds.evaluate(world, greedy, 500, rng, Broken())[0] for _ in range(20)]
+    sampled = [worlds.evaluate(world, greedy, 500, rng, BrokenMechanism())[0] for _ in range(20)]
     assert np.mean(sampled) == pytest.approx(exact, abs=4 * np.std(sampled) / 20**0.5 + 1e-9)
     assert exact <= world.best() + 1e-9
 
@@ -145,7 +149,7 @@ def test_the_true_return_is_what_episodes_give(kind: Callable[[np.random.Generat
 
 @pytest.mark.parametrize("algorithm", ALL)
 def test_healthy_runs_learn(algorithm: str) -> None:
-    runs = [trained(algorithm, Broken(), seed)[1] for seed in range(4)]
+    runs = [trained(algorithm, BrokenMechanism(), seed)[1] for seed in range(4)]
     assert np.mean([(run.score - run.start) / (run.best - run.start) for run in runs]) > 0.15
 
 
@@ -165,7 +169,7 @@ def test_a_log_is_read_as_that_of_its_trainer_and_every_name_is_understood(
     algorithm: str, trainer: str, tmp_path: Path
 ) -> None:
     extra = {"trainer": trainer} if algorithm in ("ppo", "dqn") else {}
-    log, _ = population.ALGORITHMS[algorithm].train(settings(algorithm), 5, Broken(), **extra)
+    log, _ = population.ALGORITHMS[algorithm].train(settings(algorithm), 5, BrokenMechanism(), **extra)
     logs.write(log.rows, trainer, tmp_path)
     run = read(tmp_path)
     assert (run.trainer, run.algorithm) == (trainer, algorithm)
@@ -187,7 +191,9 @@ def test_a_fault_changes_the_run_from_its_onset_on(fault: Fault, algorithm: str)
     )
     onset = 0.0 if fault.from_start else 0.25
     healthy = untouched(algorithm)
-    acting, silent = (trained(algorithm, Broken(fault.name, size, onset, seed=5))[0] for size in (severity, 0.0))
+    acting, silent = (
+        trained(algorithm, BrokenMechanism(fault.name, size, onset, seed=5))[0] for size in (severity, 0.0)
+    )
     assert silent == healthy
     assert acting != healthy
     if onset:  # what was logged before is the same
@@ -216,25 +222,25 @@ def test_every_link_has_a_fault_and_shared_faults_are_those_of_the_lab() -> None
     ],
 )
 def test_a_wrong_sign_from_the_start_makes_the_policy_worse(name: str, algorithm: str) -> None:
-    healthy, wrong = (trained(algorithm, Broken(f, 1.0))[1] for f in (None, name))
+    healthy, wrong = (trained(algorithm, BrokenMechanism(f, 1.0))[1] for f in (None, name))
     assert wrong.score < healthy.score
     assert wrong.score < healthy.start + 0.1 * (healthy.best - healthy.start)
 
 
 def test_steps_that_do_nothing_leave_the_policy_where_it_was() -> None:
     for algorithm in ("grpo", "dpo", "ppo"):
-        run = trained(algorithm, Broken("updates-do-nothing", 1e-5))[1]
+        run = trained(algorithm, BrokenMechanism("updates-do-nothing", 1e-5))[1]
         assert run.score == pytest.approx(run.start, abs=1e-3 * (run.best - run.start))
 
 
 def test_a_slow_phase_changes_the_clock_alone() -> None:
-    healthy, slow = (trained("ppo", Broken(fault, 4.0))[1] for fault in (None, "rollout-worker-slow"))
+    healthy, slow = (trained("ppo", BrokenMechanism(fault, 4.0))[1] for fault in (None, "rollout-worker-slow"))
     assert slow.seconds == pytest.approx(4 * healthy.seconds)
     assert replace(slow, seconds=healthy.seconds) == healthy
 
 
 def test_an_overflow_is_logged_and_leaves_out_the_step() -> None:
-    adam = Adam(np.ones(3), 0.1, "constant", 1.0, 1.0, Broken("gradients-not-finite", 1e6))
+    adam = Adam(np.ones(3), 0.1, "constant", 1.0, 1.0, BrokenMechanism("gradients-not-finite", 1e6))
     assert np.isnan(adam.step(np.ones(3)))
     assert adam.weights.tolist() == [1, 1, 1]
     assert np.isfinite(adam.step(np.full(3, 1e-3)))

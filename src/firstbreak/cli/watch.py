@@ -18,7 +18,7 @@ from firstbreak.cli import _names, _thresholds
 from firstbreak.cli._output import on_a_terminal, write
 from firstbreak.diagnosis.diagnose import diagnose
 from firstbreak.diagnosis.thresholds import Thresholds, for_run, parsed
-from firstbreak.guard.notify import Message, Notifier
+from firstbreak.guard.notify import Notification, Notifier
 from firstbreak.guard.schedule import ENDS, Suspicion
 from firstbreak.model import EMPTY, Action, Diagnosis
 from firstbreak.readers import Unreadable, names
@@ -172,10 +172,10 @@ def _notified(
         yield dx
 
 
-def _message(dx: Diagnosis, name: str) -> Message:
+def _message(dx: Diagnosis, name: str) -> Notification:
     about = dx.first_break.link.value if dx.first_break is not None else ""
     text = f"{dx.verdict.summary}\nDo this first: {dx.verdict.do_first}"
-    return Message(Path(name).name, dx.verdict.action.value, text, about, dx.run.last_step)
+    return Notification(Path(name).name, dx.verdict.action.value, text, about, dx.run.last_step)
 
 
 def _run(line: str, dx: Diagnosis, name: str) -> None:

@@ -53,7 +53,7 @@ _SECRET = re.compile(
 
 
 @dataclass(frozen=True)
-class Message:
+class Notification:
     """A message. Messages with equal `action` and `about` are the same news."""
 
     run: str
@@ -67,7 +67,7 @@ class Message:
         return f"firstbreak: {self.action}: {self.run}{where}\n{self.text}"
 
 
-Send = Callable[[Message], None]
+Send = Callable[[Notification], None]
 
 
 class Notifier:
@@ -84,11 +84,11 @@ class Notifier:
         self._senders = [(_host(target), sender(target)) for target in targets]
         self._pause, self._again, self._clock = pause, again, clock
         self._sent: dict[tuple[str, str], float] = {}
-        self._waiting: queue.Queue[Message] = queue.Queue(WAITING)
+        self._waiting: queue.Queue[Notification] = queue.Queue(WAITING)
         self._thread = threading.Thread(target=self._work, name="firstbreak-notify", daemon=True)
         self._thread.start()
 
-    def send(self, message: Message) -> bool:
+    def send(self, message: Notification) -> bool:
         """Send a message if it is new. Returns whether the message will be sent."""
         key, now = (message.action, message.about), self._clock()
         if now - self._sent.get(key, -self._again) < self._again:
@@ -113,7 +113,7 @@ class Notifier:
                 self._deliver(host, send, message)
             self._waiting.task_done()
 
-    def _deliver(self, host: str, send: Send, message: Message) -> None:
+    def _deliver(self, host: str, send: Send, message: Notification) -> None:
         pause = self._pause
         for attempt in range(1, ATTEMPTS + 1):
             try:
@@ -147,7 +147,7 @@ def sender(target: str) -> Send:
     raise Unreadable(_host(target), "is not a target for messages", f"use {known_targets}")
 
 
-def _post(url: str, body: Callable[[Message], dict[str, Any]], message: Message) -> None:
+def _post(url: str, body: Callable[[Notification], dict[str, Any]], message: Notification) -> None:
     data = json.dumps(body(message)).encode()
     headers = {"Content-Type": "application/json", "User-Agent": "firstbreak"}
     request = urllib.request.Request(url, data, headers)
@@ -155,14 +155,14 @@ def _post(url: str, body: Callable[[Message], dict[str, Any]], message: Message)
         answer.read()
 
 
-_BODIES: dict[str, Callable[[Message], dict[str, Any]]] = {
+_BODIES: dict[str, Callable[[Notification], dict[str, Any]]] = {
     "webhook": asdict,
     "slack": lambda message: {"text": str(message)},
     "discord": lambda message: {"content": str(message), "allowed_mentions": {"parse": []}},
 }
 
 
-def _mail(to: str, server: Any, message: Message) -> None:
+def _mail(to: str, server: Any, message: Notification) -> None:
     mail = EmailMessage()
     mail["Subject"] = " ".join(f"firstbreak: {message.action}: {message.run}".split())
     mail["To"] = to
@@ -178,7 +178,7 @@ def _mail(to: str, server: Any, message: Message) -> None:
         connection.send_message(mail)
 
 
-def _trackio(project: str, run: str, message: Message) -> None:
+def _trackio(project: str, run: str, message: Notification) -> None:
     """In its own process: trackio prints to stdout, and would end a run that this process has open."""
     level = "ERROR" if message.action in ("stop", "rollback") else "WARN"
     step = "" if message.step is None else str(int(message.step))
@@ -220,6 +220,6 @@ def _host(target: str) -> str:
     return f"{address.scheme}://{address.hostname}" if address.hostname else f"{address.scheme or 'target'}:..."
 
 
-def _without_secrets(message: Message) -> Message:
+def _without_secrets(message: Notification) -> Notification:
     text = _SECRET.sub(lambda match: f"{match[2] or ''}[hidden]", message.text)
-    return Message(message.run, message.action, text[:LONGEST], message.about, message.step)
+    return Notification(message.run, message.action, text[:LONGEST], message.about, message.step)

@@ -12,7 +12,7 @@ from importlib import resources
 from firstbreak.model import Action, Diagnosis, Outcome, RankedCause
 from firstbreak.reports import curves, story, svg
 from firstbreak.reports.markup import Markup, element, join
-from firstbreak.reports.story import Exhibit, Fact, Section
+from firstbreak.reports.story import Exhibit, Section, StoryLine
 from firstbreak.reports.text import spans
 from firstbreak.words import percent
 
@@ -242,7 +242,7 @@ def _read(dx: Diagnosis, uid: str) -> Markup:
     return _facts(story.read(dx))
 
 
-def _facts(facts: Iterable[Fact]) -> Markup:
+def _facts(facts: Iterable[StoryLine]) -> Markup:
     return element(
         "dl",
         *(

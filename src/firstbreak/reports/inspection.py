@@ -20,7 +20,7 @@ from firstbreak.diagnosis.verdict import unmeasured
 from firstbreak.dialects import signals
 from firstbreak.model import Link, Run, Sample, Series
 from firstbreak.reports import json, story
-from firstbreak.reports.story import Fact
+from firstbreak.reports.story import StoryLine
 from firstbreak.reports.terminal_style import Page, TerminalStyle, to_string
 from firstbreak.reports.text import count
 from firstbreak.words import number
@@ -178,7 +178,7 @@ def _short(text: str) -> str:
 
 
 def _parts(run: Run, how: TerminalStyle) -> Iterator[RenderableType]:
-    yield how.facts([*story.about(run), Fact("Files", ", ".join(_several(run.files)), literal=True)])
+    yield how.facts([*story.about(run), StoryLine("Files", ", ".join(_several(run.files)), literal=True)])
     for link in (*Link, None):
         members = [series for series in run.series.values() if link_of(series) is link]
         if members:
@@ -194,9 +194,9 @@ def _parts(run: Run, how: TerminalStyle) -> Iterator[RenderableType]:
             yield from _lines(lines, how)
 
 
-def _lines(lines: Sequence[str | Fact], how: TerminalStyle) -> Iterator[RenderableType]:
+def _lines(lines: Sequence[str | StoryLine], how: TerminalStyle) -> Iterator[RenderableType]:
     """Plain lines as bullets, facts as a table."""
-    facts = [line for line in lines if isinstance(line, Fact)]
+    facts = [line for line in lines if isinstance(line, StoryLine)]
     yield from (how.bullet(line) for line in lines if isinstance(line, str))
     if facts:
         yield how.facts(facts)
@@ -215,7 +215,7 @@ def _entry(series: Series, how: TerminalStyle) -> Iterator[RenderableType]:
         yield how.indented(how.text(meaning(series), "dim"))
 
 
-def _lists(run: Run) -> Iterator[tuple[str, Sequence[str | Fact]]]:
+def _lists(run: Run) -> Iterator[tuple[str, Sequence[str | StoryLine]]]:
     yield "Not understood", _several([f"{name} ({count(len(s), 'point')})" for name, s in run.unknown.items()])
     yield "Copies of a metric above", _several([f"{series.raw}: {series.name}" for series in run.duplicates])
     yield "Configuration", _config(run)
@@ -230,27 +230,27 @@ def _several(lines: Sequence[str]) -> list[str]:
     return story.first(list(lines), story.MOST_NAMES)
 
 
-def _config(run: Run) -> list[str | Fact]:
-    facts: list[str | Fact] = []
+def _config(run: Run) -> list[str | StoryLine]:
+    facts: list[str | StoryLine] = []
     for name, value in sorted(run.config.values.items()):
         option = run.config.option(name)
         default = " (the trainer's default)" if name in run.config.defaulted else ""
-        facts.append(Fact(name, f"{value}{default}" if option == name else f"{value}, from {option}{default}"))
+        facts.append(StoryLine(name, f"{value}{default}" if option == name else f"{value}, from {option}{default}"))
     rest = len(run.config.raw) - len(set(run.config.values) - run.config.defaulted)
-    return [*facts, Fact("others", f"{count(rest, 'option')} recorded and not used")] if rest > 0 else facts
+    return [*facts, StoryLine("others", f"{count(rest, 'option')} recorded and not used")] if rest > 0 else facts
 
 
-def _samples(run: Run) -> list[str | Fact]:
+def _samples(run: Run) -> list[str | StoryLine]:
     if run.samples is None:
         return []
-    facts: list[str | Fact] = [Fact("Files", ", ".join(_several(run.samples.sources)), literal=True)]
+    facts: list[str | StoryLine] = [StoryLine("Files", ", ".join(_several(run.samples.sources)), literal=True)]
     sample = first_sample(run)
     if sample is None:
         return facts
     rewards = ", ".join(f"{name} {number(value)}" for name, value in sample.rewards.items())
     said = (("First prompt", _short(sample.prompt)), ("First completion", _short(sample.completion)))
     scored = () if sample.reward is None else (("Its reward", number(sample.reward)),)
-    return [*facts, *(Fact(label, text) for label, text in (*said, *scored, ("Its components", rewards)) if text)]
+    return [*facts, *(StoryLine(label, text) for label, text in (*said, *scored, ("Its components", rewards)) if text)]
 
 
 def _gaps(run: Run) -> list[str]:

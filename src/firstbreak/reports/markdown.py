@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from firstbreak.model import Diagnosis, Link, LinkStatus, Outcome
 from firstbreak.reports import sparkline, story
-from firstbreak.reports.story import Fact, Section
+from firstbreak.reports.story import Section, StoryLine
 from firstbreak.reports.text import spans, visible
 from firstbreak.words import percent
 
@@ -173,7 +173,7 @@ def _read(dx: Diagnosis) -> Iterator[str]:
     yield from _facts(story.read(dx))
 
 
-def _facts(facts: Iterable[Fact]) -> Iterator[str]:
+def _facts(facts: Iterable[StoryLine]) -> Iterator[str]:
     for fact in facts:
         yield f"- **{prose(fact.label)}:** {code(fact.text) if fact.literal else prose(fact.text)}"
 

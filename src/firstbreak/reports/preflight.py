@@ -79,7 +79,7 @@ def _parts(report: Report, how: TerminalStyle) -> Iterator[RenderableType]:
             yield _lines(quiet, mark, how)
     if report.facts:
         yield from _under("What was checked", how)
-        yield how.facts([story.Fact(*fact) for fact in report.facts])
+        yield how.facts([story.StoryLine(*fact) for fact in report.facts])
 
 
 def _head(report: Report, how: TerminalStyle) -> Iterator[RenderableType]:

@@ -96,7 +96,7 @@ def sections(dx: Diagnosis) -> tuple[Section, ...]:
 
 
 @dataclass(frozen=True)
-class Fact:
+class StoryLine:
     """A label with its text. `literal`: the text is a name from the log."""
 
     label: str
@@ -171,19 +171,19 @@ def place(dx: Diagnosis) -> str:
     return link_word(first.link) + (", or earlier" if first.or_earlier else "")
 
 
-def first_break(dx: Diagnosis) -> tuple[Fact, ...]:
+def first_break(dx: Diagnosis) -> tuple[StoryLine, ...]:
     """The first break: link, metric and step."""
     first = dx.first_break
     if first is None:
         return ()
-    facts = [Fact("Link", place(dx))]
+    facts = [StoryLine("Link", place(dx))]
     if first.metric:
-        facts.append(Fact("Shown by", first.metric, literal=True))
+        facts.append(StoryLine("Shown by", first.metric, literal=True))
         raw = logged_as(dx.run, first.metric)
         if raw:
-            facts.append(Fact("Logged as", raw, literal=True))
+            facts.append(StoryLine("Logged as", raw, literal=True))
     time = when(axis_of(dx.run, first.metric), first.step, first.interval)
-    return (*facts, Fact("Since", time)) if time else tuple(facts)
+    return (*facts, StoryLine("Since", time)) if time else tuple(facts)
 
 
 def logged_as(run: Run, metric: str) -> str:
@@ -192,15 +192,19 @@ def logged_as(run: Run, metric: str) -> str:
     return series.raw if series is not None and series.raw != metric else ""
 
 
-def outlook(dx: Diagnosis) -> tuple[Fact, ...]:
+def outlook(dx: Diagnosis) -> tuple[StoryLine, ...]:
     """Upside, risk, best checkpoint, cost since the break, and forecasts."""
-    facts = [Fact("Upside", dx.verdict.upside), Fact("Risk", dx.verdict.risk), Fact("Best checkpoint", _best(dx))]
+    facts = [
+        StoryLine("Upside", dx.verdict.upside),
+        StoryLine("Risk", dx.verdict.risk),
+        StoryLine("Best checkpoint", _best(dx)),
+    ]
     facts.append(
-        Fact(
+        StoryLine(
             "Spent since the break", _cost(dx.cost, axis_of(dx.run, dx.first_break.metric if dx.first_break else None))
         )
     )
-    facts.append(Fact("Forecast", "; ".join(_forecast(forecast, dx) for forecast in dx.forecasts)))
+    facts.append(StoryLine("Forecast", "; ".join(_forecast(forecast, dx) for forecast in dx.forecasts)))
     return tuple(fact for fact in facts if fact.text)
 
 
@@ -393,14 +397,14 @@ def remedies(dx: Diagnosis) -> tuple[RankedCause, ...]:
     return tuple(cause for cause in leading(dx) if cause.fix or cause.experiment is not None)
 
 
-def experiment(run: Run, plan: Experiment) -> tuple[Fact, ...]:
+def experiment(run: Run, plan: Experiment) -> tuple[StoryLine, ...]:
     """An experiment: the text, the command, the options in the trainer's own names, the metric to check, and the expected
     result if the cause is right.
     """
     settings = [f"{run.config.option(name)} = {value}" for name, value in plan.overrides.items()]
-    facts = [Fact("Experiment", plan.text), Fact("Run", command(run, plan), literal=True)]
-    facts += [Fact("Set", setting, literal=True) for setting in settings]
-    facts += [Fact("Measure", plan.measure, literal=True), Fact("If this is the cause", plan.if_cause)]
+    facts = [StoryLine("Experiment", plan.text), StoryLine("Run", command(run, plan), literal=True)]
+    facts += [StoryLine("Set", setting, literal=True) for setting in settings]
+    facts += [StoryLine("Measure", plan.measure, literal=True), StoryLine("If this is the cause", plan.if_cause)]
     return tuple(fact for fact in facts if fact.text)
 
 
@@ -409,10 +413,10 @@ def command(run: Run, plan: Experiment) -> str:
     return shlex.join(["firstbreak", "experiment", "run", plan.id, run.path]) if plan.id else ""
 
 
-def unmeasured_links(dx: Diagnosis) -> tuple[Fact, ...]:
+def unmeasured_links(dx: Diagnosis) -> tuple[StoryLine, ...]:
     """The links that were not measured: what is missing, and how to log it."""
     return tuple(
-        Fact(link_word(link), "; ".join(n.removesuffix(".") for n in _lacking(dx, link))) for link in _unseen(dx)
+        StoryLine(link_word(link), "; ".join(n.removesuffix(".") for n in _lacking(dx, link))) for link in _unseen(dx)
     )
 
 
@@ -469,27 +473,27 @@ def title(run: Run) -> str:
     return ", ".join(filter(None, (run.trainer, run.algorithm, steps)))
 
 
-def about(run: Run) -> tuple[Fact, ...]:
+def about(run: Run) -> tuple[StoryLine, ...]:
     """The facts about a run: path, format, trainer, algorithm, steps, metrics."""
     facts = [
-        Fact("Run", run.path, literal=True),
-        Fact("Format", ", ".join(run.formats) or "none"),
-        Fact("Trainer", run.trainer or "not recognised"),
-        Fact("Algorithm", run.algorithm or "not recognised"),
+        StoryLine("Run", run.path, literal=True),
+        StoryLine("Format", ", ".join(run.formats) or "none"),
+        StoryLine("Trainer", run.trainer or "not recognised"),
+        StoryLine("Algorithm", run.algorithm or "not recognised"),
     ]
     if run.first_step is not None and run.last_step is not None:
-        facts.append(Fact("Steps", f"{number(run.first_step)} to {number(run.last_step)} ({main_axis(run)})"))
-    return (*facts, Fact("Metrics", f"{len(run.series)} understood, {len(run.unknown)} not understood"))
+        facts.append(StoryLine("Steps", f"{number(run.first_step)} to {number(run.last_step)} ({main_axis(run)})"))
+    return (*facts, StoryLine("Metrics", f"{len(run.series)} understood, {len(run.unknown)} not understood"))
 
 
-def read(dx: Diagnosis) -> tuple[Fact, ...]:
+def read(dx: Diagnosis) -> tuple[StoryLine, ...]:
     """The facts about a run, unknown metrics, the number of checks, and notes."""
     run, facts = dx.run, list(about(dx.run))
     if run.unknown:
-        facts.append(Fact("Not understood", ", ".join(first(list(run.unknown), MOST_NAMES)), literal=True))
-    facts.append(Fact("Checks", _tally(dx)))
-    facts.extend(Fact("Note", note) for note in first(list(run.notes), MOST_NAMES))
-    facts.extend(Fact("Set by you", line) for line in thresholds(dx))
+        facts.append(StoryLine("Not understood", ", ".join(first(list(run.unknown), MOST_NAMES)), literal=True))
+    facts.append(StoryLine("Checks", _tally(dx)))
+    facts.extend(StoryLine("Note", note) for note in first(list(run.notes), MOST_NAMES))
+    facts.extend(StoryLine("Set by you", line) for line in thresholds(dx))
     return tuple(facts)
 
 

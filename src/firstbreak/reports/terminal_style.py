@@ -14,7 +14,7 @@ from rich.text import Text
 
 from firstbreak.model import Action, LinkStatus, Severity
 from firstbreak.reports import sparkline
-from firstbreak.reports.story import Fact
+from firstbreak.reports.story import StoryLine
 from firstbreak.reports.text import to_ascii, visible
 
 WIDEST = 100  # columns: longer lines are hard to read
@@ -51,7 +51,7 @@ class TerminalStyle:
         """The heading of a section."""
         return self.text(text, "bold underline")
 
-    def facts(self, facts: Sequence[Fact]) -> RenderableType:
+    def facts(self, facts: Sequence[StoryLine]) -> RenderableType:
         """Labels and texts in two columns."""
         labels = [self.text(fact.label) for fact in facts]
         widest = max((label.cell_len for label in labels), default=0)

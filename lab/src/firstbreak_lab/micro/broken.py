@@ -8,7 +8,7 @@ import numpy as np
 
 
 @dataclass
-class Broken:
+class BrokenMechanism:
     """`broken("reward-sign-flipped")` is the severity of this fault while it acts, otherwise 0 (or `otherwise`).
 
     A fault has random numbers of its own, so that a run with severity 0 is the same as its healthy twin, bit by bit.

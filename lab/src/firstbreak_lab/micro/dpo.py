@@ -7,16 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from firstbreak_lab.micro import sequences
-from firstbreak_lab.micro.broken import Broken, Trained
+from firstbreak_lab.micro.broken import BrokenMechanism, Trained
 from firstbreak_lab.micro.logs import Clock, Log
 from firstbreak_lab.micro.optimizer import Adam
-from firstbreak_lab.micro.sequences import Prompts, Task
+from firstbreak_lab.micro.sequences import Prompts, SequenceTask
 
 TRAINERS = ("trl",)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
+class DpoSettings:
     """One draw of the population."""
 
     prompts: int  #: each with one pair
@@ -38,13 +38,13 @@ class Settings:
     speed: float
 
 
-def draw(rng: np.random.Generator, points: int) -> Settings:
+def draw(rng: np.random.Generator, points: int) -> DpoSettings:
     """Settings of a run that a person could have started, with about so many logged points."""
     answer = int(rng.integers(2, 5))
     width = 10.0 ** rng.uniform(2, 4)
     log_every = int(rng.choice((1, 5, 10, 10)))
     steps = min(points * log_every, max(300, points))
-    return Settings(
+    return DpoSettings(
         prompts=int(2 ** rng.uniform(8, 11)),
         features=int(rng.integers(4, 13)),
         tokens=int(rng.integers(4, 11)),
@@ -66,18 +66,18 @@ def draw(rng: np.random.Generator, points: int) -> Settings:
 
 
 @dataclass(frozen=True)
-class Pairs:
+class PairData:
     """One pair for each prompt: the chosen completion first."""
 
     prompts: Prompts
     tokens: np.ndarray  #: (prompts, 2, positions)
     mask: np.ndarray
 
-    def __getitem__(self, rows: np.ndarray) -> Pairs:
-        return Pairs(self.prompts[rows], self.tokens[rows], self.mask[rows])
+    def __getitem__(self, rows: np.ndarray) -> PairData:
+        return PairData(self.prompts[rows], self.tokens[rows], self.mask[rows])
 
 
-def make_pairs(task: Task, prompts: Prompts, noise: float, rng: np.random.Generator) -> Pairs:
+def make_pairs(task: SequenceTask, prompts: Prompts, noise: float, rng: np.random.Generator) -> PairData:
     """Two completions of the base model for each prompt. The judge prefers more right tokens, and then an end."""
     limit = task.base.shape[1]
     log_p = sequences.log_policy(task.base, prompts.features)
@@ -90,16 +90,16 @@ def make_pairs(task: Task, prompts: Prompts, noise: float, rng: np.random.Genera
     quality = np.where(rng.random((len(prompts), 1)) < noise, rng.random(hits.shape), quality)
     order = np.argsort(-quality, 1)[..., None]
     mask = (np.arange(limit) < lengths[..., None]).astype(float)
-    return Pairs(prompts, np.take_along_axis(tokens, order, 1), np.take_along_axis(mask, order, 1))
+    return PairData(prompts, np.take_along_axis(tokens, order, 1), np.take_along_axis(mask, order, 1))
 
 
-def make_task(s: Settings, seed: int) -> Task:
+def make_task(s: DpoSettings, seed: int) -> SequenceTask:
     """The prompts and the base model of a run."""
     sizes = {name: getattr(s, name) for name in ("prompts", "features", "tokens", "answer", "limit", "skill")}
     return sequences.task(np.random.default_rng([seed, 0]), **sizes)
 
 
-def train(s: Settings, seed: int, broken: Broken) -> tuple[Log, Trained]:
+def train(s: DpoSettings, seed: int, broken: BrokenMechanism) -> tuple[Log, Trained]:
     """Train once. Returns the log and what is true of the run."""
     rng = np.random.default_rng([seed, 1])
     task = make_task(s, seed)
@@ -130,7 +130,7 @@ def train(s: Settings, seed: int, broken: Broken) -> tuple[Log, Trained]:
             evaluated = broken.frozen("stale-weights", policy.weights)
             told = swapped(held_out, "evaluation-elsewhere", broken)
             loss, _, metrics = loss_and_gradient(evaluated, reference, told, s, broken)
-            _, _, honest = loss_and_gradient(policy.weights, task.base, held_out, s, Broken())
+            _, _, honest = loss_and_gradient(policy.weights, task.base, held_out, s, BrokenMechanism())
             reported, claimed = metrics["rewards/accuracies"], honest["rewards/accuracies"]
             log.record({f"eval_{name}": number for name, number in ({"loss": loss} | metrics).items()})
             n = len(held_out.tokens)
@@ -139,12 +139,12 @@ def train(s: Settings, seed: int, broken: Broken) -> tuple[Log, Trained]:
     return log, Trained(start_score, score, 1.0, reported, claimed, clock.now, s.steps)
 
 
-def swapped(pairs: Pairs, fault: str, broken: Broken) -> Pairs:
+def swapped(pairs: PairData, fault: str, broken: BrokenMechanism) -> PairData:
     """The pairs, of which the fault turns a share around."""
     if (turned := broken.hits(fault, len(pairs.tokens))) is None:
         return pairs
     which = turned[:, None, None]
-    return Pairs(
+    return PairData(
         pairs.prompts,
         np.where(which, pairs.tokens[:, ::-1], pairs.tokens),
         np.where(which, pairs.mask[:, ::-1], pairs.mask),
@@ -152,7 +152,7 @@ def swapped(pairs: Pairs, fault: str, broken: Broken) -> Pairs:
 
 
 def loss_and_gradient(
-    weights: np.ndarray, reference: np.ndarray, batch: Pairs, s: Settings, broken: Broken
+    weights: np.ndarray, reference: np.ndarray, batch: PairData, s: DpoSettings, broken: BrokenMechanism
 ) -> tuple[float, np.ndarray, dict[str, float]]:
     """The loss of the pairs, its gradient, and what TRL logs of it."""
     n = len(batch.tokens)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from firstbreak_lab.micro import worlds
-from firstbreak_lab.micro.broken import Broken, Trained
+from firstbreak_lab.micro.broken import BrokenMechanism, Trained
 from firstbreak_lab.micro.logs import Clock, Log
 from firstbreak_lab.micro.optimizer import Adam
 from firstbreak_lab.micro.worlds import Fleet
@@ -20,7 +20,7 @@ LATE = 0.9  #: share of the run after which the true score is taken, as a mean
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
+class DqnSettings:
     """One draw of the population."""
 
     moves: int  #: steps of each copy
@@ -43,12 +43,12 @@ class Settings:
     speed: float
 
 
-def draw(rng: np.random.Generator, points: int) -> Settings:
+def draw(rng: np.random.Generator, points: int) -> DqnSettings:
     """Settings of a run that a person could have started, with about so many logged points."""
     width = 10.0 ** rng.uniform(1, 3)
     moves = int(np.clip(points * rng.uniform(4, 10), 300, 2000))
     envs = int(rng.choice((4, 8, 16)))
-    return Settings(
+    return DqnSettings(
         moves=moves,
         envs=envs,
         log_every=max(1, round(moves * envs / (40 * points))),
@@ -92,7 +92,7 @@ class Replay:
         return self.states[rows], self.actions[rows], self.rewards[rows], self.after[rows], self.ended[rows]
 
 
-def train(s: Settings, seed: int, broken: Broken, trainer: str = "sb3") -> tuple[Log, Trained]:
+def train(s: DqnSettings, seed: int, broken: BrokenMechanism, trainer: str = "sb3") -> tuple[Log, Trained]:
     """Train once. Returns the log and what is true of the run."""
     rng, eval_rng = np.random.default_rng([seed, 1]), np.random.default_rng([seed, 2])
     world = worlds.drawn(np.random.default_rng([seed, 0]))
@@ -163,7 +163,7 @@ def train(s: Settings, seed: int, broken: Broken, trainer: str = "sb3") -> tuple
     )
 
 
-def exploration(s: Settings, broken: Broken) -> float:
+def exploration(s: DqnSettings, broken: BrokenMechanism) -> float:
     """Epsilon now: it falls linearly to its last value."""
     if broken("epsilon-zero"):
         return 0.0
@@ -177,8 +177,8 @@ def loss_and_gradient(
     target: np.ndarray,
     seen: np.ndarray,
     batch: tuple[np.ndarray, ...],
-    s: Settings,
-    broken: Broken,
+    s: DqnSettings,
+    broken: BrokenMechanism,
 ) -> tuple[float, np.ndarray, float]:
     """The Huber loss of the temporal difference, its gradient, and the mean of the values."""
     states, actions, rewards, after, ended = batch

@@ -11,16 +11,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from firstbreak_lab.micro import sequences
-from firstbreak_lab.micro.broken import Broken, Trained
+from firstbreak_lab.micro.broken import BrokenMechanism, Trained
 from firstbreak_lab.micro.logs import Clock, Log
 from firstbreak_lab.micro.optimizer import Adam, rounded
-from firstbreak_lab.micro.sequences import Prompts, Task
+from firstbreak_lab.micro.sequences import Prompts, SequenceTask
 
 TRAINERS = ("trl",)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
+class GrpoSettings:
     """One draw of the population."""
 
     prompts: int
@@ -50,13 +50,13 @@ class Settings:
     speed: float
 
 
-def draw(rng: np.random.Generator, points: int) -> Settings:
+def draw(rng: np.random.Generator, points: int) -> GrpoSettings:
     """Settings of a run that a person could have started, with about so many logged points."""
     answer = int(rng.integers(1, 4))
     width = 10.0 ** rng.uniform(1, 4)
     log_every = int(rng.choice((1, 1, 1, 5, 10)))
     steps = min(points * log_every, max(250, points))
-    return Settings(
+    return GrpoSettings(
         prompts=int(2 ** rng.uniform(6, 10)),
         features=int(rng.integers(4, 13)),
         tokens=int(rng.integers(4, 11)),
@@ -86,7 +86,7 @@ def draw(rng: np.random.Generator, points: int) -> Settings:
 
 
 @dataclass(frozen=True)
-class Batch:
+class Completions:
     """Completions with what the update needs to know of them; shapes (prompts, completions[, positions])."""
 
     prompts: Prompts
@@ -98,7 +98,7 @@ class Batch:
     weights: np.ndarray  #: importance weights of the tokens against the engine
 
 
-def train(s: Settings, seed: int, broken: Broken) -> tuple[Log, Trained]:
+def train(s: GrpoSettings, seed: int, broken: BrokenMechanism) -> tuple[Log, Trained]:
     """Train once. Returns the log and what is true of the run."""
     rng, eval_rng = np.random.default_rng([seed, 1]), np.random.default_rng([seed, 2])
     task = make_task(s, seed)
@@ -138,13 +138,15 @@ def train(s: Settings, seed: int, broken: Broken) -> tuple[Log, Trained]:
     return log, Trained(start_score, score, 1.0, reported, claimed, clock.now, s.steps)
 
 
-def make_task(s: Settings, seed: int) -> Task:
+def make_task(s: GrpoSettings, seed: int) -> SequenceTask:
     """The prompts and the base model of a run."""
     sizes = {name: getattr(s, name) for name in ("prompts", "features", "tokens", "answer", "limit", "skill")}
     return sequences.task(np.random.default_rng([seed, 0]), **sizes)
 
 
-def engine_weights(current: np.ndarray, versions: deque[np.ndarray], s: Settings, broken: Broken) -> np.ndarray:
+def engine_weights(
+    current: np.ndarray, versions: deque[np.ndarray], s: GrpoSettings, broken: BrokenMechanism
+) -> np.ndarray:
     """The weights with which completions are sampled: those of the last update."""
     if lag := int(broken("rollouts-too-old")):
         return versions[max(0, len(versions) - 1 - lag)]
@@ -155,14 +157,14 @@ def engine_weights(current: np.ndarray, versions: deque[np.ndarray], s: Settings
 
 
 def generate(
-    s: Settings,
-    task: Task,
+    s: GrpoSettings,
+    task: SequenceTask,
     weights: np.ndarray,
     sampler: np.ndarray,
     rng: np.random.Generator,
-    broken: Broken,
+    broken: BrokenMechanism,
     seen: int,
-) -> tuple[Batch, dict[str, float], int]:
+) -> tuple[Completions, dict[str, float], int]:
     """Sample a group of completions for each prompt, reward them, and compare each with its group."""
     rows = rng.integers(0, len(task.training), s.batch)
     if narrow := broken("prompts-narrow"):
@@ -203,10 +205,10 @@ def generate(
             for n, f in (("min", np.min), ("mean", np.mean), ("max", np.max))
         }
     reference = sequences.taken(sequences.log_policy(task.base, prompts.features), tokens)
-    return Batch(prompts, tokens, mask, advantages, old, reference, importance), metrics, seen
+    return Completions(prompts, tokens, mask, advantages, old, reference, importance), metrics, seen
 
 
-def log_behaviour(sampler: np.ndarray, prompts: Prompts, s: Settings, broken: Broken) -> np.ndarray:
+def log_behaviour(sampler: np.ndarray, prompts: Prompts, s: GrpoSettings, broken: BrokenMechanism) -> np.ndarray:
     """Log-probabilities of the next token with which the engine samples."""
     logits = sequences.log_policy(sampler, prompts.features).copy()
     logits /= s.temperature * broken("temperature-too-low", 1.0) * broken("temperature-not-in-logprob", 1.0)
@@ -217,7 +219,12 @@ def log_behaviour(sampler: np.ndarray, prompts: Prompts, s: Settings, broken: Br
 
 
 def reward(
-    s: Settings, prompts: Prompts, tokens: np.ndarray, lengths: np.ndarray, ended: np.ndarray, broken: Broken
+    s: GrpoSettings,
+    prompts: Prompts,
+    tokens: np.ndarray,
+    lengths: np.ndarray,
+    ended: np.ndarray,
+    broken: BrokenMechanism,
 ) -> tuple[np.ndarray, dict[str, float]]:
     """Rewards (prompts, completions) and their parts as TRL logs them. NaN: no reward function gave one."""
     if (moved := broken.hits("answers-misaligned", len(prompts))) is not None:
@@ -248,7 +255,7 @@ def reward(
     return np.asarray(sum(weight * values for weight, values in parts.values())), metrics
 
 
-def advantage(s: Settings, rewards: np.ndarray, broken: Broken) -> tuple[np.ndarray, np.ndarray]:
+def advantage(s: GrpoSettings, rewards: np.ndarray, broken: BrokenMechanism) -> tuple[np.ndarray, np.ndarray]:
     """Advantages (prompts, completions), and which groups have no spread."""
     compared = rewards
     if broken("groups-mixed"):  # the completions of a prompt lie in different groups
@@ -266,7 +273,7 @@ def advantage(s: Settings, rewards: np.ndarray, broken: Broken) -> tuple[np.ndar
 
 
 def loss_and_gradient(
-    weights: np.ndarray, batch: Batch, s: Settings, broken: Broken
+    weights: np.ndarray, batch: Completions, s: GrpoSettings, broken: BrokenMechanism
 ) -> tuple[float, np.ndarray, dict[str, float]]:
     """The clipped objective with the penalty for leaving the reference, its gradient, and what TRL logs of it."""
     features = batch.prompts.features
@@ -318,7 +325,7 @@ def token_shares(mask: np.ndarray, loss_type: str) -> np.ndarray:
 
 
 def evaluate(
-    s: Settings, task: Task, weights: np.ndarray, rng: np.random.Generator, broken: Broken
+    s: GrpoSettings, task: SequenceTask, weights: np.ndarray, rng: np.random.Generator, broken: BrokenMechanism
 ) -> dict[str, float]:
     """Sample one group for each held-out prompt, with the honest reward."""
     prompts = task.held_out
@@ -334,10 +341,10 @@ def evaluate(
     verdict = sequences.right(prompts, tokens, ended).astype(float)
     rewards = verdict + s.format_weight * ended
     mask = (np.arange(s.limit) < lengths[..., None]).astype(float)
-    advantages, still = advantage(s, rewards, Broken())
+    advantages, still = advantage(s, rewards, BrokenMechanism())
     now, reference = (sequences.taken(sequences.log_policy(w, prompts.features), tokens) for w in (weights, task.base))
-    batch = Batch(prompts, tokens, mask, advantages, now, reference, np.ones_like(mask))
-    loss, _, metrics = loss_and_gradient(weights, batch, s, Broken())
+    batch = Completions(prompts, tokens, mask, advantages, now, reference, np.ones_like(mask))
+    loss, _, metrics = loss_and_gradient(weights, batch, s, BrokenMechanism())
     numbers = {
         **length_metrics(lengths, ended),
         **metrics,

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from firstbreak.readers._crc32c import crc32c, masked
-from firstbreak_lab.micro.broken import Broken
+from firstbreak_lab.micro.broken import BrokenMechanism
 
 Row = dict[str, float]
 EPOCH = 1.7e9  #: unix seconds at which every run begins
@@ -45,7 +45,7 @@ class Log:
 class Clock:
     """A machine on which work takes time, with jitter. While the fault acts, it takes as many times longer."""
 
-    def __init__(self, rng: np.random.Generator, broken: Broken, speed: float) -> None:
+    def __init__(self, rng: np.random.Generator, broken: BrokenMechanism, speed: float) -> None:
         self.rng, self.broken, self.speed, self.now = rng, broken, speed, 0.0
 
     def work(self, amount: float) -> float:

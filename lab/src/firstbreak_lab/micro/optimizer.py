@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from firstbreak_lab.micro.broken import Broken
+from firstbreak_lab.micro.broken import BrokenMechanism
 
 HALF = 65504.0  #: the largest number in half precision
 
@@ -23,7 +23,7 @@ class Adam:
     schedule: str  #: "constant" or "linear"
     width: float
     clip: float
-    broken: Broken
+    broken: BrokenMechanism
     warmup: float = 0.0  #: share of the run
 
     def __post_init__(self) -> None:

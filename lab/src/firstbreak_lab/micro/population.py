@@ -16,7 +16,7 @@ import numpy as np
 from firstbreak.model import Link, Run
 from firstbreak.readers.read import read
 from firstbreak_lab.micro import dpo, dqn, grpo, logs, ppo
-from firstbreak_lab.micro.broken import Broken, Trained
+from firstbreak_lab.micro.broken import BrokenMechanism, Trained
 from firstbreak_lab.micro.faults import Fault, faults
 from firstbreak_lab.running import Label
 
@@ -57,7 +57,9 @@ class Draw:
     def train(self, fault: bool = True) -> tuple[logs.Log, Trained]:
         """The log of the run and what is true of it; without its fault, the healthy twin."""
         acts = fault and self.fault is not None
-        broken = Broken(self.fault.name if acts and self.fault else None, self.severity, self.onset, self.task_seed)
+        broken = BrokenMechanism(
+            self.fault.name if acts and self.fault else None, self.severity, self.onset, self.task_seed
+        )
         extra = {} if self.algorithm in ("grpo", "dpo") else {"trainer": self.trainer}
         log, true = ALGORITHMS[self.algorithm].train(self.settings, self.task_seed, broken, **extra)
         return log, true

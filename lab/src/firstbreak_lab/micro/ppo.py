@@ -11,17 +11,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from firstbreak_lab.micro import worlds
-from firstbreak_lab.micro.broken import Broken, Trained
+from firstbreak_lab.micro.broken import BrokenMechanism, Trained
 from firstbreak_lab.micro.logs import Clock, Log
 from firstbreak_lab.micro.optimizer import Adam
 from firstbreak_lab.micro.sequences import log_softmax
-from firstbreak_lab.micro.worlds import Fleet, World
+from firstbreak_lab.micro.worlds import Fleet, SmallWorld
 
 TRAINERS = ("sb3", "sb3", "cleanrl")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
+class PpoSettings:
     """One draw of the population."""
 
     iterations: int
@@ -45,13 +45,13 @@ class Settings:
     speed: float
 
 
-def draw(rng: np.random.Generator, points: int) -> Settings:
+def draw(rng: np.random.Generator, points: int) -> PpoSettings:
     """Settings of a run that a person could have started, with about so many logged points."""
     width = 10.0 ** rng.uniform(1, 3)
     log_every = int(rng.choice((1, 1, 1, 1, 2, 4)))
     iterations = min(points * log_every, max(200, points))
     epochs, minibatches = int(rng.choice((2, 3, 4))), int(rng.choice((1, 2, 2)))
-    return Settings(
+    return PpoSettings(
         iterations=iterations,
         log_every=log_every if iterations >= 30 * log_every else 1,
         eval_every=int(rng.choice((0, 0, 4, 8, 12))),
@@ -89,7 +89,7 @@ class Rollout:
         return Rollout(*(array[rows] for array in vars(self).values()))
 
 
-def train(s: Settings, seed: int, broken: Broken, trainer: str = "sb3") -> tuple[Log, Trained]:
+def train(s: PpoSettings, seed: int, broken: BrokenMechanism, trainer: str = "sb3") -> tuple[Log, Trained]:
     """Train once. Returns the log and what is true of the run."""
     rng, eval_rng = np.random.default_rng([seed, 1]), np.random.default_rng([seed, 2])
     world = worlds.drawn(np.random.default_rng([seed, 0]))
@@ -131,7 +131,7 @@ def train(s: Settings, seed: int, broken: Broken, trainer: str = "sb3") -> tuple
     return log, Trained(start_score, score, world.best(), reported, claimed, clock.now, step)
 
 
-def true_score(world: World, seen: np.ndarray, weights: np.ndarray) -> float:
+def true_score(world: SmallWorld, seen: np.ndarray, weights: np.ndarray) -> float:
     """The exact mean return of the policy."""
     return world.expected(np.exp(log_policy(seen, weights)[0]))
 
@@ -142,7 +142,7 @@ def log_policy(seen: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.nd
     return log_softmax(outputs[:, :-1]), outputs[:, -1]
 
 
-def actor_weights(versions: deque[np.ndarray], broken: Broken) -> np.ndarray:
+def actor_weights(versions: deque[np.ndarray], broken: BrokenMechanism) -> np.ndarray:
     """The weights that act: those of the last update."""
     if lag := int(broken("rollouts-too-old")):
         return versions[max(0, len(versions) - 1 - lag)]
@@ -150,13 +150,13 @@ def actor_weights(versions: deque[np.ndarray], broken: Broken) -> np.ndarray:
 
 
 def collect(
-    s: Settings,
+    s: PpoSettings,
     seen: np.ndarray,
     fleet: Fleet,
     weights: np.ndarray,
     acting: np.ndarray,
     rng: np.random.Generator,
-    broken: Broken,
+    broken: BrokenMechanism,
 ) -> Rollout:
     """Act for some steps, and compare what came with what the critic expected (GAE)."""
     log_p, value = log_policy(seen, weights)
@@ -197,7 +197,7 @@ def collect(
 
 
 def update(
-    s: Settings, seen: np.ndarray, adam: Adam, rollout: Rollout, rng: np.random.Generator, broken: Broken
+    s: PpoSettings, seen: np.ndarray, adam: Adam, rollout: Rollout, rng: np.random.Generator, broken: BrokenMechanism
 ) -> dict[str, list[float]]:
     """Some epochs over the rollout. Returns what was measured in each minibatch."""
     measured: defaultdict[str, list[float]] = defaultdict(list)
@@ -215,7 +215,7 @@ def update(
 
 
 def loss_and_gradient(
-    weights: np.ndarray, seen: np.ndarray, batch: Rollout, s: Settings, broken: Broken
+    weights: np.ndarray, seen: np.ndarray, batch: Rollout, s: PpoSettings, broken: BrokenMechanism
 ) -> tuple[float, np.ndarray, dict[str, float]]:
     """The clipped objective, the critic's error and the entropy bonus, with their gradient."""
     n = len(batch.states)
@@ -256,7 +256,9 @@ def loss_and_gradient(
     return float(loss), seen.T @ of_outputs, metrics
 
 
-def named(metrics: dict[str, list[float]], rate: float, iteration: int, s: Settings, trainer: str) -> dict[str, float]:
+def named(
+    metrics: dict[str, list[float]], rate: float, iteration: int, s: PpoSettings, trainer: str
+) -> dict[str, float]:
     """The measured numbers under the trainer's own names."""
     last = {name: numbers[-1] for name, numbers in metrics.items()}
     mean = {name: sum(numbers) / len(numbers) for name, numbers in metrics.items()}

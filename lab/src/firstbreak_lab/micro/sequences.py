@@ -29,7 +29,7 @@ class Prompts:
 
 
 @dataclass(frozen=True)
-class Task:
+class SequenceTask:
     """Prompts for training, held-out prompts of the same kind, and a base model that solves some of them."""
 
     training: Prompts
@@ -39,7 +39,7 @@ class Task:
 
 def task(
     rng: np.random.Generator, *, prompts: int, features: int, tokens: int, answer: int, limit: int, skill: float
-) -> Task:
+) -> SequenceTask:
     """A task whose base model has learned the share `skill` of what the teacher knows."""
     teacher = rng.normal(size=(features, answer, tokens - 1))
 
@@ -53,7 +53,7 @@ def task(
     base[:, :answer, 1:] += 4.0 * skill * teacher
     base[0, :answer, EOS] -= 2.0
     base[0, answer:, EOS] += rng.uniform(-1.0, 1.0)
-    return Task(drawn(prompts), drawn(64), base)
+    return SequenceTask(drawn(prompts), drawn(64), base)
 
 
 def log_softmax(logits: np.ndarray) -> np.ndarray:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from firstbreak_lab.micro.broken import Broken
+from firstbreak_lab.micro.broken import BrokenMechanism
 
 
 @dataclass(frozen=True)
-class World:
+class SmallWorld:
     """States, what each action does there, and what the policy sees of a state."""
 
     features: np.ndarray  #: (states, features)
@@ -42,12 +42,12 @@ class World:
         return float(value[self.starts].mean())
 
 
-def drawn(rng: np.random.Generator) -> World:
+def drawn(rng: np.random.Generator) -> SmallWorld:
     """A chain, a grid or a pole to balance, of a random size."""
     return (chain, grid, pole)[int(rng.integers(3))](rng)
 
 
-def chain(rng: np.random.Generator) -> World:
+def chain(rng: np.random.Generator) -> SmallWorld:
     """Walk to the right end, which pays; the left end ends the episode as well and pays little."""
     n = int(rng.integers(6, 16))
     at = np.arange(n)
@@ -55,10 +55,12 @@ def chain(rng: np.random.Generator) -> World:
     pay = float(10 ** rng.uniform(0, 1))
     reward = np.where(after == n - 1, pay, np.where(after == 0, 0.1 * pay, -0.01 * pay))
     starts = np.arange(1, max(2, n // 2 + 1))
-    return World(coded(at[:, None], rng), after, reward, (at == 0) | (at == n - 1), starts, rng.uniform(0, 0.2), 4 * n)
+    return SmallWorld(
+        coded(at[:, None], rng), after, reward, (at == 0) | (at == n - 1), starts, rng.uniform(0, 0.2), 4 * n
+    )
 
 
-def grid(rng: np.random.Generator) -> World:
+def grid(rng: np.random.Generator) -> SmallWorld:
     """Walk to the goal in a corner of a square with pits; every step costs a little."""
     n = int(rng.integers(3, 7))
     x, y = np.divmod(np.arange(n * n), n)
@@ -70,10 +72,10 @@ def grid(rng: np.random.Generator) -> World:
     reward = np.where(after == goal, pay, np.where(np.isin(after, pits), -0.5 * pay, -0.02 * pay))
     over = np.isin(np.arange(n * n), [goal, *pits])
     starts = np.flatnonzero(~over) if rng.random() < 0.5 else np.array([0])
-    return World(coded(np.stack([x, y], 1), rng), after, reward, over, starts, rng.uniform(0, 0.15), 8 * n)
+    return SmallWorld(coded(np.stack([x, y], 1), rng), after, reward, over, starts, rng.uniform(0, 0.15), 8 * n)
 
 
-def pole(rng: np.random.Generator) -> World:
+def pole(rng: np.random.Generator) -> SmallWorld:
     """Stay near the middle, from which one is pushed away: 1 for every step, as in CartPole."""
     far = int(rng.integers(4, 9))
     at = np.arange(2 * far + 1) - far
@@ -81,7 +83,7 @@ def pole(rng: np.random.Generator) -> World:
     after = np.clip(np.stack([at - 1 + outwards, at + 1 + outwards], 1), -far, far) + far
     starts = np.array([far - 1, far, far + 1])
     slip, limit = rng.uniform(0.05, 0.3), int(rng.choice((50, 100, 200)))
-    return World(coded(at[:, None], rng), after, np.ones(after.shape), np.abs(at) == far, starts, slip, limit)
+    return SmallWorld(coded(at[:, None], rng), after, np.ones(after.shape), np.abs(at) == far, starts, slip, limit)
 
 
 def coded(places: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -92,7 +94,7 @@ def coded(places: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return np.concatenate([bumps, np.ones((n, 1))], 1)
 
 
-def observed(world: World, broken: Broken) -> np.ndarray:
+def observed(world: SmallWorld, broken: BrokenMechanism) -> np.ndarray:
     """The features as the learner sees them."""
     seen = world.features
     if not (broken.fault or "").startswith("observations"):
@@ -106,7 +108,7 @@ def observed(world: World, broken: Broken) -> np.ndarray:
 class Fleet:
     """Copies of a world that run side by side, start anew by themselves, and count their episodes as a monitor does."""
 
-    def __init__(self, world: World, n: int, rng: np.random.Generator, broken: Broken) -> None:
+    def __init__(self, world: SmallWorld, n: int, rng: np.random.Generator, broken: BrokenMechanism) -> None:
         self.world, self.n, self.rng, self.broken = world, n, rng, broken
         self.state = self._begin(rng.random(n))
         self.returns, self.lengths = np.zeros(n), np.zeros(n, int)
@@ -162,7 +164,7 @@ class Fleet:
 
 
 def evaluate(
-    world: World, greedy: np.ndarray, episodes: int, rng: np.random.Generator, broken: Broken
+    world: SmallWorld, greedy: np.ndarray, episodes: int, rng: np.random.Generator, broken: BrokenMechanism
 ) -> tuple[float, float]:
     """Mean return and mean length of some episodes in which the action of each state is fixed, (states,)."""
     slip = min(1.0, world.slip + broken("evaluation-elsewhere"))
