@@ -39,9 +39,8 @@ from firstbreak.model import (
 )
 
 CAUSES_SHOWN = 5
-OF_THE_MOVES = frozenset(
-    {Link.POLICY_UPDATE, Link.EXPLORATION}
-)  #: links whose breaks a score that was kept makes doubtful
+#: links whose breaks a score that was kept makes doubtful
+OF_THE_MOVES = frozenset({Link.POLICY_UPDATE, Link.EXPLORATION})
 
 
 def diagnose(
