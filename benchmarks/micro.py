@@ -115,7 +115,7 @@ def real_archives(folder: Path) -> list[str]:
 
 
 def kept(path: Path, jobs: Sequence[Any], work: Callable[[Any], Row], processes: int, *more: str) -> list[Row]:
-    """The rows of the jobs. Those that the file holds from the same code (`more`: folders of it) are not made again."""
+    """The rows of the jobs. Those that the file holds from the same code (`more`: folders and files of it) are not made again."""
     made_from = fingerprint(*more)
     known: dict[str, Row] = {}
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -135,11 +135,11 @@ def kept(path: Path, jobs: Sequence[Any], work: Callable[[Any], Row], processes:
 
 
 def fingerprint(*more: str) -> str:
-    """Of all code that decides a row."""
-    folders = ("src/firstbreak/diagnosis", "src/firstbreak/dialects", "src/firstbreak/readers")
+    """Of all code that decides a row; `more`: its folders and files besides."""
+    places = ("src/firstbreak/diagnosis", "src/firstbreak/dialects", "src/firstbreak/readers")
     digest = hashlib.sha256()
-    for folder in (*folders, *more):
-        for path in sorted((ROOT / folder).rglob("*")):
+    for one in (*places, *more):
+        for path in sorted((ROOT / one).rglob("*")) or [ROOT / one]:
             if path.suffix in (".py", ".json"):
                 digest.update(path.read_bytes())
     return digest.hexdigest()
@@ -344,7 +344,9 @@ def main(arguments: Sequence[str]) -> None:
     real_work, micro_work = partial(real_row, folder), partial(micro_row, DIAGNOSED / len(seeds))
     beside = place(KEPT.with_name("micro-real.jsonl"))
     real = kept(beside, real_archives(folder), real_work, processes, "benchmarks/abroad")
-    rows = kept(place(KEPT), seeds, micro_work, processes, "lab/src/firstbreak_lab/micro")
+    rows = kept(
+        place(KEPT), seeds, micro_work, processes, "lab/src/firstbreak_lab/micro", "lab/src/firstbreak_lab/drawn.py"
+    )
     figures = rounded({**environment(f"python -m benchmarks.micro {len(seeds)}"), **figures_of(rows, real)})
     place(RESULT).write_text(json.dumps(figures, indent=1) + "\n")
     made = tables(figures)

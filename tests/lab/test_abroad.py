@@ -148,7 +148,9 @@ def answer(
     link: str | None, *, guess: str | None = None, spoke: tuple[str, ...] = (), mute: tuple[str, ...] = (), **more: Any
 ) -> Answer:
     links = {guess or link or "reward": (0.6, 0.5), "systems": (0.3, 0.2)}
-    values: dict[str, Any] = dict(link=link, stop=False, cause="x", healthy=0.1, links=links, blind=())
+    values: dict[str, Any] = dict(
+        link=link, stop=False, cause="x", healthy=0.1, links=links, blind=(), also=None, stated=0.6
+    )
     return Answer(**values | dict(spoke=dict.fromkeys(spoke, "warning"), mute=mute) | more)
 
 

@@ -42,7 +42,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[Job]:
     """The jobs that were trained, with the training replaced by `pretend` and the pool by a loop."""
     jobs: list[Job] = []
 
-    def loop(missing: list[Job], processes: int) -> Iterator[corpus.Result]:
+    def loop(missing: list[Job], processes: int, *_: object) -> Iterator[corpus.JobResult[Job, bytes]]:
         for job in missing:
             jobs.append(job)
             try:
@@ -50,7 +50,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[Job]:
             except RuntimeError as error:
                 yield job, None, corpus._line(error)
 
-    monkeypatch.setattr(corpus, "_on_cores", loop)
+    monkeypatch.setattr(corpus, "on_cores", loop)
     return jobs
 
 
@@ -219,7 +219,7 @@ def pretend_or_die(job: Job) -> bytes:
 
 def test_a_run_whose_process_is_killed_takes_no_other_with_it() -> None:
     results = {
-        job.seed: (archive, error) for job, archive, error in corpus._on_cores(jobs(0, 99, 13, 1), 2, pretend_or_die)
+        job.seed: (archive, error) for job, archive, error in corpus.on_cores(jobs(0, 99, 13, 1), 2, pretend_or_die, ())
     }
     assert results[0] == (pretend(jobs(0)[0]), "")
     assert results[1] == (pretend(jobs(1)[0]), "")

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from firstbreak_lab.cli import command
+from firstbreak_lab.drawn import BrokenMechanism
 from firstbreak_lab.micro import build, dpo, dqn, grpo, logs, population, ppo, sequences, worlds
-from firstbreak_lab.micro.broken import BrokenMechanism
-from firstbreak_lab.micro.faults import ALL, OWN, SHARED, Fault, faults
+from firstbreak_lab.micro.faults import ALL, OWN, SHARED, MicroFault, faults
 from firstbreak_lab.micro.optimizer import Adam
 
 from firstbreak.dialects import dialects, translate
@@ -184,7 +184,7 @@ def test_a_log_is_read_as_that_of_its_trainer_and_every_name_is_understood(
 
 
 @pytest.mark.parametrize(("fault", "algorithm"), PAIRS, ids=NAMES)
-def test_a_fault_changes_the_run_from_its_onset_on(fault: Fault, algorithm: str) -> None:
+def test_a_fault_changes_the_run_from_its_onset_on(fault: MicroFault, algorithm: str) -> None:
     severity = max(fault.severity) if fault.name != "updates-do-nothing" else min(fault.severity)
     severity = (
         min(fault.severity) if fault.unit.startswith(("bits", "tokens", "temperature of the engine")) else severity

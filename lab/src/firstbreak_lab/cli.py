@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import signal
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -173,6 +175,29 @@ def micro(n: int, first: int, processes: int, out: Path) -> None:
         for done, _ in enumerate(pool.map(make_one, missing, missing.values(), chunksize=8), n - len(missing) + 1):
             advance(done, "")
     click.echo(f"{out}: {n} runs")
+
+
+@command.group("population")
+def population() -> None:
+    """Drawn runs of real trainers: family, task, settings, logger, fault, severity and onset, all from one seed."""
+
+
+@population.command("build")
+@click.option("--seeds", "span", default="0:1500", show_default=True, help="FIRST:END; END is not made.")
+@click.option("--processes", type=click.IntRange(1), default=1, show_default=True)
+@click.option("-o", "--out", type=click.Path(path_type=Path, file_okay=False), required=True)
+def population_build(span: str, processes: int, out: Path) -> None:
+    """Train the runs of many seeds, and store them in packs: OUT/<first seed>.tar.xz.
+
+    Run the same command again to continue, or after more trainers are installed.
+    """
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the run that is being made ends too
+    with _one_line():
+        from firstbreak_lab.population.build import build as make_all
+
+        first, end = (int(bound) for bound in span.split(":"))
+        failed = make_all(out, range(first, end), processes, click.echo)
+    click.echo(f"{out}: {len(failed)} failed" if failed else f"{out}: done")
 
 
 command.add_command(

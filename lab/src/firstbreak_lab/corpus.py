@@ -27,7 +27,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -175,7 +175,11 @@ def build(
     jobs = list(jobs)
     missing = [job for job in jobs if not (out / job.archive).exists()]
     failed: dict[str, str] = {}
-    source = _on_ray(missing, ray_address) if ray_address else _on_cores(missing, processes or os.cpu_count() or 1)
+    source = (
+        _on_ray(missing, ray_address)
+        if ray_address
+        else on_cores(missing, processes or os.cpu_count() or 1, make, PRELOADED)
+    )
     done = len(jobs) - len(missing)
     try:
         for job, archive, error in source:
@@ -287,19 +291,25 @@ def _write(path: Path, archive: bytes) -> None:
 
 # Where runs are made -------------------------------------------------------------------------------------------------
 
-JobResult = tuple[Job, bytes | None, str]  #: the archive, or the error
+J = TypeVar("J")
+R = TypeVar("R")
+JobResult = tuple[J, R | None, str]  #: the job, its result, or the error
+
+#: torch._dynamo: the first optimizer of a process imports it, a fifth of a short run's time
+PRELOADED = ("firstbreak_lab.language.trainer", "stable_baselines3", "torch._dynamo")
 
 
-def _on_cores(jobs: list[Job], processes: int, work: Callable[[Job], bytes] = make) -> Iterator[JobResult]:
-    """Each run in a new process, forked from a process that has already imported torch and has no threads.
+def on_cores(
+    jobs: Iterable[J], processes: int, work: Callable[[J], R], modules: Iterable[str]
+) -> Iterator[JobResult[J, R]]:
+    """Each job in a new process, forked from a process that has already imported these modules and has no threads.
 
     A pool would stop completely if one of its processes is killed, and a run may be killed because it needs too much memory.
     """
     os.environ["OMP_NUM_THREADS"] = "1"
     context = multiprocessing.get_context("forkserver")
-    # torch._dynamo: the first optimizer of a process imports it, a fifth of a short run's time
-    context.set_forkserver_preload(["firstbreak_lab.language.trainer", "stable_baselines3", "torch._dynamo"])
-    waiting, running = deque(jobs), dict[Connection, tuple[Job, BaseProcess]]()
+    context.set_forkserver_preload(list(modules))
+    waiting, running = deque(jobs), dict[Connection, tuple[J, BaseProcess]]()
     try:
         while waiting or running:
             while waiting and len(running) < processes:
@@ -318,22 +328,22 @@ def _on_cores(jobs: list[Job], processes: int, work: Callable[[Job], bytes] = ma
             unfinished.terminate()
 
 
-def _send(pipe: Connection, work: Callable[[Job], bytes], job: Job) -> None:
+def _send(pipe: Connection, work: Callable[[J], R], job: J) -> None:
     try:
         pipe.send((work(job), ""))
     except Exception as error:  # one failed run must not stop the others
         pipe.send((None, _line(error)))
 
 
-def _received(pipe: Connection) -> tuple[bytes | None, str]:
+def _received(pipe: Connection) -> tuple[Any, str]:
     try:
-        archive, error = pipe.recv()
-        return archive, error
+        result, error = pipe.recv()
+        return result, error
     except EOFError:
         return None, "its process was killed"
 
 
-def _on_ray(jobs: list[Job], address: str) -> Iterator[JobResult]:
+def _on_ray(jobs: list[Job], address: str) -> Iterator[JobResult[Job, bytes]]:
     import ray
 
     ray.init(address=address, ignore_reinit_error=True, log_to_driver=False)

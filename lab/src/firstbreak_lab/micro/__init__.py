@@ -1,6 +1,5 @@
 """The micro-lab: GRPO, PPO, DQN and DPO in NumPy on small exact tasks, tens of milliseconds a run, with faults at the mechanism.
 
-broken.py              asks, at the line where a fault acts, how strongly it acts now
 grpo.py ppo.py         one file an algorithm: settings as they are drawn, the loop, the loss with its exact gradient,
 dqn.py dpo.py          and the names that a public trainer logs
 sequences.py worlds.py tasks: short answers to prompts, and small decision processes, whose true score is exact

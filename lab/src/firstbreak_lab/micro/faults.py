@@ -7,13 +7,12 @@ as well has its name, its link, its cause and its accepted links from there (fir
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
-
-import numpy as np
 
 from firstbreak.model import Link
 from firstbreak_lab.catalogue import catalogue
+from firstbreak_lab.drawn import Fault
 
 GRPO, PPO, DQN, DPO = ALL = ("grpo", "ppo", "dqn", "dpo")
 TOKENS, STATES, SAMPLED, REWARDED = (GRPO, DPO), (PPO, DQN), (GRPO, PPO), (GRPO, PPO, DQN)
@@ -21,24 +20,10 @@ ON = (1.0, 1.0)  #: a fault that is there or not
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fault:
-    """One fault. Its severity is drawn between two bounds, evenly on a logarithmic scale."""
+class MicroFault(Fault):
+    """A fault, and where it exists."""
 
-    name: str
-    link: Link
     where: tuple[str, ...]  #: algorithms
-    severity: tuple[float, float]
-    unit: str  #: of the severity
-    cause: str | None = None  #: an id of firstbreak.diagnosis.causes
-    accepted: Mapping[Link, str] = field(default_factory=dict)  #: other links that are right too -> the reason
-    whole: bool = False  #: the severity is a whole number
-    from_start: bool = False  #: a setting, which is wrong from the first step on
-
-    def drawn(self, rng: np.random.Generator) -> tuple[float, float]:
-        """A severity, and an onset as a share of the run."""
-        severity = float(np.exp(rng.uniform(*np.log(self.severity))))
-        onset = float(rng.uniform(0.0, 0.8))
-        return (float(round(severity)) if self.whole else severity), 0.0 if self.from_start else onset
 
 
 #: faults of the lab of real trainers: name -> algorithms, bounds of the severity, unit
@@ -123,7 +108,7 @@ OWN: Mapping[str, tuple[Link, tuple[str, ...], tuple[float, float], str, Mapping
 
 
 @cache
-def faults() -> Mapping[str, Fault]:
+def faults() -> Mapping[str, MicroFault]:
     """Every fault by name."""
     every = {}
     for name, (where, severity, unit) in SHARED.items():
@@ -143,8 +128,8 @@ def _fault(
     unit: str,
     accepted: Mapping[Link, str],
     cause: str | None,
-) -> Fault:
-    return Fault(
+) -> MicroFault:
+    return MicroFault(
         name=name,
         link=link,
         where=where,

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from firstbreak.readers._crc32c import crc32c, masked
-from firstbreak_lab.micro.broken import BrokenMechanism
+from firstbreak_lab.drawn import BrokenMechanism
 
 Row = dict[str, float]
 EPOCH = 1.7e9  #: unix seconds at which every run begins

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from firstbreak_lab.micro.broken import BrokenMechanism
+from firstbreak_lab.drawn import BrokenMechanism
 
 HALF = 65504.0  #: the largest number in half precision
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from firstbreak_lab.drawn import BrokenMechanism, Trained
 from firstbreak_lab.micro import worlds
-from firstbreak_lab.micro.broken import BrokenMechanism, Trained
 from firstbreak_lab.micro.logs import Clock, Log
 from firstbreak_lab.micro.optimizer import Adam
 from firstbreak_lab.micro.sequences import log_softmax

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from firstbreak_lab.micro.broken import BrokenMechanism
+from firstbreak_lab.drawn import BrokenMechanism
 
 
 @dataclass(frozen=True)

@@ -119,7 +119,7 @@ def train(settings: TrlSettings, out: Path) -> FinalScores:
         trainer.train()
         out.mkdir(parents=True, exist_ok=True)
         trainer.state.save_to_json(str(out / "trainer_state.json"))
-        _write_arguments(arguments, out / "training_args.json")
+        write_arguments(arguments, out / "training_args.json")
         _write_completions(Path(scratch) / "completions", settings, out / "completions.jsonl")
         reported = [row["eval_rewards/accuracy/mean"] for row in trainer.state.log_history if "eval_reward" in row]
         return FinalScores(true_score(trainer.model, tokenizer, settings), reported[-1])
@@ -189,7 +189,7 @@ def warmed_up_model(tokenizer: Any, settings: TrlSettings) -> Any:
     return model
 
 
-def _write_arguments(arguments: Any, path: Path) -> None:
+def write_arguments(arguments: Any, path: Path) -> None:
     """Write the trainer's arguments as JSON, without folders and tokens."""
     values: Mapping[str, Any] = {k: v for k, v in arguments.to_dict().items() if not k.endswith(("_dir", "_token"))}
     path.write_text(json.dumps(values, indent=1, sort_keys=True, default=str) + "\n")

@@ -1,0 +1,164 @@
+"""What is said of the population, the drawn runs of real trainers: `python -m benchmarks.population [--packs DIR]`.
+
+Reads the packs that `firstbreak lab population build` has made, diagnoses every run, and writes results/population.json.
+Answers are kept in out/population.jsonl, so that a measurement that was interrupted continues; after a change of the code,
+or of a pack, it is made again. A run is found where it is called broken, or where the user is told to stop or to go back.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from firstbreak_lab.population.build import packs, unpacked
+
+from benchmarks.abroad.answers import Answer, answer
+from benchmarks.abroad.figures import by_cause, first
+from benchmarks.abroad.tables import percent, table
+from benchmarks.lab import rounded
+from benchmarks.machine import environment
+from benchmarks.micro import kept, of
+from benchmarks.size import place, sized
+from firstbreak.diagnosis.check import check
+from firstbreak.model import Link
+from firstbreak.preflight.intervals import wilson
+from firstbreak.readers.read import read
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULT = ROOT / "benchmarks" / "results" / "population.json"
+KEPT = ROOT / "out" / "population.jsonl"  #: not committed
+PACKS = ROOT / "population"
+
+SETTLED = 0.75  #: share of the way from the first to the best policy
+
+Run = dict[str, Any]  #: `label`, and `answer` with the links in the order of their most probable cause
+
+#: figure -> (of which runs, what counts)
+FIGURES: Mapping[str, tuple[str, Callable[[Run], bool]]] = {
+    "found": ("harmful", lambda run: found(run)),
+    "right": ("harmful", lambda run: run["answer"]["link"] == run["label"]["link"]),
+    "accepted": ("harmful", lambda run: run["answer"]["link"] in run["label"]["accepted"]),
+    "forced": ("harmful", lambda run: run["answer"]["forced"] == run["label"]["link"]),
+    "forced_accepted": ("harmful", lambda run: run["answer"]["forced"] in run["label"]["accepted"]),
+    "harmless_found": ("harmless", lambda run: found(run)),
+    "healthy_broken": ("healthy", lambda run: run["answer"]["link"] is not None),
+    "healthy_stopped": ("healthy", lambda run: run["answer"]["stop"]),
+}
+
+
+def pack_row(folder: Path, job: str) -> dict[str, Any]:
+    """What is said of every run of a pack. The job is its name and its digest."""
+    with unpacked(folder / job.partition(" ")[0]) as runs:
+        return {"id": job, "runs": [{"label": asdict(label), "answer": said(path)} for path, label in runs]}
+
+
+def said(path: Path) -> dict[str, Any]:
+    """What is said of one run; of a folder from which nothing can be read, nothing."""
+    run = read(path)
+    told: Answer = answer(run, check(run))
+    return {"link": told.link, "stop": told.stop, "forced": first(by_cause(told)), "cause": told.cause}
+
+
+def jobs(folder: Path) -> list[str]:
+    """Name and digest of each pack: a pack that has grown is asked again."""
+    chosen = packs(folder)[: sized(None, 1)]
+    return [f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()[:16]}" for path in chosen]
+
+
+def found(run: Run) -> bool:
+    """Whether the user is told that something is wrong."""
+    return run["answer"]["link"] is not None or run["answer"]["stop"]
+
+
+def figures_of(runs: Sequence[Run]) -> dict[str, Any]:
+    """All figures of population.json but where they were measured: of all runs, by family and by link."""
+    families = sorted({run["label"]["family"] for run in runs})
+    healthy = [run for run in runs if run["label"]["link"] is None]
+    return {
+        "all": scored(runs),
+        # A run that has not settled is changed by anything, so that harm without a reason is frequent among the others.
+        "settled": scored([run for run in runs if settled(run)]),
+        "families": {name: scored(of(runs, family=name)) for name in families},
+        # The healthy runs of the population belong to every link and to none: they are counted in `all`.
+        "links": {link.value: scored(of(runs, link=link.value)) for link in Link},
+        "cpu_seconds": {
+            name: mean(run["label"]["cpu_seconds"] for run in of(healthy, family=name)) for name in families
+        },
+    }
+
+
+def scored(runs: Sequence[Run]) -> dict[str, Any]:
+    """The number of runs of each kind, and each figure as share, with its 95 % interval (Wilson)."""
+    groups: dict[str, list[Run]] = {"harmful": [], "harmless": [], "healthy": []}
+    for run in runs:
+        groups[kind(run)].append(run)
+    scores: dict[str, Any] = {f"n_{name}": len(group) for name, group in groups.items()}
+    for name, (group, counts) in FIGURES.items():
+        hits, n = sum(map(counts, groups[group])), len(groups[group])
+        scores[name] = {"share": hits / n, "interval": wilson(hits, n)} if n else None
+    return scores
+
+
+def kind(run: Run) -> str:
+    """Whether the run has a fault, and whether it did harm."""
+    label = run["label"]
+    return "healthy" if label["link"] is None else "harmful" if label["harmful"] else "harmless"
+
+
+def settled(run: Run) -> bool:
+    """Whether the healthy twin has come to most of what can be reached."""
+    label = run["label"]
+    return bool(label["twin"] - label["start"] >= SETTLED * (label["best"] - label["start"]))
+
+
+def mean(numbers: Iterable[float]) -> float | None:
+    """None of nothing."""
+    every = list(numbers)
+    return sum(every) / len(every) if every else None
+
+
+def shown(figures: Mapping[str, Any]) -> str:
+    """The figures as a table."""
+    parts = {"all": figures["all"], "settled": figures["settled"], **figures["families"], **figures["links"]}
+    rows = [
+        [
+            name,
+            *(part[f"n_{group}"] for group in ("harmful", "harmless", "healthy")),
+            *(_cell(part[one]) for one in FIGURES),
+        ]
+        for name, part in parts.items()
+    ]
+    head = ["", "with harm", "without harm", "healthy", "found", "right link", "accepted link", "forced choice",
+            "forced, accepted", "without harm: found", "healthy: called broken", "healthy: stopped"]  # fmt: skip
+    return table(head, rows)
+
+
+def _cell(score: Mapping[str, Any] | None) -> str:
+    if score is None:
+        return "-"
+    low, high = score["interval"]
+    return f"{percent(score['share'])} [{percent(low)}, {percent(high)}]"
+
+
+def main() -> None:
+    """Measure, print and write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--packs", type=Path, default=PACKS)
+    parser.add_argument("--processes", type=int, default=1)
+    options = parser.parse_args()
+    work = partial(pack_row, options.packs)
+    rows = kept(place(KEPT), jobs(options.packs), work, options.processes, "benchmarks/abroad/answers.py")
+    runs = [run for row in rows for run in row["runs"]]
+    figures = rounded({**environment("python -m benchmarks.population"), **figures_of(runs)})
+    place(RESULT).write_text(json.dumps(figures, indent=1) + "\n")
+    print(shown(figures))
+
+
+if __name__ == "__main__":
+    main()
