@@ -70,6 +70,7 @@ class Result:
     case: Case
     failed: tuple[str, ...]  #: empty where all is as it should be
     said: str  #: the diagnosis in one line
+    message: str  #: the sentence of the report that says what the statement says
     stopped: bool  #: it says to stop or to go back
     seconds: float
 
@@ -213,6 +214,15 @@ def summary(dx: Diagnosis) -> str:
     return f"{dx.verdict.action.value}, {first}, {cause}; {' '.join(serious) or 'no warning'}"
 
 
+def message(dx: Diagnosis, expected: Expected) -> str:
+    """The sentence that says what is expected: the gravest finding at its links, else what its words are found in."""
+    here = [o.finding for o in dx.findings if o.finding and o.link in expected.links]
+    if here:
+        return str(max(here, key=lambda finding: finding.severity.rank).message)
+    found = (line for line in words(dx).splitlines() for pattern in expected.says if re.search(pattern, line, re.I))
+    return next(found, dx.verdict.summary)
+
+
 def run_case(case: Case) -> Result:
     """Make, write, read, diagnose and judge one case."""
     start = time.perf_counter()
@@ -221,7 +231,8 @@ def run_case(case: Case) -> Result:
         dx = diagnosed(case, statement, Path(scratch) / "run")
     failed = judge(statement, dx, case.broken)
     stopped = dx.verdict.action not in CALM
-    return Result(case, tuple(failed), summary(dx), stopped, time.perf_counter() - start)
+    told = message(dx, statement.expected)
+    return Result(case, tuple(failed), summary(dx), told, stopped, time.perf_counter() - start)
 
 
 def run(cases: Sequence[Case], processes: int = 2, rows: Path | None = None) -> Iterator[Result]:

@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 from firstbreak.audit.audit import audit
 from firstbreak.audit.metrics import Metric, metrics
 from firstbreak.audit.metrics._answer import final_answer
-from firstbreak.audit.metrics._calls import calls
-from firstbreak.audit.split_truth import PolicySample
+from firstbreak.audit.split_truth import PolicySample, split
+from firstbreak.model import Sample
 from tests.audit.dumps import dump, honest, plain
 
 PROSE = "The train leaves at nine and needs two hours, so it arrives at eleven, as the second line of the table says. "
 
 
 def value(name: str, completion: str, prompt: str = "When does the train arrive?", **more: object) -> float:
-    return asked(metrics()[name], PolicySample(prompt=prompt, completion=completion, **more))  # type: ignore[arg-type]
+    return asked(metrics()[name], split(Sample(prompt=prompt, completion=completion, **more))[0])  # type: ignore[arg-type]
 
 
 def asked(metric: Metric, sample: PolicySample) -> float:
@@ -128,20 +128,10 @@ def test_the_final_answer(text: str, answer: str) -> None:
     assert final_answer(text).startswith(answer)
 
 
-def test_calls_of_every_dialect() -> None:
-    text = (
-        '<tool_call>{"name": "a"}</tool_call>\n'
-        '[{"type": "function", "function": {"name": "b", "arguments": "1"}}]\n'
-        "Action: search\nAction Input: x\n"
-        "```python\nprint('code that is shown is no call')\n```\n"
-    )
-    assert len(calls(text)) == 3
-
-
 @given(st.text(st.characters(codec=None)), st.text())
 def test_no_text_breaks_a_metric(completion: str, prompt: str) -> None:
     for metric in metrics().values():
-        result = asked(metric, PolicySample(prompt=prompt, completion=completion))
+        result = asked(metric, split(Sample(prompt=prompt, completion=completion))[0])
         assert math.isnan(result) or math.isfinite(result)
 
 

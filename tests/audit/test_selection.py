@@ -52,3 +52,15 @@ def test_the_same_text_is_picked_once() -> None:
     alike = [Sample(step=1.0, prompt="p", completion=f"yes{' ' * (i % 3)}", reward=float(i)) for i in range(20)]
     assert len(audit(alike).selected) == 1
     assert select([], [], []) == []
+
+
+@pytest.mark.parametrize("distinct", [12, 16, 32])
+def test_few_samples_go_to_the_highest_the_lowest_and_random_ones_first(distinct: int) -> None:
+    latest = [
+        Sample(step=1.0, prompt=f"p{i % 4}", completion=f"text {i}", reward=i / distinct) for i in range(distinct)
+    ]
+    read = audit(latest).selected
+    rewards = {kind: [p.sample.reward or 0.0 for p in read if p.kind == kind] for kind in KINDS}
+    assert all(len(rewards[kind]) >= 4 for kind in ("highest", "lowest", "random"))
+    assert min(rewards["highest"]) > max(rewards["lowest"])
+    assert len({p.sample.completion for p in read}) == len(read)

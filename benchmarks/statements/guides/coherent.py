@@ -11,11 +11,13 @@ from benchmarks.curves import ar1_noise
 from benchmarks.statements.statement import Curves
 from benchmarks.statements.worlds import AUTOCORRELATION, COPIES, GPUS, World
 from firstbreak.diagnosis.stats.noise import quasi_difference
+from firstbreak.diagnosis.stats.normal import z_to_t
 from firstbreak.dialects.signals import lookup
 
-#: standard errors at which an observer who knows course and noise sees a decline. Healthy runs of the lab show falls of up to
-#: 4.4, so one must ask for 4.5, and 97 % of the falls of 6.4 are that clear
-CLEAR = 6.4
+#: standard errors that one must ask for, because healthy runs of the lab show falls of up to 4.4, and of up to 3.1 where at
+#: most `FEW` evaluations fall alone (python -m benchmarks.falls)
+ASKED, ASKED_ALONE, FEW = 4.5, 3.8, 25
+SEEN = 1.88  #: standard errors above what is asked for: 97 % of such falls are that clear
 #: share of the gain that only the training reward lost: healthy runs of the lab lose up to 44 % of it at five standard errors
 ALONE = 0.5
 
@@ -218,8 +220,8 @@ def visible(
 ) -> float:
     """A loss after progress `top`, as a share of the gain, that stands out of the noise of `among`: less is no decline.
 
-    An observer who knows the course and the noise sees it at `CLEAR` standard errors. Of one step's noise it is at least 1,
-    in a short run more; of one evaluation's noise it is at least 3. `least`: where only the training reward is logged.
+    An observer who knows its course sees it in 97 % of the draws (`clear`). Of one step's noise it is at least 1, in a
+    short run more; of one evaluation's noise it is at least 3. `least`: where only the training reward is logged.
     """
     needed, power = [lost], 0.0
     for signal, noises in (("reward.mean", max(1.0, 14 / world.n**0.5)), ("eval.reward", 3.0)):
@@ -230,7 +232,21 @@ def visible(
             power += (gain * certainty(world, signal, top)) ** 2
     if not ("eval.reward" in world.healthy and "eval.reward" in among):
         needed.append(least)
-    return float(min(max(*needed, CLEAR / max(power, 1e-12) ** 0.5), 1.0))
+    return float(min(max(*needed, clear(world, among) / max(power, 1e-12) ** 0.5), 1.0))
+
+
+def clear(world: World, among: tuple[str, ...]) -> float:
+    """Standard errors at which an observer who knows the course of a decline sees it in 97 % of the draws.
+
+    Of a training reward he knows the noise. That of ten evaluations which fall alone he learns from them, so that his test
+    is a t-test (power by Johnson and Welch's approximation of the noncentral t).
+    """
+    if "reward.mean" in among or "eval.reward" not in world.healthy:
+        return ASKED + SEEN
+    n = int(np.isfinite(world.healthy["eval.reward"]).sum())
+    df = n - 3
+    t = float(z_to_t(ASKED_ALONE if n <= FEW else ASKED, df))
+    return t * (1 - 1 / (4 * df)) + SEEN * (1 + t**2 / (2 * df)) ** 0.5
 
 
 def certainty(world: World, signal: str, top: float) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from benchmarks.statements.guides.coherent import HELD_OUT, visible
 from benchmarks.statements.guides.debug_shapes import ACTS, GUIDE, Edited, learned, learning, ramp, since
 from benchmarks.statements.statement import Curves, statement
 from benchmarks.statements.worlds import World
@@ -103,7 +104,9 @@ def training_reward_only(world: World) -> Curves:
 
 def _last_a_little_lower(world: World) -> Curves:
     run = Edited(world)
-    run.score(learned(world, 0.2))
+    course = learned(world, 0.2)
+    run.score(course)
+    run.follow(run.kls("kl.ref"), course)  # what is learned sooner has drifted sooner
     return run.curves
 
 
@@ -123,8 +126,9 @@ def last_is_not_best(world: World) -> Curves:
     at = world.onset(0.45, 0.65)
     fall = ramp(world, at, 1 - at / world.n)
     rise = np.minimum(world.x * world.n / at, 1)
-    run.reward(rise - 0.3 * world.between(0.4, 1.0) * fall)
-    run.evaluation(rise - world.between(0.4, 1.0) * fall)
+    lost = visible(world, world.between(0.4, 1.0), at / world.n, HELD_OUT)
+    run.reward(rise - 0.3 * lost * fall)
+    run.evaluation(rise - lost * fall)
     return run.curves
 
 

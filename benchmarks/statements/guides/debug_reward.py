@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from benchmarks.statements.guides.coherent import HELD_OUT, visible
 from benchmarks.statements.guides.debug_shapes import (
     ACTS,
     ENDS,
@@ -372,7 +373,8 @@ def reward_overoptimised(world: World) -> Curves:
     at = world.onset(0.35, 0.55)
     run.reward(learned(world, 0.6))
     rise = np.minimum(world.x * world.n / at, 1)
-    run.evaluation(0.8 * rise - world.between(0.4, 1.0) * ramp(world, at, 1 - at / world.n))
+    lost = visible(world, world.between(0.4, 1.0), at / world.n, HELD_OUT)
+    run.evaluation(0.8 * rise - lost * ramp(world, at, 1 - at / world.n))
     run.scale(run.kls("kl.ref"), 1 + world.between(1, 6) * world.x**2)
     return run.curves
 

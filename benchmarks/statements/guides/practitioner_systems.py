@@ -6,7 +6,7 @@ import numpy as np
 
 from benchmarks.statements.guides.coherent import put, slower
 from benchmarks.statements.statement import Curves, statement
-from benchmarks.statements.worlds import World
+from benchmarks.statements.worlds import PHASES, World
 from firstbreak.model import Action, Link
 
 GUIDE = "Practitioner's description, phases and resources"
@@ -20,10 +20,12 @@ GPU_GB = 80.0
 
 
 def share(world: World, wanted: np.ndarray) -> Curves:
-    """A run whose rollout takes this share of rollout and training together, (n,)."""
+    """A run whose rollout takes this share of the time of a step, (n,)."""
     curves = dict(world.healthy)
-    rollout, train = (float(np.nanmedian(world.healthy[s])) for s in ("time.rollout", "time.train"))
-    slower(world, curves, wanted / (1 - wanted) * train / rollout)
+    whole = ("time.step",) if "time.step" in world.healthy else PHASES
+    step = sum(float(np.nanmedian(world.healthy[s])) for s in whole if s in world.healthy)
+    rollout = float(np.nanmedian(world.healthy["time.rollout"]))
+    slower(world, curves, wanted / (1 - wanted) * (step - rollout) / rollout)
     return curves
 
 

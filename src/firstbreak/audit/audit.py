@@ -15,6 +15,7 @@ from firstbreak.audit.diversity import Diversity, diversity
 from firstbreak.audit.embeddings import Embed
 from firstbreak.audit.reward_hacking import RewardHackingTest
 from firstbreak.audit.rows import AuditInputs, rows
+from firstbreak.audit.rows.policy_versions import UNRECORDED
 from firstbreak.audit.scoring import TruthStore, disagreement
 from firstbreak.audit.selection import SelectedSample, select
 from firstbreak.audit.shift import parts, sides
@@ -33,11 +34,13 @@ from firstbreak.model import (
     Samples,
     Series,
 )
+from firstbreak.processes import end_with_parent
 from firstbreak.readers import Unreadable
 
 HACKING = "reward-hacking"  #: the id of the hacking_test's outcome
 
-OF_SAMPLES = ("outputs-alike",)  #: detectors that can be asked about samples as well as about curves
+#: detectors that can be asked about samples as well as about curves; those that need nothing but samples always are
+OF_SAMPLES = ("outputs-alike",)
 A = TypeVar("A")
 B = TypeVar("B")
 
@@ -87,15 +90,17 @@ def audit(
     found, hacking_test = reward_hacking.examine(
         proxy, _truths(truth_store, inputs, answers), shifts, components, truth_store
     )
-    checks = [*rows().values(), *(detectors()[name] for name in OF_SAMPLES)]
+    asked = [found for name, found in detectors().items() if name in OF_SAMPLES or found.needs == ("samples",)]
     evidence = AuditInputs(
         table=table,
         sides={side.metric.id: side for side in shifts},
         parts=tuple(components),
+        answers=answers,
         diversity=diversity(table, embed),
         rewarded=len(proxy) >= reward_hacking.MIN_POINTS and rises(proxy),
         latest=tuple(table.latest),
     )
+    about = OfSamples(evidence, samples)
     return Audit(
         path=path,
         table=table,
@@ -106,7 +111,7 @@ def audit(
             run_check(
                 Check(id="reward-truth-mismatch", link=Link.REWARD, ask=lambda: disagreement(hacking_test.agreements))
             ),
-            *(run_check(row, OfSamples(evidence)) for row in sorted(checks, key=lambda row: row.id)),
+            *(run_check(check, about) for check in sorted([*rows().values(), *asked], key=lambda check: check.id)),
         ),
         selected=tuple(select(table.latest, table.baseline(), shifts)),
         notes=tuple(_notes(table)),
@@ -118,8 +123,10 @@ class OfSamples:
 
     family = Family(policy=Policy.TEXT, policy_known=True, method=None, data=None)
 
-    def __init__(self, evidence: AuditInputs) -> None:
-        self._given = {"evidence": evidence, "sampled_diversity": evidence.diversity}
+    def __init__(self, evidence: AuditInputs, samples: Iterable[Sample]) -> None:
+        self._given: dict[str, Any] = {"evidence": evidence, "sampled_diversity": evidence.diversity}
+        if isinstance(samples, Samples):
+            self._given["samples"] = Samples(lambda: _trained(samples), samples.sources)
 
     def ask(self, name: str) -> Any:
         """An input of a row, or what a detector may ask of samples; of curves there are none."""
@@ -153,7 +160,7 @@ def _in_order(count: Callable[[int, A], B], parts: Iterable[A], processes: int) 
     if processes == 1:
         yield from map(count, itertools.count(), parts)
         return
-    with ProcessPoolExecutor(processes) as pool:
+    with ProcessPoolExecutor(processes, initializer=end_with_parent) as pool:
         waiting: deque[Future[B]] = deque()
         for number, part in enumerate(parts):
             waiting.append(pool.submit(count, number, part))
@@ -212,5 +219,7 @@ def _notes(table: SampleTable) -> Iterable[str]:
         yield f"{table.without_step} of {table.samples} samples carry no step: nothing can be said of when they were written"
     if table.without_reward:
         yield f"{table.without_reward} of {table.samples} samples carry no reward"
+    if not len(table.curve("policy-age").steps):
+        yield UNRECORDED
     if len(table.rows) < 2:
         yield "all samples are of one step: shifts need at least two, and their onset a dozen"

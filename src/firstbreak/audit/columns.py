@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import sys
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -15,6 +16,7 @@ from typing import Any
 from firstbreak.model import Sample, Samples
 from firstbreak.readers import Unreadable, parquet, sample_dump
 from firstbreak.readers._samples import Span, samples_of
+from firstbreak.readers.opening import open_file
 
 ROLES = ("completion", "prompt", "reward", "step", "group", "advantage", "rewards")
 
@@ -66,8 +68,8 @@ def _rows(path: Path, span: Span | None = None) -> Iterator[Mapping[str, Any]]:
 
 def _cells(path: Path) -> Iterator[Mapping[str, Any]]:
     csv.field_size_limit(min(sys.maxsize, 2**31 - 1))  # completions may be megabytes long
-    with path.open(encoding="utf-8", errors="replace", newline="") as file:
-        yield from csv.DictReader(file, delimiter="\t" if path.suffix.lower() == ".tsv" else ",")
+    with open_file(path) as file, io.TextIOWrapper(file, "utf-8", "replace", newline="") as text:
+        yield from csv.DictReader(text, delimiter="\t" if path.suffix.lower() == ".tsv" else ",")
 
 
 def _spans(path: Path) -> list[Span]:

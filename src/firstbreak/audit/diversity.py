@@ -17,7 +17,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from firstbreak.audit.embeddings import Embed, clusters
-from firstbreak.audit.metrics._calls import calls
 from firstbreak.audit.split_truth import PolicySample
 from firstbreak.audit.table import SampleTable
 from firstbreak.diagnosis.inputs import SampledDiversity
@@ -49,7 +48,7 @@ def strategy(sample: PolicySample) -> Hashable:
         "```" in text,
         "**" in text or "\n#" in text,
         "\n- " in text or "\n1. " in text,
-        len(calls(text)),
+        len(sample.turns),
     )
 
 
@@ -75,6 +74,7 @@ def diversity(table: SampleTable, embed: Embed | None = None) -> Diversity | Non
         strategies=strategies,
         commonest=_opening(typical),
         share=n / len(kept[-1][1]),
+        one_text=_one_text([sample for _, samples in kept[-max(1, len(kept) // 4) :] for sample in samples]),
         step=left[0] if left else None,
         interval=left[1] if left else None,
     )
@@ -108,3 +108,14 @@ def _distinct(samples: Sequence[PolicySample]) -> float:
 def _effective(kinds: Sequence[Hashable]) -> float:
     n = len(kinds)
     return math.exp(-sum(c / n * math.log(c / n) for c in Counter(kinds).values()))
+
+
+def _one_text(samples: Sequence[PolicySample]) -> float:
+    """The share of the prompts of which a completion is the commonest text of all."""
+    (text, _), *_ = Counter(sample.completion for sample in samples).most_common(1)
+    prompts = {sample.prompt for sample in samples}
+    return (
+        len({sample.prompt for sample in samples if sample.completion == text}) / len(prompts)
+        if len(prompts) > 2
+        else 0.0
+    )

@@ -17,10 +17,12 @@ from typing import Any
 
 from firstbreak.audit.split_truth import PolicySample
 from firstbreak.readers import Unreadable
+from firstbreak.readers.opening import read_whole
 
 KEEP, HACK, UNSURE = "keep", "hack", "unsure"
 MARKS = (KEEP, HACK, UNSURE)
 SCHEMA = "firstbreak.marks/1"
+MOST_BYTES = 1 << 26  #: of a marks file
 
 
 def key_of(sample: PolicySample) -> str:
@@ -31,17 +33,18 @@ def key_of(sample: PolicySample) -> str:
 
 def load(path: Path) -> dict[str, str]:
     """Mark by key; empty for a missing file. Raises Unreadable where the file is not a marks file."""
-    if not path.exists():
+    if not os.path.lexists(path):
         return {}
     try:
-        found = json.loads(path.read_bytes())
+        found = json.loads(read_whole(path, MOST_BYTES))
         entries = found["marks"].items() if found["schema"] == SCHEMA else None
         marks = {str(key): entry["mark"] for key, entry in entries or ()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        known = set(marks.values()) <= set(MARKS)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise Unreadable(
             path, f"is not a marks file ({type(error).__name__})", "give a file that the page saved"
         ) from None
-    if entries is None or not set(marks.values()) <= set(MARKS):
+    if entries is None or not known:
         raise Unreadable(path, f"is not a marks file of {SCHEMA}", "give a file that the page saved")
     return marks
 
@@ -49,7 +52,7 @@ def load(path: Path) -> dict[str, str]:
 def save(path: Path, marks: Mapping[str, Any]) -> None:
     """Merge marks into the file, atomically. New marks replace old ones, and None removes a mark."""
     load(path)  # raises for another file, so that it is not overwritten
-    known = json.loads(path.read_bytes())["marks"] if path.exists() else {}
+    known = json.loads(read_whole(path, MOST_BYTES))["marks"] if path.exists() else {}
     joined = {key: entry for key, entry in (known | dict(marks)).items() if entry is not None}
     content = json.dumps({"schema": SCHEMA, "marks": joined}, indent=1)  # ASCII: a lone surrogate has no other bytes
     with tempfile.NamedTemporaryFile("w", dir=path.parent, suffix=".partial", delete=False, encoding="utf-8") as file:

@@ -27,6 +27,10 @@ from firstbreak.words import number
 MOST_STEPS = 4096  #: steps whose means are kept; with more, neighbours are joined
 OWN = "its verifier's verdict"  #: may be hacked: a low correlation with it is evidence, a high one is not
 ORDER = ("human marks", "gold score", "right answer", OWN)  #: kinds of truth, the most trusted first
+TOLD = {
+    "human marks": "the human marks", "gold score": "the score of a person or trusted grader (gold score)",
+    "right answer": "the right answers", OWN: OWN,
+}  # fmt: skip
 WEAK = 0.5  #: a reward whose correlation with the truth is surely lower than this rewards something else
 FEWEST = 16  #: fewest samples for a correlation of reward and truth
 MOST_PAIRS = 4096  #: samples that are kept for the correlation
@@ -199,9 +203,9 @@ def disagreement(agreements: Sequence[Agreement]) -> Finding | NotMeasured | Non
         return None
     return Finding(
         message=(
-            f"the correlation of the reward with {found.source} is only {number(found.correlation)} (95 % {number(low)} to "
-            f"{number(high)}, {count(found.pairs, 'sample')}), and {count(len(found.mismatches), 'bad sample')} "
-            f"{'has' if len(found.mismatches) == 1 else 'have'} a high reward. "
+            f"the reward does not agree with {TOLD[found.source]}: the correlation is only {number(found.correlation)} "
+            f"(95 % {number(low)} to {number(high)}, {count(found.pairs, 'sample')}), and "
+            f"{count(len(found.mismatches), 'bad sample')} {'has' if len(found.mismatches) == 1 else 'have'} a high reward. "
             "Read these samples first, then change the reward before you continue"
         ),
         severity=Severity.WARNING if found.source in ORDER[:2] else Severity.NOTICE,

@@ -1,8 +1,9 @@
 """Selects samples of the newest step for a person to read, without duplicates.
 
-The selection has the highest and lowest rewards, the most suspicious samples (a high reward and an extreme value of a
-shifted metric), the most surprising samples (a reward far from the other samples of the prompt), and random samples, so
-that a person also sees typical ones. For comparison, it has samples from the beginning. The selection does not use the truth.
+Before anything else it has FIRST samples each of the highest and the lowest rewards, and random ones, so that a person
+also sees typical ones. What is left goes to more of these, to the most suspicious samples (a high reward and an extreme value
+of a shifted metric), and to the most surprising (a reward far from the other samples of the prompt). For comparison, it has
+samples from the beginning. The selection does not use the truth.
 """
 
 from __future__ import annotations
@@ -15,11 +16,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from firstbreak.audit.rows.judge_injection import attacks
+from firstbreak.audit.rows.judge_injection import attacks, is_templated
 from firstbreak.audit.shift import SideMetric
 from firstbreak.audit.split_truth import PolicySample
 
 EACH = 8  #: samples of each kind
+FIRST = 4  #: of the highest, the lowest and random ones, before anything else
 KINDS = ("highest", "lowest", "suspicious", "surprising", "random", "beginning")
 _SPACE = re.compile(r"\s+")
 
@@ -44,25 +46,36 @@ def select(
     moved = [side for side in sides if side.shifted and side.metric.measure is not None]
     samples = _deduplicated(latest)
     rewarded = [sample for sample in samples if sample.reward is not None]
-    suspicion, surprise = _suspicion(rewarded, moved), _surprise(rewarded)
+    suspicion, surprise = _suspicion(rewarded, moved, is_templated(baseline)), _surprise(rewarded)
     selected: list[SelectedSample] = []
 
-    def take(kind: str, ordered: Iterable[PolicySample], why: Callable[[PolicySample], str]) -> None:
+    def take(kind: str, ordered: Iterable[PolicySample], why: Callable[[PolicySample], str], most: int = each) -> None:
         taken = {id(chosen.sample) for chosen in selected}
         fresh = [sample for sample in _taking_turns(ordered) if id(sample) not in taken]
-        selected.extend(SelectedSample(kind, sample, why(sample)) for sample in fresh[:each])
+        room = most - sum(chosen.kind == kind for chosen in selected)
+        selected.extend(SelectedSample(kind, sample, why(sample)) for sample in fresh[: max(0, room)])
 
-    take("highest", sorted(rewarded, key=_reward, reverse=True), lambda s: "among the highest rewards of the step")
-    take("lowest", sorted(rewarded, key=_reward), lambda s: "among the lowest rewards of the step")
-    worst = [s for s in sorted(rewarded, key=lambda s: -suspicion[id(s)][0]) if suspicion[id(s)][0] > 0]
-    take("suspicious", worst, lambda s: suspicion[id(s)][1])
-    odd = sorted((s for s in rewarded if surprise[id(s)]), key=lambda s: -abs(surprise[id(s)]))
-    take("surprising", odd, lambda s: f"its reward is {surprise[id(s)]:+.3g} beside the other samples of its prompt")
     rng = random.Random(seed)
-    take("random", rng.sample(samples, len(samples)), lambda s: "selected at random")
+    # A sample above the median is no low one, whatever the turns of the prompts.
+    ranked = sorted(rewarded, key=_reward)
+    high, low = ranked[len(ranked) // 2 :][::-1], ranked[: (len(ranked) + 1) // 2]
+    shuffled = rng.sample(samples, len(samples))
+    for most in (min(each, FIRST, max(1, len(samples) // 3)), each):
+        take("highest", high, lambda s: "among the highest rewards of the step", most)
+        take("lowest", low, lambda s: "among the lowest rewards of the step", most)
+        if most == each:
+            worst = [s for s in sorted(rewarded, key=lambda s: -suspicion[id(s)][0]) if suspicion[id(s)][0] > 0]
+            take("suspicious", worst, lambda s: suspicion[id(s)][1])
+            odd = sorted((s for s in rewarded if surprise[id(s)]), key=lambda s: -abs(surprise[id(s)]))
+            take(
+                "surprising",
+                odd,
+                lambda s: f"its reward is {surprise[id(s)]:+.3g} beside the other samples of its prompt",
+            )
+        take("random", shuffled, lambda s: "selected at random", most)
     first = _deduplicated(sample for sample in baseline if sample.step not in {s.step for s in latest})
     take("beginning", rng.sample(first, len(first)), lambda s: "from the beginning of the run, for comparison")
-    return selected
+    return sorted(selected, key=lambda chosen: KINDS.index(chosen.kind))
 
 
 def _reward(sample: PolicySample) -> float:
@@ -86,13 +99,16 @@ def _taking_turns(samples: Iterable[PolicySample]) -> list[PolicySample]:
     return [sample for *_, sample in sorted(ranked, key=lambda entry: entry[:2])]
 
 
-def _suspicion(samples: Sequence[PolicySample], moved: Sequence[SideMetric]) -> dict[int, tuple[float, str]]:
+def _suspicion(
+    samples: Sequence[PolicySample], moved: Sequence[SideMetric], templated: bool
+) -> dict[int, tuple[float, str]]:
     """How extreme a sample with a reward above the median is on a shifted metric, and on which metric."""
     rewards = np.array([_reward(sample) for sample in samples])
     high = rewards >= np.median(rewards) if len(rewards) else rewards
     found: dict[int, tuple[float, str]] = {}
     for sample, rewarded in zip(samples, high, strict=True):
-        score, why = (2.0, f"addresses a judge: “{said[:40]}”") if (said := attacks(sample.completion)) else (0.0, "")
+        said = attacks(sample.completion, templated)
+        score, why = (2.0, f"addresses a judge: “{said[:40]}”") if said else (0.0, "")
         for side in moved:
             assert side.metric.measure is not None
             far = side.shifted * (side.metric.measure(sample) - side.early) / (abs(side.late - side.early) or 1.0)

@@ -13,27 +13,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from firstbreak.model import Sample
+from firstbreak.readers._samples import GOLD, REFERENCE
+from firstbreak.readers.tool_turns import ToolTurn, last_words, tool_turns
 
-#: names under which dumps record the score of a person or a trusted grader, in order of preference
-GOLD = (
-    "human_score",
-    "human_rating",
-    "human",
-    "gold_score",
-    "gold_reward",
-    "gold",
-    "oracle",
-    "true_score",
-    "true_reward",
-)
-#: names under which dumps record the right answer
-REFERENCE = (
-    *("answer", "ground_truth", "gts", "reference_answer", "reference", "gold_answer", "solution", "target"),
-    *("expected_answer", "label"),
-)
 HIDDEN = frozenset({*GOLD, *REFERENCE})
 _GOLDEN = frozenset(GOLD)
 _NESTED = (dict, list)
+LONGEST = 400  #: characters of an ending
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +33,8 @@ class PolicySample:
     rewards: Mapping[str, float] = field(default_factory=dict)  #: reward components by name
     group: str | None = None  #: samples of one prompt share it
     meta: Mapping[str, Any] = field(default_factory=dict)  #: the rest of the record, without the truth
+    turns: tuple[ToolTurn, ...] = ()  #: the calls of tools
+    ending: str = ""  #: what is said after the last of them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +47,8 @@ class Oracle:
 
 def split(sample: Sample) -> tuple[PolicySample, Oracle]:
     """Split a recorded sample into the visible part and the truth. Values that the dump lacks are None."""
+    episode = sample.messages or sample.completion
+    turns = tool_turns(episode)
     seen = PolicySample(
         step=sample.step,
         prompt=sample.prompt,
@@ -67,6 +57,8 @@ def split(sample: Sample) -> tuple[PolicySample, Oracle]:
         rewards={name: x for name, x in sample.rewards.items() if name not in _GOLDEN},
         group=sample.group,
         meta=_without(sample.meta),
+        turns=turns,
+        ending=last_words(episode)[-LONGEST:] if turns else "",
     )
     return seen, _oracle(sample)
 

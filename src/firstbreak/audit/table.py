@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import math
 import random
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
-from itertools import groupby, pairwise
+from functools import lru_cache, partial
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +22,7 @@ from firstbreak.audit.bounded import Bins, Choice
 from firstbreak.audit.metrics import Measure, metrics
 from firstbreak.audit.metrics._answer import final_answer
 from firstbreak.audit.split_truth import PolicySample
+from firstbreak.diagnosis.inputs import ANSWER, FORM
 from firstbreak.model import Series
 
 MOST_STEPS = 512  #: rows; the search for an onset uses as many points
@@ -28,9 +31,11 @@ MOST_PARTS = 24  #: reward components that get a column
 KEPT = 16  #: samples kept of each row
 LATEST = 512  #: samples kept of the newest step
 BATCH = 256  #: samples measured at a time, at least
+MOST_BATCHES = 16
 LONGEST = 4000  #: characters of a kept text; of a longer text, the beginning and the end are kept
 LARGEST = 1e100  #: larger or non-finite values count as absent, because their squares overflow
 REWARD = "reward"
+JUDGED = re.compile(r"judge|model|llm|grader|critic|(?:^|_)rm(?:$|_)|prefer|helpful|quality", re.IGNORECASE)  #: no rule
 COUNT, TOTAL, SQUARE, GROUPS, GROUP_TOTAL, GROUP_SQUARE = range(6)
 OWN, WITH_REWARD = range(2)
 
@@ -45,6 +50,10 @@ class StepSums:
     within: np.ndarray
     alike: np.ndarray  #: the same, from the mean of the samples of a group with the same final answer
     freedom: int = 0  #: degrees of freedom of `alike`: samples minus means
+    groups: int = 0  #: with two rewards or more
+    equal: int = 0  #: of these, those whose rewards are all equal
+    lowest: float = math.inf  #: reward
+    highest: float = -math.inf
     samples: int = 0
     choice: Choice[PolicySample] = field(default_factory=lambda: Choice(KEPT))
 
@@ -64,8 +73,26 @@ class StepSums:
         self.within += other.within
         self.alike += other.alike
         self.freedom += other.freedom
+        self.groups += other.groups
+        self.equal += other.equal
+        self.lowest, self.highest = min(self.lowest, other.lowest), max(self.highest, other.highest)
         self.samples += other.samples
         self.choice.merge(other.choice)
+
+    def count_groups(self, group: np.ndarray, rewards: np.ndarray) -> None:
+        """Count the groups of a step whose rewards are all equal; both are arrays of shape (samples,)."""
+        known = np.isfinite(rewards)
+        if not known.any():
+            return
+        self.lowest = min(self.lowest, float(rewards[known].min()))
+        self.highest = max(self.highest, float(rewards[known].max()))
+        group, rewards = group[known], rewards[known]
+        order = np.argsort(group, kind="stable")
+        starts = np.flatnonzero(np.diff(group[order], prepend=-1))
+        low, high = (ufunc.reduceat(rewards[order], starts) for ufunc in (np.minimum, np.maximum))
+        several = np.diff(starts, append=len(order)) > 1
+        self.groups += int(several.sum())
+        self.equal += int((several & (low == high)).sum())
 
     def reorder(self, order: Sequence[int]) -> None:
         """Put the column `order[j]` at place j."""
@@ -161,16 +188,21 @@ class SampleTable:
         """Add samples of one step, whole groups of them."""
         step = batch[0].step if batch[0].step is not None and math.isfinite(batch[0].step) else 0.0
         row = self._bins.at(step)
-        group = np.cumsum([0, *(a != b for a, b in pairwise(map(_group, batch)))])
-        if group[-1] == len(batch) - 1:
-            group[:] = 0  # one sample per prompt: samples can only be compared with each other
+        numbers: dict[Any, int] = {}
+        prompt = np.array([numbers.setdefault(_group(sample), len(numbers)) for sample in batch])
+        # With one sample per prompt, samples can only be compared with those of other prompts.
+        group = prompt if len(numbers) < len(batch) else np.zeros_like(prompt)
         means, products = _within(values, group, self.sides)
         row.sums[:GROUPS] += _moments(values)
         row.sums[GROUPS:] += _moments(means)
         row.within += products
-        cells: dict[tuple[int, str], int] = {}
-        answers = (final_answer(sample.completion) for sample in batch)
-        cell = np.array([cells.setdefault(key, len(cells)) for key in zip(group.tolist(), answers, strict=True)])
+        cells: dict[Any, int] = {}
+        same = (
+            (p, final_answer(s.ending or s.completion), asked_for(s))
+            for p, s in zip(prompt.tolist(), batch, strict=True)
+        )
+        cell = np.array([cells.setdefault(key, len(cells)) for key in same])
+        row.count_groups(prompt, values[:, self.sides])
         row.alike += _within(values, cell, self.sides)[1]
         row.freedom += len(batch) - len(cells)
         row.samples += len(batch)
@@ -264,6 +296,16 @@ def measure(batch: Sequence[PolicySample]) -> np.ndarray:
     return np.array([[_attempt(ask, sample) for ask in asked] for sample in batch], dtype=float)
 
 
+def asked_for(sample: PolicySample) -> tuple[float, ...]:
+    """What the parts of the reward with a rule say: those for the answer and for a form that is asked for, and no judge's."""
+    return tuple(sample.rewards[name] for name in _ruled(tuple(sample.rewards)))
+
+
+@lru_cache(maxsize=256)
+def _ruled(names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name for name in names if (ANSWER.search(name) or FORM.search(name)) and not JUDGED.search(name))
+
+
 def _attempt(ask: Measure, sample: PolicySample) -> float:
     try:
         return ask(sample)
@@ -272,17 +314,17 @@ def _attempt(ask: Measure, sample: PolicySample) -> float:
 
 
 def _batches(samples: Iterable[PolicySample]) -> Iterator[list[PolicySample]]:
-    """Lists of at least BATCH samples (the last may be shorter). A group is not split unless it is larger than a batch."""
+    """Lists of at least BATCH samples (the last may be shorter). A step is split only where it is larger than four, and a
+    group whose samples stand together only where it is larger than sixteen."""
     batch: list[PolicySample] = []
-    for _, group in groupby(samples, key=_group):
-        for sample in group:
-            batch.append(sample)
-            if len(batch) >= 4 * BATCH:
-                yield batch
-                batch = []
-        if len(batch) >= BATCH:
+    for sample in samples:
+        full = len(batch) // BATCH
+        if full and (
+            sample.step != batch[-1].step or (full >= 4 and _group(sample) != _group(batch[-1])) or full >= MOST_BATCHES
+        ):
             yield batch
             batch = []
+        batch.append(sample)
     if batch:
         yield batch
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from firstbreak.audit.metrics._calls import calls
 from firstbreak.audit.split_truth import PolicySample
 
 UP = "more tool calls that change nothing"
@@ -18,5 +17,5 @@ def measure(sample: PolicySample) -> float:
     states = sample.meta.get("states")
     if isinstance(states, list) and len(states) > 1:
         return sum(bool(a == b) for a, b in pairwise(states)) / (len(states) - 1)
-    made = calls(sample.completion)
+    made = [(turn.tool, turn.arguments) for turn in sample.turns if turn.tool or turn.arguments]
     return 1 - len(set(made)) / len(made) if made else float("nan")

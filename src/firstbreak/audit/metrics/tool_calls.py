@@ -5,11 +5,10 @@ Harmless where harder tasks need more calls, and success rises as well.
 
 from __future__ import annotations
 
-from firstbreak.audit.metrics._calls import calls
 from firstbreak.audit.split_truth import PolicySample
 
 UP, DOWN = "more tool calls", "fewer tool calls"
 
 
 def measure(sample: PolicySample) -> float:
-    return float(len(calls(sample.completion)))
+    return float(sum(bool(turn.tool or turn.arguments) for turn in sample.turns))

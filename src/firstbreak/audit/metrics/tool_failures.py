@@ -5,12 +5,11 @@ Harmless where tools are unavailable: then the tools cause the errors, and the e
 
 from __future__ import annotations
 
-from firstbreak.audit.metrics._calls import answers
 from firstbreak.audit.split_truth import PolicySample
 
 UP = "more tool calls fail"
 
 
 def measure(sample: PolicySample) -> float:
-    failed = answers(sample.completion)
+    failed = [turn.failed for turn in sample.turns if turn.failed is not None]
     return sum(failed) / len(failed) if failed else float("nan")

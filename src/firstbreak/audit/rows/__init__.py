@@ -2,7 +2,7 @@
 
 A row is a module with a docstring (first line: its title), `LINK: Link`, and
 
-    def examine(evidence: AuditInputs) -> Finding | Expected | NotMeasured | NotApplicable | None
+    def examine(evidence: AuditInputs) -> Finding | Expected | NotMeasured | NotApplicable | str | None
 
 Third parties name a module under the entry-point group `firstbreak.audit.rows`. No row sees the truth; see `split_truth`.
 """
@@ -21,9 +21,9 @@ from firstbreak.audit.shift import RewardComponent, SideMetric
 from firstbreak.audit.split_truth import PolicySample
 from firstbreak.audit.table import SampleTable
 from firstbreak.diagnosis.checks import Check
-from firstbreak.model import Expected, Finding, NotApplicable, NotMeasured
+from firstbreak.model import Expected, Finding, NotApplicable, NotMeasured, Series
 
-Found = Finding | Expected | NotMeasured | NotApplicable | None
+Found = Finding | Expected | NotMeasured | NotApplicable | str | None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -33,6 +33,7 @@ class AuditInputs:
     table: SampleTable
     sides: Mapping[str, SideMetric]  #: side metric by id
     parts: tuple[RewardComponent, ...]  #: reward components
+    answers: Mapping[str, Series]  #: the mean of those that check the answer, over the steps
     diversity: Diversity | None
     rewarded: bool  #: whether the reward rose
     latest: tuple[PolicySample, ...]  #: samples of the newest step

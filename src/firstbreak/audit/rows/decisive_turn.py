@@ -26,7 +26,9 @@ _TURN = re.compile(r"^(?:assistant|tool|user|Action|Observation): ?", re.MULTILI
 
 
 def examine(evidence: AuditInputs) -> Found:
-    rewarded = [sample for sample in evidence.latest if sample.reward is not None]
+    older = [sample for _, row in evidence.table.late()[:-1] for sample in row.kept]
+    enough = len(evidence.latest) >= 2 * MIN_EPISODES
+    rewarded = [s for s in (*evidence.latest, *(() if enough else older)) if s.reward is not None]
     episodes = [(actions, sample.reward) for sample in rewarded if len(actions := _actions(sample)) >= MIN_TURNS]
     if not episodes:
         return NotApplicable("the latest samples have no episodes of three turns or more")
@@ -57,7 +59,10 @@ def examine(evidence: AuditInputs) -> Found:
 
 
 def _actions(sample: PolicySample) -> list[str]:
-    """The first words of each turn: the action without its details."""
+    """The tool of each call; without calls, the first words of each turn: the action without its details."""
+    called = [turn.tool or turn.arguments[:60] for turn in sample.turns if turn.tool or turn.arguments]
+    if len(called) >= MIN_TURNS:
+        return called
     turns = [turn for turn in _TURN.split(sample.completion) if turn.strip()]
     return [" ".join(turn.split()[:3])[:60].lower() for turn in turns]
 

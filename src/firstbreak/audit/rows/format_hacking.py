@@ -1,12 +1,13 @@
 """The format is right and the answer is wrong.
 
 More and more samples get the reward for the format and no reward for the answer. A policy often learns the format first and
-answers later. In this case the share falls, and there is no finding.
+answers later. In this case the share falls, or right answers become more frequent as well, and there is no finding.
 """
 
 from __future__ import annotations
 
 from firstbreak.audit.rows import AuditInputs, Found
+from firstbreak.diagnosis.stats.direction import rises
 from firstbreak.model import Confidence, Finding, Link, NotMeasured, Severity
 from firstbreak.words import percent
 
@@ -18,7 +19,7 @@ def examine(evidence: AuditInputs) -> Found:
     hollow = evidence.sides.get("hollow-format")
     if hollow is None:
         return NotMeasured("the names of the reward components do not show one for the format and one for the answer")
-    if hollow.shifted <= 0 or hollow.late < OFTEN:
+    if hollow.shifted <= 0 or hollow.late < OFTEN or any(map(rises, evidence.answers.values())):
         return None
     return Finding(
         message=(

@@ -29,9 +29,9 @@ def examine(evidence: AuditInputs) -> Found:
     ]
     return Finding(
         message=(
-            f"completions get longer and compress to {number(density.late)} of their size ({number(density.early)} in the "
-            f"beginning){''.join(confirmed)}. More text is rewarded, not more content: shorten answers by a third "
-            "and score them again"
+            f"completions get longer and carry less information: they compress to {number(density.late)} of their size "
+            f"({number(density.early)} in the beginning){''.join(confirmed)}. More text is rewarded, not more content: "
+            "shorten answers by a third and score them again"
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH if len(confirmed) == len(CONFIRMING) else Confidence.MEDIUM,

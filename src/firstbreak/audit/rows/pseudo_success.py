@@ -6,30 +6,76 @@ state and not the text.
 
 from __future__ import annotations
 
+import numpy as np
+
+from firstbreak.audit.metrics.empty_claim import claims
 from firstbreak.audit.rows import AuditInputs, Found
-from firstbreak.model import Confidence, Finding, Link, NotMeasured, Severity
+from firstbreak.diagnosis.stats.direction import departure, rises
+from firstbreak.model import Confidence, Finding, Link, NotMeasured, Series, Severity
 from firstbreak.words import percent
 
 LINK = Link.REWARD
 OFTEN = 0.1
+MIN_GRADES, MAX_GRADES = 3, 8  #: different rewards; two say nothing of a claim that is paid in part
 
 
 def examine(evidence: AuditInputs) -> Found:
-    claims = evidence.sides.get("empty-claim")
-    if claims is None:
-        return NotMeasured(
+    claim = evidence.sides.get("empty-claim")
+    if claim is None:
+        return _by_grades(evidence) or NotMeasured(
             "no outcome is recorded beside the text (success, solved, passed, or a reward component for success)"
         )
-    if claims.shifted <= 0 or claims.late < OFTEN:
+    if claim.shifted <= 0 or claim.late < OFTEN:
         return None
     return Finding(
         message=(
-            f"{percent(claims.late)} of the late samples wrongly claim success, {percent(claims.early)} of the "
-            f"early ones{', and the claim is rewarded' if claims.rewarded else ''}. Check success on the final state"
+            f"{percent(claim.late)} of the late samples wrongly claim success, {percent(claim.early)} of the "
+            f"early ones{', and the claim is rewarded' if claim.rewarded else ''}. Check success on the final state"
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
         metric="samples.empty-claim",
-        onset=claims.step,
-        interval=claims.interval,
+        onset=claim.step,
+        interval=claim.interval,
+    )
+
+
+def _by_grades(evidence: AuditInputs) -> Finding | None:
+    """Without a recorded outcome: claims that get neither the best grade of the reward nor its lowest one."""
+    kept = [
+        (step, claims(s.completion), s.reward)
+        for step, row in evidence.table.rows
+        for s in row.kept
+        if s.reward is not None
+    ]
+    grades = sorted({reward for *_, reward in kept})
+    if not MIN_GRADES <= len(grades) <= MAX_GRADES:
+        return None
+    steps = sorted({step for step, *_ in kept})
+    paid = {
+        step: [claimed and grades[0] < reward < grades[-1] for s, claimed, reward in kept if s == step]
+        for step in steps
+    }
+    share = Series(
+        name="samples.empty-claim", steps=np.array(steps), values=np.array([np.mean(paid[step]) for step in steps])
+    )
+    early, late = (float(part.values.mean()) for part in (share.head(0.25), share.tail(0.25)))
+    best = Series(
+        name="samples.best",
+        steps=share.steps,
+        values=np.array([np.mean([reward == grades[-1] for s, _, reward in kept if s == step]) for step in steps]),
+    )
+    if late < max(OFTEN, 2 * early) or not rises(share) or rises(best):
+        return None
+    since = departure(share)
+    return Finding(
+        message=(
+            f"{percent(late)} of the late samples claim success, and are paid without the best reward, {percent(early)} of the "
+            "early ones, while the best reward does not become more frequent. Check success on the final state, and record it"
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.MEDIUM,
+        metric="samples.empty-claim",
+        onset=since[0] if since else None,
+        interval=since[1] if since else None,
     )

@@ -1,45 +1,54 @@
 """Tools are called for the reward, not for their effect.
 
-Calls per episode increase while more calls fail or change nothing. Harmless where harder tasks need more calls and success
-rises as well.
+Calls per episode increase while more calls fail or change nothing, or are paid whatever comes of them: among episodes of one
+task that end the same way, more calls get a higher reward. Harmless where harder tasks need more calls and success rises as
+well.
 """
 
 from __future__ import annotations
 
+import re
+
 from firstbreak.audit.rows import AuditInputs, Found
+from firstbreak.diagnosis.stats.direction import rises
 from firstbreak.model import Confidence, Finding, Link, NotApplicable, Severity
 from firstbreak.words import number
 
 LINK = Link.REWARD
+CALLS = re.compile(r"call|tool", re.IGNORECASE)
+STRONG = 0.3  #: correlation
 
 
 def examine(evidence: AuditInputs) -> Found:
     calls = evidence.sides["tool-calls"]
     if not calls.early and not calls.late:
         return NotApplicable("no tool is called")
+    if calls.shifted <= 0:
+        return None
     wasted = [
         side for name in ("idle-calls", "tool-failures") if (side := evidence.sides.get(name)) and side.shifted > 0
     ]
-    component = next(
-        (part.name for part in evidence.parts if not part.checks_answer and "call" in part.name.lower()), None
-    )
-    if calls.shifted <= 0 and not wasted:
+    component = next((part.name for part in evidence.parts if not part.checks_answer and CALLS.search(part.name)), None)
+    same_end = calls.same_answer is not None and calls.same_answer.interval[0] >= STRONG
+    if not wasted and not same_end and component is None and not calls.rewarded:
         return None
-    if not wasted and not calls.rewarded and component is None:
-        return None
-    why = (
-        wasted[0].meaning
-        if wasted
-        else f"the component {component} rewards them"
-        if component
-        else "calls are rewarded"
-    )
+    succeeds = any(map(rises, evidence.answers.values()))
+    if wasted:
+        why = wasted[0].meaning
+    elif component is not None:
+        why = f"the component {component} rewards them"
+    elif same_end:
+        why = "calls are rewarded whatever comes of them"
+    else:
+        why = "episodes with more calls get a higher reward"
+    bare = same_end or (component is not None and bool(evidence.answers))
     return Finding(
         message=(
-            f"tool calls went from {number(calls.early)} to {number(calls.late)} per episode, and {why}. "
+            f"tool calls went from {number(calls.early)} to {number(calls.late)} per episode, and {why}"
+            f"{'' if succeeds or not evidence.answers else ', while success does not rise'}. "
             "Reward the effect of calls, not the calls"
         ),
-        severity=Severity.WARNING if wasted else Severity.NOTICE,
+        severity=Severity.WARNING if wasted or (bare and not succeeds) else Severity.NOTICE,
         confidence=Confidence.MEDIUM,
         metric="samples.tool-calls",
         onset=(wasted or [calls])[0].step,

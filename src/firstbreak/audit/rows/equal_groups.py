@@ -1,0 +1,60 @@
+"""All completions of a prompt get the same reward, in most groups.
+
+A reward that is compared within a group teaches nothing where all rewards of the group are equal: all answers are right, all
+are wrong, or the reward cannot tell them apart. Harmless where the task is solved, and while the reward rises on what is left.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from firstbreak.audit.rows import AuditInputs, Found
+from firstbreak.audit.table import REWARD
+from firstbreak.diagnosis.stats.direction import rises
+from firstbreak.diagnosis.stats.onset import first_sustained
+from firstbreak.diagnosis.stats.proportion import wilson
+from firstbreak.model import Confidence, Expected, Finding, Link, NotMeasured, Series, Severity
+from firstbreak.words import percent
+
+LINK = Link.ADVANTAGE
+MOST = 0.65  #: share of the late groups; with fewer, most of the batch still teaches something
+FEWEST = 16  #: groups
+SOLVED = 0.8  #: of the range of the rewards
+
+
+def examine(evidence: AuditInputs) -> Found:
+    rows = [(step, row) for step, row in evidence.table.rows if row.groups]
+    late = [row for _, row in rows[len(rows) // 2 :]]
+    equal, groups = sum(row.equal for row in late), sum(row.groups for row in late)
+    if groups < FEWEST:
+        return NotMeasured(f"{groups} late prompts with several rewards are too few ({FEWEST} are needed)")
+    if wilson(equal, groups)[0] <= MOST:
+        return None
+    lowest, highest = min(row.lowest for _, row in rows), max(row.highest for _, row in rows)
+    level = float(evidence.table.series(REWARD).tail(0.5).values.mean())
+    if highest > lowest and level >= lowest + SOLVED * (highest - lowest):
+        return Expected(
+            f"{percent(equal / groups)} of the late groups have equal rewards, because most answers get the best one"
+        )
+    if rises(evidence.table.series(REWARD)):
+        return Expected(
+            f"{percent(equal / groups)} of the late groups have equal rewards, and the reward rises on the others"
+        )
+    share = Series(
+        name="samples.equal-groups",
+        steps=np.array([step for step, _ in rows]),
+        values=np.array([row.equal / row.groups for _, row in rows]),
+    )
+    since = first_sustained(share, lambda values: values > MOST)
+    return Finding(
+        message=(
+            f"in {percent(equal / groups)} of the late groups all completions of a prompt have the same reward, so that they "
+            "teach nothing. Read three such groups: all right, all wrong, or a reward that cannot tell them apart"
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        metric=share.name,
+        onset=since,
+        interval=None if since is None else (since, since),
+        facts={"share": equal / groups, "groups": groups},
+    )
