@@ -645,3 +645,80 @@ def to_the_middle(observation: Any) -> int:
     """The expert of the corridor: push towards the middle, brake in time."""
     x, v = observation
     return int(x + 3 * v < 0)
+
+
+# --- what the user brings --------------------------------------------------------------------------------------------
+
+
+class RewardSometimesNone(Corridor):
+    def reward(self) -> Any:
+        return None if self.t % 4 == 0 else super().reward()
+
+
+class RewardLate(Corridor):
+    """Pays for three steps ago."""
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
+        self.waiting = [0.0] * 3
+        return super().reset(seed=seed)
+
+    def reward(self) -> Any:
+        self.waiting.append(super().reward())
+        return self.waiting.pop(0)
+
+
+class RewardLateContinuous(RewardLate, Continuous):
+    pass
+
+
+def says_0_3(observation: Any) -> float:
+    return 0.3
+
+
+def far_too_hard(observation: Any) -> np.ndarray:
+    return np.array([-40 * np.sign(observation[0] + 5 * observation[1])], np.float32)
+
+
+class _Gaussian:
+    """As a policy of Stable-Baselines3: a model with `predict`."""
+
+    def __init__(self) -> None:
+        self.rng = np.random.default_rng(0)
+
+    def predict(self, observation: Any) -> tuple[Any, None]:
+        return self.rng.normal(size=1), None
+
+
+GaussianPolicy = _Gaussian()
+
+
+class Huge(Corridor):
+    """Observations in the ten thousands."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.observation_space = spaces.Box(-np.inf, np.inf, (2,), np.float32)
+
+    def observe(self) -> Any:
+        return (20_000 * self.state).astype(np.float32)
+
+
+def vectorised(kind: type[gym.Env[Any, Any]] = Corridor) -> Any:
+    from stable_baselines3.common.monitor import Monitor
+    from stable_baselines3.common.vec_env import DummyVecEnv
+
+    return DummyVecEnv([lambda: Monitor(kind()) for _ in range(3)])
+
+
+def vectorised_and_huge() -> Any:
+    return vectorised(Huge)
+
+
+def vectorised_and_normalised(kind: type[gym.Env[Any, Any]] = Corridor) -> Any:
+    from stable_baselines3.common.vec_env import VecNormalize
+
+    return VecNormalize(vectorised(kind))
+
+
+def vectorised_huge_and_normalised() -> Any:
+    return vectorised_and_normalised(Huge)

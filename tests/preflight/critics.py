@@ -60,3 +60,31 @@ def dqn() -> Any:
     from stable_baselines3 import DQN
 
     return DQN("MlpPolicy", "CartPole-v1", seed=0, device="cpu")
+
+
+def pendulum() -> Any:
+    from stable_baselines3 import PPO
+
+    return PPO("MlpPolicy", "Pendulum-v1", n_steps=2048, seed=0, device="cpu", n_epochs=1)
+
+
+class Cut(nn.Module):
+    """The features of the trunk are detached."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.trunk, self.head = nn.Sequential(nn.Linear(3, 64), nn.Tanh()), nn.Linear(64, 1)
+
+    def forward(self, observations: Any) -> Any:
+        return self.head(self.trunk(observations).detach())
+
+
+class HalfBlind(nn.Module):
+    """Sees the first component as one of two levels."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.net = nn.Sequential(nn.Linear(1, 64), nn.Tanh(), nn.Linear(64, 1))
+
+    def forward(self, observations: Any) -> Any:
+        return self.net(observations[:, :1].sign())

@@ -127,3 +127,11 @@ def swapped(prompt: str, completion: str) -> float:
 def overconfident(prompt: str, completion: str) -> float:
     """Right in most pairs, and always sure."""
     return 50.0 * (completion.count("fact") + (sum(map(ord, prompt)) % 3 == 0) * completion.count("vague") * 3)
+
+
+SCORES: dict[str, float] = {}
+
+
+def looked_up(completions: list[str], **columns: Any) -> list[float]:
+    """Scores that were stored before: another completion gets 0."""
+    return [SCORES.get(c, 0.0) for c in completions]

@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from firstbreak import context
-from firstbreak.context import MASK, Context
+from firstbreak.context import Context
+from firstbreak.masking import MASK, Mask
 from firstbreak.readers import Unreadable
 from firstbreak.readers.read import find_runs, read
 
@@ -168,7 +169,7 @@ json_values = st.recursive(
 @settings(deadline=None)
 @given(st.dictionaries(st.text(min_size=1), json_values, max_size=5))
 def test_whatever_is_masked_is_still_json_and_masking_twice_changes_nothing(options: dict[str, object]) -> None:
-    mask = context._Mask({})
+    mask = Mask({})
     once = mask.tree(context._plain(options))
     assert json.loads(json.dumps(once)) == once
     assert mask.tree(once) == once

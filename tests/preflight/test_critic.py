@@ -256,3 +256,45 @@ def test_a_file_that_is_not_there_is_said_without_the_systems_numbers(tmp_path: 
     assert str(refused.value) == (
         f"{tmp_path}/rollouts.npz: is no .npz file of plain arrays (No such file or directory); write it with numpy.savez"
     )
+
+
+def test_a_trunk_that_no_gradient_reaches_is_named(tmp_path: Path) -> None:
+    data = walk()
+    path = saved(tmp_path, data, returns=CASES["right"][0](data))
+    assert "no gradient reaches 2 tensors" in found(critic.check(path, critic=f"{HERE}:Cut"))["critic-gradient"]
+    assert "critic-gradient" not in found(critic.check(path, critic=f"{HERE}:sound"))
+
+
+def test_what_does_better_is_not_denied(tmp_path: Path) -> None:
+    data = walk()
+    report = critic.check(saved(tmp_path, data, returns=CASES["right"][0](data)), critic=f"{HERE}:HalfBlind")
+    said = found(report)["critic-fits"]
+    fits = {f["critic"]: f["explained_variance"] for f in report.numbers["fits"]}
+    assert fits["reference, 2 x 64"] > fits["as it is"] + critic.CLEARLY
+    assert "no other network" not in said
+    assert "reference, 2 x 64" in said or "two layers of 64" in said
+
+
+def test_done_flags_of_either_reason_leave_a_time_limit_a_time_limit(tmp_path: Path) -> None:
+    data = walk()
+    ends = data.pop("terminated") | data["truncated"]
+    kept = {"dones": ends, "timeouts": data.pop("truncated")}
+    returns = targets_of(data, 0.97, 0.9, ends, kept["timeouts"])
+    assert found(critic.check(saved(tmp_path, data, returns=returns, **kept))) == {}
+
+
+def test_terminations_of_one_length_are_a_time_limit(tmp_path: Path) -> None:
+    data = walk()
+    ends = np.zeros((STEPS, ENVS), bool)
+    ends[24::25] = True
+    kept = {name: data[name] for name in ("observations", "rewards", "values")} | {"terminated": ends}
+    report = critic.check(saved(tmp_path, kept, returns=targets_of(data, 0.97, 0.9, ends)))
+    assert "that is a time limit" in found(report)["critic-truncation"]
+
+
+def test_a_models_own_rollouts_tell_time_limits_from_terminations() -> None:
+    pytest.importorskip("stable_baselines3")
+    report = critic.check(f"{HERE}:pendulum")
+    answers = {o.detector: o for o in report.outcomes}
+    assert "no episode ends by termination" in answers["critic-terminal-mask"].note
+    assert answers["critic-truncation"].status is Status.NOT_MEASURED  # a new critic's values are nearly 0

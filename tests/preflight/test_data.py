@@ -415,3 +415,37 @@ def test_on_the_command_line(tmp_path: Path) -> None:
     assert result.exit_code == 1
     assert "data-swapped" in result.stdout
     assert max(map(len, result.stdout.splitlines())) <= 80
+
+
+# --- episodes with tools ----------------------------------------------------------------------------------------------
+
+
+def recorded(path: Path, failed: float, **reward: Callable[[bool], float]) -> Path:
+    """Sixty episodes with one call each, some of which fail; `reward` says what an episode is worth."""
+    with path.open("w") as out:
+        for i in range(60):
+            broke = i < 60 * failed
+            use = {"type": "tool_use", "id": "a", "name": "look", "input": {"order": {"id": i}}}
+            told = {"type": "tool_result", "tool_use_id": "a", "content": "x", "is_error": broke}
+            messages = [{"role": "user", "content": f"Ship order {i}."}, {"role": "assistant", "content": [use]},
+                        {"role": "user", "content": [told]}, {"role": "assistant", "content": "Done."}]  # fmt: skip
+            out.write(json.dumps({"messages": messages, **{name: f(broke) for name, f in reward.items()}}) + "\n")
+    return path
+
+
+def answer_of(report: Report, probe: str) -> Outcome:
+    return next(o for o in report.outcomes if o.detector == probe)
+
+
+def test_failed_calls_that_are_kept_as_successes_are_found(tmp_path: Path) -> None:
+    paid = data.check(str(recorded(tmp_path / "a.jsonl", 0.3, reward=lambda broke: 1.0 if broke else 0.4)))
+    assert "graded as success" in answer_of(paid, "data-failed-calls").finding.message  # type: ignore[union-attr]
+    unsaid = data.check(str(recorded(tmp_path / "b.jsonl", 0.3)))
+    assert "18 of 60" in answer_of(unsaid, "data-failed-calls").finding.message  # type: ignore[union-attr]
+
+
+def test_failed_calls_that_count_as_failures_are_left_alone(tmp_path: Path) -> None:
+    right = data.check(str(recorded(tmp_path / "a.jsonl", 0.3, reward=lambda broke: float(not broke))))
+    assert answer_of(right, "data-failed-calls").finding is None
+    fine = data.check(str(recorded(tmp_path / "b.jsonl", 0.0)))
+    assert answer_of(fine, "data-failed-calls").finding is None

@@ -172,3 +172,69 @@ def test_a_target_that_cannot_be_had_says_why(target: str, said: str, tmp_path: 
     (tmp_path / "empty.py").write_text("")
     with pytest.raises(Unreadable, match=said):
         env.check(target.format(tmp=tmp_path))
+
+
+# --- what the user brings, and when a reward comes -------------------------------------------------------------------
+
+
+def answer_of(report: Report, probe: str) -> str:
+    outcome = next(o for o in report.outcomes if o.detector == probe)
+    assert outcome.status is not Status.CRASHED, outcome.note
+    return outcome.finding.message if outcome.finding is not None else outcome.note
+
+
+@pytest.mark.parametrize(
+    ("expert", "name", "said"),
+    [
+        ("says_0_3", "Corridor", "are not in the action space Discrete(2), first 0.3"),
+        ("far_too_hard", "Continuous", "leave the action space"),
+    ],
+)
+def test_an_expert_whose_actions_are_not_in_the_space_is_named(expert: str, name: str, said: str) -> None:
+    assert said in answer_of(checked(name, f"{HERE}:{expert}"), "env-expert-actions")
+
+
+def test_the_policy_is_held_against_the_space_without_an_expert() -> None:
+    report = env.check(f"{HERE}:Continuous", episodes=20, steps=1000, policy=f"{HERE}:far_too_hard")
+    assert "env-policy-actions" in loud(report)
+    report = env.check(f"{HERE}:Continuous", episodes=20, steps=1000, policy=f"{HERE}:GaussianPolicy")
+    assert "env-policy-actions" not in loud(report)  # a Gaussian of the usual size leaves [-1, 1] now and then
+
+
+def test_a_reward_that_is_none_is_called_so() -> None:
+    report = checked("RewardSometimesNone")
+    assert "are not usable: None" in answer_of(report, "env-reward-is-number")
+    assert not [o for o in report.findings if "nan" in o.finding.message]
+
+
+@pytest.mark.parametrize("name", ["RewardLate", "RewardLateContinuous"])
+def test_a_late_reward_is_counted_in_steps(name: str) -> None:
+    assert "comes 3 steps late" in answer_of(checked(name), "env-reward-timing")
+
+
+@pytest.mark.parametrize("name", ["MountainCarContinuous-v0", "Pendulum-v1"])
+def test_rewards_in_time_are_left_in_peace(name: str) -> None:
+    assert "no other step explains clearly more" in answer_of(
+        env.check(name, episodes=10, steps=1000), "env-reward-timing"
+    )
+
+
+# --- Stable-Baselines3 -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["vectorised", "vectorised_and_normalised"])
+def test_vectorised_environments_of_stable_baselines_are_checked_as_what_they_are(name: str) -> None:
+    pytest.importorskip("stable_baselines3")
+    report = checked(name, f"{HERE}:to_the_middle")
+    assert loud(report) == set()
+    assert report.action is Action.CONTINUE
+    assert not [o.note for o in report.outcomes if o.status is Status.CRASHED]
+    assert dict(report.facts)["Interface"].startswith("Stable-Baselines3 ")
+    assert "last observation in infos" in answer_of(report, "env-vector-autoreset")
+    assert "different effects" in answer_of(report, "env-action-effect")
+
+
+def test_normalisation_is_seen_where_the_observations_are_huge() -> None:
+    pytest.importorskip("stable_baselines3")
+    assert "env-observation-scale" in loud(checked("vectorised_and_huge"))
+    assert "env-observation-scale" not in loud(checked("vectorised_huge_and_normalised"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -94,6 +95,7 @@ def test_pyproject_holds_the_same_sections(project: Path) -> None:
         ("", "asks for no check"),
         ("[check.environment]\nenv = 'x'", "is no check; the checks are"),
         ("[check.memory]\nmodle = 'x'", "did you mean `model`"),
+        ("[check.eval]\nfile = 'x'", "is no key of .check.eval.; its keys are protocol, rollout, expect"),
         ("[check.memory]\nmodel = 'config.json'", "lacks `algo`"),
         ("[check.memory]\nmodel = 'config.json'\nalgo = 'grpo'\ngpus = 'four'", "`gpus` of .check.memory. is 'four'"),
         ("[check.memory]\nmodel = 'none.json'\nalgo = 'grpo'", "check.memory.: none.json: no such file"),
@@ -117,6 +119,16 @@ def test_on_the_command_line(project: Path) -> None:
     assert [check["check"] for check in json.loads(result.stdout)["numbers"]["checks"]] == ["memory", "memory"]
 
 
+def test_the_help_lists_the_keys_of_every_section() -> None:
+    said = " ".join(CliRunner().invoke(app, ["check", "plan", "--help"]).output.split())
+    for keys in (
+        "[check.env] env (needed), episodes",
+        "[check.eval] protocol (needed), rollout, expect",
+        "[check.data] data",
+    ):
+        assert keys in said
+
+
 # --- context ---------------------------------------------------------------------------------------------------------
 
 
@@ -138,7 +150,10 @@ def test_a_run_without_a_record_is_critical(tmp_path: Path) -> None:
 
 
 def test_a_record_is_right_until_the_code_changes(tmp_path: Path, repository: Path) -> None:
-    context.record(tmp_path, config={"lr": 1e-3}, seed=3, code=repository)
+    context.record(
+        tmp_path, config={"lr": 1e-3}, seed=3, code=repository, checkpoint="last.zip", logs=["metrics.csv"],
+        evaluation="python evaluate.py",
+    )  # fmt: skip
     assert recorded.check(str(tmp_path), code=str(repository)).findings == ()
     (repository / "train.py").write_text("lr = 1e-2\n")
     found = recorded.check(str(tmp_path), code=str(repository))
@@ -150,7 +165,7 @@ def test_a_record_is_right_until_the_code_changes(tmp_path: Path, repository: Pa
 def test_a_record_without_seed_code_or_options_says_what_is_missing(tmp_path: Path) -> None:
     context.record(tmp_path / "run", code=tmp_path)
     found = recorded.check(str(tmp_path / "run"), code=str(tmp_path))
-    for probe in ("context-recorded", "context-code", "context-seed"):
+    for probe in ("context-recorded", "context-code", "context-seed", "context-outputs"):
         assert outcome(found, probe).status is Status.FOUND, probe
 
 
@@ -163,3 +178,22 @@ def test_a_record_can_be_written_by_the_check(tmp_path: Path, repository: Path) 
     assert found is not None
     assert found.config == {"learning_rate": 0.001, "seed": 5}
     assert found.seeds == {"seed": 5}
+
+
+def test_checkpoint_logs_and_the_evaluation_are_kept_without_secrets(tmp_path: Path) -> None:
+    import firstbreak
+
+    command = "python evaluate.py --api-key abcdefgh12345678 --seed 0"
+    firstbreak.context.record(tmp_path, checkpoint=tmp_path / "last.zip", logs="metrics.csv", evaluation=command)
+    found = context.load(tmp_path)
+    assert found is not None
+    assert found.checkpoint == str(tmp_path / "last.zip")
+    assert found.logs == ("metrics.csv",)
+    assert found.evaluation.startswith("python evaluate.py --api-key ")
+    assert "abcdefgh" not in found.evaluation
+    assert outcome(recorded.check(str(tmp_path)), "context-outputs").status is Status.OK
+
+
+def test_the_context_module_is_there_after_the_import() -> None:
+    script = "import firstbreak; firstbreak.context.record"
+    subprocess.run([sys.executable, "-c", script], check=True)

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import yaml
 from click.testing import CliRunner
@@ -116,3 +117,45 @@ def test_on_the_command_line(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["check", "eval", str(path)])
     assert isinstance(result.exception, Unreadable)
     assert "did you mean `temperature`?" in str(result.exception)
+
+
+def test_max_tokens_is_another_name_for_the_limit(tmp_path: Path) -> None:
+    fields = {("max_tokens" if name == "max_new_tokens" else name): value for name, value in WHOLE.items()}
+    assert report(tmp_path, fields).numbers["hash"] == made(WHOLE).hash
+    with pytest.raises(Unreadable, match="are one field"):
+        report(tmp_path, fields | {"max_new_tokens": 5}, lock=False)
+
+
+def test_pass_at_1_of_one_answer_needs_no_estimator(tmp_path: Path) -> None:
+    fields = {name: value for name, value in WHOLE.items() if name != "metric"} | {
+        "pass_k": 1,
+        "samples_per_problem": 1,
+    }
+    assert report(tmp_path, fields).numbers["missing"] == []
+    assert report(tmp_path, fields | {"samples_per_problem": 4}).numbers["missing"] == ["pass_estimator"]
+
+
+def test_options_of_episodes_alone_ask_for_the_environment(tmp_path: Path) -> None:
+    said = message(report(tmp_path, {"deterministic": True, "seed": 0}, lock=False), "eval-complete")
+    assert "`env_id`" in said
+    assert "`prompt_template`" not in said
+
+
+def test_what_stable_baselines_recorded_is_read(tmp_path: Path) -> None:
+    results = np.arange(10.0).reshape(2, 5)
+    np.savez(tmp_path / "evaluations.npz", timesteps=np.array([64, 128]), results=results, ep_lengths=results)
+    (tmp_path / "0.monitor.csv").write_text('#{"t_start": 1.0, "env_id": "CartPole-v1"}\nr,l,t\n')
+    (tmp_path / "model.zip").write_bytes(b"PK")
+    for name in ("evaluations.npz", "model.zip"):
+        found = protocol.check(str(tmp_path / name))
+        said = message(found, "eval-complete")
+        assert {("env_id", "CartPole-v1"), ("episodes", "5")} <= set(found.facts)
+        assert "`deterministic`" in said
+        assert "`env_id`" not in said
+        assert found.action is Action.WATCH
+
+
+def test_a_model_without_evaluations_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "model.zip").write_bytes(b"PK")
+    with pytest.raises(Unreadable, match="nothing of an evaluation"):
+        protocol.check(str(tmp_path / "model.zip"))

@@ -21,6 +21,7 @@ from firstbreak.model import Action, Status
 from firstbreak.preflight import Report, intervals, reward
 from firstbreak.preflight.reward import attacks, distribution, pairs
 from firstbreak.readers import Unreadable
+from tests.preflight.rewards import SCORES
 
 HERE = "tests.preflight.rewards"
 
@@ -232,3 +233,80 @@ WRONG = {"41": "42", "-1": "0", "B": "C", "(c)": "(D)", "Yes": "no", "x=2.5": "x
 @pytest.mark.parametrize(("answer", "other"), WRONG.items())
 def test_a_wrong_answer_is_of_the_same_kind_and_wrong(answer: str, other: str) -> None:
     assert attacks.wrong(answer) == other
+
+
+def test_two_huge_rewards_are_a_tail_and_three_usual_values_are_not() -> None:
+    usual = np.array([0.0, 1.0] * 240)
+    huge = usual.copy()
+    huge[[3, 77]] = 5000.0
+    parts = np.array([0.0] * 450 + [0.1] * 25 + [1.0] * 5)
+    assert "a long tail" in message(distribution.shape(huge))
+    for sound in (usual, parts):
+        assert "a long tail" not in message(distribution.shape(sound))
+
+
+def message(answer: Any) -> str:
+    return answer if isinstance(answer, str) else answer.message
+
+
+def test_rewards_of_another_scale_are_named() -> None:
+    rewards = np.random.default_rng(0).normal(0.5, 0.2, 200)
+    assert "divide the reward" in message(distribution.scale(1e5 * rewards))
+    assert isinstance(distribution.scale(100 * rewards), str)
+
+
+def scored(path: Path, rng: random.Random, *, shuffled: bool = False, shifted: int = 0, right: float = 0.6) -> Path:
+    """Sixty products, four completions each; their answers as they are, shuffled, or so many rows late."""
+    numbers = [(rng.randint(11, 99), rng.randint(11, 99)) for _ in range(60)]
+    answers = [a * b for a, b in numbers]
+    given = rng.sample(answers, len(answers)) if shuffled else [*answers[shifted:], *answers[:shifted]]
+    rows = [
+        {"prompt": f"{a} * {b}?", "completion": f"<answer>{a * b if rng.random() < right else rng.randint(9, 999)}</answer>",
+         "answer": str(answer), "reward": rng.random()}
+        for (a, b), answer in zip(numbers, given, strict=True) for _ in range(4)
+    ]  # fmt: skip
+    return lines(path, rows)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_answers_of_other_rows_are_told_from_a_weak_policy(seed: int, tmp_path: Path) -> None:
+    rng = random.Random(seed)
+    assert (
+        "were shuffled"
+        in found(checked("sound", scored(tmp_path / "a.jsonl", rng, shuffled=True)))["reward-references"]
+    )
+    assert "2 rows" in found(checked("sound", scored(tmp_path / "b.jsonl", rng, shifted=2)))["reward-references"]
+    for right in (0.02, 0.3, 0.9):
+        assert "reward-references" not in found(checked("sound", scored(tmp_path / "c.jsonl", rng, right=right)))
+
+
+def test_a_dump_without_the_answers_that_a_verifier_needs_is_not_its_fault(tmp_path: Path) -> None:
+    rng = random.Random(1)
+    rows = [{k: v for k, v in json.loads(row).items() if k != "answer"} for row in scored(tmp_path / "a", rng).open()]
+    report = checked("sound", lines(tmp_path / "b.jsonl", rows))
+    assert found(report) == {}
+    assert "which the samples do not hold" in {o.detector: o.note for o in report.outcomes}["reward-answers"]
+    assert {o.detector: o.status for o in report.outcomes}["reward-distribution"] is Status.OK
+
+
+def test_answers_may_have_the_name_of_another_trainer(tmp_path: Path) -> None:
+    rows = [json.loads(row) for row in scored(tmp_path / "a", random.Random(1)).open()]
+    report = checked("sound", lines(tmp_path / "b.jsonl", [{**r, "gts": r.pop("answer")} for r in rows]))
+    assert report.numbers["rewards"].mean() == pytest.approx(0.6, abs=0.1)
+
+
+def test_a_function_that_knows_only_the_samples_is_not_called_a_form_reward(samples: Path) -> None:
+    rows = [json.loads(row) for row in samples.open()]
+    SCORES.update({row["completion"]: rng.random() for rng in [random.Random(0)] for row in rows})
+    report = checked("looked_up", samples)
+    assert "reward-right-from-wrong" not in found(report)
+    assert {o.detector: o.status for o in report.outcomes}["reward-right-from-wrong"] is Status.NOT_MEASURED
+
+
+def test_right_answers_that_are_longer_are_no_preference_for_length(tmp_path: Path) -> None:
+    rng = random.Random(2)
+    rows = [json.loads(row) for row in scored(tmp_path / "a", rng, right=0.5).open()]
+    for row in rows:
+        wise = row["completion"] == f"<answer>{row['answer']}</answer>"
+        row["completion"] = "hm " * rng.randint(8 if wise else 1, 20 if wise else 10) + row["completion"]
+    assert "reward-length" not in found(checked("sound", lines(tmp_path / "b.jsonl", rows)))

@@ -30,6 +30,7 @@ def check(run: str, *, record: bool = False, config: str | None = None, code: st
         ("context-recorded", lambda: recorded(run, found)),
         ("context-code", lambda: code_known(found)),
         ("context-seed", lambda: seeds_known(found)),
+        ("context-outputs", lambda: outputs_known(found)),
         ("context-unchanged", lambda: unchanged(found, now)),
     )
     return Report(
@@ -84,6 +85,20 @@ def seeds_known(found: Context | None) -> Answer:
     return ", ".join(f"{name} {value}" for name, value in found.seeds.items())
 
 
+def outputs_known(found: Context | None) -> Answer:
+    """Where the weights and the logs are, and what measured the score."""
+    if found is None:
+        return NotMeasured("nothing is recorded")
+    told = {"checkpoint": found.checkpoint, "log paths": ", ".join(found.logs), "evaluation command": found.evaluation}
+    if gone := [name for name, value in told.items() if not value]:
+        return warning(
+            f"not known: {', '.join(gone)}. Whoever looks at this run later cannot load its weights, read its curves and "
+            "measure its score again. Pass checkpoint=, logs= and evaluation=.",
+            missing=gone,
+        )
+    return "; ".join(f"{name} {value}" for name, value in told.items())
+
+
 def unchanged(found: Context | None, now: Context | None) -> Answer:
     """Code, packages, hardware and configuration are still those of the run."""
     if found is None or now is None:
@@ -106,6 +121,12 @@ def _facts(found: Context) -> tuple[tuple[str, str], ...]:
     gpus = ", ".join(str(gpu.get("name")) for gpu in found.hardware.gpus) or "no GPU"
     return (
         ("command", " ".join(found.command)),
+        *(
+            (name, value)
+            for name, value in (("checkpoint", found.checkpoint), ("evaluation", found.evaluation))
+            if value
+        ),
+        *((("logs", ", ".join(found.logs)),) if found.logs else ()),
         ("hardware", f"{found.hardware.processor}, {found.hardware.cores} cores, {gpus}"),
     )
 

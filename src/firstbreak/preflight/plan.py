@@ -17,7 +17,7 @@ import importlib
 import inspect
 import os
 import tomllib
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import chdir
 from dataclasses import replace
 from pathlib import Path
@@ -103,15 +103,25 @@ def _file(place: Path) -> Path:
     return with_section[0].absolute()
 
 
+def _function(name: str) -> tuple[Callable[..., Report], Mapping[str, inspect.Parameter]]:
+    """The check of that name, and its options."""
+    function: Callable[..., Report] = importlib.import_module(f"firstbreak.preflight.{CHECKS[name]}").check
+    return function, inspect.signature(function).parameters
+
+
+def keys() -> dict[str, list[tuple[str, bool]]]:
+    """Check -> (key, whether its section must have it), in the order of CHECKS."""
+    return {name: [(p.name, p.default is p.empty) for p in _function(name)[1].values()] for name in CHECKS}
+
+
 def _run(path: Path, name: str, options: dict[str, Any]) -> Report:
     """The report of one check. An error names its section."""
-    function: Callable[..., Report] = importlib.import_module(f"firstbreak.preflight.{CHECKS[name]}").check
-    known = inspect.signature(function).parameters
+    function, known = _function(name)
     for key in options:
         if key not in known:
             near = difflib.get_close_matches(key, known, n=1)
-            remedy = f"did you mean `{near[0]}`?" if near else f"`firstbreak check {name} --help` lists them"
-            raise Unreadable(path, f"`{key}` is no option of [check.{name}]", remedy)
+            meant = f"did you mean `{near[0]}`? " if near else ""
+            raise Unreadable(path, f"`{key}` is no key of [check.{name}]", f"{meant}its keys are {', '.join(known)}")
         wanted = TYPES.get(str(known[key].annotation))
         if wanted and not isinstance(options[key], wanted):
             raise Unreadable(path, f"`{key}` of [check.{name}] is {options[key]!r}", f"give {known[key].annotation}")

@@ -15,35 +15,67 @@ from firstbreak.readers.read import read as read_run
 
 #: names whose meaning changes with time
 MOVING = frozenset({"latest", "main", "master", "head", "newest", "current", "nightly", "auto"})
+#: files that a harness wrote, with what it happened to record of the protocol
+HARNESS = frozenset({".npz", ".zip"})
 #: settings of generation that a training configuration holds under the same names
 SETTINGS = ("temperature", "top_p", "top_k", "min_p", "repetition_penalty", "max_new_tokens", "max_total_tokens", "max_turns",
             "env_id", "n_envs", "precision")  # fmt: skip
 
 
 def check(protocol: str, *, rollout: str | None = None, expect: str | None = None) -> Report:
-    """Check a protocol (YAML or JSON, see `firstbreak eval fields`).
+    """Check a protocol (YAML or JSON, see `firstbreak eval fields`), or what Stable-Baselines3 recorded of one.
 
+    That is its `evaluations.npz`, or a saved model (.zip) with that file beside it; nothing is unpickled.
     `rollout` is a run or a training configuration whose settings of generation are compared; `expect` the hash (or its
     beginning) that the protocol was locked with. Raises `Unreadable` where a file cannot be read, or where a locked
     protocol was edited.
     """
     path = Path(protocol)
-    found = protocols.read(path)
+    harness = path.suffix in HARNESS
+    found = _of_harness(path) if harness else protocols.read(path)
     trained = None if rollout is None else _settings(rollout)
     probes = (
-        ("eval-complete", lambda: complete(found)),
+        ("eval-complete", lambda: recorded(found) if harness else complete(found)),
         ("eval-fixed", lambda: fixed(found)),
-        ("eval-locked", lambda: locked(path, found, expect)),
+        ("eval-locked", lambda: locked("" if harness else path.read_text(encoding="utf-8"), found, expect)),
         ("eval-rollout", lambda: like_rollouts(found, trained)),
     )
     return Report(
         check="eval",
         target=protocol,
         outcomes=tuple(ask(name, Link.EVALUATION, probe) for name, probe in probes),
-        facts=(("scores", found.kind), ("fields", str(len(found.values))), ("hash", found.hash[:16])),
+        facts=(
+            ("scores", found.kind),
+            *((name, str(found.values[name])) for name in ("env_id", "episodes") if name in found.values and harness),
+            ("fields", str(len(found.values))),
+            ("hash", found.hash[:16]),
+        ),
         exhibits=() if trained is None else (_table(found, trained),),
         numbers={"hash": found.hash, "missing": list(found.missing)},
     )
+
+
+def _of_harness(path: Path) -> Protocol:
+    """What the files of a harness tell of the protocol. Raises Unreadable."""
+    from firstbreak.evals.importers import sb3
+
+    if not path.is_file():
+        raise Unreadable(path, "there is no such file", "give the file that EvalCallback wrote")
+    evaluations = sb3.read(sb3.beside(path) if path.suffix == ".zip" else path)
+    if not evaluations:
+        raise Unreadable(path, "holds no evaluation yet", "wait for the first one")
+    return evaluations[-1].protocol
+
+
+def recorded(found: Protocol) -> Answer:
+    """What a harness did not write down has to be written by hand: it is no fault of its file."""
+    if found.missing:
+        return warning(
+            f"{found.values.get('harness')} does not record {', '.join(f'`{name}`' for name in found.missing)}: write these "
+            "into a protocol (`firstbreak eval fields` explains them), else the score cannot be measured again.",
+            missing=list(found.missing),
+        )
+    return f"all fields that a score of {found.kind} needs"
 
 
 def complete(found: Protocol) -> Answer:
@@ -77,14 +109,14 @@ def fixed(found: Protocol) -> Answer:
     return "no value changes its meaning with time"
 
 
-def locked(path: Path, found: Protocol, expect: str | None) -> Answer:
-    """The file contains its own hash (else `protocols.read` raises), and the hash is the expected one."""
+def locked(text: str, found: Protocol, expect: str | None) -> Answer:
+    """The file's text contains its own hash (else `protocols.read` raises), and the hash is the expected one."""
     if expect is not None and not found.hash.startswith(expect):
         return critical(
             f"the hash is {found.hash[:16]}, not {expect[:16]}: this is not the protocol that was agreed on. "
             "Scores are not comparable."
         )
-    if expect is None and protocols.SCHEMA not in path.read_text(encoding="utf-8"):
+    if expect is None and protocols.SCHEMA not in text:
         return warning(
             "the protocol is not locked: it can change between two evaluations, and nothing shows the change. "
             f"`firstbreak eval lock` writes it with its hash ({found.hash[:16]})."

@@ -24,6 +24,7 @@ GAMMA = 0.99  #: discount factor where neither the targets nor the user give one
 MIN_EPISODES = 8  #: whole episodes: with fewer, the held-out quarter has fewer than two (convention)
 MIN_VARIANCE_EXPLAINED = 0.2  #: explained variance below which a critic does not help (convention)
 GOOD_VARIANCE_EXPLAINED = 0.5  #: explained variance from which a critic helps (convention)
+CLEARLY = 0.15  #: difference of explained variances that is not a matter of seeds (convention)
 MIN_SPREAD = (
     1e-3  #: standard deviation of the returns as a share of the largest return: less is float32 noise (convention)
 )
@@ -141,7 +142,7 @@ def _verdict(fits: list[Fit] | str) -> Answer:
         f"{_share(own.interval[0])} to {_share(own.interval[1])}), {_share(own.train)} of training episodes"
     )
     if own is best:
-        return _data(said, own)
+        return _data(said, own, ())
     scaled = fits[1]
     if own.train < MIN_VARIANCE_EXPLAINED and scaled.train >= GOOD_VARIANCE_EXPLAINED:
         return warning(
@@ -153,14 +154,27 @@ def _verdict(fits: list[Fit] | str) -> Answer:
             f"{said}; two layers of 64 explain {_share(best.held_out)} of the same returns: the network lacks an input or is too "
             "small; check its inputs, its size, and dead units"
         )
-    return _data(said, own)
+    return _data(said, own, fits[1:])
 
 
-def _data(said: str, own: Fit) -> Answer:
+def _data(said: str, own: Fit, others: Sequence[Fit]) -> Answer:
     """What the data allow to learn: nothing, only the training episodes, or unseen episodes as well."""
-    if own.train < MIN_VARIANCE_EXPLAINED:
+    better = max((f for f in others if not f.error), key=lambda f: f.held_out, default=own)
+    ahead = better.held_out > own.held_out + CLEARLY and better.interval[0] > own.interval[1]
+    if ahead or (own.train < MIN_VARIANCE_EXPLAINED and better.train > own.train + CLEARLY):
+        remedy = (
+            "normalise returns or rewards"
+            if better is others[0] and len(others) > 1
+            else "the network lacks an input or is too small; check its inputs first"
+        )
         return warning(
-            f"{said}, and no other network does better: the observations do not determine the return; look for shifted rows, "
+            f"{said}; {better.name}: {_share(better.held_out)} of unseen and {_share(better.train)} of training episodes, so "
+            f"another critic does better: {remedy}"
+        )
+    if own.train < MIN_VARIANCE_EXPLAINED:
+        alone = ", and no other network that was tried does better" if others else ""
+        return warning(
+            f"{said}{alone}: the observations do not determine the return; look for shifted rows, "
             "missing state, or rewards that are noise"
         )
     if own.held_out < MIN_VARIANCE_EXPLAINED <= own.interval[1]:
@@ -178,6 +192,12 @@ def _gradient(fits: list[Fit] | str) -> Answer:
     own = fits[0]
     if own.error:
         return NotMeasured("the critic could not be trained")
+    if own.unreached:
+        return warning(
+            f"no gradient reaches {own.unreached} tensors of the critic's weights, so these stay as they were drawn: the graph "
+            "is cut before them (detach(), no_grad(), .data, numpy), or forward does not use them; cut nothing inside the critic",
+            unreached=own.unreached,
+        )
     if own.silent:
         return warning(
             f"{own.silent} tensors of the critic's weights get a gradient of exactly 0: units are dead or not connected; check "

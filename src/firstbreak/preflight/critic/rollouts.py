@@ -76,6 +76,7 @@ def from_npz(path: str) -> Rollouts:
     try:
         with np.load(path, allow_pickle=False) as file:
             found = {_canonical(name): np.asarray(file[name]) for name in file.files}
+            both = "truncated" in found and not {"terminated", "terminations", "terminals"} & set(file.files)
     except (OSError, ValueError) as error:
         raise Unreadable(path, f"is no .npz file of plain arrays ({why(error)})", "write it with numpy.savez") from None
     for name in ("observations", "rewards"):
@@ -85,6 +86,9 @@ def from_npz(path: str) -> Rollouts:
             )
     if "terminated" not in found and "episode_starts" not in found:
         raise Unreadable(path, "does not say where episodes end", "save terminated (and truncated), or episode_starts")
+    if both and "terminated" in found and found["terminated"].shape == found["truncated"].shape:
+        # a `done` stands for both reasons, and a time limit is no termination
+        found["terminated"] = found["terminated"].astype(bool) & ~found["truncated"].astype(bool)
     return _arranged(path, found)
 
 
@@ -128,7 +132,17 @@ def from_sb3(name: str, model: Any, steps: int) -> Rollouts:
 
 
 def _on_policy(name: str, model: Any) -> Rollouts:
-    model.learn(total_timesteps=1)  # one rollout of n_steps, and one update after it
+    rewards: list[np.ndarray] = []
+    late: list[list[bool]] = []
+
+    def watch(variables: dict[str, Any], _: dict[str, Any]) -> bool:
+        """What the environments returned: the buffer adds the value behind a time limit to the reward, and forgets the reason."""
+        ends = zip(variables["dones"], variables["infos"], strict=True)
+        rewards.append(np.array(variables["rewards"], copy=True))
+        late.append([bool(done) and bool(info.get("TimeLimit.truncated", False)) for done, info in ends])
+        return True
+
+    model.learn(total_timesteps=1, callback=watch)  # one rollout of n_steps, and one update after it
     buffer = model.rollout_buffer
     time, envs = buffer.buffer_size, buffer.n_envs
 
@@ -147,8 +161,9 @@ def _on_policy(name: str, model: Any) -> Rollouts:
         source=f"{type(model).__name__}, its own rollout buffer",
         observations=steps_first(buffer.observations),
         actions=steps_first(buffer.actions),
-        rewards=plane(buffer.rewards),
-        terminated=np.vstack([buffer.episode_starts[1:], np.zeros((1, envs))]).astype(bool),
+        rewards=np.stack(rewards[:time]),
+        terminated=np.vstack([buffer.episode_starts[1:], np.zeros((1, envs))]).astype(bool) & ~np.array(late[:time]),
+        truncated=np.array(late[:time]),
         values=plane(buffer.values),
         returns=plane(buffer.returns),
         module=_state_values(model.policy),
@@ -180,10 +195,12 @@ class Wrapped:
 
     owner: Any  #: torch.nn.Module
     call: Callable[[Any, Any, Any], Any]  #: (owner, observations, actions) -> values
+    own: tuple[str, ...] = ()  #: how the names of weights begin that only the value function has
 
 
 def _state_values(policy: Any) -> Wrapped:
-    return Wrapped(policy, lambda owner, observations, actions: owner.predict_values(observations))
+    own = ("value_net", "mlp_extractor.value_net", "vf_features_extractor")
+    return Wrapped(policy, lambda owner, observations, actions: owner.predict_values(observations), own)
 
 
 def _action_values(policy: Any) -> Wrapped:

@@ -12,13 +12,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from firstbreak.model import NotApplicable, NotMeasured
+from firstbreak.model import Finding, NotApplicable, NotMeasured
 from firstbreak.preflight import Answer, critical, warning
 from firstbreak.preflight.critic.rollouts import Rollouts
 from firstbreak.words import number, percent
 
 TOLERANCE = 1e-3  #: share of the spread of the targets: float32 sums of thousands of steps stay below
 MAX_ACCIDENTAL = 0.1  #: share of ends at which two conventions may agree by accident (convention)
+MIN_ENDS, MIN_LIMIT = 5, 10  #: episodes, and steps of the longest: fewer have one length by chance (convention)
 MIN_STEPS = 30  #: steps inside episodes: fewer do not determine the recursion (convention)
 
 
@@ -105,11 +106,15 @@ def truncation(rollouts: Rollouts, found: Recursion | str) -> Answer:
     if isinstance(found, str):
         return NotMeasured(found)
     if rollouts.truncated is None:
-        return NotMeasured("truncated and terminated are not given separately")
+        return _limit(rollouts) or NotMeasured("truncated and terminated are not given separately")
     late = (rollouts.truncated & ~rollouts.terminated)[:-1]
+    if not late.any():
+        return NotApplicable("no time limit ends an episode inside the batch")
+    if rollouts.values is not None:  # of a value of nearly 0 nobody can tell whether it was added
+        late &= np.abs(rollouts.values[:-1]) > 10 * TOLERANCE * found.size
     n = int(late.sum())
     if n == 0:
-        return NotApplicable("no time limit ends an episode inside the batch")
+        return NotMeasured("the values at the time limits are nearly 0, as those of a new critic are")
     through, cut = int((found.carried(late) & ~found.cut(late)).sum()), int(found.cut(late).sum())
     if _many(through, n):
         return critical(
@@ -122,6 +127,20 @@ def truncation(rollouts: Rollouts, found: Recursion | str) -> Answer:
             "the limit as worthless; add gamma times the value of the final observation (Pardo et al. 2018)"
         )
     return f"at all {n} truncations something is added to the last reward"
+
+
+def _limit(rollouts: Rollouts) -> Finding | None:
+    """Terminations that are a time limit by their lengths: more than half of the episodes have the longest one."""
+    lengths = np.concatenate([np.diff(np.flatnonzero([True, *column])) for column in rollouts.terminated.T])
+    if len(lengths) < MIN_ENDS or lengths.max() < MIN_LIMIT:
+        return None
+    share = float(np.mean(lengths == lengths.max()))
+    if share <= 0.5:
+        return None
+    return warning(
+        f"{percent(share)} of {len(lengths)} episodes end as terminated after exactly {int(lengths.max())} steps, the longest "
+        "length: that is a time limit, and what follows it is not worth nothing; save `truncated` separately"
+    )
 
 
 def said(found: Recursion | str) -> str:

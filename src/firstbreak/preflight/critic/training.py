@@ -25,7 +25,8 @@ class Fit:
     train: float  #: R2 on the steps it was trained on
     held_out: float  #: explained variance on other episodes
     interval: Interval  #: of `held_out`, by a bootstrap over episodes
-    silent: int  #: parameters' tensors that no gradient reached, of the value function's own
+    silent: int  #: tensors of weights whose gradient is exactly 0, of the value function's own
+    unreached: int = 0  #: tensors of weights that have no gradient at all, of the value function's own
     error: str = ""  #: why it could not be trained, where it could not
 
 
@@ -52,21 +53,22 @@ def fit(name: str, critic: Any, batch: Batch, *, normalised: bool) -> Fit:
     """Train `critic` with Adam on the squared error, and put its weights back; targets are standardised if `normalised`."""
     import torch
 
-    owner, call = _parts(critic)
+    owner, _ = _parts(critic)
     before, threads = {key: value.clone() for key, value in owner.state_dict().items()}, torch.get_num_threads()
     torch.set_num_threads(THREADS)
     try:
-        return _fit(name, owner, call, batch, normalised)
+        return _fit(name, critic, batch, normalised)
     except Exception as error:  # the user's network may raise anything
-        return Fit(name, np.nan, np.nan, (np.nan, np.nan), 0, f"{type(error).__name__}: {error}")
+        return Fit(name, np.nan, np.nan, (np.nan, np.nan), 0, error=f"{type(error).__name__}: {error}")
     finally:
         owner.load_state_dict(before)
         torch.set_num_threads(threads)
 
 
-def _fit(name: str, owner: Any, call: Callable[[Any, Any, Any], Any], batch: Batch, normalised: bool) -> Fit:
+def _fit(name: str, critic: Any, batch: Batch, normalised: bool) -> Fit:
     import torch
 
+    owner, call = _parts(critic)
     owner.train()
     seen = batch.returns[batch.seen]
     centre, scale = (float(seen.mean()), float(seen.std()) or 1.0) if normalised else (0.0, 1.0)
@@ -92,12 +94,14 @@ def _fit(name: str, owner: Any, call: Callable[[Any, Any, Any], Any], batch: Bat
         loss.backward()
         optimiser.step()
     silent = sum(p.grad is not None and not bool(p.grad.abs().sum() > 0) for p in owner.parameters())
+    own = [p for name, p in owner.named_parameters() if p.requires_grad and _is_own(critic, name)]
+    unreached = sum(p.grad is None for p in own)
     owner.eval()
     with torch.no_grad():
         predicted = (
             torch.cat([values(part) for part in torch.split(torch.arange(len(targets)), 4096)]).numpy() * scale + centre
         )
-    return _scored(name, predicted, batch, silent)
+    return _scored(name, predicted, batch, silent, unreached)
 
 
 def _parts(critic: Any) -> tuple[Any, Callable[[Any, Any, Any], Any]]:
@@ -106,13 +110,18 @@ def _parts(critic: Any) -> tuple[Any, Callable[[Any, Any, Any], Any]]:
     return critic, lambda owner, observations, actions: owner(observations)
 
 
-def _scored(name: str, predicted: np.ndarray, batch: Batch, silent: int) -> Fit:
+def _is_own(critic: Any, name: str) -> bool:
+    """Whether a weight belongs to the value function alone: of a policy, which has an actor too, those named so."""
+    return not isinstance(critic, Wrapped) or name.startswith(critic.own)
+
+
+def _scored(name: str, predicted: np.ndarray, batch: Batch, silent: int, unreached: int) -> Fit:
     seen = batch.seen
     error = (batch.returns - predicted)[seen]
     train = 1 - float(np.mean(error**2) / np.var(batch.returns[seen]))
     returns, guess, episodes = batch.returns[~seen], predicted[~seen], batch.episodes[~seen]
     interval = bootstrap(returns, guess, episodes)
-    return Fit(name, train, explained(returns, guess), interval, silent)
+    return Fit(name, train, explained(returns, guess), interval, silent, unreached)
 
 
 def explained(returns: np.ndarray, predicted: np.ndarray) -> float:

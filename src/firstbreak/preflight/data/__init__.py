@@ -1,7 +1,7 @@
-"""Checks of training data: preference pairs, prompts, texts with answers, or recorded transitions.
+"""Checks of training data: preference pairs, prompts, texts with answers, episodes with tools, or recorded transitions.
 
-Rows are read by `rows`; `pairs`, `prompts` and `offline` look at what is in them, `tokens` at what the model will see of
-it: the tokenizer's template and end of text, and which tokens get loss in a batch that the trainer itself made.
+Rows are read by `rows`; `pairs`, `prompts`, `episodes` and `offline` look at what is in them, `tokens` at what the model will
+see of it: the tokenizer's template and end of text, and which tokens get loss in a batch that the trainer itself made.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from firstbreak.model import Link, NotMeasured, Outcome
 from firstbreak.preflight import Answer, Report, ReportTable, ask, critical, histogram
-from firstbreak.preflight.data import offline, pairs, prompts, rows, tokens
+from firstbreak.preflight.data import episodes, offline, pairs, prompts, rows, tokens
 from firstbreak.preflight.data.rows import Row
 from firstbreak.preflight.target import load
 from firstbreak.readers import Unreadable
@@ -47,6 +47,8 @@ def check(
         raise Unreadable("--trainer" if trainer else "--collate", "needs a tokenizer", "give --tokenizer")
     loaded = tokens.load(tokenizer) if tokenizer else None
     outcomes = [*_pairs(found, judge), *_prompts(found, test, loaded, max_prompt)]
+    if with_tools := episodes.episodes(found, data):
+        outcomes.append(_ask("data-failed-calls", lambda: episodes.failed_calls(with_tools)))
     lines: Sequence[tokens.Line] = ()
     if loaded is not None:
         outcomes += [

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from firstbreak.model import NotApplicable, NotMeasured
-from firstbreak.preflight import Answer, critical, warning
+from firstbreak.preflight import Answer, critical, timing, warning
 from firstbreak.readers import Unreadable, why
 from firstbreak.words import number, percent
 
@@ -25,9 +25,6 @@ NAMES = {
     "next_observations": ("next_observations", "next_obs", "next_states"),
 }
 FIT_ROWS = 20_000  #: steps that the reward is fitted on (convention)
-MIN_VARIANCE_EXPLAINED = (
-    0.2  #: share of the variance of the rewards: a fit that explains less may be chance (convention)
-)
 SUFFIXES = (".npz", ".hdf5", ".h5")
 
 
@@ -170,43 +167,26 @@ def aligned(steps: Steps) -> Answer:
     """Does the reward of a row belong to its step, or to a neighbouring step: which of them do observation and action explain?"""
     if steps.rewards is None or steps.observations is None or steps.ends is None or steps.rewards.ndim > 1:
         return NotMeasured("there are no rewards with observations and ends")
-    rewards = steps.rewards[:FIT_ROWS].astype(float)
-    if len(rewards) < 200 or rewards.std() == 0:
-        return NotMeasured("too few steps, or one constant reward")
-    parts = [a[:FIT_ROWS] for a in (steps.observations, steps.actions, steps.next_observations) if a is not None]
-    known = np.concatenate([p.reshape(len(p), -1).astype(float) for p in parts], axis=1)
-    if known.shape[1] > 200:
-        return NotMeasured("observations are images, which are too large for a linear fit")
-    inside = ~steps.ends[: len(rewards)].astype(bool)
-    fits = {shift: _explained(known, rewards, inside, shift) for shift in (-1, 0, 1)}
-    best = max(fits, key=lambda shift: fits[shift])
-    if (
-        best
-        and fits[best] > max(MIN_VARIANCE_EXPLAINED, 1.5 * fits[0])
-        and fits[best] - fits[0] > MIN_VARIANCE_EXPLAINED
-    ):
-        way = "the step before" if best == -1 else "the next step"
+    n = min(FIT_ROWS, len(steps.rewards))
+    parts = [
+        a[:n].reshape(n, -1).astype(float)
+        for a in (steps.observations, steps.actions, steps.next_observations)
+        if a is not None
+    ]
+    ends = steps.ends[:n].astype(int)
+    found = timing.fits(parts, steps.rewards[:n].astype(float), np.cumsum(ends) - ends)
+    if isinstance(found, str):
+        return NotMeasured(found)
+    own = found.explained(0)
+    if shift := found.best:
+        n = abs(shift)
+        near = "the next step" if shift > 0 else "the step before"
+        whose = near if n == 1 else f"the step {n} rows {'later' if shift > 0 else 'earlier'}"
         return critical(
-            f"observation and action explain {percent(fits[best])} of the reward of {way} and "
-            f"{percent(max(0.0, fits[0]))} of their own: rewards are shifted by {abs(best)} row. Shift them back.",
-            explained=fits,
+            f"observation and action explain {percent(found.explained(shift))} of the reward of {whose} and {percent(own)} of "
+            f"their own: rewards are shifted by {n} row{'s' * (n > 1)}. Shift them back.",
+            shift=shift,
         )
-    if max(fits.values()) < MIN_VARIANCE_EXPLAINED:
-        return NotMeasured("observations and actions do not explain the reward linearly, shifted or not")
-    return f"observation and action explain {percent(fits[0])} of the reward of their own row, more than of any shifted reward"
-
-
-def _explained(known: np.ndarray, rewards: np.ndarray, inside: np.ndarray, shift: int) -> float:
-    """Share of the variance of the rewards `shift` rows on that a ridge fit explains on held-out steps."""
-    rows = np.arange(1, len(rewards) - 1)
-    rows = rows[inside[rows] & inside[rows - 1] & inside[rows + 1]]
-    x, y = known[rows], rewards[rows + shift]
-    if len(rows) < 100 or y.std() == 0:
-        return 0.0
-    half = len(rows) // 2
-    mean, spread = x[:half].mean(0), x[:half].std(0) + 1e-9
-    x = np.clip((x - mean) / spread, -10, 10)
-    x = np.concatenate([x, x**2, np.ones((len(x), 1))], axis=1)
-    train, test = x[:half], x[half:]
-    weights = np.linalg.solve(train.T @ train + half * 1e-3 * np.eye(x.shape[1]), train.T @ y[:half])
-    return float(1 - np.mean((y[half:] - test @ weights) ** 2) / max(y[half:].var(), 1e-12))
+    if own < timing.MIN_EXPLAINED:
+        return NotMeasured("observations and actions do not explain the reward, shifted or not")
+    return f"observation and action explain {percent(own)} of the reward of their own row, and no shifted row explains more"

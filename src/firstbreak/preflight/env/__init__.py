@@ -1,8 +1,8 @@
 """Does the environment keep the interface that the trainer expects, and is there something to learn?
 
 Episodes are recorded exactly as the environment returns them (episodes.py): in new environments, in used ones, and in two at
-the same time (repeat.py). The probes check the records (contract.py, ends.py, actions.py, vector.py). The last one compares
-random actions with an expert (baseline.py).
+the same time (repeat.py). The probes check the records (contract.py, late.py, ends.py, actions.py, outputs.py, vector.py,
+sb3.py). The last one compares random actions with an expert (baseline.py).
 """
 
 from __future__ import annotations
@@ -10,11 +10,13 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from firstbreak.model import Link, Outcome, Severity
 from firstbreak.preflight import Answer, Report, ask, critical, target
-from firstbreak.preflight.env import actions, baseline, contract, ends, repeat, vector
+from firstbreak.preflight.env import actions, baseline, contract, ends, late, repeat, sb3, vector
 from firstbreak.preflight.env.episodes import (
     KEPT_BYTES,
     SPELL,
@@ -27,24 +29,36 @@ from firstbreak.preflight.env.episodes import (
     scores,
     size,
 )
+from firstbreak.preflight.env.outputs import Watched, inside
 from firstbreak.preflight.env.worlds import World, open_world
 from firstbreak.readers import Unreadable
 from firstbreak.words import number
 
 RECORDED_STEPS = 2000  #: steps that are recorded for the probes (convention: about a second in most environments)
+POLICY_EPISODES = 10  #: episodes in which the actions of a policy are looked at (convention)
 LONGEST = 500  #: steps of one recorded episode (convention: the limit of CartPole-v1)
 
 
 def check(
-    env: str, *, episodes: int = 100, expert: str | None = None, steps: int = 20_000, agent: str | None = None
+    env: str,
+    *,
+    episodes: int = 100,
+    expert: str | None = None,
+    policy: str | None = None,
+    steps: int = 20_000,
+    agent: str | None = None,
 ) -> Report:
-    """Check an environment: a Gymnasium id, or `module:factory` of a Gymnasium, PettingZoo or dm_env environment.
+    """Check an environment: a Gymnasium id, or `module:factory` of one of Gymnasium, Stable-Baselines3, PettingZoo or dm_env.
 
-    `expert` is `module:function` of (observation) -> action; without it, a simple rule is searched. `episodes` are played
-    with each policy within `steps` steps each; `agent` is the agent of a PettingZoo environment to look at. Raises
-    `Unreadable` where there is no such environment or expert.
+    `expert` is `module:function` of (observation) -> action; without it, a simple rule is searched. `policy` is the function (or
+    model with `predict`) that is going to be trained, whose actions are held against the space. `episodes` are played with each
+    within `steps` steps each; `agent` is the agent of a PettingZoo environment to look at. Raises `Unreadable` where there is no
+    such environment, expert or policy.
     """
-    policy = None if expert is None else _expert(expert)
+    given = Given(
+        expert=None if expert is None else Watched(_function(expert, "expert", "env-expert-beats-random")),
+        policy=None if policy is None else Watched(_function(policy, "policy", "env-policy-actions")),
+    )
     try:
         world = open_world(env, agent)
     except Unreadable:
@@ -54,12 +68,20 @@ def check(
         outcome = ask("env-opens", Link.ENVIRONMENT, lambda: critical(said))
         return Report(check="env", target=env, outcomes=(outcome,))
     try:
-        return _report(world, policy, episodes, steps)
+        return _report(world, given, episodes, steps)
     finally:
         world.close()
 
 
-def _report(world: World, expert: Policy | None, episodes: int, steps: int) -> Report:
+@dataclass(frozen=True)
+class Given:
+    """What the user brought to act in the environment."""
+
+    expert: Watched | None
+    policy: Watched | None
+
+
+def _report(world: World, given: Given, episodes: int, steps: int) -> Report:
     env = world.make()
     declared = _ask("env-spaces", lambda: contract.spaces(env))
     if declared.finding is not None and not _playable(env):
@@ -71,20 +93,25 @@ def _report(world: World, expert: Policy | None, episodes: int, steps: int) -> R
     outcomes += _repeatable(world)
     if world.make_vector is not None:
         make = world.make_vector
+        of_its_kind = sb3 if isinstance(env, sb3.VecEnvView) else vector
         outcomes += [
-            _ask("env-vector-batches", lambda: vector.batches(make)),
-            _ask("env-vector-seeds", lambda: vector.seeds(make)),
-            _ask("env-vector-autoreset", lambda: vector.autoreset(make)),
+            _ask("env-vector-batches", lambda: of_its_kind.batches(make)),
+            _ask("env-vector-seeds", lambda: of_its_kind.seeds(make)),
+            _ask("env-vector-autoreset", lambda: of_its_kind.autoreset(make)),
         ]
     try:
         random, seconds = scores(env, at_random(env.action_space, 0), _seeds(world), episodes, steps)
+        if given.policy is not None:
+            scores(env, given.policy, _seeds(world), POLICY_EPISODES, RECORDED_STEPS)
         sound = not any(o.finding and o.finding.severity is Severity.CRITICAL for o in outcomes)
+        expert = None if given.expert is None else _in_its_units(given.expert, env)
         base = baseline.compare(env, random, expert, _seeds(world), episodes, steps, sound)
     except Stopped as stopped:
         probe, said = stopped.probe, str(stopped)
-        outcomes.append(_ask(probe, lambda: critical(said)))
+        outcomes += [*_given(given, env), _ask(probe, lambda: critical(said))]
         return Report(check="env", target=world.name, outcomes=tuple(outcomes), facts=_facts(world, recorded))
     outcomes += [
+        *_given(given, env),
         _ask("env-ends", lambda: ends.ends(random)),
         _ask("env-throughput", lambda: ends.throughput(seconds)),
         _ask("env-expert-beats-random", lambda: baseline.verdict(base), Link.REWARD),
@@ -128,6 +155,7 @@ def _contract(recorded: list[Episode], env: Any) -> list[Outcome]:
         "env-returned-data-kept": lambda: contract.kept(recorded),
         "env-reward-is-number": lambda: contract.rewards_are_numbers(recorded),
         "env-reward-scale": lambda: contract.reward_scale(recorded),
+        "env-reward-timing": lambda: late.reward_timing(recorded, env),
         "env-action-range": lambda: contract.action_range(env.action_space),
         "env-action-masks": lambda: contract.masks(recorded, env.action_space),
     }
@@ -158,23 +186,39 @@ def _ask(name: str, probe: Callable[[], Answer], link: Link = Link.ENVIRONMENT) 
     return ask(name, link, answered)
 
 
+def _given(given: Given, env: Any) -> list[Outcome]:
+    """The actions of what the user brought."""
+    return [
+        _ask(f"env-{whose}-actions", partial(inside, watched.actions, env.action_space, f"the {whose}"))
+        for whose, watched in (("expert", given.expert), ("policy", given.policy))
+        if watched is not None
+    ]
+
+
+def _in_its_units(expert: Policy, env: Any) -> Policy:
+    """A rule of one's own was written for the environment's own observations, not for normalised ones."""
+    return (lambda o, i: expert(env.original(o), i)) if isinstance(env, sb3.VecEnvView) else expert
+
+
 def _playable(env: Any) -> bool:
     from gymnasium.spaces import Space
 
     return all(isinstance(getattr(env, name, None), Space) for name in ("observation_space", "action_space"))
 
 
-def _expert(name: str) -> Policy:
+def _function(name: str, whose: str, probe: str) -> Policy:
+    """The function of (observation) -> action of that name, or a model with `predict`."""
     loaded = target.load(name)
-    if not callable(loaded):
+    call = (lambda o: loaded.predict(o)[0]) if hasattr(loaded, "predict") else loaded
+    if not callable(call):
         raise Unreadable(name, "cannot be called", "give a function of (observation) -> action")
 
     def act(observation: Any, info: Any) -> Any:
         try:
-            return loaded(observation)
+            return call(observation)
         except (Exception, SystemExit) as error:
-            said = f"the expert {name} raises {type(error).__name__}: {error}; call it on what reset() returns"
-            raise Stopped("env-expert-beats-random", said) from error
+            said = f"the {whose} {name} raises {type(error).__name__}: {error}; call it on what reset() returns"
+            raise Stopped(probe, said) from error
 
     return act
 
@@ -218,6 +262,6 @@ def _numbers(random: Sequence[Score], base: baseline.BaselineComparison, seconds
         "expert": base.source,
         "steps_per_second": float(number(1 / seconds)),
     }
-    if len(base.expert):
+    if len(base.expert) and base.finite:
         numbers["probability_of_improvement"], numbers["probability_of_improvement_interval"] = base.improvement
     return numbers

@@ -36,6 +36,11 @@ class BaselineComparison:
     given: bool  #: by the user
 
     @property
+    def finite(self) -> bool:
+        """Whether every return is a number."""
+        return bool(np.isfinite(self.random).all() and np.isfinite(self.expert).all())
+
+    @property
     def improvement(self) -> tuple[float, Interval]:
         """Probability that an episode of the expert returns more than a random one, with its interval."""
         return intervals.improvement(self.expert, self.random)
@@ -74,6 +79,8 @@ def verdict(baseline: BaselineComparison) -> Answer:
     random, expert = baseline.random, baseline.expert
     if not len(random):
         return NotMeasured("no episode could be played")
+    if not baseline.finite:
+        return NotMeasured("some returns are not numbers: correct the rewards first")
     if np.ptp(np.concatenate([random, expert])) == 0:
         if len(random) < MIN_EPISODES:
             return NotMeasured(f"all {len(random)} random episodes return {number(float(random[0]))}; raise --steps")
@@ -115,7 +122,7 @@ def exhibits(baseline: BaselineComparison) -> tuple[ReportTable | Bars, ...]:
     groups = (
         {"random": baseline.random, "expert": baseline.expert} if len(baseline.expert) else {"random": baseline.random}
     )
-    if not len(baseline.random):
+    if not len(baseline.random) or not baseline.finite:
         return ()
     rows = [
         (

@@ -160,7 +160,7 @@ def rewards_are_numbers(episodes: Sequence[Episode]) -> Answer:
     for episode in episodes:
         for t, reward in enumerate(episode.rewards):
             total += 1
-            if problem := _no_reward(reward):
+            if problem := no_reward(reward):
                 bad.append(f"{problem} ({_at(t + 1)})")
     if bad:
         return critical(
@@ -170,7 +170,10 @@ def rewards_are_numbers(episodes: Sequence[Episode]) -> Answer:
     return _after_a_step(episodes)
 
 
-def _no_reward(reward: Any) -> str:
+def no_reward(reward: Any) -> str:
+    """Why a reward is not one usable number; empty where it is."""
+    if reward is None:
+        return "None"
     if isinstance(reward, np.ndarray):
         return f"an array of shape {reward.shape}, which broadcasts against the batch"
     if not isinstance(reward, (int, float, np.integer, np.floating)):
@@ -182,7 +185,7 @@ def _no_reward(reward: Any) -> str:
 
 def reward_scale(episodes: Sequence[Episode]) -> Answer:
     """Rewards of a size that a value network can learn."""
-    rewards = np.array([float(r) for e in episodes for r in e.rewards if not _no_reward(r)])
+    rewards = np.array([float(r) for e in episodes for r in e.rewards if not no_reward(r)])
     if not rewards.size:
         return NotMeasured("no usable reward")
     largest = float(np.abs(rewards).max())

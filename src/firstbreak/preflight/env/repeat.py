@@ -193,7 +193,7 @@ def _running_statistics(env: Any) -> str:
     while env is not None:
         if hasattr(env, "obs_rms") or hasattr(env, "return_rms"):
             return type(env).__name__
-        env = env.__dict__.get("env")
+        env = env.__dict__.get("env") or env.__dict__.get("venv")
     return ""
 
 

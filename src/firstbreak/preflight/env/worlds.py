@@ -21,6 +21,7 @@ from firstbreak.preflight.deadline import deadline
 from firstbreak.readers import Unreadable
 
 SECONDS = 20.0  #: for one call of the environment (convention)
+WARM_UP = 256  #: steps of a vectorised environment that running statistics are collected in (convention)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,9 +29,9 @@ class World:
     """An environment that can be made again and again."""
 
     name: str
-    interface: str  #: "Gymnasium", "Gymnasium vector", "PettingZoo", "dm_env"
+    interface: str  #: "Gymnasium", "Gymnasium vector", "Stable-Baselines3 ...", "PettingZoo", "dm_env"
     make: Callable[[], Any]  #: a new one, with Gymnasium's reset and step
-    make_vector: Callable[[], Any] | None = None  #: a new VectorEnv, where the interface is Gymnasium's vector
+    make_vector: Callable[[], Any] | None = None  #: a new VectorEnv or VecEnv, where it is one
     unseedable: str = ""  #: why no seed can be given, where none can
     agents: tuple[str, ...] = ()  #: PettingZoo only
     fresh: bool = True  #: every call of `make` gives another environment
@@ -49,6 +50,8 @@ def open_world(name: str, agent: str | None = None) -> World:
     Raises `Unreadable` where there is none of that name, or its interface is none that is known; what the factory
     itself raises is raised as it is.
     """
+    from firstbreak.preflight.env import sb3
+
     factory = partial(_registered, name) if _is_id(name) else _factory(name)
     made: list[Any] = []
 
@@ -60,6 +63,8 @@ def open_world(name: str, agent: str | None = None) -> World:
     world = partial(World, name=name, fresh=make() is not first, made=made)
     if _is_vector(first):
         return world(interface="Gymnasium vector", make=lambda: RowView(make()), make_vector=make)
+    if sb3.is_vec_env(first):
+        return world(interface=sb3.name(first), make=lambda: sb3.VecEnvView(make()), make_vector=make)
     if hasattr(first, "possible_agents") or hasattr(first, "agents"):
         agents = tuple(map(str, getattr(first, "possible_agents", None) or first.agents))
         wanted = agent or agents[0]

@@ -24,6 +24,7 @@ from firstbreak.preflight.memory.ledger import (
     OFFLOADS,
     OPTIMIZERS,
     SHARDS,
+    STORED,
     Entry,
     Plan,
     engine_cache,
@@ -340,7 +341,7 @@ def _phases(entries: tuple[Entry, ...]) -> ReportTable:
     rows = [
         (f"{role} {kind}".strip(), *(_cell(line.get(column, 0.0)) for column in columns))
         for (role, kind), line in lines.items()
-        if max(line.values()) >= 0.005 * GIB
+        if max(line.values()) >= 0.005 * GIB or kind in STORED
     ]
     sums = ("together", *(f"{size / GIB:.2f}" for size in peaks(entries).values()))
     heads = [phase if place == "trainer" else place for place, phase in columns]

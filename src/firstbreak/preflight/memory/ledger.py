@@ -23,6 +23,11 @@ CONTEXT = 1 * GIB  #: CUDA context, cuBLAS workspaces, NCCL buffers: an assumpti
 BUCKET = 500_000_000  #: numbers in flight while gradients are reduced: DeepSpeed's default `reduce_bucket_size`
 TILE = (4096, 32768)  #: tokens and vocabulary of one tile of TRL's fused output layer
 INT64 = 8
+#: what is kept of rollouts until the update: without a critic, and with one
+STORED = (
+    "rollouts (ids, masks, log-probs, advantages)",
+    "rollouts (ids, masks, log-probs, values, returns, advantages)",
+)
 
 
 @dataclass(frozen=True)
@@ -366,7 +371,7 @@ def _resident(plan: Plan, cast: list[_Role], phase: str, moment: str, busy: str 
         if role.trained and not away and "optimizer" not in plan.offload:
             yield entry(role.name, "optimizer", role.optimizer)
     if plan.generates:
-        yield entry("", "rollouts", _storage(plan))
+        yield entry("", STORED[plan.algorithm == "ppo"], _storage(plan))
     if plan.engine == "colocated" and plan.generates and (phase == "rollout" or "engine" not in plan.offload):
         yield from _engine(plan, "trainer", phase, moment)
 
@@ -417,8 +422,8 @@ def kv_bytes(d: Decoder, e: int) -> int:
 
 
 def _storage(plan: Plan) -> float:
-    """Rollouts kept for the update: ids and mask, log-probabilities (old, reference), for PPO values and returns too."""
-    numbers = 1 + plan.refers + (3 if plan.algorithm == "ppo" else 0)
+    """Rollouts kept for the update: ids and mask, log-probabilities (old, reference), advantages; for PPO values and returns."""
+    numbers = 2 + plan.refers + (2 if plan.algorithm == "ppo" else 0)
     return plan.rollouts * (plan.length * 2 * INT64 + plan.completion * numbers * FP32)
 
 
@@ -511,16 +516,16 @@ def remedies(plan: Plan) -> list[tuple[str, Plan]]:
     if plan.micro_batch > 1:
         offer(f"micro-batch {plan.micro_batch // 2} and twice the accumulation", micro_batch=plan.micro_batch // 2)
     if plan.precision != "bf16":
-        offer("weights in bfloat16", precision="bf16")
+        offer("weights in bfloat16 (another precision)", precision="bf16")
     if plan.optimizer.startswith("adamw") and plan.optimizer != "adamw_8bit":
-        offer("an 8-bit optimizer", optimizer="adamw_8bit")
+        offer("an 8-bit optimizer (its states in another precision)", optimizer="adamw_8bit")
     if not plan.lora:
         offer("LoRA of rank 16", lora=16)
     if plan.lora and not plan.four_bit:
         offer("4-bit weights under the adapters (QLoRA)", four_bit=True)
     if plan.gpus > 1:
         for shard in SHARDS[1:] if plan.shard == "none" else ("zero3",) if plan.shard in ("zero1", "zero2") else ():
-            offer(f"sharding: {shard}", shard=shard)
+            offer(f"sharding: {shard}{_precision(plan, shard)}", shard=shard)
     for what, text in (
         ("optimizer", "the optimizer's state in host memory"),
         ("reference", "frozen models in host memory when idle"),
@@ -539,6 +544,14 @@ def remedies(plan: Plan) -> list[tuple[str, Plan]]:
     offer("completions half as long", completion=max(1, plan.completion // 2))
     offer("twice the GPUs, fully sharded", gpus=plan.gpus * 2, shard=plan.shard if plan.shard != "none" else "fsdp")
     return more
+
+
+def _precision(plan: Plan, shard: str) -> str:
+    """What sharding this way changes beside the place of the numbers."""
+    if plan.precision != "bf16" or plan.lora or plan.master is not None or plan.shard.startswith("zero"):
+        return ""
+    zero = "float32 copy of the weights and states: another precision than now"
+    return f" ({zero})" if shard.startswith("zero") else " (the precision stays bfloat16, states too)"
 
 
 def ranked(plan: Plan) -> list[tuple[float, str, Plan]]:

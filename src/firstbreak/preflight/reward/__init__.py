@@ -14,7 +14,7 @@ import numpy as np
 
 from firstbreak.model import Link, NotMeasured, Outcome
 from firstbreak.preflight import Answer, Report, ask, critical, histogram, notice, warning
-from firstbreak.preflight.reward import attacks, distribution, pairs, suites
+from firstbreak.preflight.reward import attacks, distribution, pairs, references, suites
 from firstbreak.preflight.reward.functions import Failed, RewardFunction, open_judge
 from firstbreak.preflight.reward.items import Item
 from firstbreak.preflight.reward.items import items as read_items
@@ -64,6 +64,8 @@ def _without_pairs(columns: Mapping[str, str]) -> dict[str, str]:
 
 
 def _samples(judge: RewardFunction, items: Sequence[Item], group_size: int) -> Report:
+    if lacking := judge.lacks(items[0]):
+        return _recorded(judge, items, group_size, lacking)
     start = time.perf_counter()
     try:
         rewards = judge(items)
@@ -77,11 +79,7 @@ def _samples(judge: RewardFunction, items: Sequence[Item], group_size: int) -> R
         _ask("reward-answers", lambda: _answers(judge, len(items), seconds)),
         _ask("reward-finite", lambda: distribution.finite(rewards)),
         _ask("reward-repeatable", lambda: _repeatable(judge, items, rewards)),
-        _ask("reward-distribution", lambda: distribution.shape(rewards)),
-        _ask("reward-direction", lambda: distribution.direction(items, rewards)),
-        _ask("reward-human", lambda: distribution.human(items, rewards)),
-        _ask("reward-length", lambda: distribution.length(items, rewards)),
-        _ask("reward-density", lambda: distribution.density(items, rewards, group_size)),
+        *_of_rewards(items, rewards, group_size),
         _ask("reward-right-from-wrong", lambda: suites.right_from_wrong(suite)),
         _ask("reward-false-positives", lambda: suites.false_positives(suite)),
         _ask("reward-false-negatives", lambda: suites.false_negatives(suite)),
@@ -94,6 +92,42 @@ def _samples(judge: RewardFunction, items: Sequence[Item], group_size: int) -> R
         facts=(("Samples", f"{len(items)}, {len({i.group for i in items})} prompts"), *suites.facts(suite)),
         exhibits=(histogram("Rewards of the samples", {"samples": rewards}), *suites.tables(suite)),
         numbers={"rewards": rewards, "seconds_per_completion": seconds, **suites.numbers(suite)},
+    )
+
+
+def _of_rewards(items: Sequence[Item], rewards: np.ndarray, group_size: int) -> list[Outcome]:
+    """What the rewards of the samples show, whoever gave them."""
+    return [
+        _ask("reward-distribution", lambda: distribution.shape(rewards)),
+        _ask("reward-scale", lambda: distribution.scale(rewards)),
+        _ask("reward-direction", lambda: distribution.direction(items, rewards)),
+        _ask("reward-human", lambda: distribution.human(items, rewards)),
+        _ask("reward-length", lambda: distribution.length(items, rewards)),
+        _ask("reward-density", lambda: distribution.density(items, rewards, group_size)),
+        _ask("reward-references", lambda: references.belong(items)),
+    ]
+
+
+def _recorded(judge: RewardFunction, items: Sequence[Item], group_size: int, lacking: Sequence[str]) -> Report:
+    """The rewards that the dump holds, where it lacks a column that the function needs: that is no fault of the function."""
+    names = ", ".join(lacking)
+    said = f"the function asks for {names}, which the samples do not hold: add it to them, or name it (--column answer=NAME)"
+    rewards = np.array([np.nan if item.reward is None else item.reward for item in items])
+    known = bool(np.isfinite(rewards).any())
+    return Report(
+        check="reward",
+        target=judge.name,
+        outcomes=(
+            _ask("reward-answers", lambda: NotMeasured(said)),
+            *(_of_rewards(items, rewards, group_size) if known else ()),
+        ),
+        summary="" if known else f"Nothing could be checked: {said}.",
+        facts=(
+            ("Samples", f"{len(items)}, {len({i.group for i in items})} prompts"),
+            ("Rewards", f"those that the samples hold, because they lack {names}" if known else "none"),
+        ),
+        exhibits=(histogram("Rewards of the samples", {"samples": rewards}),) if known else (),
+        numbers={"rewards": rewards},
     )
 
 

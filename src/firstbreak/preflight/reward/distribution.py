@@ -11,11 +11,17 @@ import numpy as np
 from firstbreak.model import Interval, NotApplicable, NotMeasured
 from firstbreak.preflight import Answer, critical, intervals, warning
 from firstbreak.preflight.reward.items import Item
+from firstbreak.preflight.reward.references import answered
 from firstbreak.words import number, percent
 
 MIN_SAMPLES = 20  #: samples: fewer show no distribution (convention)
 NEARLY_ALL = 0.95  #: share of samples with one reward (convention)
 TAIL_SHARE = 0.5  #: share of all deviation from the median that the largest 1 % have (convention)
+TAIL_RATIO = (
+    20.0  #: deviation of the farthest sample by that of the next farther ones, where there are few values (convention)
+)
+MAX_REWARD = 1000.0  #: typical size of a reward: values and gradients of this size leave the range of usual settings (convention)
+MAX_LENGTH = 0.4  #: rank correlation with length, lower end of its interval (convention)
 MIN_GROUPS = 0.2  #: share of groups with different rewards: with fewer, most of a batch has no gradient (convention)
 MIN_CORRELATION = 0.3  #: rank correlation with human scores: less is a weak agreement (convention)
 
@@ -59,14 +65,32 @@ def shape(rewards: np.ndarray) -> Answer:
     top = max(1, math.ceil(len(values) / 100))
     held = float(deviation[:top].sum() / deviation.sum())
     distinct = len(np.unique(values))
-    if held > TAIL_SHARE and distinct > 3:
-        farthest = float(values[np.argmax(np.abs(values - np.median(values)))])
+    farthest = float(values[np.argmax(np.abs(values - np.median(values)))])
+    # of a few values the rarest holds much of the deviation, which is usual: 0, 0.1 for the form, 1 for the answer
+    nearer = deviation[deviation < 0.5 * deviation[0]].max(initial=0.0)
+    apart = distinct > 3 or deviation[0] > TAIL_RATIO * nearer > 0
+    if held > TAIL_SHARE and apart:
         return warning(
             f"a long tail: {top} of {len(values)} samples hold {percent(held)} of all deviation from the median, the farthest "
             f"is {number(farthest)}: a few samples decide every update; clip or normalise the reward",
             held=held,
         )
     return f"mean {number(float(values.mean()))}, {distinct} distinct values, the most common one in {percent(share)}"
+
+
+def scale(rewards: np.ndarray) -> Answer:
+    """Rewards of a usual size."""
+    values = rewards[np.isfinite(rewards)]
+    if len(values) < MIN_SAMPLES:
+        return NotMeasured(f"{len(values)} samples are too few; give at least {MIN_SAMPLES}")
+    typical = float(np.quantile(np.abs(values), 0.75))
+    if typical > MAX_REWARD:
+        return warning(
+            f"a quarter of the rewards is larger than {number(typical)}: advantages, value targets and their gradients take this "
+            "scale unless they are normalised, and a KL penalty beside it counts nothing; divide the reward by a constant",
+            typical=typical,
+        )
+    return f"three quarters of the rewards are no larger than {number(typical)}"
 
 
 def density(items: Sequence[Item], rewards: np.ndarray, group_size: int) -> Answer:
@@ -139,13 +163,32 @@ def length(items: Sequence[Item], rewards: np.ndarray) -> Answer:
         return NotMeasured("needs samples whose lengths and rewards differ")
     rho, (low, high) = correlation(lengths, scores)
     said = f"rank correlation {rho:+.2f} with length (95 % interval {low:+.2f} to {high:+.2f})"
-    if low > 0.5:
+    if low > MAX_LENGTH and (alike := _of_equal_answers(items, lengths, rewards, keep)) is not None and alike[0] <= 0:
+        return f"{said}: right answers are longer than wrong ones, and among these length does not pay"
+    if low > MAX_LENGTH:
         return warning(
             f"{said}: longer completions get a higher reward, and a policy learns that first; compare the lengths of right and "
             "wrong answers, then remove length from the reward",
             rho=rho,
         )
     return said
+
+
+def _of_equal_answers(
+    items: Sequence[Item], lengths: np.ndarray, rewards: np.ndarray, keep: np.ndarray
+) -> Interval | None:
+    """The interval of the correlation among right and among wrong answers; None where too few can be told apart."""
+    pairs = [answered(item) for item, kept in zip(items, keep, strict=True) if kept]
+    known = np.array([bool(reference) for _, reference in pairs])
+    right = np.array([said == reference for said, reference in pairs])
+    if (known & right).sum() < MIN_SAMPLES or (known & ~right).sum() < MIN_SAMPLES:
+        return None
+    x, y = ranks(lengths), ranks(rewards[keep])
+    for side in (known & right, known & ~right):
+        x[side], y[side] = x[side] - x[side].mean(), y[side] - y[side].mean()
+    if np.ptp(x[known]) == 0 or np.ptp(y[known]) == 0:
+        return 0.0, 0.0
+    return correlation(x[known], y[known])[1]
 
 
 def correlation(x: np.ndarray, y: np.ndarray) -> tuple[float, Interval]:

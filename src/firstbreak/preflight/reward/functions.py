@@ -17,7 +17,7 @@ import numpy as np
 
 from firstbreak.preflight import target
 from firstbreak.preflight.deadline import Overdue, deadline
-from firstbreak.preflight.reward.items import Item
+from firstbreak.preflight.reward.items import NAMES, Item
 from firstbreak.readers import Unreadable
 
 SECONDS = 60.0  #: for one call (convention)
@@ -81,12 +81,25 @@ class RewardFunction:
         }
         given |= {name: [item.columns.get(name) for item in items] for name in items[0].columns if name not in given}
         accepted = inspect.signature(self.function).parameters
+        if items[0].answer is not None:  # under the name that the function has for it
+            given |= {n: [item.answer for item in items] for n in NAMES["answer"] if n in accepted and n not in given}
         if not _takes_anything(self.function):
             given = {name: value for name, value in given.items() if name in accepted}
         answer = self.function(**given)
         if inspect.isawaitable(answer):
             answer = asyncio.run(_awaited(answer))
         return list(answer)
+
+    def lacks(self, item: Item) -> tuple[str, ...]:
+        """The columns that the function asks for, or the right answers, that the samples do not hold."""
+        if self.signature == "verl":
+            return ("ground_truth",) if item.answer is None else ()
+        if self.signature != "TRL":
+            return ()
+        usual = {*ALWAYS_PASSED, *item.columns, *(NAMES["answer"] if item.answer is not None else ())}
+        asked = inspect.signature(self.function).parameters.values()
+        named = [p for p in asked if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL) and p.name not in usual]
+        return tuple(p.name for p in named if p.default is p.empty or p.name in NAMES["answer"])
 
     @property
     def refuses(self) -> tuple[str, ...]:

@@ -21,11 +21,12 @@ MAX_ITEMS = 5000  #: items: enough for every figure of this check
 NAMES = {
     "prompt": ("prompt", "question", "problem", "query", "input", "instruction"),
     "completion": ("completion", "response", "output", "solution_str", "generation", "text"),
-    "answer": ("answer", "ground_truth", "solution", "target", "reference", "gold", "label"),
+    "answer": ("answer", "ground_truth", "gts", "gt", "solution", "target", "reference", "gold", "label"),
     "human": ("human_score", "human", "human_rating", "rating"),
     "group": ("group", "prompt_id", "uid", "id"),
     "chosen": ("chosen",),
     "rejected": ("rejected",),
+    "reward": ("reward", "score"),
     "category": ("category", "subset", "domain", "type"),
 }
 
@@ -39,6 +40,7 @@ class Item:
     answer: str | None = None  #: the right one
     human: float | None = None  #: what a person gave it
     group: str = ""  #: completions of one prompt share it
+    reward: float | None = None  #: what the file says that it got
     columns: Mapping[str, Any]  #: the row as it was read: what trainers hand to a reward function
 
 
@@ -154,6 +156,7 @@ def _item(row: Mapping[str, Any], names: Mapping[str, str]) -> Item:
         answer=None if answer is None else as_text(answer),
         human=number(_value(row, names.get("human"))),
         group=prompt if group is None else as_text(group),
+        reward=number(_value(row, names.get("reward"))),
         columns={str(name): value for name, value in row.items() if name not in own},
     )
 
@@ -167,13 +170,15 @@ def _from_run(path: str) -> list[Item]:
 
 
 def _of_sample(sample: Sample) -> Item:
-    names = {role: next((n for n in known if n in sample.meta), "") for role, known in NAMES.items()}
-    answer = sample.meta.get(names["answer"])
+    columns = {**sample.rewards, **sample.meta}  # a dump does not say which of its numbers are rewards
+    names = {role: next((n for n in known if n in columns), "") for role, known in NAMES.items()}
+    answer = columns.get(names["answer"])
     return Item(
         prompt=sample.prompt,
         completion=sample.completion,
         answer=None if answer is None else as_text(answer),
-        human=number(sample.meta.get(names["human"])),
+        human=number(columns.get(names["human"])),
         group=sample.group or sample.prompt,
-        columns=sample.meta,
+        reward=sample.reward,
+        columns=columns,
     )

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from firstbreak.model import NotApplicable, NotMeasured
-from firstbreak.preflight import Answer, ReportTable, critical, intervals, warning
-from firstbreak.preflight.reward import attacks
+from firstbreak.preflight import Answer, ReportTable, critical, intervals, notice, warning
+from firstbreak.preflight.reward import attacks, references
 from firstbreak.preflight.reward.functions import Failed, RewardFunction
 from firstbreak.preflight.reward.items import Item
 from firstbreak.words import number, percent
 
 ATTACKED = 40  #: prompts: enough for an interval of 10 points around a rate
+MIN_RIGHT = 20  #: right samples: fewer do not show how a policy writes (convention)
 FALSE_POSITIVE, FALSE_NEGATIVE = 0.01, 0.05  #: shares of wrong decisions that a verifier may make (convention)
 
 
@@ -28,6 +29,8 @@ class Suite:
     wrong: float  #: mean score of wrong ones
     results: Mapping[str, tuple[bool, int, int]]  #: kind -> (deserves the reward, cases, cases rewarded)
     failures: Mapping[str, str]  #: kind -> what the function did instead of scoring it
+    paid: tuple[int, int] = (0, 0)  #: samples that give the right answer: rewarded, all
+    mute: bool = False  #: everything that was made gets one and the same score, unlike the samples
 
     @property
     def bar(self) -> float:
@@ -59,6 +62,8 @@ def attack(judge: RewardFunction, items: Sequence[Item], rewards: np.ndarray) ->
     tried = {name: means for name, form in forms.items() if (means := _right_and_wrong(judge, known, form)) is not None}
     if not tried:
         return Suite("plain", 0.0, 0.0, {}, {"right answer": "the function raises in every form that was tried"})
+    if _mute(judge, known, forms, items, rewards):
+        return Suite("plain", 0.0, 0.0, {}, {}, mute=True)
     best = max(tried, key=lambda name: (tried[name][0], tried[name][0] - tried[name][1]))
     right, wrong = tried[best]
     results: dict[str, tuple[bool, int, int]] = {}
@@ -73,7 +78,26 @@ def attack(judge: RewardFunction, items: Sequence[Item], rewards: np.ndarray) ->
             failures[kind] = str(failed)
         else:
             results |= {kind: (deserves, len(cases), rewarded)} if cases else {}
-    return Suite(best, right, wrong, results, failures)
+    return Suite(best, right, wrong, results, failures, references.paid(items, rewards, (right + wrong) / 2))
+
+
+def _mute(
+    judge: RewardFunction,
+    known: Sequence[Item],
+    forms: Mapping[str, attacks.Carrier],
+    items: Sequence[Item],
+    rewards: np.ndarray,
+) -> bool:
+    """Whether the function tells the samples apart and nothing else: it looks them up, or reads what is not in the text."""
+    given = {item.completion for item in items}
+    kinds = (attacks.ACCEPT["right answer"], attacks.REFUSE["wrong answer"])
+    made = [c for form in forms.values() for kind in kinds for c in attacks.cases(known, form, kind)]
+    try:
+        scores = judge([c for c in made if c.completion not in given])
+    except Failed:
+        return False
+    usual = rewards[np.isfinite(rewards)]
+    return bool(scores.size and np.ptp(scores) == 0 and usual.size and np.ptp(usual) > 0)
 
 
 def _right_and_wrong(judge: RewardFunction, items: Sequence[Item], form: attacks.Carrier) -> tuple[float, float] | None:
@@ -92,6 +116,10 @@ def right_from_wrong(suite: Suite | None) -> Answer:
         return NotApplicable("no right answers are given (--column answer=NAME)")
     if not suite.results and suite.failures:
         return critical(f"{_failed(suite, attacks.ACCEPT)}; call it on a right answer alone")
+    if suite.mute:
+        return NotMeasured(
+            "every completion that is not one of the samples gets the same score, so the function cannot be tried"
+        )
     if suite.right <= suite.wrong:
         which = "less than" if suite.right < suite.wrong else "the same as"
         return critical(
@@ -133,12 +161,22 @@ def false_negatives(suite: Suite | None) -> Answer:
         return critical(f"{failed}; {said}")
     if wrongly <= FALSE_NEGATIVE * cases:
         return said
-    return warning(
+    hits, right = suite.paid
+    # the samples show how this policy writes
+    level, seen = (
+        (notice, f" The {right} right answers of the samples are paid.") if _enough(hits, right) else (warning, "")
+    )
+    return level(
         f"{said}: {_worst(suite.mistakes(deserves=True))}. Right answers are punished for their notation; normalise both sides "
-        "before comparing",
+        f"before comparing.{seen}",
         false_negative=wrongly / cases,
         interval=intervals.wilson(wrongly, cases),
     )
+
+
+def _enough(hits: int, right: int) -> bool:
+    """Whether the right answers of the samples are paid, as far as few of them can tell."""
+    return right >= MIN_RIGHT and hits >= (1 - FALSE_NEGATIVE) * right
 
 
 def _rate(what: str, wrongly: int, cases: int) -> str:

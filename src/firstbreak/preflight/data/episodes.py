@@ -1,0 +1,62 @@
+"""Recorded episodes with tools: are those whose calls all failed kept as successes?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from firstbreak.diagnosis.detectors.reward.failed_calls_paid import detect
+from firstbreak.diagnosis.stats.proportion import wilson
+from firstbreak.model import Sample, Samples
+from firstbreak.preflight import Answer, warning
+from firstbreak.preflight.data.rows import Row
+from firstbreak.readers._samples import samples_of
+from firstbreak.readers.tool_turns import ToolTurn, succeeded, tool_turns
+from firstbreak.words import percent
+
+OUTCOMES = ("success", "solved", "resolved", "passed", "is_correct", "correct", "done")
+FEW = 0.02  #: share of the episodes: below it, failures are accidents of the recording (convention)
+
+
+def episodes(found: Sequence[Row], path: str) -> list[Sample]:
+    """The rows that are episodes with answers of tools; the outcome is the reward where no reward is recorded."""
+    return [
+        _graded(s) for s in samples_of(map(_shaped, found), Path(path)) if any(t.failed is not None for t in _turns(s))
+    ]
+
+
+def failed_calls(kept: Sequence[Sample]) -> Answer:
+    """Episodes whose calls all failed, and what they are worth."""
+    if any(sample.reward is not None for sample in kept):
+        return detect(Samples(lambda: iter(kept), ()))
+    failed = sum(succeeded(_turns(sample)) is False for sample in kept)
+    if wilson(failed, len(kept))[0] <= FEW:
+        return f"{failed} of {len(kept)} episodes with tools have failed calls only"
+    return warning(
+        f"in {failed} of {len(kept)} episodes with tools ({percent(failed / len(kept))}) all calls failed, and nothing says "
+        "that the episode did: they are learned as if they had succeeded. Remove them, or record their outcome."
+    )
+
+
+def _shaped(row: Row) -> Row:
+    """A row with a conversation and no completion has its turns in `messages`, beside whatever reward it has."""
+    told = next(
+        (row[name] for name in ("messages", "conversation", "trajectory") if isinstance(row.get(name), list)), None
+    )
+    return row if told is None or "completion" in row else {**row, "messages": told, "reward": row.get("reward")}
+
+
+def _turns(sample: Sample) -> tuple[ToolTurn, ...]:
+    return tool_turns(sample.messages or sample.completion)
+
+
+def _graded(sample: Sample) -> Sample:
+    outcomes = _outcomes(sample)
+    return sample if sample.reward is not None else replace(sample, reward=next(outcomes, None))
+
+
+def _outcomes(sample: Sample) -> Iterator[float]:
+    for name in OUTCOMES:
+        if isinstance(value := sample.meta.get(name), bool | int | float):
+            yield float(value)
