@@ -33,6 +33,25 @@ def test_it_is_named_where_the_score_stands_still() -> None:
     assert diagnose(of(np.full(N, -400.0))).first_break is not None
 
 
+STOPS = np.concatenate([np.linspace(-1000, -400, N // 2), np.full(N // 2, -410.0)])
+AT_ONCE = np.where(np.arange(N) < N // 2, 1.4, 0.02)
+
+
+@pytest.mark.parametrize(("score", "named"), [(STOPS, True), (np.linspace(-1000, -100, N), False)])
+def test_entropy_that_goes_at_once_is_named_where_the_gains_end_with_it(score: np.ndarray, named: bool) -> None:
+    curves = {"reward.mean": score + noise(N, 10), "policy.entropy": AT_ONCE + np.abs(noise(N, 0.005, 1))}
+    assert (diagnose(run(curves, algorithm="ppo", trainer="sb3")).first_break is not None) is named
+
+
+@pytest.mark.parametrize(("since", "named"), [(0.85, True), (0.4, False)])
+def test_a_kept_score_proves_no_harm_of_what_has_only_begun(since: float, named: bool) -> None:
+    late = np.arange(N) >= since * N
+    kl, clip = np.where(late, 0.3, 0.006), np.where(late, 0.5, 0.08)
+    curves = {"reward.mean": np.minimum(np.linspace(0, 4000, N), 1000) + noise(N, 10)}
+    curves |= {"kl.old": kl * np.exp(noise(N, 0.2, 1)), "policy.clip_fraction": clip + noise(N, 0.01, 2)}
+    assert (diagnose(run(curves, algorithm="ppo", trainer="sb3")).first_break is not None) is named
+
+
 @pytest.mark.parametrize(
     ("evaluation", "kept"),
     [

@@ -8,8 +8,9 @@ import pytest
 
 from firstbreak.diagnosis import rank as engine
 from firstbreak.diagnosis.check import check
+from firstbreak.diagnosis.diagnose import find_first_break
 from firstbreak.diagnosis.inputs import Inputs
-from firstbreak.model import Finding, Link, Outcome, Severity, Status, Weight, WeightKind
+from firstbreak.model import Finding, Link, Outcome, RankedCause, Severity, Status, Weight, WeightKind
 from tests.make import learning, noise, run
 
 FLAT = noise(150, 0.1)
@@ -108,3 +109,42 @@ def test_a_learning_rate_that_jumps_can_be_what_broke_a_method_of_values() -> No
     score = [*learning(n=60), *([0.1] * 60)]
     rate = [1e-3] * 60 + [0.1] * 60
     assert ranked({"eval.score": score, "lr": rate}, algorithm="dqn")[0].id == "step-size-too-large"
+
+
+def of_links(**probabilities: float) -> list[RankedCause]:
+    return [
+        RankedCause(id=f"cause-of-{name}", title=name, link=Link(name), probability=p)
+        for name, p in sorted(probabilities.items(), key=lambda pair: -pair[1])
+    ]
+
+
+def test_the_probabilities_of_the_links_sum_to_one_and_keep_their_order() -> None:
+    links = engine.by_link(of_links(reward=0.5, advantage=0.3, systems=0.1))
+    assert sum(links.values()) == pytest.approx(1)
+    assert list(links) == [Link.REWARD, Link.ADVANTAGE, Link.SYSTEMS]
+    assert links[Link.REWARD] < 0.5 / 0.9  # less sure than the sum of the causes
+
+
+def test_without_any_cause_there_is_no_link() -> None:
+    assert engine.by_link([]) == {}
+
+
+@pytest.mark.parametrize(
+    ("probabilities", "named"),
+    [
+        ({"reward": 0.9, "advantage": 0.02, "systems": 0.02}, (Link.REWARD,)),
+        ({"reward": 0.4, "advantage": 0.35, "systems": 0.05}, (Link.REWARD, Link.ADVANTAGE)),
+        ({"reward": 0.4, "advantage": 0.05, "systems": 0.35}, (Link.REWARD, Link.SYSTEMS)),
+    ],
+)
+def test_one_link_is_named_where_it_is_more_probable_than_all_others(
+    probabilities: dict[str, float], named: tuple[Link, ...]
+) -> None:
+    made = run(TRUNCATED)
+    critical = Finding(message="lost", severity=Severity.CRITICAL, metric="reward.mean", onset=3.0)
+    outcomes = [Outcome(detector="score-lost", link=Link.POLICY_UPDATE, status=Status.FOUND, finding=critical)]
+    first = find_first_break(Inputs(made), outcomes, of_links(**probabilities))
+    assert first is not None
+    assert first.links == named
+    assert first.undecided == (first.probability < 0.5)
+    assert (first.probability > 0.5) or first.also is not None

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from firstbreak.readers import Unreadable
 from firstbreak.readers.read import find_runs, merge_restarts, read
 from tests.make import series
+from tests.readers.test_opening import refuse
 
 
 def jsonl(path: Path, rows: list[dict[str, object]]) -> Path:
@@ -126,8 +127,7 @@ def test_a_folder_called_runs_holds_those_of_a_project_or_one_of_tensorboard(tmp
     ("content", "said"),
     [
         (b"", "metrics.jsonl: the file is empty; "),
-        (gzip.compress(b'{"step": 1, "reward": 1}'), "compressed with gzip; unpack it first"),
-        ("step,reward\n1,2\n".encode("utf-16"), "text in UTF-16; write it in UTF-8"),
+        (gzip.compress(b'{"step": 1, "reward": 1}' * 99)[:40], "cannot be unpacked"),
         (b"hello", "not a training log that firstbreak knows"),
     ],
 )
@@ -140,10 +140,7 @@ def test_why_a_file_is_not_read(content: bytes, said: str, tmp_path: Path) -> No
 def test_a_file_that_may_not_be_opened_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     jsonl(tmp_path / "metrics.jsonl", grpo(1, 10))
 
-    def refused(*_: object, **__: object) -> None:
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr(Path, "open", refused)
+    refuse(monkeypatch, "metrics.jsonl")
     with pytest.raises(Unreadable, match="cannot be opened: Permission denied"):
         read(tmp_path / "metrics.jsonl")
 

@@ -11,6 +11,7 @@ from firstbreak import dialects
 from firstbreak.diagnosis.checks import Check, run_check
 from firstbreak.diagnosis.inputs import DERIVED, Inputs
 from firstbreak.diagnosis.registry import detectors
+from firstbreak.diagnosis.stats.agreement import denies
 from firstbreak.diagnosis.thresholds import Thresholds, changed
 from firstbreak.dialects import signals
 from firstbreak.model import EMPTY, Confidence, Outcome, Run, Severity, Status
@@ -63,11 +64,17 @@ def _by_both_scores(detector: Check, about: OfRun, training: OfRun | None, thres
     if good or (outcome.status is not Status.NOT_MEASURED and not detector.either_score):
         return outcome
     other = run_check(detector, training, thresholds)
+    lost = training.trajectory
+    collapsed = (
+        lost if lost is not None and lost.kind == "collapsed" else None
+    )  # healthy runs lose up to 65 % of the gain
+    if collapsed is not None and about.eval_score is not None and not denies(about.eval_score, collapsed):
+        return max(outcome, other, key=_seriousness)
     return max(outcome, _doubted(other), key=_seriousness)
 
 
 def _doubted(outcome: Outcome) -> Outcome:
-    """A finding of the training reward alone, which the evaluation does not show: a warning at most."""
+    """A finding of the training reward alone, which the evaluation denies: a warning at most."""
     finding = outcome.finding
     if finding is None or finding.severity is not Severity.CRITICAL:
         return outcome

@@ -13,7 +13,8 @@ from firstbreak.diagnosis.check import check
 from firstbreak.diagnosis.forecast import forecasts
 from firstbreak.diagnosis.inputs import Inputs
 from firstbreak.diagnosis.likelihood import HEALTHY
-from firstbreak.diagnosis.rank import rank
+from firstbreak.diagnosis.rank import by_link, rank
+from firstbreak.diagnosis.stats.direction import rises
 from firstbreak.diagnosis.stats.noise import noise_scale
 from firstbreak.diagnosis.stats.smooth import smooth
 from firstbreak.diagnosis.thresholds import Thresholds, changed
@@ -41,6 +42,8 @@ from firstbreak.model import (
 CAUSES_SHOWN = 5
 #: links whose breaks a score that was kept makes doubtful
 OF_THE_MOVES = frozenset({Link.POLICY_UPDATE, Link.EXPLORATION})
+AT_ONCE = 0.5  #: of the time before it: what took less came at once (convention)
+PROVEN = 1 / 3  #: of the run: a score that was kept for so long shows that a change did no harm (convention)
 
 
 def diagnose(
@@ -86,25 +89,67 @@ def find_first_break(inputs: Inputs, outcomes: Sequence[Outcome], ranked: Sequen
     The order of the onsets alone names the wrong link in most runs where one fault causes others. So the link comes from
     the ranking of causes, and the step comes from the findings. None where "healthy" is not improbable enough
     (likelihood.accuse_below), where it is more probable than every single cause, or where only notices were found. Where
-    the score improved and was kept, a cause in how the policy moves would have harmed it. It needs as much evidence as a
-    stop does: a critical finding, and a healthy run that is as improbable (likelihood.stop_below).
+    the score was kept all the same, a cause in how the policy moves would have harmed it. It needs as much evidence as a
+    stop does: a critical finding, and a healthy run that is as improbable (likelihood.stop_below). A proof needs no such doubt.
     """
     serious = [o for o in outcomes if o.finding is not None and _serious(o.finding)]
+    if not serious:
+        return None
     top = next((c for c in ranked if c.link is not None), None)
-    harmless = inputs.kept and top is not None and top.link in OF_THE_MOVES
-    limit = likelihood.stop_below() if harmless else likelihood.accuse_below()
-    if harmless and not any(o.finding is not None and o.finding.severity is Severity.CRITICAL for o in serious):
-        return None
-    if not serious or healthy(ranked) > limit or (top is not None and top.probability <= healthy(ranked)):
-        return None
     link = top.link if top and top.link else min(serious, key=lambda o: o.link.order).link
     explained = {w.finding for w in top.evidence if w.kind is WeightKind.FOUND} if top else set()
     seen = [o for o in outcomes if o.finding is not None and o.finding.severity is not Severity.NOTICE]
     here = [o for o in seen if o.detector in explained and o.link is link]
     shown = here or [o for o in seen if o.detector in explained] or serious
-    finding = min((o.finding for o in shown if o.finding is not None), key=_earliest)
+    found = [o.finding for o in shown if o.finding is not None]
+    finding = min(found, key=_earliest)
+    proved = any(Role.PROOF in o.roles for o in shown)
+    moves = top is not None and top.link in OF_THE_MOVES and not proved
+    harmless = moves and all(_kept_since(inputs, f) for f in found)
+    if harmless and not any(o.finding is not None and o.finding.severity is Severity.CRITICAL for o in serious):
+        return None
+    limit = likelihood.stop_below() if harmless else likelihood.accuse_below()
+    if healthy(ranked) > limit or (top is not None and top.probability <= healthy(ranked)):
+        return None
     blind = any(_is_blind(upstream, outcomes) for upstream in Link if upstream.order < link.order)
-    return FirstBreak(link=link, or_earlier=blind, metric=finding.metric, step=finding.onset, interval=finding.interval)
+    also, probability = _told_apart(link, by_link(ranked))
+    return FirstBreak(
+        link=link,
+        or_earlier=blind,
+        metric=finding.metric,
+        step=finding.onset,
+        interval=finding.interval,
+        also=also,
+        probability=probability,
+    )
+
+
+def _told_apart(link: Link, probabilities: Mapping[Link, float]) -> tuple[Link | None, float]:
+    """The most probable other link, where `link` alone is not more probable than all others; and how probable the answer is."""
+    alone = probabilities.get(link, 0.0)
+    others = {other: p for other, p in probabilities.items() if other is not link}
+    if alone > 0.5 or not others:
+        return None, alone if probabilities else 1.0
+    rival = max(others, key=lambda other: others[other])
+    return rival, alone + others[rival]
+
+
+def _kept_since(inputs: Inputs, finding: Finding) -> bool:
+    """Whether the score was kept, and shows that what was found did no harm: it improved since then.
+
+    Where it did not, a score that is kept is enough for what came little by little, as the policy learned, and long ago.
+    What came at once in mid-run may be what ended the gains, and the harm of what came late is still to come.
+    """
+    if not inputs.kept or inputs.score is None:
+        return False
+    since, span = finding.onset, _span(inputs.run, finding.metric)
+    if since is None or span is None or inputs.run.axis_of(finding.metric) != inputs.score.axis:
+        return True
+    if any(rises(s.between(since)) for s in (inputs.score, inputs.second_score) if s is not None):
+        return True
+    came = finding.interval or span
+    at_once = came[1] - came[0] < AT_ONCE * (came[0] - span[0])
+    return not at_once and span[1] - since >= PROVEN * (span[1] - span[0])
 
 
 def _span(run: Run, metric: str | None) -> Interval | None:

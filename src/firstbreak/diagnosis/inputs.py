@@ -58,6 +58,7 @@ class SampledDiversity:
     texts: Series  #: share of a prompt's completions that are different texts
     strategies: Series  #: effective number of strategies among the samples of a step (exponential of the entropy)
     share: float  #: of the commonest strategy at the last step
+    one_text: float  #: share of the last prompts that get one and the same text
     step: float | None  #: since when the completions are alike: one strategy, and hardly a text of its own
     interval: Interval | None
 
@@ -126,6 +127,23 @@ def _once(evaluation: Series) -> Series:
     if rows < REPEATED_ROWS or len(starts) < MIN_EVALUATIONS or not len(starts) * 10 <= rows or longest * 5 > rows:
         return evaluation
     return replace(evaluation, steps=evaluation.steps[starts], values=evaluation.values[starts])
+
+
+#: what is read off a machine, in the course of time
+MACHINE = ("gpu.util", "gpu.power", "memory.gpu", "gpu.memory_share", "gpu.memory_size")
+
+
+def machine(run: Run) -> dict[str, list[Series]] | None:
+    """Readings of the GPUs: signal -> one curve for each GPU, those of nvidia-smi, wandb or the trainer.
+
+    Write `nvidia-smi --query-gpu=timestamp,index,utilization.gpu,power.draw,memory.used,memory.total --format=csv -l 10` into a
+    file beside the log.
+    """
+    found = {
+        signal: [s.finite for name, s in run.series.items() if name.partition("@")[0] == signal and len(s.finite)]
+        for signal in MACHINE
+    }
+    return {signal: curves for signal, curves in found.items() if curves} or None
 
 
 def members(run: Run) -> dict[str, Series] | None:
@@ -365,7 +383,7 @@ def family(run: Run, method: Method | None = None) -> Family:
 
     Record the configuration, and the lengths of completions or of episodes.
     """
-    about_text = ("length.", "tokens.", "pref.", "tool.", "rollout_train.")
+    about_text = ("length.", "tokens.", "pref.", "tool.", "rollout_train.", "proof.")
     text = (
         method in (Method.GROUP_RELATIVE, Method.PREFERENCE)
         or writes_text(run.trainer)
@@ -579,6 +597,7 @@ class Inputs:
     first_ratio = Derived(first_ratio)
     divergence = Derived(divergence)
     eval_score = Derived(eval_score)
+    machine = Derived(machine)
     members = Derived(members)
     likelihood = Derived(likelihood)
     preference_likelihood = Derived(preference_likelihood)

@@ -38,6 +38,9 @@ FALSE_ALARM_RUNS = 20.0  #: runs: FALSE_ALARM counts like this many healthy runs
 #: P(healthy) up to which a run is called broken, and up to which it is stopped, where nothing was measured (convention)
 ACCUSE_BELOW, STOP_BELOW = 0.5, 0.2
 
+#: P(an identity fails in a run with another fault, or none), where nothing was measured; counts like so many runs (convention)
+FALSE_PROOF, FALSE_PROOF_RUNS = 0.0005, 1000.0
+
 Cell = tuple[int, int, int]
 
 
@@ -96,6 +99,12 @@ def in_healthy(detector: str, severity: Severity) -> float:
         return FALSE_ALARM[severity]
     seen = critical if severity is Severity.CRITICAL else serious
     return _smoothed(seen, measured, FALSE_ALARM[severity], FALSE_ALARM_RUNS)
+
+
+def proof_elsewhere(detector: str) -> float:
+    """P(an identity fails in a run with another fault, or none): arithmetic does not depend on what else is wrong."""
+    critical, _, measured = _cell(HEALTHY, detector)
+    return _smoothed(critical, measured, FALSE_PROOF, FALSE_PROOF_RUNS)
 
 
 def under(cause: str, detector: str, severity: Severity, declared: float | None) -> float:

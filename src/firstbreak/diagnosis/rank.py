@@ -26,8 +26,10 @@ from firstbreak.model import (
     EMPTY,
     Confidence,
     Finding,
+    Link,
     Outcome,
     RankedCause,
+    Role,
     Run,
     Severity,
     Statistic,
@@ -35,7 +37,7 @@ from firstbreak.model import (
     Weight,
     WeightKind,
 )
-from firstbreak.words import number
+from firstbreak.words import number, quoted
 
 NONE_OF_THESE = "none-of-these"
 
@@ -57,6 +59,9 @@ IN_ORDER, OUT_OF_ORDER = 0.15, -0.35
 NOT_FIRST = -1.0
 #: share of runs whose curves mislead: the most likely value on the lab's training split, as above, is 0.02 to 0.05
 MISLEADING = 0.04
+#: how much too sure the probabilities of links are on runs of other trainers: their logarithms are divided by this. With each
+#: trainer left out, the most likely value is 1.5 to 1.8 (the runs of `python -m benchmarks.abroad`)
+TEMPERATURE = 1.75
 SAME = 0.01  #: relative difference below which a logged setting is the configured one: logs are rounded (convention)
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
@@ -80,6 +85,23 @@ def rank(
     catalogue = {c.id: c for c in applicable}
     ranked = [_ranked(name, catalogue.get(name), probabilities[name], evidence[name], inputs) for name in evidence]
     return tuple(sorted(ranked, key=lambda c: -c.probability))
+
+
+def by_link(ranked: Sequence[RankedCause]) -> dict[Link, float]:
+    """P(this link broke first | something is broken) for the links of the ranked causes; they sum to 1.
+
+    The probabilities of a link's causes are added up. The sums are too sure on runs that are not the lab's, and `TEMPERATURE`
+    corrects that.
+    """
+    mass: dict[Link, float] = {}
+    for cause in ranked:
+        if cause.link is not None:
+            mass[cause.link] = mass.get(cause.link, 0.0) + cause.probability
+    largest = max(mass.values(), default=0.0)
+    if not largest:
+        return {}
+    weights = {link: (total / largest) ** (1 / TEMPERATURE) for link, total in mass.items()}
+    return {link: weight / sum(weights.values()) for link, weight in weights.items()}
 
 
 def _applies(cause: Cause, inputs: Inputs) -> bool:
@@ -171,6 +193,13 @@ def _weigh_prior(prior: float) -> Weight:
 def _weigh_outcome(outcome: Outcome, cause: str, declared: float | None) -> Weight | None:
     """The weight of one detector's answer for a cause, `declared` being the probability that the cause gives it."""
     name, finding = outcome.detector, outcome.finding
+    if Role.PROOF in outcome.roles and outcome.status is Status.FOUND:
+        false = likelihood.proof_elsewhere(name)
+        weight = math.log((declared or false) / false)
+        kind, text = (
+            (WeightKind.FOUND, "proved") if declared else (WeightKind.UNEXPLAINED, "proved, and of another cause")
+        )
+        return Weight(finding=name, weight=weight, kind=kind, text=text)
     if outcome.status is Status.FOUND and finding is not None:
         probability = likelihood.under(cause, name, finding.severity, declared)
         weight = TRUST[finding.confidence] * math.log(probability / likelihood.in_healthy(name, finding.severity))
@@ -281,7 +310,7 @@ def with_options(text: str, run: Run) -> str:
     for name in set(_PLACEHOLDER.findall(text)):
         value = None if name in run.config.defaulted else run.config.get(name)
         shown = run.config.option(name) + (f" (now {now})" if (now := _now(run, name, value)) else "")
-        text = text.replace("{" + name + "}", f"`{shown}`")
+        text = text.replace("{" + name + "}", quoted(shown))
     return text
 
 

@@ -24,6 +24,11 @@ MORE = 0.1  #: share of completions that are cut later and were not cut first (c
 _SHARES = ("accuracy", "success_rate", "pass_at")
 
 
+def recorded_inside(inputs: Inputs) -> bool:
+    """Whether a recorder measured identities inside the trainer: some causes can be told by these alone."""
+    return any(name.startswith("proof.") for name in inputs.run.series)
+
+
 def scored_well_at_first(inputs: Inputs) -> str | None:
     """The first scores are good: the prompts are understood, and the answers fit."""
     share = _share(inputs)

@@ -54,7 +54,7 @@ class Usual:
             value, edge = (1 / (1 - x) if x < 1 else math.inf for x in (value, edge))
         if not (value > 0 and edge > 0):
             return DECADES if above else -DECADES
-        return max(-DECADES, min(DECADES, math.log10(value / edge)))
+        return max(-DECADES, min(DECADES, math.log10(value) - math.log10(edge)))
 
     @property
     def text(self) -> str:
@@ -164,8 +164,7 @@ def weights(settings: Mapping[str, Side], inputs: Inputs) -> list[Weight]:
         and (range_ := usual(name, inputs)) is not None
         and (value := in_force(inputs.run, name)) is not None
     ]
-    course = inputs.trajectory
-    most = MOST_HARMLESS if course is not None and course.learned and not course.lost else MOST
+    most = MOST_HARMLESS if inputs.kept else MOST
     if outside := [w for one in asked if (w := _outside(*one, inputs.run, most)) is not None]:
         return outside
     if not asked:

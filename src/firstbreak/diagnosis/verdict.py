@@ -10,6 +10,7 @@ from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.families import Method, Policy
 from firstbreak.diagnosis.inputs import Inputs, highest
 from firstbreak.diagnosis.likelihood import HEALTHY
+from firstbreak.diagnosis.stats.agreement import denies
 from firstbreak.diagnosis.stats.ceiling import expected_gain
 from firstbreak.diagnosis.stats.rate import MIN_POINTS, Course, Rate, rate
 from firstbreak.diagnosis.stats.shape import Kind, Trajectory
@@ -30,8 +31,9 @@ from firstbreak.model import (
     Severity,
     Status,
     Verdict,
+    WeightKind,
 )
-from firstbreak.words import axis_word, number, percent
+from firstbreak.words import axis_word, number, percent, quoted
 
 MIN_PROBABILITY = 0.1  #: a cause less probable than this is not named in a summary (convention)
 LARGE_LOSS = 1 / 3  #: of the gain: a run that lost more does not just go on (convention)
@@ -87,6 +89,8 @@ def judge(
     """
     doubted = None if first_break is not None else _doubted(ranked)
     action = _action(inputs, outcomes, first_break, best, doubted, sure=sure)
+    if action is Action.CONTINUE and inputs.run.unread:
+        action = Action.WATCH
     return Verdict(
         action=action,
         summary=_summary(inputs, outcomes, ranked, first_break, doubted, sure=action in (Action.STOP, Action.ROLLBACK)),
@@ -116,7 +120,8 @@ def _action(
         return Action.WATCH
     if doubted is not None or shape.lost or inputs.fall is not None:
         return Action.WATCH
-    return Action.WATCH if _unmoved(inputs, outcomes) or _apart(inputs) else Action.CONTINUE
+    watch = _unmoved(inputs, outcomes) or _apart(inputs) or _training_lost(inputs)
+    return Action.WATCH if watch else Action.CONTINUE
 
 
 def _doubted(ranked: Sequence[RankedCause]) -> RankedCause | None:
@@ -139,14 +144,25 @@ def _apart(inputs: Inputs) -> bool:
     return evaluation.kind in ("flat", "declining") and shape_of(training).learned
 
 
+def _training_lost(inputs: Inputs) -> bool:
+    """The training reward fell for good, and the evaluation does not show that the policy kept its skill."""
+    evaluation, training = inputs.eval_score, inputs.second_score
+    if training is None or evaluation is None or inputs.solved:
+        return False
+    course = shape_of(training)
+    return course.lost and not denies(evaluation, course)
+
+
 def _unmoved(inputs: Inputs, outcomes: Sequence[Outcome]) -> bool:
     """The score may never have improved: of public logs of these shapes, 54 learned nothing and 11 were healthy."""
-    shape, score = inputs.trajectory, inputs.score
-    if score is None or shape is None or shape.n < MIN_SCORES or inputs.solved:
+    shape, score, second = inputs.trajectory, inputs.score, inputs.second_score
+    if score is None or shape is None or inputs.solved:
         return False
-    flat = _found(Role.SCORE_UNMOVED, outcomes)
+    # the training reward does not rise either: else nothing is found
+    if _found(Role.SCORE_UNMOVED, outcomes) and max(shape.n, 0 if second is None else len(second)) >= MIN_SCORES:
+        return True
     swings = shape.kind == "oscillating" and trend(score).direction <= 0
-    return bool(flat or swings or np.ptp(score.values) == 0)
+    return shape.n >= MIN_SCORES and bool(swings or np.ptp(score.values) == 0)
 
 
 def _found(role: Role, outcomes: Sequence[Outcome]) -> bool:
@@ -193,9 +209,17 @@ def _summary(
         critical = any(o.finding is not None and o.finding.severity is Severity.CRITICAL for o in outcomes)
         if doubted is not None or critical:
             return f"No break is certain: {what} {how}. {_uncertain(ranked, doubted)}{but}{proof}{unseen}"
+        if unread := inputs.run.unread:
+            more = f" and {len(unread) - 1} more" if len(unread) > 1 else ""
+            return (
+                f"Cannot tell: {quoted(unread[0])}{more} could not be read, and may hold the score. "
+                f"What was read shows no break: {what} {how}.{but}{proof}{unseen}"
+            )
         return f"Nothing is broken in what was recorded: {what} {how}.{but}{proof}{unseen}"
-    link = first_break.link.value.replace("_", " ")
-    where = f"{link} or earlier" if first_break.or_earlier else link
+    where = " or ".join(link.value.replace("_", " ") for link in first_break.links)
+    if first_break.also is not None:
+        where += f" ({percent(first_break.probability)} together)"
+    where += ", or earlier," if first_break.or_earlier else ""
     axis = axis_word(inputs.run.axis_of(first_break.metric))
     when = f" at {axis} {number(first_break.step)}" if first_break.step is not None else ""
     broken = f"{'The loop broke first at' if sure else 'Look first at'} {where}{when}"
@@ -213,7 +237,8 @@ def _uncertain(ranked: Sequence[RankedCause], doubted: RankedCause | None) -> st
     healthy = next((percent(c.probability) for c in ranked if c.id == HEALTHY), "0 %")
     if doubted is None:
         return f"Something critical was found, and a healthy run is still probable ({healthy})."
-    why = max(doubted.evidence, key=lambda w: w.weight).text
+    sign = max(doubted.evidence, key=lambda w: w.weight)
+    why = sign.finding if sign.kind is WeightKind.FOUND else sign.text
     cause = f"{_lower(doubted.title)} ({percent(doubted.probability)})"
     return f"But this cause is more probable than a healthy run ({healthy}): {cause}. The strongest sign: {why}."
 
@@ -394,9 +419,11 @@ def _do_first(
     if action is Action.CONTINUE:
         return f"Continue. Diagnose the run again when it has twice as many {axis_word(inputs.run.axis)}s."
     steps = []
+    if first_break is None and (unread := inputs.run.unread):
+        steps.append(f"Let {quoted(unread[0])} be read, and diagnose the run again.")
     if action is Action.ROLLBACK and best is not None:
         peak = f"{axis_word(inputs.run.axis_of(best.metric))} {number(best.step)}"
-        which = f"{best.path}, the best saved model (the score was highest at {peak})" if best.path else None
+        which = f"{quoted(best.path)}, the best saved model (the score was highest at {peak})" if best.path else None
         steps.append(f"Stop, and go back to {which or f'the best checkpoint, the one nearest to {peak}'}.")
     elif action is Action.STOP:
         steps.append("Stop the run.")

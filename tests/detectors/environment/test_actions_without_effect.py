@@ -29,3 +29,12 @@ def test_an_environment_in_which_no_action_shows_is_not_accused() -> None:
 
 def test_few_windows_say_nothing() -> None:
     assert look(ID, run({"env.action_shown": [0.1, 0.1]})).status is Status.NOT_MEASURED
+
+
+def test_actions_that_never_reach_the_environment_are_named() -> None:
+    log = {"env.action_shown": [0.006] * 20, "env.action_shown_any": [0.011] * 20}
+    assert "does not execute the actions" in found(ID, run(log)).message
+
+
+def test_an_effect_that_depends_on_the_state_is_an_effect() -> None:
+    assert silent(ID, run({"env.action_shown": [0.006] * 20, "env.action_shown_any": [0.7] * 20}))

@@ -44,3 +44,21 @@ def test_a_robot_of_another_simulator_is_another_task() -> None:
     walked = np.linspace(1e5, 3e6, 20)
     assert found(ID, scored(10.0, env="Hopper-v4", steps=walked))
     assert look(ID, scored(10.0, env="HopperBulletEnv-v0", steps=walked)).status is Status.NOT_MEASURED
+
+
+def test_a_share_of_successes_is_no_return() -> None:
+    plain = run({}, algorithm="ppo", config={"env_id": "CartPole-v1"})
+    plain.series["eval.success_rate"] = series("eval.success_rate", np.full(20, 0.8), STEPS)  # type: ignore[index]
+    assert look(ID, plain).status is Status.NOT_MEASURED
+
+
+def test_a_score_between_0_and_1_is_no_return_of_a_robot() -> None:
+    far = run({}, algorithm="sac", config={"env_id": "HalfCheetah-v4"})
+    far.series["eval.reward"] = series("eval.reward", np.linspace(0, 0.8, 20), 30 * STEPS)  # type: ignore[index]
+    assert look(ID, far).status is Status.NOT_MEASURED
+
+
+def test_a_score_that_was_reached_and_lost_is_another_finding() -> None:
+    fallen = scored(30.0)
+    fallen.series["eval.reward"].values[:12] = 480.0  # type: ignore[attr-defined]
+    assert silent(ID, fallen)

@@ -40,6 +40,15 @@ def test_other_shapes_are_not_it(score: np.ndarray) -> None:
     assert silent(ID, run({"reward.mean": score}))
 
 
+@pytest.mark.parametrize("shift", [-300.0, 0.0, 300.0])
+def test_a_run_that_falls_after_its_random_start_and_rises_again_is_not_stopped(shift: float) -> None:
+    fall = np.linspace(100, 10, N // 3)
+    back = np.concatenate([fall, np.linspace(10, 55, N - len(fall))]) + noise(N, 3)
+    stays = np.concatenate([fall, np.full(N - len(fall), 10.0)]) + noise(N, 3)
+    severities = [found(ID, run({"reward.mean": shift + score})).severity for score in (back, stays)]
+    assert severities == [Severity.WARNING, Severity.CRITICAL]
+
+
 @pytest.mark.parametrize("n", [1, 2, 8])
 def test_a_few_points_say_nothing(n: int) -> None:
     assert look(ID, run({"reward.mean": -np.arange(float(n))})).status is Status.NOT_MEASURED

@@ -19,6 +19,11 @@ def test_scatter_as_large_as_the_gain_is_found() -> None:
     assert "times as many episodes" in finding.message
 
 
+def test_no_factor_is_named_that_the_noise_has_made_up() -> None:
+    made = run({"eval.reward": 50 + noise(30, 60, seed=3), "reward.mean": learning(300, 0, 1, sd=0.02)})
+    assert "more than 100 times as many episodes" in found(ID, made).message
+
+
 def test_a_policy_that_swings_is_told_from_an_evaluation_that_does() -> None:
     curves = {"eval.reward": 50 + noise(30, 60, seed=3), "reward.mean": learning(300, 0, 40, sd=0.02)}
     episodes = {"eval.reward.count": np.full(30, 10.0)}

@@ -121,6 +121,14 @@ def test_a_language_model_s_evaluation_that_jumps_beyond_all_of_training_is_anot
     assert silent(ID, run({**episodes, "eval.reward": jumped}, algorithm="ppo"))
 
 
+def test_shares_of_right_answers_have_one_unit_in_training_and_evaluation() -> None:
+    trained = {"reward.mean": np.linspace(0.3, 0.5, N) + noise(N, 0.02, seed=5), "length.mean": 200 + noise(N, 5)}
+    jumped = np.linspace(0.3, 0.5, N) + np.where(np.arange(N) < 30, 0.0, 0.3) + noise(N, 0.015)
+    assert found(ID, run({**trained, "eval.accuracy": jumped}, algorithm="grpo"))
+    of_ten = {**trained, "reward.mean": 10 * trained["reward.mean"]}
+    assert silent(ID, run({**of_ten, "eval.accuracy": jumped}, algorithm="grpo"))
+
+
 @pytest.mark.parametrize("seed", [40, 52, 54, 72])
 def test_an_evaluation_that_rises_did_not_fall_whatever_its_distance_to_training(seed: int) -> None:
     course = 0.6 + 0.35 * (1 - np.exp(-np.linspace(0, 1, 100) / 0.12))

@@ -38,3 +38,8 @@ def test_continuous_actions_have_no_largest_entropy() -> None:
 def test_an_entropy_that_begins_elsewhere_is_not_judged() -> None:
     curves = {"policy.entropy": np.full(60, 0.9), "reward.mean": learning(60)}
     assert look(ID, run(curves, algorithm="ppo")).status is Status.NOT_MEASURED
+
+
+def test_an_entropy_that_exceeds_its_start_has_another_maximum() -> None:
+    curves = {"policy.entropy": np.linspace(RANDOM, 1.1 * RANDOM, 60), "reward.mean": learning(60, 20, 400)}
+    assert look(ID, run(curves, algorithm="ppo")).status is Status.NOT_MEASURED

@@ -73,3 +73,11 @@ def test_a_collapse_where_the_score_stopped_halfway_is_a_warning() -> None:
     finding = found(ID, run({"policy.entropy": 1.4 * np.exp(-np.linspace(0, 4, 150)), "reward.mean": stops}))
     assert finding.severity is Severity.WARNING
     assert "stopped rising" in finding.message
+
+
+@pytest.mark.parametrize(("left", "spoken"), [(0.03, True), (0.12, False)])
+def test_a_policy_that_succeeds_half_the_time_needs_some_entropy(left: float, spoken: bool) -> None:
+    entropy = np.maximum(np.exp(-np.linspace(0, 8, 150)), left) * np.exp(noise(150, 0.1))
+    score = 0.6 - 0.3 * np.exp(-np.linspace(0, 12, 150)) + noise(150, 0.02)
+    outcome = look(ID, run({"policy.entropy": entropy, "reward.accuracy": score}, algorithm="grpo"))
+    assert (outcome.finding is not None) is spoken

@@ -21,6 +21,14 @@ def test_a_score_that_rises_is_healthy() -> None:
     assert silent(ID, run({"policy.entropy": [1.38] * 100, "reward.mean": learning(100)}))
 
 
+def test_ten_noisy_evaluations_hide_no_training_reward_that_rises() -> None:
+    evaluated = series("eval.reward", 0.3 + noise(10, 0.1), np.arange(0, 100, 10))
+    for reward, says in ((learning(100), False), (noise(100, 1, 1), True)):
+        made = run({"policy.entropy": 1.38 + noise(100, 0.005), "reward.mean": reward})
+        shown = Run(path="a-run", series={**made.series, "eval.reward": evaluated})
+        assert (look(ID, shown).status is Status.FOUND) == says
+
+
 def test_an_entropy_that_falls_is_another_matter() -> None:
     assert silent(ID, run({"policy.entropy": np.linspace(1.38, 0.7, 100), "reward.mean": noise(100)}))
 

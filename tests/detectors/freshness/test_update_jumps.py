@@ -26,6 +26,11 @@ def test_a_score_that_rises_all_the_same_is_healthy() -> None:
     assert silent(ID, run({"policy.clip_fraction": CLIP, "kl.old": KL, "reward.mean": learning(N)}))
 
 
+def test_what_the_score_gained_before_the_jumps_excuses_nothing() -> None:
+    before = np.minimum(np.arange(N) / 25, 1.0) + noise(N, 0.05, 2)
+    found(ID, run({"policy.clip_fraction": CLIP, "kl.old": KL, "reward.mean": before}))
+
+
 def test_steady_updates_and_single_bad_batches_are_healthy() -> None:
     steady = 0.1 * np.exp(noise(N, 0.3))
     assert silent(ID, run({"policy.clip_fraction": steady, "kl.old": KL, "reward.mean": FLAT}))

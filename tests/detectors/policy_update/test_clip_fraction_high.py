@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from firstbreak.model import Severity, Status
 from tests.detectors.look import found, look, silent
@@ -20,6 +21,13 @@ def test_half_of_the_batch_clipped_and_a_rising_score_is_aggressive() -> None:
     assert (
         found(ID, run({"policy.clip_fraction": [0.5] * 80, "reward.mean": learning(80)})).severity is Severity.WARNING
     )
+
+
+@pytest.mark.parametrize(("updates", "spoken"), [(6, True), (3, False)])
+def test_some_updates_at_the_end_are_enough(updates: int, spoken: bool) -> None:
+    clip = np.where(np.arange(80) < 80 - updates, 0.05, 0.5)
+    outcome = look(ID, run({"policy.clip_fraction": clip, "reward.mean": learning(80)}))
+    assert (outcome.finding is not None) is spoken
 
 
 def test_a_tenth_is_healthy() -> None:

@@ -84,3 +84,12 @@ def test_a_divergence_that_is_logged_as_a_sum_over_the_completion_counts_per_tok
     flat = {"reward.mean": 0.5 + noise(120, 0.02), "length.mean": np.full(120, 250.0)}
     assert found(ID, run(flat | {"kl.ref.seq_sum": 250 * drifting})).severity is Severity.WARNING
     assert silent(ID, run(flat | {"kl.ref.seq_sum": drifting}))  # 0.4 nats over 250 tokens
+
+
+def test_a_divergence_that_levels_off_counts_where_the_noise_hides_no_gain() -> None:
+    at = np.linspace(0, 1, 60)
+    kl = 0.04 * (1 - np.exp(-at / 0.6)) * np.exp(noise(60, 0.05))
+    score = 0.25 + 0.3 * (1 - np.exp(-at / 0.3))
+    assert silent(ID, run({"kl.ref": kl, "reward.mean": score + noise(60, 0.08, 2)}))
+    stopped = 0.25 + 0.3 * np.minimum(at / 0.3, 1)
+    assert found(ID, run({"kl.ref": kl, "reward.mean": stopped + noise(60, 0.01, 2)})).facts["cell"] == "rising/flat"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from firstbreak.model import Confidence, Run, Severity
+from firstbreak.model import Confidence, Run, Series, Severity
 from tests.detectors.look import found, silent
 from tests.make import learning, noise, run, series
 
@@ -26,6 +26,16 @@ def test_a_fall_in_a_few_evaluations_does_not_stop_a_run() -> None:
     finding = found(ID, run({**scores, "eval.reward.std": [5.0] * 8, "eval.reward.count": [5.0] * 8}))
     assert finding.severity is Severity.WARNING
     assert finding.confidence is Confidence.MEDIUM
+
+
+@pytest.mark.parametrize("shift", [-100.0, 0.0, 100.0])
+def test_a_loss_that_is_being_made_up_does_not_stop_a_run(shift: float) -> None:
+    climb, fallen = 100 * learning(80), np.full(80, 10.0)
+    back = found(ID, run({"eval.reward": shift + np.concatenate([climb, np.linspace(10, 60, 80)]) + noise(160, 3)}))
+    stays = found(ID, run({"eval.reward": shift + np.concatenate([climb, fallen]) + noise(160, 3)}))
+    assert (back.severity, stays.severity) == (Severity.WARNING, Severity.CRITICAL)
+    assert "rises again" in back.message
+    assert "rises again" not in stays.message
 
 
 def test_a_small_loss_is_a_warning() -> None:
@@ -75,15 +85,22 @@ def test_right_answers_are_looked_at_where_the_reward_is_lost_in_its_noise() -> 
     assert found(ID, run({"reward.mean": noise(20), "reward.accuracy": warm})).severity is Severity.CRITICAL
 
 
-def test_what_training_lost_is_seen_where_evaluations_show_no_course() -> None:
+def test_what_training_lost_counts_unless_the_evaluation_denies_it() -> None:
     few = series("eval.reward", 5 + noise(12, 6), np.linspace(1, 300, 12))
-    earned = np.concatenate([np.linspace(-4, 12, 200), np.full(100, -4.0)]) + noise(300, 0.5)
-    made = run({"reward.mean": earned})
-    finding = found(ID, Run(path="a-run", series={**made.series, "eval.reward": few}))
-    assert finding.severity is Severity.WARNING
-    assert finding.metric == "reward.mean"
-    dip = np.concatenate([np.linspace(-4, 12, 200), np.full(100, 9.0)]) + noise(300, 0.5)
-    assert silent(ID, Run(path="a-run", series={**run({"reward.mean": dip}).series, "eval.reward": few}))
+    kept = series("eval.reward", np.minimum(np.linspace(-4, 20, 12), 12) + noise(12, 0.3), np.linspace(1, 300, 12))
+
+    def evaluated(end: float, evaluation: Series) -> Run:
+        earned = np.concatenate([np.linspace(-4, 12, 200), np.full(100, end)]) + noise(300, 0.5)
+        return Run(path="a-run", series={**run({"reward.mean": earned}).series, "eval.reward": evaluation})
+
+    collapsed = found(ID, evaluated(-4.0, few))
+    assert (collapsed.severity, collapsed.metric) == (Severity.CRITICAL, "reward.mean")
+    half = found(ID, evaluated(4.0, few))
+    assert (half.severity, half.confidence) == (Severity.WARNING, Confidence.MEDIUM)
+    little = found(ID, evaluated(9.0, few))
+    assert (little.severity, little.confidence) == (Severity.WARNING, Confidence.LOW)
+    assert silent(ID, evaluated(9.0, kept))
+    assert found(ID, evaluated(-4.0, kept)).severity is Severity.WARNING
 
 
 def _evaluated(lost: float, sd: float, training_sd: float = 0.1) -> Run:

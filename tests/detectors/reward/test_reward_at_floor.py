@@ -71,3 +71,10 @@ def test_what_to_score_first_is_what_the_policy_makes() -> None:
     curves = {"reward.mean": [0.0] * 40}
     assert "a known correct answer" in found(ID, run(curves, algorithm="grpo")).message
     assert "scripted expert" in found(ID, run({**curves, "episode.length": [200.0] * 40}, algorithm="dqn")).message
+
+
+def test_batches_without_a_single_success_are_the_floor_however_many_hold_one() -> None:
+    rare = np.random.default_rng(0).binomial(64, 0.01, 60) / 64
+    assert 0.4 < np.mean(rare == 0) < 0.75
+    assert "hardly ever reached" in found(ID, run({"reward.mean": rare})).message
+    assert silent(ID, run({"reward.mean": 0.98 + rare}))

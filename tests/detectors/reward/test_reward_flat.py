@@ -25,6 +25,20 @@ def test_a_short_flat_score_is_a_warning_with_what_could_hide() -> None:
     assert finding.facts["hidden"] > 0.5
 
 
+def test_where_the_noise_hides_a_whole_gain_nothing_is_said_of_learning() -> None:
+    finding = found(ID, run({"eval.reward": noise(10)}))
+    assert finding.confidence is Confidence.LOW
+    assert "nothing is seen to rise" in finding.message
+    assert "nothing was learned" not in finding.message
+    assert "nothing was learned" in found(ID, run({"reward.mean": noise(600)})).message
+
+
+def test_an_evaluation_of_noise_beside_a_training_reward_that_rose_and_fell_is_expected() -> None:
+    training = run({"reward.mean": np.r_[learning(100), learning(100)[::-1]]}).series
+    evaluation = series("eval.reward", noise(12), np.linspace(1, 200, 12))
+    assert look(ID, Run(path="a-run", series={**training, "eval.reward": evaluation})).expected
+
+
 def test_a_score_that_rises_is_healthy() -> None:
     assert silent(ID, run({"reward.mean": learning()}))
 

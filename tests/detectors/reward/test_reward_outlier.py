@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from firstbreak.model import Severity, Status
 from tests.detectors.look import found, look, silent
 from tests.make import noise, run
@@ -16,6 +18,15 @@ def test_extreme_rewards_that_come_again_and_again() -> None:
     finding = found(ID, run({"reward.mean": MEAN, "reward.max": top}))
     assert finding.onset == 21
     assert finding.severity is Severity.WARNING
+
+
+def test_low_rewards_that_come_again_while_the_score_rises() -> None:
+    rising = np.linspace(0, 3, 100) + MEAN
+    far = 1 + noise(100, 0.1, 1)
+    far[[20, 50, 80]] = 500.0
+    usual = noise(100, 0.1, 2)
+    assert found(ID, run({"reward.mean": rising, "reward.min": -far, "reward.max": 20 + usual})).metric == "reward.min"
+    assert silent(ID, run({"reward.mean": rising, "reward.max": far, "reward.min": usual - 1}))
 
 
 def test_ordinary_extremes_are_healthy() -> None:

@@ -29,3 +29,11 @@ def test_longer_because_better_is_healthy() -> None:
 
 def test_a_constant_length_is_healthy() -> None:
     assert silent(ID, run({"length.mean": 50 + noise(150, 3), "reward.mean": noise(150, 0.1)}))
+
+
+def test_longer_completions_while_the_evaluation_stops_following_the_reward() -> None:
+    reward = np.linspace(0.2, 0.8, 150)
+    stays = np.minimum(reward, 0.45) + noise(150, 0.02, 1)
+    curves = {"length.mean": GROWING, "reward.mean": reward + noise(150, 0.02, 2)}
+    assert "stopped following" in found(ID, run({**curves, "eval.reward": stays})).message
+    assert silent(ID, run({**curves, "eval.reward": reward + noise(150, 0.02, 1)}))

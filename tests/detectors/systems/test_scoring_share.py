@@ -24,8 +24,8 @@ def test_scoring_that_grows_is_found_where_it_starts() -> None:
     assert "scor" in finding.message
 
 
-def test_a_slow_judge_from_the_start_is_a_notice() -> None:
-    assert found(ID, timed(np.full(N, 100.0))).severity is Severity.NOTICE
+def test_a_slow_judge_from_the_start_is_the_bottleneck_too() -> None:
+    assert found(ID, timed(np.full(N, 100.0))).severity is Severity.WARNING
 
 
 def test_cheap_scoring_is_healthy() -> None:

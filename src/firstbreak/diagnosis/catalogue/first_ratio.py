@@ -27,6 +27,7 @@ QUESTIONS = (
         asks="does the ratio of the first update on a batch differ from 1?",
         answer=is_off({"policy_ratio_mean": 1.0, "policy_ratio_max": 1.0, "policy_clip_fraction": 0.0}, tolerance=0.02),
         yes={
+            "dropout-active": 0.9,
             "engines-disagree": 0.95,
             "sampling-differs-from-scoring": 0.95,
             "sampler-differs-from-policy": 0.85,

@@ -34,7 +34,7 @@ QUESTIONS = (
         asks="is the score better than in the original run at the same steps?",
         answer=outruns("score"),
         needs="score",
-        yes={"kl-penalty-too-strong": 0.4, "healthy": 0.05},
+        yes={"kl-penalty-too-strong": 0.4, "reference-model-wrong": 0.6, "healthy": 0.05},
         otherwise=0.08,
     ),
 )

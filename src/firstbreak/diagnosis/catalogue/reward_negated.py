@@ -26,7 +26,7 @@ QUESTIONS = (
         asks="does the score rise with the negated reward?",
         answer=rises("eval_score"),
         needs="eval_score",
-        yes={"reward-sign-wrong": 0.7, "direction-reversed": 0.7, "advantage-sign-wrong": 0.7},
+        yes={"loss-sign-wrong": 0.8, "reward-sign-wrong": 0.7, "direction-reversed": 0.7, "advantage-sign-wrong": 0.7},
         otherwise=0.02,
     ),
     Question(

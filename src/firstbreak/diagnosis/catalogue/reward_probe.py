@@ -52,6 +52,13 @@ QUESTIONS = (
         otherwise=0.03,
     ),
     Question(
+        asks="do right answers get the same as an empty answer?",
+        answer=watched(lambda mean: mean["right"] == mean["empty"], "right", "empty"),
+        needs="hooks",
+        yes={"verifier-rejects-all": 0.95, "reward-saturated": 0.6, "rewards-not-computed": 0.3},
+        otherwise=0.05,
+    ),
+    Question(
         asks="do the right answers of other prompts get a reward?",
         answer=watched(lambda mean: mean["other"] > mean["empty"] + 0.02, "other", "empty"),
         needs="hooks",
@@ -107,7 +114,12 @@ QUESTIONS = (
         asks="does scoring one completion twice give different rewards?",
         answer=watched(lambda mean: mean["again"] > 0.02, "again"),
         needs="hooks",
-        yes={"verdicts-noisy": 0.95, "outages-graded-as-failures": 0.3, "reward-sign-wrong": 0.2},
+        yes={
+            "verdicts-noisy": 0.95,
+            "rewards-of-other-rows": 0.5,
+            "outages-graded-as-failures": 0.3,
+            "reward-sign-wrong": 0.2,
+        },
         otherwise=0.02,
     ),
     Question(

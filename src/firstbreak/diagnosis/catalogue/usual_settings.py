@@ -37,6 +37,7 @@ QUESTIONS = (
         needs="score",
         yes={
             "entropy-bonus-too-strong": 0.85,
+            "dropout-active": 0.6,
             "premature-convergence": 0.7,
             "sampling-too-cold": 0.8,
             "kl-penalty-too-strong": 0.85,

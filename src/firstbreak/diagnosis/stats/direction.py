@@ -68,6 +68,22 @@ def rises(curve: Series) -> bool:
     return trend(curve).rising or trajectory(curve).kind in ("rising", "plateau")
 
 
+def recovers(curve: Series, level: float, since: float) -> bool:
+    """Whether a score that fell from a level at a step is on its way back: it has risen ever since its lowest level, for a
+    quarter of the log or more, and has made up a third of the fall or more."""
+    steps, values = points(curve)
+    width = max(3, len(values) // 10)
+    if len(values) < 4 * width:
+        return False
+    levels = np.convolve(values, np.full(width, 1 / width), "valid")  # of the points from i on
+    began = int(np.searchsorted(steps, since))
+    if began >= len(levels) - width:
+        return False
+    low = began + int(np.argmin(levels[began:]))
+    regained, fall = levels[-1] - levels[low], level - levels[low]
+    return len(values) - low >= len(values) / 4 and regained >= fall / 3 and rises(curve.between(float(steps[low])))
+
+
 def falls(curve: Series) -> bool:
     """Down beyond its noise, as a line or to a level that it keeps."""
     return rises(_turned(curve))

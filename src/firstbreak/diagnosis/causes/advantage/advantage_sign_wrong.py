@@ -32,6 +32,7 @@ HALF = 0.5  #: of what was gained
 PRIOR = 0.6
 FAMILIES = without(Method.VALUE_BASED)  # methods that learn a value and act by it have no advantages
 FINDINGS = {
+    "advantages-negated": 0.9,
     "advantages-turned-round": 0.8,
     "score-lost": 0.85,
     "score-below-start": 0.4,

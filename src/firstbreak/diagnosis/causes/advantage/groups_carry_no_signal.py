@@ -9,7 +9,7 @@ A solved task: all answers of the groups are right.
 
 ## Fix
 - Check whether the answers of zero-variance groups are all right or all wrong.
-- Raise {group_size} or {temperature}; use a reward with more levels.
+- Raise {group_size} or {temperature}; use a reward with more levels (partial credit).
 - Drop zero-variance groups and sample others instead ({dynamic_sampling}).
 
 ## Smallest experiment

@@ -25,6 +25,9 @@ from firstbreak.diagnosis.families import Method, Policy, only
 PRIOR = 0.6
 FAMILIES = only(Policy.TEXT, Method.GROUP_RELATIVE)  # only groups of completions per prompt
 FINDINGS = {
+    "groups-of-several-prompts": 0.5,
+    "baseline-of-other-prompts": 0.5,
+    "advantages-not-of-rewards": 0.1,
     "advantages-not-centred": 0.9,
     "score-lost": 0.4,
     "reward-flat": 0.1,

@@ -11,6 +11,7 @@ Slow but visible progress over a longer stretch.
 - Raise {batch_size}.
 - group_relative: Raise {group_size}.
 - group_relative, actor_critic: Raise {learning_rate} if the KL divergence per update and the clip fraction are near 0.
+- text: Filter the prompts by difficulty: those that are always or never solved add noise and no signal.
 - Make the reward finer: partial credit, fewer components that are always the same.
 
 ## Smallest experiment

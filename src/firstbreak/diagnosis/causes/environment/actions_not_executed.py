@@ -27,6 +27,7 @@ PRIOR = 0.4
 FAMILIES = only(Policy.CONTROL)  # only policies that act in an environment
 FINDINGS = {
     "actions-without-effect": 0.7,
+    "action-range-unused": 0.1,
     "far-from-known-score": 0.7,
     "reward-flat": 0.4,
     "entropy-collapse": 0.35,

@@ -48,6 +48,7 @@ OF_A_MODEL = re.compile(r"(^|[^a-z])(rm|prm|orm)([^a-z]|$)|reward.?model|prefere
 
 FAMILIES = only(Policy.TEXT)
 FINDINGS = {
+    "pairs-wrong": 0.5,
     "reward-against-references": 0.7,
     "preference-loss-start": 0.6,
     "preference-labels-swapped": 0.5,

@@ -26,6 +26,7 @@ from firstbreak.diagnosis.refutations import scored_well_at_first
 PRIOR = 0.3
 FAMILIES = only(Policy.TEXT)  # only policies that write text
 FINDINGS = {
+    "template-not-evaluations": 0.8,
     "answers-scatter": 0.7,
     "training-below-evaluation": 0.85,
     "reward-at-floor": 0.4,

@@ -26,6 +26,7 @@ from firstbreak.diagnosis.families import Policy, only
 PRIOR = 0.3
 FAMILIES = only(Policy.TEXT)  # only policies that write text
 FINDINGS = {
+    "prompts-end-early": 0.8,
     "prompt-truncation": 0.95,
     "reward-flat": 0.4,
     "zero-variance-groups": 0.3,

@@ -25,6 +25,7 @@ from firstbreak.diagnosis.families import Policy, only
 PRIOR = 0.4
 FAMILIES = only(Policy.TEXT)  # only policies that write text
 FINDINGS = {
+    "prompts-repeated": 0.7,
     "reward-up-evaluation-down": 0.7,
     "zero-variance-groups": 0.6,
     "score-lost": 0.5,

@@ -26,6 +26,7 @@ PRIOR = 0.4
 FAMILIES = only(Policy.CONTROL)  # only policies that act in an environment
 FINDINGS = {
     "time-limits-vary": 0.8,
+    "episodes-never-end": 0.2,
     "value-loss-vanishes": 0.7,
     "score-lost": 0.4,
     "value-loss-growing": 0.2,

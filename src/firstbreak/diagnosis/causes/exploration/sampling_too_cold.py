@@ -29,6 +29,7 @@ from firstbreak.diagnosis.usual import Side
 PRIOR = 0.4
 FAMILIES = only(Policy.TEXT)  # only policies that write text
 FINDINGS = {
+    "samples-too-sure": 0.3,
     "sampling-narrow": 0.8,
     "training-above-evaluation": 0.6,
     "zero-variance-groups": 0.8,

@@ -34,6 +34,7 @@ FINDINGS = {
     "behave-weight-off": 0.6,
     "importance-weight-off": 0.3,
     "clip-fraction-high": 0.3,
+    "update-size-extreme": 0.15,
     "score-lost": 0.3,
     "score-oscillates": 0.2,
     "update-jumps": 0.3,

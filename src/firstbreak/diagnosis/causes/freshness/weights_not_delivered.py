@@ -42,6 +42,8 @@ ONE_COPY = frozenset(
 
 PRIOR = 0.5
 FINDINGS = {
+    "sampled-by-another-model": 0.5,
+    "samples-of-other-weights": 0.5,
     "mismatch-growing": 0.85,
     "train-inference-mismatch": 0.7,
     "stale-rollouts": 0.5,

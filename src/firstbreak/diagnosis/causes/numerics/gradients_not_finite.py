@@ -24,6 +24,7 @@ from __future__ import annotations
 
 PRIOR = 0.8
 FINDINGS = {
+    "tensor-not-finite": 0.9,
     "update-skipped": 0.9,
     "non-finite-values": 0.6,
     "grad-norm-explosion": 0.3,

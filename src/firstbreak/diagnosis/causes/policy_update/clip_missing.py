@@ -35,6 +35,7 @@ FINDINGS = {
     "clip-never-acts": 0.8,
     "step-too-large": 0.6,
     "importance-weight-off": 0.5,
+    "update-size-extreme": 0.3,
     "entropy-collapse": 0.3,
     "score-lost": 0.6,
 }

@@ -28,6 +28,9 @@ from firstbreak.diagnosis.usual import Side
 
 PRIOR = 0.6
 FINDINGS = {
+    "weights-left-out": 0.5,
+    "weights-overwritten": 0.3,
+    "rate-never-reached": 0.3,
     "no-update": 0.9,
     "gradient-vanished": 0.6,
     "reward-flat": 0.8,

@@ -33,9 +33,11 @@ from firstbreak.diagnosis.usual import Side
 
 PRIOR = 1.5
 FINDINGS = {
+    "step-far": 0.6,
     "learning-rate-jump": 0.4,
     "step-too-large": 0.75,
     "clip-fraction-high": 0.6,
+    "update-size-extreme": 0.5,
     "kl-reward": 0.3,
     "far-from-reference": 0.3,
     "grad-norm-explosion": 0.3,

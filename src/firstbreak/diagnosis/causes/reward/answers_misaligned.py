@@ -25,6 +25,7 @@ from firstbreak.diagnosis.families import Policy, only
 PRIOR = 0.5
 FAMILIES = only(Policy.TEXT)  # only policies that write text
 FINDINGS = {
+    "answers-of-other-prompts": 0.7,
     "references-fit-other-prompts": 0.8,
     "right-answers-unpaid": 0.7,
     "training-below-evaluation": 0.6,

@@ -26,6 +26,8 @@ from firstbreak.diagnosis.inputs import Inputs
 PRIOR = 0.4
 FAMILIES = only(Policy.TEXT)  # only policies that call tools
 FINDINGS = {
+    "right-completions-unpaid": 0.5,
+    "empty-text-paid": 0.5,
     "failures-pay": 0.8,
     "tool-errors": 0.3,
     "reward-up-evaluation-down": 0.7,

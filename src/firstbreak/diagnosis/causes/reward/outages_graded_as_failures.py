@@ -25,6 +25,7 @@ from firstbreak.diagnosis.families import Policy, only
 PRIOR = 0.4
 FAMILIES = only(Policy.TEXT)  # only policies whose answers are graded by something outside
 FINDINGS = {
+    "right-completions-no-longer-paid": 0.8,
     "reward-down-evaluation-up": 0.85,
     "right-answers-unpaid": 0.4,
 }

@@ -28,6 +28,8 @@ from firstbreak.diagnosis.families import Policy, only
 PRIOR = 1.2
 FAMILIES = only(Policy.TEXT)  # only policies that write text
 FINDINGS = {
+    "right-completions-unpaid": 0.5,
+    "any-answer-paid": 0.7,
     "wrong-answers-paid": 0.5,
     "reward-proxy-only": 0.7,
     "reward-up-evaluation-down": 0.5,

@@ -27,6 +27,8 @@ from firstbreak.diagnosis.families import Policy, only
 PRIOR = 1.2
 FAMILIES = only(Policy.TEXT)  # only policies that write text
 FINDINGS = {
+    "right-completions-unpaid": 0.5,
+    "repetition-paid": 0.8,
     "reward-proxy-only": 0.4,
     "length-runaway": 0.85,
     "reward-up-evaluation-down": 0.8,

@@ -27,6 +27,8 @@ from firstbreak.diagnosis.families import SAMPLED, Policy, only
 PRIOR = 0.4
 FAMILIES = only(Policy.TEXT, *SAMPLED)  # only rewards of texts have a top that a check can know
 FINDINGS = {
+    "right-completions-unpaid": 0.5,
+    "empty-text-paid": 0.3,
     "reward-at-ceiling": 0.9,
     "zero-variance-groups": 0.5,
     "reward-flat": 0.5,

@@ -29,6 +29,8 @@ from firstbreak.model import Weight, WeightKind
 HALF = 0.5  #: of what was gained
 
 FINDINGS = {
+    "right-completions-unpaid": 0.5,
+    "right-answer-below-nothing": 0.8,
     "return-mirrored": 0.6,
     "reward-turns-round": 0.6,
     "reward-against-references": 0.3,

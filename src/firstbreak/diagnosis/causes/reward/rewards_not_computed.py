@@ -27,6 +27,7 @@ from firstbreak.diagnosis.families import Method, without
 PRIOR = 0.4
 FAMILIES = without(Method.SUPERVISED)
 FINDINGS = {
+    "completions-without-reward": 0.9,
     "rewards-missing": 0.97,
     "non-finite-values": 0.5,
     "update-skipped": 0.2,

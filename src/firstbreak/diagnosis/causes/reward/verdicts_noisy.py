@@ -25,6 +25,7 @@ from firstbreak.diagnosis.families import Policy, only
 PRIOR = 0.5
 FAMILIES = only(Policy.TEXT)  # only policies that write text
 FINDINGS = {
+    "rewards-not-repeatable": 0.9,
     "right-answers-unpaid": 0.75,
     "wrong-answers-paid": 0.75,
     "score-below-start": 0.3,

@@ -35,6 +35,8 @@ NEARLY_ALL = 0.9  #: of the completions: a limit that is too short leaves more o
 PRIOR = 0.3
 FAMILIES = only(Policy.TEXT, *SAMPLED)  # only policies that write text, and learn from what they wrote
 FINDINGS = {
+    "ends-not-sampled": 0.6,
+    "sampled-tokens-left-out": 0.1,
     "truncation": 0.95,
     "reward-at-floor": 0.4,
     "reward-flat": 0.4,

@@ -36,6 +36,7 @@ from firstbreak.words import percent
 PRIOR = 1.5
 FAMILIES = only(Policy.TEXT)  # only policies that write text
 FINDINGS = {
+    "answer-beyond-limit": 0.6,
     "length-cap-lowered": 0.5,
     "truncation": 0.9,
     "zero-variance-groups": 0.4,

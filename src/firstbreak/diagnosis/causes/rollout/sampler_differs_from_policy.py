@@ -25,11 +25,14 @@ from firstbreak.diagnosis.families import Policy, only
 PRIOR = 0.5
 FAMILIES = only(Policy.TEXT)  # only policies that write text
 FINDINGS = {
+    "samples-edited": 0.6,
+    "samples-too-sure": 0.2,
     "mismatch-growing": 0.7,
     "train-inference-mismatch": 0.7,
     "truncation": 0.6,
     "step-too-large": 0.4,
     "clip-fraction-high": 0.3,
+    "update-size-extreme": 0.2,
     "length-runaway": 0.3,
     "importance-weight-off": 0.3,
     "zero-variance-groups": 0.4,

@@ -27,6 +27,8 @@ from firstbreak.model import Weight, WeightKind
 PRIOR = 0.7
 FAMILIES = only(Policy.TEXT)  # only policies that write text
 FINDINGS = {
+    "samples-too-sure": 0.6,
+    "samples-edited": 0.2,
     "first-update-not-on-policy": 0.7,
     "sampling-narrow": 0.4,
     "train-inference-mismatch": 0.6,

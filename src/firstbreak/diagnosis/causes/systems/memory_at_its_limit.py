@@ -26,6 +26,7 @@ from __future__ import annotations
 
 PRIOR = 0.4
 FINDINGS = {
+    "memory-phase": 0.3,
     "memory-tight": 0.8,
     "memory-peaks": 0.4,
     "memory-creep": 0.3,

@@ -36,5 +36,7 @@ FINDINGS = {
     "stale-rollouts": 0.2,
     "scoring-share": 0.2,
     "utilization-drop": 0.2,
+    "gpu-idle": 0.3,
+    "power-low": 0.3,
 }
 EXPERIMENT = "process-probe"

@@ -2,14 +2,16 @@
 
 ## What it looks for
 The largest share of a component's change that the actions of the last steps explain, in the first quarter of the run,
-where the policy still explores most. A finding is a share below `max_explained` and above `min_explained`.
+where the policy still explores most. A finding is a share below `max_explained` and above `min_explained`, or one below
+`max_disconnected` where effects that depend on the state are counted too.
 
 ## Why it matters
 Actions can be replaced, dropped, clipped, or sent to the wrong joint. The log-probabilities or action values then belong
 to actions that were never executed, and the gradient points at noise.
 
 ## When it is a false alarm
-Sticky actions by design; observations that do not depend linearly on the actions. So the finding is a guess. A share that
+Sticky actions by design; observations that do not depend linearly on the actions; a task whose next observation does not
+depend on the action at all (a bandit with context, prices of a market). So the finding is a guess. A share that
 falls later is not counted: a better policy visits states where actions explain less (Acrobot or MountainCar at high
 speed).
 
@@ -40,6 +42,7 @@ FAMILIES = only(Policy.CONTROL)
 
 def detect(
     env_action_shown: Series,
+    env_action_shown_any: Series | None = None,
     *,
     max_explained: Annotated[
         float,
@@ -55,6 +58,14 @@ def detect(
             source="convention",
         ),
     ] = 0.02,
+    max_disconnected: Annotated[
+        float,
+        Threshold(
+            unit="share",
+            reason="chance explains so much; an effect that depends on the state is counted, so nothing is left",
+            source="convention",
+        ),
+    ] = 0.06,
     first_share: Annotated[
         float,
         Threshold(
@@ -71,6 +82,9 @@ def detect(
     if len(curve) < min_points:
         return NotMeasured(f"{len(curve)} windows of transitions are too few (needs {min_points})")
     share = float(np.quantile(curve.head(first_share).values, 0.9))
+    anyhow = None if env_action_shown_any is None else env_action_shown_any.finite.head(first_share)
+    if anyhow is not None and len(anyhow) and float(np.quantile(anyhow.values, 0.9)) < max_disconnected:
+        return _disconnected(env_action_shown_any or curve, anyhow)
     if not min_explained < share < max_explained:
         return None
     first = float(curve.steps[0])
@@ -87,4 +101,22 @@ def detect(
         interval=(first, first),
         evidence=(Evidence(text="explained by actions", series=curve),),
         facts={"share": share},
+    )
+
+
+def _disconnected(curve: Series, first: Series) -> Finding:
+    start = float(curve.finite.steps[0])
+    return Finding(
+        message=facts.tell(
+            "actions explain {share:%} of what changes or less, in whatever state: the environment does not execute the actions "
+            "that the policy chose, or nothing that is observed depends on them; log the action that the environment executes",
+            share=facts.of(Statistic.QUANTILE, first, 0.9),
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.MEDIUM,
+        metric=curve.name,
+        onset=start,
+        interval=(start, start),
+        evidence=(Evidence(text="explained by actions, in whatever state", series=curve),),
+        facts={"share": float(np.quantile(first.values, 0.9))},
     )

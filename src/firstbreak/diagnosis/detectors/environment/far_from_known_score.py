@@ -58,6 +58,20 @@ def detect(
     last_share: Annotated[
         float, Threshold(unit="share", reason="the last fifth of the scores is the end of the run", source="convention")
     ] = 0.2,
+    scale_distance: Annotated[
+        float,
+        Threshold(
+            unit="share",
+            reason="of the same way: a score that never came so near to that of random actions, ...",
+            source="convention",
+        ),
+    ] = 0.1,
+    scale_spread: Annotated[
+        float,
+        Threshold(
+            unit="share", reason="... and moved by less than this, is no return of this task", source="convention"
+        ),
+    ] = 0.005,
     min_points: Annotated[
         int,
         Threshold(unit="points", reason="with fewer scores the end of the run is mostly noise", source="convention"),
@@ -66,6 +80,8 @@ def detect(
     task = environments.known(config)
     if task is None:
         return NotMeasured("the environment is not recorded, or not one whose score is known")
+    if not score.name.startswith(("reward", "eval.reward")):
+        return NotMeasured(f"{score.name} is a share of episodes, and what is known of this environment is its return")
     random, solved, enough = task.random, task.solved, task.enough
     points = score.finite
     steps = max(float(s.finite.steps[-1]) for s in (score, progress_env_steps) if s is not None and len(s.finite))
@@ -73,18 +89,19 @@ def detect(
         return NotMeasured(
             f"even a healthy run may need {number(enough)} environment steps to score more than random actions"
         )
-    ended = float(np.mean(points.tail(last_share).values))
-    if ended < 2 * random - solved:
+    ended, whole = float(np.mean(points.tail(last_share).values)), solved - random
+    way, reached = (ended - random) / whole, float(np.quantile(points.values, 1 - last_share))
+    if way >= min_progress or reached - random >= min_progress * whole:  # what was reached and lost is another finding
+        return None
+    nearest = float(np.min(np.abs(points.values - random)))
+    if ended < random - whole or (nearest > scale_distance * whole and np.ptp(points.values) < scale_spread * whole):
         return NotMeasured(
             facts.tell(
-                "{score} is {ended}, far below random actions: the score has another scale here",
+                "{score} is {ended}, far from the score of random actions: the score has another scale here",
                 score=score.name,
                 ended=facts.mean(points.tail(last_share)),
             )
         )
-    way = (ended - random) / (solved - random)
-    if way >= min_progress:
-        return None
     return Finding(
         message=facts.tell(
             "{score} ends at {ended}: {way} of the way from random actions ({random}) to the score that counts as solved "

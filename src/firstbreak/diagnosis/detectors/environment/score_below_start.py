@@ -38,6 +38,7 @@ import numpy as np
 from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Method, Policy
+from firstbreak.diagnosis.stats.direction import recovers
 from firstbreak.diagnosis.stats.onset import onset
 from firstbreak.diagnosis.stats.shape import Trajectory
 from firstbreak.diagnosis.stats.shape import trajectory as shape_of
@@ -79,7 +80,7 @@ def detect(
         return None  # the score held its first level for most of the run, and was lost after that
     began = onset(score, direction=-1, kinds=("level", "ramp"))
     first, last = float(score.steps[0]), trajectory.end_step
-    certain = trajectory.drop_sigma >= sigma_critical
+    certain = trajectory.drop_sigma >= sigma_critical and not recovers(score, trajectory.start, first)
     return Finding(
         message=facts.tell(
             "{score} fell from {start} to {end} and {course}: the updates do harm from the first one on; check {first}, then "

@@ -42,6 +42,7 @@ from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series,
 from firstbreak.words import number
 
 FAMILIES = without(Method.SUPERVISED)
+MANY = 100  #: times as many samples: beyond it the gain itself is hardly known
 
 
 def detect(
@@ -100,11 +101,11 @@ def detect(
     first = float(eval_score.steps[0])
     return Finding(
         message=facts.tell(
-            "one evaluation is uncertain by {noise}, and has to show a change of {gain}: the curve shows neither a "
-            "regression nor the best checkpoint; evaluate on about {more} times as many {samples}",
+            "the evaluation is too noisy: one is uncertain by {noise}, and has to show a change of {gain}, so that the curve "
+            "shows neither a regression nor the best checkpoint; evaluate on {more} times as many {samples}",
             noise=facts.median(score_error.finite) if known and score_error else facts.of(Statistic.NOISE, eval_score),
             gain=number(gain),
-            more=number(more),
+            more=f"about {number(more)}" if more <= MANY else f"more than {MANY}",
             samples="prompts" if policy is Policy.TEXT else "episodes",
         ),
         severity=Severity.NOTICE if len(eval_score) < evaluations_warning else Severity.WARNING,

@@ -3,7 +3,7 @@
 ## What it looks for
 A sudden change of the gap between the evaluation and the training reward, larger than the noise, while the training
 reward itself does not change. The change is a fall, a rise together with a jump of the length of the evaluated answers,
-or, for a language model, a rise of the evaluation's reward to a level that training never has. A second evaluation that
+or, for a language model, a rise to a level that training never has, where both have one unit. A second evaluation that
 does not change makes the finding certain: the policy is the same, so the two evaluations measure different things from
 then on.
 
@@ -41,6 +41,7 @@ import numpy as np
 from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Method, Policy, without
+from firstbreak.diagnosis.stats.agreement import comparable
 from firstbreak.diagnosis.stats.changes import Change, changes
 from firstbreak.diagnosis.stats.noise import noise_scale, spread
 from firstbreak.diagnosis.stats.normal import t_to_z, two_sided
@@ -125,15 +126,17 @@ def detect(
         return None  # the gap moved, and the evaluation itself did not go that way
     if learned and _moved(reward, score, jump, standard_errors):
         return None
+    in_one_unit = comparable(eval_score, reward_mean)
     lengths = (eval_length_mean, eval_length_clipped_ratio)  # of texts: an episode is as long as the policy makes it
     beside = next((curve for curve in lengths if curve is not None and _jumps_with(curve, jump)), None)
     others = (eval_accuracy, eval_success_rate, eval_pass_at_k, eval_reward)
     other = (_sides(o, jump, near_share) for o in others if o is not None and o.name != eval_score.name)
     unmoved = next((sides.curve for sides in other if _stays(sides, jump, standard_errors)), None)
-    comparable = eval_score.name == "eval.reward" and policy is Policy.TEXT
-    if beside is None and unmoved is None and ((jump.direction > 0 and not comparable) or not learned):
+    rises_count = in_one_unit and policy is Policy.TEXT
+    if beside is None and unmoved is None and ((jump.direction > 0 and not rises_count) or not learned):
         return None  # skill that comes late, or chance where nothing was learned, looks the same
-    if unmoved is None and eval_score.name == "eval.reward" and _reached(score, reward_mean, jump):
+    of_training = eval_score.name == "eval.reward" or (in_one_unit and beside is None)
+    if unmoved is None and of_training and _reached(score, reward_mean, jump):
         return None
     return Finding(
         message=facts.tell(

@@ -81,7 +81,7 @@ def detect(
     start, late = float(np.max(entropy.head(0.1).values)), float(np.median(entropy.tail(0.2).values))
     choices = range(2, max_actions + 1)
     uniform = next((math.log(k) for k in choices if abs(start / math.log(k) - 1) < tolerance), None)
-    if uniform is None:
+    if uniform is None or float(np.max(entropy.values)) > (1 + tolerance) * uniform:
         return NotMeasured("the entropy does not begin at that of a policy without preferences")
     if trajectory.kind == "flat" or trajectory.lost or late < min_share * uniform:
         return None

@@ -30,6 +30,7 @@ https://arxiv.org/abs/1602.01783
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 import numpy as np
@@ -42,6 +43,9 @@ from firstbreak.diagnosis.stats.changes import settled
 from firstbreak.diagnosis.stats.direction import rises
 from firstbreak.diagnosis.stats.onset import first_sustained
 from firstbreak.diagnosis.stats.shape import Trajectory
+from firstbreak.diagnosis.stats.shape import trajectory as shape_of
+from firstbreak.diagnosis.stats.smooth import smooth
+from firstbreak.diagnosis.stats.trend import trend
 from firstbreak.model import Confidence, Evidence, Expected, Fact, Finding, Interval, NotMeasured, Series, Severity
 
 
@@ -76,6 +80,23 @@ def detect(
         ),
     ] = 0.03,
     poor: Annotated[float, Threshold(unit="share", reason="More failures than successes.", source="convention")] = 0.5,
+    no_share: Annotated[
+        float,
+        Threshold(
+            unit="share",
+            reason="Healthy runs of the lab that score below 0.9 keep at least 0.078 of their entropy, all but one 0.11.",
+            source="LOG.md, Statements of the guides, 2026-11-23",
+        ),
+    ] = 0.075,
+    good: Annotated[
+        float, Threshold(unit="share", reason="Of successes: little is left to try.", source="convention")
+    ] = 0.9,
+    material: Annotated[
+        float,
+        Threshold(
+            unit="share", reason="Of the gain so far, won in the second half: less is a plateau.", source="convention"
+        ),
+    ] = 0.07,
     min_points: Annotated[int, Threshold(unit="points", reason="Fewer values show no fall.", source="convention")] = 10,
 ) -> Finding | Expected | NotMeasured | None:
     entropy = policy_entropy.finite
@@ -87,7 +108,8 @@ def detect(
     start, late = _first(entropy).value, settled(entropy)
     rewarded = reward_mean is not None and rises(reward_mean)
     stuck = not rewarded and trajectory is not None and (trajectory.lost or trajectory.kind == "flat")
-    low_score = policy is Policy.CONTROL or _is_poor(score, poor)
+    gone = discrete and start > 0 and late < no_share * start
+    low_score = policy is Policy.CONTROL or _is_below(score, good if gone else poor)
     failing = stuck and low_score
     dead = discrete and late < (low_stuck if failing else low)
     fell = discrete and start > 0 and late < max_share * start
@@ -104,7 +126,7 @@ def detect(
     floor = max(max_share * start, low)
     since, interval = _fall(entropy, start, floor)
     improving = rewarded or (trajectory is not None and trajectory.kind in ("rising", "plateau"))
-    if improving and not dead and not (low_score and not _still_gains(reward_mean, score, min_points)):
+    if improving and not dead and not (low_score and not _still_gains(reward_mean, score, material, min_points)):
         return None
     return Finding(
         message=facts.tell(
@@ -131,18 +153,19 @@ def _course(stuck: bool, stopped: bool) -> str:
     return "stopped rising below its ceiling" if stopped else "is not at its ceiling"
 
 
-def _still_gains(reward: Series | None, score: Series | None, min_points: int) -> bool:
+def _still_gains(reward: Series | None, score: Series | None, material: float, min_points: int) -> bool:
     """Whether the run still learns in its second half; so it counts where too few scores show whether it does."""
-    late = [curve.finite.tail(0.5) for curve in (reward, score) if curve is not None]
-    known = [curve for curve in late if len(curve) >= min_points]
-    return not known or any(rises(curve) for curve in known)
+    curve = max((c.finite for c in (reward, score) if c is not None), key=len, default=None)
+    if curve is None or len(late := curve.tail(0.5)) < min_points:
+        return True
+    return rises(late) and trend(late).change >= material * shape_of(curve).gain
 
 
-def _is_poor(score: Series | None, poor: float) -> bool:
-    """Whether a score that is a share of successes ends below `poor`; of others nobody knows what is much."""
+def _is_below(score: Series | None, limit: float) -> bool:
+    """Whether a score that is a share of successes ends below `limit`; of others nobody knows what is much."""
     if score is None or float(score.values.min()) < 0 or float(score.values.max()) > 1:
         return False
-    return settled(score) < poor
+    return settled(score) < limit
 
 
 def _first(entropy: Series) -> Fact:
@@ -154,9 +177,11 @@ def _first(entropy: Series) -> Fact:
 def _fall(entropy: Series, start: float, floor: float) -> tuple[float, Interval]:
     """When the entropy fell below half of its start; this lies between three quarters of the start and the floor."""
     first = float(entropy.steps[0])
+    steps, level = smooth(entropy)
+    course = replace(entropy, steps=steps, values=level)
 
     def below(limit: float) -> float | None:
-        return first_sustained(entropy, lambda values: values < limit)
+        return first_sustained(course, lambda values: values < limit)
 
     above, half, bottom = below(0.75 * start), below(0.5 * start), below(floor)
     step = first if half is None else half

@@ -1,7 +1,7 @@
 """The policy stays as random as it began.
 
 ## What it looks for
-Entropy that never falls by more than `max_fall` of its first level, while the score is flat.
+Entropy that never falls by more than `max_fall` of its first level, while the score is flat and no training reward rises.
 
 ## Why it matters
 Learning makes a policy more certain somewhere. If neither entropy nor score changes, the reward does not reach the
@@ -31,6 +31,7 @@ import numpy as np
 from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.detectors._start import continued
+from firstbreak.diagnosis.stats.direction import rises
 from firstbreak.diagnosis.stats.shape import Trajectory
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
 from firstbreak.words import percent
@@ -39,6 +40,7 @@ from firstbreak.words import percent
 def detect(
     policy_entropy: Series,
     trajectory: Trajectory,
+    second_score: Series | None = None,
     *,
     max_fall: Annotated[
         float,
@@ -64,10 +66,13 @@ def detect(
     start, late = float(np.median(entropy.head(0.1).values)), float(np.median(entropy.tail(0.2).values))
     if trajectory.kind != "flat" or start <= min_entropy or late < (1 - max_fall) * start:
         return None
+    if second_score is not None and rises(second_score):  # something was learned, which a few noisy evaluations hide
+        return None
     return Finding(
         message=facts.tell(
             "entropy is {late} nats at the end of {n} logged updates, {share} of its start, and the score is flat: the policy "
-            "still acts at random; check that good and bad behaviour get different rewards",
+            "still acts at random; check that good and bad behaviour get different rewards, then raise the learning rate or use "
+            "larger batches",
             late=facts.median(entropy.tail(0.2)),
             n=facts.count(entropy),
             share=percent(late / start),

@@ -40,6 +40,9 @@ from firstbreak.diagnosis.stats.onset import first_sustained
 from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Series, Severity
 from firstbreak.words import number, percent
 
+#: share of the prompts that get one and the same text: no answer that is right for them can be the same for so many
+ONE_TEXT = 0.8
+
 
 def detect(
     diversity: dict[str, Series] | None = None,
@@ -145,13 +148,16 @@ def _in_samples(found: SampledDiversity) -> Finding | NotMeasured | None:
         return NotMeasured("no prompt has several samples")
     if found.step is None:
         return None
+    whatever = found.one_text >= ONE_TEXT
     return Finding(
         message=(
             f"completions of one prompt are {percent(float(texts.values[-1]))} different texts at the end, "
             f"{percent(float(texts.values[0]))} at first, and {percent(found.share)} of them follow one strategy "
-            f"({number(float(found.strategies.values[-1]))} in effect): read ten completions of one prompt"
+            f"({number(float(found.strategies.values[-1]))} in effect)"
+            f"{f'; {percent(found.one_text)} of the prompts get one and the same text' if whatever else ''}: "
+            "read ten completions of one prompt"
         ),
-        severity=Severity.NOTICE,
+        severity=Severity.WARNING if whatever else Severity.NOTICE,
         confidence=Confidence.MEDIUM,
         metric=texts.name,
         onset=found.step,

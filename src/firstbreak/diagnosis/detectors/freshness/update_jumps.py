@@ -2,7 +2,7 @@
 
 ## What it looks for
 Steps in which the clip fraction and the KL divergence from the old policy are both at least `min_ratio` times as large as
-usual, again and again, while the score does not rise. Where the age of the data is logged, that says more.
+usual, again and again, while the score does not rise from there on. Where the age of the data is logged, that says more.
 
 ## Why it matters
 A policy that is updated on its own data moves about as far in each update. Where updates jump between small and very large,
@@ -33,8 +33,8 @@ from typing import Annotated
 import numpy as np
 
 from firstbreak.diagnosis.checks import Threshold
+from firstbreak.diagnosis.stats.direction import rises
 from firstbreak.diagnosis.stats.onset import first_sustained
-from firstbreak.diagnosis.stats.shape import trajectory as shape_of
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
 from firstbreak.words import number, percent
 
@@ -74,11 +74,12 @@ def detect(
     share, turns = float(np.mean(late)), int(np.sum(np.diff(late.astype(int)) != 0))
     if not min_share <= share <= max_share or turns < min_share * len(late):
         return None
-    if score is not None and len(score) and shape_of(score).kind in ("rising", "plateau"):
-        return None
     since = first_sustained(
         Series(name=clip.name, steps=steps, values=large.astype(float)), lambda v: v > 0, fraction=0.4
     )
+    # what the score gained before says nothing of the jumps
+    if score is not None and rises(score if since is None or score.axis != clip.axis else score.between(since)):
+        return None
     return Finding(
         message=(
             f"in {percent(share)} of the updates of the second half the clip fraction jumps to "

@@ -57,6 +57,14 @@ def detect(
     lasting_share: Annotated[
         float, Threshold(unit="share", reason="Most updates, from some step on.", source="convention")
     ] = 0.6,
+    lasting_points: Annotated[
+        int,
+        Threshold(
+            unit="points",
+            reason="None of 220 healthy runs of the lab is above the limit for so many updates.",
+            source="LOG.md, Architecture, 2026-11-22",
+        ),
+    ] = 5,
     min_points: Annotated[
         int, Threshold(unit="points", reason="Fewer values show no level.", source="convention")
     ] = 10,
@@ -69,7 +77,7 @@ def detect(
             "the clip fraction is 0 because each batch is used for one update: the ratio is 1 by construction"
         )
     first = for_good(clipped.values >= high, lasting_share)
-    if first is None or len(clipped) - first < min_points:
+    if first is None or len(clipped) - first < lasting_points:
         return None
     since, late = float(clipped.steps[first]), float(np.median(clipped.values[first:]))
     harmed = trajectory is not None and (trajectory.lost or trajectory.kind == "flat")

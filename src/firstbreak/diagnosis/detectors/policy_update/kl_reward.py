@@ -4,7 +4,8 @@
 The trend of the KL divergence from the reference beside the shape of the score, from the second quarter of the run on.
 A divergence that grows while the score falls is destructive. A divergence that grows while the score is flat brings no
 gain any more. A divergence that grows while the score rises is learning, and a divergence that stands still is
-convergence. A divergence below `min_divergence` is too small to matter. With fewer than `min_points` evaluations, the mean
+convergence. On a plateau, a divergence that grows less than `sure_growth`-fold counts only where the noise cannot hide that the
+score still gains. A divergence below `min_divergence` is too small to matter. With fewer than `min_points` evaluations, the mean
 reward of every step has to agree that nothing is gained.
 
 ## Why it matters
@@ -37,7 +38,10 @@ from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Method, Policy, without
 from firstbreak.diagnosis.stats.direction import SURE, departure, fall_from_best, fell_since, rises
 from firstbreak.diagnosis.stats.shape import Trajectory
+from firstbreak.diagnosis.stats.shape import trajectory as shape_of
+from firstbreak.diagnosis.stats.trend import trend
 from firstbreak.model import Confidence, Config, Evidence, Expected, Finding, NotMeasured, Role, Series, Severity
+from firstbreak.words import quoted
 
 ROLES = (Role.DRIFT_UNREWARDED,)
 
@@ -63,6 +67,14 @@ def detect(
             source="convention",
         ),
     ] = 1.5,
+    sure_growth: Annotated[
+        float,
+        Threshold(
+            unit="ratio",
+            reason="7/3: one that grows with the steps. That of a gain which levels off grows less, and noise may hide the gain.",
+            source="convention",
+        ),
+    ] = 2.33,
     min_divergence: Annotated[
         float,
         Threshold(
@@ -71,6 +83,14 @@ def detect(
             source="LOG.md, Detectors, 2026-11-21",
         ),
     ] = 0.02,
+    material: Annotated[
+        float,
+        Threshold(
+            unit="share",
+            reason="Of the gain so far: a score that may still win more has not stopped.",
+            source="convention",
+        ),
+    ] = 0.15,
     min_points: Annotated[
         int, Threshold(unit="points", reason="Fewer points do not show two trends.", source="convention")
     ] = 20,
@@ -86,8 +106,8 @@ def detect(
     kl, points = divergence.finite, score.finite
     if len(kl) and not kl.values.any() and config.number("kl_coef") == 0:
         return Expected(
-            f"{divergence.raw or divergence.name} is 0 because the penalty is switched off: there is no comparison with a "
-            "reference"
+            f"{quoted(divergence.raw or divergence.name)} is 0 because the penalty is switched off: there is no comparison "
+            "with a reference"
         )
     few = len(points) < min_points
     if len(kl) < min_points or len(points) < (min_points if reward_mean is None else min_evaluations):
@@ -126,6 +146,8 @@ def detect(
         return None
     if any(rises(stretch) for stretch in _where_a_rise_counts(points, trajectory, left)):
         return None
+    if trajectory.kind == "plateau" and late < sure_growth * early and _may_gain(points, reward_mean, material):
+        return None
     if few and (
         reward_mean is None or any(rises(part) for part in _where_a_rise_counts(reward_mean.finite, trajectory, left))
     ):
@@ -147,6 +169,16 @@ def detect(
         interval=start[1] if start else None,
         evidence=evidence,
         facts={"cell": "rising/flat"},
+    )
+
+
+def _may_gain(score: Series, reward: Series | None, material: float) -> bool:
+    """Whether noise may hide that the score won this share of its gain in the second half, where it seems to have stopped."""
+    return all(
+        trend(late := curve.finite.tail(0.5)).interval[1] * (late.steps[-1] - late.steps[0])
+        >= material * shape_of(curve).gain
+        for curve in (score, reward)
+        if curve is not None
     )
 
 

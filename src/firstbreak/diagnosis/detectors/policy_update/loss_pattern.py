@@ -44,7 +44,7 @@ from firstbreak.diagnosis.stats.direction import SURE, fell_since, move, rises
 from firstbreak.diagnosis.stats.oscillation import oscillation, sign_reversal
 from firstbreak.diagnosis.stats.shape import Trajectory
 from firstbreak.model import Confidence, Config, Evidence, Expected, Finding, NotMeasured, Series, Severity
-from firstbreak.words import number
+from firstbreak.words import number, quoted
 
 CENTRED = frozenset({Method.GROUP_RELATIVE})
 
@@ -119,7 +119,7 @@ def detect(
     reversal = None if few else sign_reversal(loss, one_sided)
     if method in CENTRED and leap is None and reversal is None and _about_zero(loss, near_zero):
         return Expected(
-            f"{loss.raw or loss.name} is about 0 by construction: group-relative advantages average to 0 and the "
+            f"{quoted(loss.raw or loss.name)} is about 0 by construction: group-relative advantages average to 0 and the "
             "ratio starts at 1, so the loss says nothing about progress; the gradient norm and the reward do"
         )
     learned = trajectory is not None and trajectory.kind in ("rising", "plateau")

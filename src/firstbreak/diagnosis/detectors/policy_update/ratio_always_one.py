@@ -33,7 +33,7 @@ from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.detectors._updates import recorded_updates
 from firstbreak.diagnosis.stats.onset import first_sustained
 from firstbreak.model import Confidence, Config, Evidence, Expected, Finding, NotMeasured, Series, Severity
-from firstbreak.words import percent
+from firstbreak.words import percent, quoted
 
 
 def detect(
@@ -99,7 +99,7 @@ def detect(
     ):
         return Expected(f"{curve.name} does not move because the rewards within nearly every group are equal")
     if config.number("updates_per_batch") == 1:
-        return Expected(f"{curve.raw or curve.name} does not move because each batch is used for one update")
+        return Expected(f"{quoted(curve.raw or curve.name)} does not move because each batch is used for one update")
     updates = recorded_updates(config)
     if updates is None:
         return NotMeasured("how often a batch is used is not recorded, and with one update the ratio is always 1")

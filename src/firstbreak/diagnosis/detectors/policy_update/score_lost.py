@@ -5,8 +5,9 @@ A score that rose (or began high), and then fell beyond its noise and stayed dow
 the best level was, and since when the score falls. If a reward is flat within its noise, the share of right answers is
 used instead, where it is logged. Evaluation and training reward are judged each by itself, and then together: what both
 lost is critical from `drop_critical_together` of the gain on, and a fall that is not certain is a warning of low
-confidence. What only the training reward lost is a warning, from `drop_critical` of the gain and `min_drop_alone` of the
-level on, unless the evaluation improved.
+confidence. What only the training reward lost is a warning, and critical only where it collapsed. If the evaluation shows
+that the policy kept its skill, a loss of the training reward is a warning from `drop_critical` of the gain and
+`min_drop_alone` of the level on. An evaluation that never rose, or is too noisy to tell, does not show that.
 
 ## Why it matters
 If the model was better earlier, it is harmful to go on: the best checkpoint is already saved, and every step leads away
@@ -43,8 +44,8 @@ import numpy as np
 from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.detectors._start import continued
-from firstbreak.diagnosis.stats.agreement import Fall
-from firstbreak.diagnosis.stats.direction import fall_from_best
+from firstbreak.diagnosis.stats.agreement import Fall, denies
+from firstbreak.diagnosis.stats.direction import fall_from_best, recovers
 from firstbreak.diagnosis.stats.shape import Trajectory
 from firstbreak.diagnosis.stats.shape import trajectory as shape_of
 from firstbreak.model import Confidence, Evidence, Finding, Series, Severity
@@ -132,22 +133,24 @@ def detect(
     how_much = f"{percent(lost)} of its {what}" if np.isfinite(lost) and lost <= 1 else f"all of its {what} and more"
     together = max(lost, trajectory.beside) if trajectory.beside else 0.0
     large = lost >= drop_critical or together >= drop_critical_together
-    alone = eval_score is not None and score is not eval_score  # a training reward, and the evaluation does not show it
+    alone = eval_score is not None and score is not eval_score and denies(eval_score, trajectory)  # a training reward
     if alone and (not large or trajectory.drop < min_drop_alone * abs(trajectory.best)):
         return None
     too = ", and the training reward fell as well" if trajectory.beside else ""
     material = trajectory.drop >= min_drop_critical * max(abs(trajectory.best), abs(trajectory.end))
-    sure = large and material and trajectory.n >= min_points_critical
+    back = recovers(score, trajectory.best, trajectory.best_step)
+    sure = large and material and trajectory.n >= min_points_critical and not back
     return Finding(
         message=facts.tell(
-            "{score} was {best} at {step} and is {end} now: {how_much} is lost{too}; go back to that best checkpoint before "
-            "you change anything",
+            "{score} was {best} at {step} and is {end} now: {how_much} is lost{too}{back}; go back to that best checkpoint "
+            "before you change anything",
             score=score.name,
             best=facts.best(score, trajectory),
             step=facts.at(score, trajectory.best_step),
             end=facts.end(score, trajectory),
             how_much=how_much,
             too=too,
+            back=", and it rises again" if back else "",
         ),
         severity=Severity.CRITICAL if sure else Severity.WARNING,
         confidence=Confidence.HIGH if sure else Confidence.MEDIUM if large else Confidence.LOW,

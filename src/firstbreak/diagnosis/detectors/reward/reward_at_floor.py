@@ -2,7 +2,7 @@
 
 ## What it looks for
 A score that stays at its lowest value for almost the whole run, with few points above: the share of points within
-`tolerance` of the range above the lowest value. Or a success rate that stays near 0.
+`tolerance` of the range above the lowest value, or exactly at one of 0 or less. Or a success rate that stays near 0.
 
 ## Why it matters
 A policy gradient needs differences. If 99 % of the samples get the lowest reward, nearly all advantages are 0, and the
@@ -56,6 +56,14 @@ def detect(
     min_share: Annotated[
         float, Threshold("share", "With fewer scores at the floor, the others can still teach something.", "convention")
     ] = 0.75,
+    min_share_exact: Annotated[
+        float,
+        Threshold(
+            "share",
+            "Of scores that are exactly the lowest one, which is 0 or less: these batches held no success at all.",
+            "convention",
+        ),
+    ] = 1 / 3,
     tolerance: Annotated[
         float,
         Threshold(
@@ -97,10 +105,11 @@ def detect(
     if low == high > 0:
         return NotMeasured(f"the score is always {number(low)}: the lowest and the highest score cannot be told apart")
     floor = low + tolerance * (high - low)
-    share = float(np.mean(second_half.values <= floor))
+    share, exact = float(np.mean(second_half.values <= floor)), float(np.mean(second_half.values == low))
+    rare = share >= min_share or (low <= 0 and exact >= min_share_exact)
     fell = bool(np.all(score.values[:start_points] > floor))
     if (
-        share < min_share
+        not rare
         or fell
         or any(s is not None and s.name != score.name and rises(s) for s in (reward_mean, reward_episode))
     ):
@@ -110,16 +119,16 @@ def detect(
         share=percent(share),
         low=facts.lowest(score.finite),
     )
-    return _finding(score, what, share, policy)
+    return _finding(score, what, share, policy, Severity.CRITICAL if share >= min_share else Severity.WARNING)
 
 
-def _finding(curve: Series, what: str, share: float, policy: Policy) -> Finding:
+def _finding(curve: Series, what: str, share: float, policy: Policy, severity: Severity = Severity.CRITICAL) -> Finding:
     known = "a known correct answer" if policy is Policy.TEXT else "an episode that a scripted expert has solved"
     return Finding(
         message=facts.tell(
             "{what}: the goal is hardly ever reached; first compute the reward of {known}", what=what, known=known
         ),
-        severity=Severity.CRITICAL,
+        severity=severity,
         confidence=Confidence.MEDIUM,
         metric=curve.name,
         onset=float(curve.steps[0]),

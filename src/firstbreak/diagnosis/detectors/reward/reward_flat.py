@@ -41,6 +41,7 @@ from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.detectors._start import continued
 from firstbreak.diagnosis.stats.direction import departure, rises
 from firstbreak.diagnosis.stats.shape import Trajectory
+from firstbreak.diagnosis.stats.shape import trajectory as shape_of
 from firstbreak.diagnosis.stats.trend import trend
 from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Role, Series, Severity
 from firstbreak.words import number
@@ -109,7 +110,7 @@ def detect(
             f"the log begins at {facts.at(score, float(score.steps[0]))}: what was learned before is not in it"
         )
     training = [s.finite for s in (reward_mean, reward_episode) if s is not None and s.name != score.name]
-    if any(rises(s) for s in training):
+    if any(rises(s) or shape_of(s).learned for s in training):
         return Expected(_beside_learning(score, training))
     if lr is not None and _warming_up(lr.finite):
         return NotMeasured("the learning rate is still in its warm-up at the last step: nothing can have been learned")
@@ -126,21 +127,20 @@ def detect(
     )
     if random:
         could = "greedy actions score no more than random ones"
+    hides = not random and hidden >= hidden_rise_low_confidence
     return Finding(
         message=facts.tell(
-            "{score} stays at {level} for all {n} points ({could}): nothing was learned; look for an earlier link of the loop "
-            "that gives no signal",
+            "{score} stays at {level} for all {n} points ({could}): {so}",
             score=score.name,
             level=facts.median(score),
             n=facts.count(score),
             could=could,
+            so="nothing is seen to rise, and what rose and fell again would not show; evaluate more often and on more samples"
+            if hides
+            else "nothing was learned; look for an earlier link of the loop that gives no signal",
         ),
         severity=Severity.CRITICAL if sure else Severity.WARNING,
-        confidence=Confidence.HIGH
-        if sure or random
-        else Confidence.MEDIUM
-        if hidden < hidden_rise_low_confidence
-        else Confidence.LOW,
+        confidence=Confidence.HIGH if sure or random else Confidence.LOW if hides else Confidence.MEDIUM,
         metric=score.name,
         onset=float(score.steps[0]),
         interval=(float(score.steps[0]), float(score.steps[min(len(score) - 1, len(score) // 10)])),

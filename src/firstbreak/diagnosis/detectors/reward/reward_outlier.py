@@ -10,8 +10,8 @@ The advantage grows with the reward. One reward of 100 among rewards of 1 makes 
 update becomes larger than the clip should allow.
 
 ## When it is a false alarm
-Tasks with rare large rewards (a jackpot) whose score rises all the same. Sparse rewards in small batches: their spread is 0
-in one step and large in the next.
+Tasks with rare large rewards (a jackpot): while the score rises, only low rewards count. Sparse rewards in small
+batches: their spread is 0 in one step and large in the next.
 
 ## Fix
 - Clip or normalise rewards; check the unit of each reward component.
@@ -75,28 +75,30 @@ def detect(
     if not (extremes or spread_out) or len(centre) < min_points:
         return NotMeasured("neither the largest nor the smallest reward of a step is logged often enough")
     spread = noise_scale(centre.values)
-    if spread == 0 or trajectory.kind == "rising":
+    if spread == 0:
         return None
-    if reward_std is not None and spread_out and (wide := _wide(reward_std.finite, spread_ratio, steady, min_outliers)):
+    rises = trajectory.kind == "rising"
+    spreads = None if rises or reward_std is None or not spread_out else reward_std.finite
+    if spreads is not None and (wide := _wide(spreads, spread_ratio, steady, min_outliers)):
         return wide
-    if not extremes:
-        return None
-    worst = max(
-        extremes,
-        key=lambda s: float(np.quantile(np.abs(s.values - np.interp(s.steps, centre.steps, centre.values)), 0.9)),
-    )
-    away = np.abs(worst.values - np.interp(worst.steps, centre.steps, centre.values)) / spread
-    typical = float(np.median(away))
     size = float(np.median(np.abs(centre.values))) / spread
-    outliers = away > max(min_distance, typical_ratio * typical, size_ratio * size)
-    if np.sum(outliers) < min_outliers:
+    found: list[tuple[Series, np.ndarray, np.ndarray]] = []  # an extreme, its distances from the mean, its outliers
+    for extreme in extremes:
+        if rises and extreme.name == "reward.max":  # which may be what the policy learns from
+            continue
+        away = np.abs(extreme.values - np.interp(extreme.steps, centre.steps, centre.values)) / spread
+        outliers = away > max(min_distance, typical_ratio * float(np.median(away)), size_ratio * size)
+        if np.sum(outliers) >= min_outliers:
+            found.append((extreme, away, outliers))
+    if not found:
         return None
+    worst, away, outliers = max(found, key=lambda one: float(one[1].max()))
     first = float(worst.steps[np.argmax(outliers)])
     return Finding(
         message=(
             f"in {int(np.sum(outliers))} steps one reward lies up to {number(float(away[outliers].max()))} times the noise "
-            f"of the mean reward away from it (typical: {number(typical)}): one sample dominates the update; look at the "
-            "sample with the extreme reward, then clip or normalise rewards"
+            f"of the mean reward away from it (typical: {number(float(np.median(away)))}): one sample dominates the update; "
+            "look at the sample with the extreme reward, then clip or normalise rewards"
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,

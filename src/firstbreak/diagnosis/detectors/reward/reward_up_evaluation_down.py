@@ -3,7 +3,8 @@
 ## What it looks for
 Trends of the training reward and of an evaluation that is a different number (accuracy, success, another environment),
 over the steps that both cover. Reward up with evaluation down is critical, where the last `min_low` evaluations or more
-are low. Reward clearly up with evaluation flat is a warning. Where both have the same unit, an evaluation is called flat
+are low. Reward clearly up with evaluation flat is a warning, and so is an evaluation in the same unit that followed the
+reward first and gains at most a third as much from some step on. Where both have the same unit, an evaluation is called flat
 only if its noise does not hide `hidden_share` of the reward's rise.
 
 ## Why it matters
@@ -38,11 +39,12 @@ import numpy as np
 from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Policy
-from firstbreak.diagnosis.stats.agreement import fall, informed
+from firstbreak.diagnosis.stats.agreement import Parting, comparable, fall, informed, parting, shares
 from firstbreak.diagnosis.stats.direction import departure, rises
-from firstbreak.diagnosis.stats.shape import trajectory
+from firstbreak.diagnosis.stats.shape import Trajectory, trajectory
 from firstbreak.diagnosis.stats.trend import trend
 from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity, Statistic
+from firstbreak.words import percent
 
 ONE_SIDED = 1.64  #: standard errors: 95 % of a normal distribution lie below
 
@@ -79,24 +81,27 @@ def detect(
         return NotMeasured(f"{len(judged)} evaluations are too few for a trend (needs {min_points})")
     if len(reward) == len(judged) and np.allclose(reward.values, judged.values):
         return NotApplicable("the evaluation is the training reward under another name")
-    up, shape = trend(reward), informed(trajectory(judged), fall(judged, reward))
-    comparable = judged.name == "eval.reward" or _shares(judged, reward)
-    unmoved = shape.kind == "flat" or (shape.kind == "oscillating" and comparable)
-    if not rises(reward) or not (shape.lost or unmoved):
+    up, found = trend(reward), fall(judged, reward)
+    shape = informed(trajectory(judged), found)
+    in_one_unit = comparable(judged, reward)
+    unmoved = shape.kind == "flat" or (shape.kind == "oscillating" and in_one_unit)
+    fell = shape.lost or found is not None
+    parted = parting(judged, reward) if in_one_unit and not fell else None
+    if not rises(reward) or not (fell or parted or unmoved):
         return None
     if judged.name == "eval.reward" and policy is Policy.CONTROL and _late(judged) >= _late(reward):
         return None
-    fell = shape.lost
     if solved and not fell:
         return None  # an evaluation at its highest value cannot follow
-    if not fell and (
+    if not (fell or parted) and (
         up.signal_to_noise < min_signal_to_noise
-        or (comparable and _may_have_risen(judged, reward, up.change, hidden_share, top))
+        or (in_one_unit and _may_have_risen(judged, reward, up.change, hidden_share, top))
     ):
         return None
-    sure = fell and int(np.sum(judged.between(shape.best_step).values < (shape.best + shape.end) / 2)) >= min_low
+    low = int(np.sum(judged.between(shape.best_step).values < (shape.best + shape.end) / 2))
+    sure = shape.lost and low >= min_low
     falling = departure(judged.between(shape.best_step), direction=-1) if fell else None
-    since = falling[0] if falling else shape.best_step if fell else float(start)
+    since = falling[0] if falling else shape.best_step if fell else parted.step if parted else float(start)
     look = "read the completions" if policy is Policy.TEXT else "watch the episodes"
     return Finding(
         message=facts.tell(
@@ -105,13 +110,11 @@ def detect(
             "rises",
             change=facts.of(Statistic.CHANGE, reward),
             judged=judged.name,
-            course=facts.tell("fell from {best} to {end}", best=facts.best(judged, shape), end=facts.end(judged, shape))
-            if fell
-            else facts.tell("does not improve ({end} at the end)", end=facts.end(judged, shape)),
+            course=_course(judged, shape, fell, parted),
             look=look,
         ),
         severity=Severity.CRITICAL if sure else Severity.WARNING,
-        confidence=Confidence.HIGH if sure else Confidence.MEDIUM if fell else Confidence.LOW,
+        confidence=Confidence.HIGH if sure else Confidence.MEDIUM if shape.lost or parted else Confidence.LOW,
         metric=judged.name,
         onset=since,
         interval=falling[1] if falling else None,
@@ -122,16 +125,25 @@ def detect(
     )
 
 
-def _shares(*curves: Series) -> bool:
-    """Whether all are shares: the same change means the same in each."""
-    return all(curve.values.min() >= 0 and curve.values.max() <= 1 for curve in curves)
+def _course(judged: Series, shape: Trajectory, fell: bool, parted: Parting | None) -> str:
+    """What the evaluation did, in words."""
+    if fell:
+        return facts.tell("fell from {best} to {end}", best=facts.best(judged, shape), end=facts.end(judged, shape))
+    if parted is not None:
+        return facts.tell(
+            "no longer follows it since {step} ({end} at the end; at most {share} of what training gained since then)",
+            step=facts.at(judged, parted.step),
+            end=facts.end(judged, shape),
+            share=percent(max(parted.most, 0.0)),
+        )
+    return facts.tell("does not improve ({end} at the end)", end=facts.end(judged, shape))
 
 
 def _may_have_risen(judged: Series, reward: Series, rise: float, hidden_share: float, top: float) -> bool:
     """Whether noise, or a start at the top, can hide that the evaluation won its part of the reward's rise."""
     third = max(1, len(judged) // 3)
     first, last = judged.values[:third], judged.values[-third:]
-    if _shares(judged, reward) and float(np.median(first)) >= top:
+    if shares(judged, reward) and float(np.median(first)) >= top:
         return True
     residual = judged.values - np.polyval(np.polyfit(judged.steps, judged.values, 1), judged.steps)
     error = float(np.std(residual)) * float(np.sqrt(2 / third))

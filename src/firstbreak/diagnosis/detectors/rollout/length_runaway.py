@@ -2,7 +2,7 @@
 
 ## What it looks for
 A mean length that grows by a large factor and by more than noise, while the score does not rise. Where there is an independent
-evaluation, the evaluation is the score.
+evaluation, the evaluation is the score: it does not rise, or stops following the training reward while completions grow.
 
 ## Why it matters
 Length is easy to change for a policy. A policy that writes more for the same result follows a preference for length in the
@@ -34,6 +34,7 @@ import numpy as np
 from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Policy, only
+from firstbreak.diagnosis.stats.agreement import comparable, parting
 from firstbreak.diagnosis.stats.changes import settled
 from firstbreak.diagnosis.stats.direction import departure, rises
 from firstbreak.diagnosis.stats.shape import trajectory as shape_of
@@ -47,6 +48,7 @@ def detect(
     length_mean: Series,
     score: Series,
     truth: Series | None = None,
+    reward_mean: Series | None = None,
     *,
     growth_warning: Annotated[
         float,
@@ -71,8 +73,11 @@ def detect(
         return None
     judge = truth if truth is not None else score
     shape = shape_of(judge)
+    parted = None
     if shape.kind not in ("flat", "too_short") and not shape.lost:
-        return None
+        parted = parting(judge, reward_mean) if reward_mean is not None and comparable(judge, reward_mean) else None
+        if parted is None or not rises(length.between(parted.step)):
+            return None
     return Finding(
         message=facts.tell(
             "completions grew from {early} to {late} tokens while {judge} {course}: compare the rewards of short and long "
@@ -80,7 +85,11 @@ def detect(
             early=facts.median(length.between(-np.inf, since[0])),
             late=facts.settled(length),
             judge=judge.name,
-            course="fell" if shape.lost else "did not rise",
+            course="fell"
+            if shape.lost
+            else facts.tell("stopped following the reward at {step}", step=facts.at(judge, parted.step))
+            if parted is not None
+            else "did not rise",
         ),
         severity=Severity.CRITICAL if shape.lost else Severity.WARNING,
         confidence=Confidence.LOW

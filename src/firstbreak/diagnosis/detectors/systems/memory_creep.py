@@ -29,6 +29,7 @@ https://docs.pytorch.org/docs/stable/torch_cuda_memory.html
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated
 
 import numpy as np
@@ -50,6 +51,7 @@ def detect(
     memory_gpu_reserved: Series | None = None,
     memory_cpu: Series | None = None,
     replay_size: Series | None = None,
+    machine: Mapping[str, list[Series]] | None = None,
     policy: Policy = Policy.TEXT,
     *,
     min_increase: Annotated[
@@ -73,7 +75,9 @@ def detect(
     ] = 20,
 ) -> Finding | Expected | NotMeasured | None:
     recorded = [
-        s.finite for s in (memory_gpu, memory_gpu_reserved, memory_cpu) if s is not None and len(s.finite) >= min_points
+        s.finite
+        for s in (memory_gpu, memory_gpu_reserved, memory_cpu, *(machine or {}).get("memory.gpu", []))
+        if s is not None and len(s.finite) >= min_points
     ]
     if not recorded:
         return NotMeasured(f"no memory reading of {min_points} points is logged")

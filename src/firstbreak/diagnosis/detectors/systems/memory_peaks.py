@@ -38,7 +38,7 @@ from firstbreak.words import number
 
 
 def detect(
-    memory_gpu: Series,
+    machine: Mapping[str, list[Series]],
     time: Mapping[str, Series] | None = None,
     *,
     min_rise: Annotated[
@@ -64,9 +64,10 @@ def detect(
         int, Threshold(unit="points", reason="Fewer readings do not show what is usual.", source="convention")
     ] = 20,
 ) -> Finding | NotMeasured | None:
-    memory = memory_gpu.finite
-    if len(memory) < min_points:
-        return NotMeasured(f"{len(memory)} memory readings are too few (needs {min_points})")
+    readings = [s for s in machine.get("memory.gpu", []) if len(s) >= min_points]
+    if not readings:
+        return NotMeasured(f"no memory of a GPU is logged for {min_points} points")
+    memory = readings[0]  # the trainer's own, where it logs one
     usual = float(np.median(memory.values))
     calm = memory.values <= (1 + min_rise) * usual
     spread = float(np.std(memory.values[calm]))
@@ -79,22 +80,44 @@ def detect(
     every = period(starts)
     if slower < min_slower and not every:
         return None
+    job = _job(time or {}, memory.steps[high])
     rise = float(np.median(memory.values[high])) - usual
     rhythm = f", every {number(every)} steps" if every else ""
     beside = f", and these steps take {number(slower)} times as long" if slower >= min_slower else ""
     return Finding(
         message=(
-            f"the GPU memory rises by {number(rise)} GB {len(starts)} times and comes back{rhythm}{beside}: a background job "
-            "(checkpoint, merge, upload, evaluation) competes with the training; find what runs at these steps"
+            f"the GPU memory rises by {number(rise)} GB {len(starts)} times and comes back{rhythm}{beside}: "
+            + (
+                f"{job} at these steps takes memory and time from the training; do it from another process or device, or free "
+                "what it copies"
+                if job
+                else "a background job (checkpoint, merge, upload, evaluation) competes with the training; find what runs at "
+                "these steps"
+            )
         ),
-        severity=Severity.NOTICE,
+        severity=Severity.WARNING if job and slower >= min_slower else Severity.NOTICE,
         confidence=Confidence.MEDIUM,
         metric=memory.name,
         onset=float(starts[0]),
         interval=(float(starts[0]), float(starts[0])),
-        evidence=(Evidence(text=f"{len(starts)} peaks", series=memory_gpu, since=float(starts[0]), level=usual),),
+        evidence=(Evidence(text=f"{len(starts)} peaks", series=memory, since=float(starts[0]), level=usual),),
         facts={"gb": rise, "every": every, "slower": slower},
     )
+
+
+def _job(time: Mapping[str, Series], at: np.ndarray) -> str:
+    """What is logged at most of these steps and at few others; empty where nothing is."""
+    for phase, said in (
+        ("save", "saving a checkpoint"),
+        ("upload", "an upload"),
+        ("merge", "a merge"),
+        ("eval", "evaluating"),
+    ):
+        logged = time.get(phase)
+        steps = logged.steps[logged.values > 0] if logged is not None else np.empty(0)
+        if len(steps) and np.mean(np.isin(np.floor(at), steps)) > 0.7 and np.mean(np.isin(steps, np.floor(at))) > 0.7:
+            return said
+    return ""
 
 
 def _slower(clock: Series, at: np.ndarray) -> float:

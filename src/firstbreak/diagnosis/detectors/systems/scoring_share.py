@@ -6,11 +6,11 @@ and its level at the end.
 
 ## Why it matters
 A reward model, a judge or a sandbox that cannot keep up holds up generation and training. Its queue grows, calls time out,
-and answers that were right are graded as wrong.
+and answers that were right are graded as wrong. Half of a step and more is the bottleneck, whether it grew or not.
 
 ## When it is a false alarm
-Scoring that runs beside generation: its time then overlaps with that of the rollout. A large judge that is slow by nature
-is a notice only.
+Scoring that runs beside generation: its time then overlaps with that of the rollout. A large judge is slow by nature, and
+may be worth its time.
 
 ## Fix
 - Score in parallel: more workers, larger batches of the reward model, or more judges.
@@ -74,7 +74,7 @@ def detect(
             f"scoring by the reward function {how} {percent(level.now)} of a step and is the bottleneck; score in "
             "parallel, and count the answers whose scoring timed out"
         ),
-        severity=Severity.WARNING if level.grown else Severity.NOTICE,
+        severity=Severity.WARNING,
         confidence=level.confidence,
         metric="time.reward",
         onset=level.onset,

@@ -1,0 +1,35 @@
+"""The update makes good completions less probable
+
+## What happens
+Advantages are right, and the loss or the optimizer turns them round: a minus sign too many or too few, an optimizer that
+maximises.
+
+## When it is healthy
+Never.
+
+## Fix
+- Check one batch by hand: the completion with the largest advantage must become more probable.
+- Check the sign of the loss, and `maximize` of the optimizer.
+
+## Smallest experiment
+Train on one prompt again and again: its best completion must become more probable.
+
+## References
+https://github.com/huggingface/trl
+"""
+
+from __future__ import annotations
+
+from firstbreak.diagnosis.families import SAMPLED, Policy, only
+from firstbreak.diagnosis.refutations import recorded_inside as applies
+
+__all__ = ["applies"]
+
+PRIOR = 0.5
+FAMILIES = only(Policy.TEXT, *SAMPLED)  # only policies that write text, from samples or pairs
+FINDINGS = {
+    "loss-turned-round": 0.7,
+    "update-against-advantages": 0.9,
+    "score-lost": 0.5,
+}
+EXPERIMENT = "reward-negated"

@@ -1,0 +1,23 @@
+"""episodes-never-end: no return is ever complete."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tests.detectors.look import found, silent
+from tests.make import run
+
+ID = "episodes-never-end"
+AGE = np.linspace(128, 2048, 16)
+
+
+def test_a_run_in_which_no_episode_ends_is_named() -> None:
+    assert "2048 steps old" in found(
+        ID, run({"env.episodes_ended": [0.0] * 16, "env.episode_age": AGE})
+    ).message.replace(",", "")
+
+
+def test_episodes_that_end_and_a_run_that_is_young_are_healthy() -> None:
+    ended = np.where(np.arange(16) == 9, 1.0, 0.0)
+    assert silent(ID, run({"env.episodes_ended": ended, "env.episode_age": AGE}))
+    assert silent(ID, run({"env.episodes_ended": [0.0] * 16, "env.episode_age": AGE / 2}))

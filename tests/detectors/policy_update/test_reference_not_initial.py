@@ -1,0 +1,19 @@
+"""A reference with other weights than the policy began with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.detectors.recorded import MASK, proof, recorded
+
+NOW = {"logps": -MASK, "mask": MASK, "untrained": True}
+
+
+def test_it_is_proved_by_one_batch_and_names_the_place(tmp_path: Path) -> None:
+    broken = NOW | {"ref_logps": -1.5 * MASK}
+    assert "the reference -1.5" in proof(recorded(tmp_path, "reference-not-initial", broken))
+
+
+def test_a_sound_batch_is_silent(tmp_path: Path) -> None:
+    sound = NOW | {"ref_logps": -MASK}
+    assert recorded(tmp_path, "reference-not-initial", sound, sound).finding is None

@@ -1,0 +1,21 @@
+"""A verifier that compares a text with a number."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tests.detectors.scored import batch, proof, recorded, right
+
+
+def rejects(prompts: Any, texts: Any, answers: Any) -> list[float]:
+    """Never equal."""
+    return [float(text == int(answer)) for text, answer in zip(texts, answers, strict=True)]
+
+
+def test_it_is_proved_and_names_a_right_completion(tmp_path: Path) -> None:
+    assert "'100' is right and gets 0" in proof(recorded(tmp_path, "right-completions-unpaid", batch(rejects)))
+
+
+def test_a_verifier_that_pays_is_silent(tmp_path: Path) -> None:
+    assert recorded(tmp_path, "right-completions-unpaid", batch(right)).finding is None
