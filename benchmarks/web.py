@@ -99,7 +99,16 @@ def _browser() -> Iterator[Browser]:
 @contextlib.contextmanager
 def _server(runs: Path) -> Iterator[str]:
     """The address of `firstbreak serve`, in a process of its own as a user starts it."""
-    command = [sys.executable, "-c", "from firstbreak.cli import main; main()", "serve", str(runs), "--port", "0"]
+    command = [
+        sys.executable,
+        "-c",
+        "from firstbreak.cli import main; main()",
+        "serve",
+        str(runs),
+        "--port",
+        "0",
+        "--no-token",
+    ]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         found = re.search(r"http://\S+/", process.stderr.readline())

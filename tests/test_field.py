@@ -95,7 +95,9 @@ def said(id_: str, link: Link | None, *, first: Link, second: Link, stop: bool =
     links = {first.value: (0.5, 0.5), second.value: (0.3, 0.3)}
     return Said(
         id=id_,
-        answer=Answer(link=link, stop=stop, cause="", healthy=0.2, links=links, spoke={}, mute=(), blind=()),
+        answer=Answer(
+            link=link, stop=stop, cause="", healthy=0.2, links=links, spoke={}, mute=(), blind=(), also=None, stated=0.6
+        ),
     )
 
 

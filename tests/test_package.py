@@ -18,7 +18,7 @@ SOURCE = Path(firstbreak.__file__).parent
 
 #: a module may import from its own layer and from those above it in this list
 LAYERS = [
-    {"model", "words", "plugins"},
+    {"model", "words", "plugins", "processes", "masking"},
     {"dialects"},
     {"readers", "context"},
     {"diagnosis"},
@@ -27,6 +27,7 @@ LAYERS = [
     {"reports"},
     {"audit"},
     {"guard"},
+    {"inside"},
     {"compare"},
     {"closeout"},
     {"experiments"},

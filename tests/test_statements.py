@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks.docs.statements import STATEMENTS, carriers, shown
 from benchmarks.statements import suite, worlds
 from benchmarks.statements.__main__ import figures, main
 from benchmarks.statements.statement import Statement
@@ -218,3 +219,9 @@ def test_one_run_can_be_looked_at(tmp_path: Path, capsys: pytest.CaptureFixture[
 def test_a_statement_that_does_not_exist_is_named_in_one_line() -> None:
     with pytest.raises(SystemExit, match=r"no statement is called like 'curves\.none'"):
         main(["--only", "curves.none"])
+
+
+def test_every_statement_stands_in_a_line_of_the_page_of_coverage() -> None:
+    lines = [names for rows in STATEMENTS.values() for names in rows.values()]
+    assert all(carriers(names) for names in lines)
+    assert {id_ for names in lines for id_ in shown(names)} == set(KNOWN)

@@ -27,8 +27,8 @@ from firstbreak.diagnosis import likelihood
 from firstbreak.diagnosis.check import check
 from firstbreak.diagnosis.diagnose import diagnose
 from firstbreak.diagnosis.inputs import Inputs
-from firstbreak.diagnosis.rank import rank
-from firstbreak.model import Action, LinkStatus, Outcome, Run, Severity, Status
+from firstbreak.diagnosis.rank import by_link, rank
+from firstbreak.model import Action, Link, LinkStatus, Outcome, Run, Severity, Status
 from firstbreak.readers.read import read
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -54,7 +54,10 @@ class Answer:
     stop: bool
     cause: str  #: the most probable one
     healthy: float  #: its probability
-    links: Mapping[str, tuple[float, float]]  #: link -> probability of all its causes, and of the most probable one
+    also: str | None  #: the link that it cannot be told apart from
+    stated: float  #: the probability of the one or two links that were named
+    #: link -> its probability if something is broken, and the probability of its most probable cause
+    links: Mapping[str, tuple[float, float]]
     spoke: Mapping[str, str]  #: detector -> severity, where it found something more than a notice
     mute: tuple[str, ...]  #: detectors that could not look
     blind: tuple[str, ...]  #: links that were not measured
@@ -187,17 +190,18 @@ def answer(run: Run, outcomes: Sequence[Outcome]) -> Answer:
     """What is said of a run, with the links of all causes and not only of the most probable ones."""
     diagnosis, ranked = diagnose(run, outcomes), rank(Inputs(run), outcomes)
     first = diagnosis.first_break
-    links: dict[str, tuple[float, float]] = {}
+    best: dict[Link, float] = {}
     for cause in ranked:
         if cause.link is not None:
-            total, best = links.get(cause.link.value, (0.0, 0.0))
-            links[cause.link.value] = total + cause.probability, max(best, cause.probability)
+            best[cause.link] = max(best.get(cause.link, 0.0), cause.probability)
     return Answer(
         link=first.link.value if first else None,
         stop=diagnosis.verdict.action in (Action.STOP, Action.ROLLBACK),
         cause=next((c.id for c in ranked if c.link is not None), ""),
         healthy=next(c.probability for c in ranked if c.id == likelihood.HEALTHY),
-        links=links,
+        also=first.also.value if first and first.also else None,
+        stated=first.probability if first else 0.0,
+        links={link.value: (probability, best[link]) for link, probability in by_link(ranked).items()},
         spoke={
             o.detector: f.severity.value for o in outcomes if (f := o.finding) and f.severity is not Severity.NOTICE
         },

@@ -12,8 +12,9 @@ def page() -> str:
     connect = (
         "## Connecting\n\n`pip install 'firstbreak[mcp]'`, and in the agent's configuration:\n\n"
         '```json\n{"mcpServers": {"firstbreak": {"command": "firstbreak", "args": ["mcp", "--root", "runs"]}}}\n```\n\n'
-        "Over HTTP: `firstbreak mcp --root runs --http` serves `/mcp` on this machine; with `--host` anything else it prints an "
-        "address with a token. The tools `inspect`, `diagnose`, `explain`, `samples`, `compare` and `experiment_plan` only read, "
+        "Over HTTP: `firstbreak mcp --root runs --http` serves `/mcp` on this machine, and prints the address for "
+        "the agent, with a token; `--no-token` leaves the token out. The tools `inspect`, "
+        "`diagnose`, `explain`, `samples`, `compare` and `experiment_plan` only read, "
         "and only below the root. The server hands out this guide as the resource `firstbreak://guide`."
     )
     return f"{head}\n{connect}\n\n## {rest}"

@@ -7,7 +7,7 @@ from pathlib import Path
 from benchmarks.docs.markdown import table
 from benchmarks.docs.results import measured, result
 from benchmarks.statements import suite
-from benchmarks.statements.guides.coherent import ALONE, CLEAR
+from benchmarks.statements.guides.coherent import ALONE, ASKED, ASKED_ALONE, FEW
 
 ROOT = Path(__file__).resolve().parents[2]
 SHOWN = 110  #: characters of a quote
@@ -24,12 +24,12 @@ def page() -> str:
         quote = " ".join(statement.quote.replace("|", " ").split())
         rows.append(
             [
-                f"`{id_.removeprefix('curves.')}`",
+                f'<a id="{(name := id_.removeprefix("curves."))}"></a>`{name}`',
                 quote if len(quote) <= SHOWN else f"{quote[:SHOWN].rsplit(' ', 1)[0]} ...",
                 f"`{file.name}`",
                 f"{row['fires']['right']}/{row['fires']['runs']}",
                 f"{row['silent']['right']}/{row['silent']['runs']}" if row["silent"]["runs"] else "",
-                row["said"].replace("|", "/"),
+                row["message"].replace("|", "/"),
             ]
         )
     fires, silent = (_rate(figures[side]) for side in ("fires", "silent"))
@@ -41,12 +41,13 @@ def page() -> str:
             "runs that show it, as logs of TRL, verl, AReaL, OpenRLHF, Stable-Baselines3, CleanRL and RLlib, with the noise of",
             "real runs, and a healthy look-alike of each. *Said* counts the runs of which firstbreak says what the guide says",
             "(the link, the action and the remedy). *Silent* counts the look-alikes of which nothing is said. The last column",
-            "is what firstbreak says of one run that counts.",
+            "is the message that a user reads of one run that counts.",
             "",
-            "A decline of a score is drawn at least so large that an observer who knows its course and its noise sees it at",
-            f"{CLEAR:g} standard errors. Healthy runs of the lab show falls of up to 4.4 (`python -m benchmarks.falls`), and",
-            f"97 % of the falls of {CLEAR:g} exceed that. Where no evaluation is logged and the run is to be stopped, at least",
-            f"{100 * ALONE:g} % of the gain is lost: healthy runs of the lab lose up to 44 % of it.",
+            f"A decline of a score is drawn at least so large that 97 % of such declines exceed {ASKED:g} standard errors for an",
+            "observer who knows its course and the noise: healthy runs of the lab show falls of up to 4.4",
+            f"(`python -m benchmarks.falls`). Where at most {FEW} evaluations fall alone they show 3.1, {ASKED_ALONE:g} is",
+            "asked, and the noise has to be learned from the evaluations. Where none is logged and the run is to be stopped,",
+            f"at least {100 * ALONE:g} % of the gain is lost: healthy runs of the lab lose up to 44 % of it.",
             "",
             *_arguments(),
             f"Said {fires}, silent {silent}; healthy runs that were stopped: {figures['healthy_stopped']}. A seeded sample of",

@@ -15,15 +15,18 @@ _HOME = {
     "Diagnosis": "firstbreak.model",
     "Link": "firstbreak.model",
     "Guard": "firstbreak.guard.guard",
+    "recorder": "firstbreak.inside.recorder",
 }
 _MODULES = frozenset({"context"})
 _REPORTS = "firstbreak.reports"  #: when imported, makes a Diagnosis show itself in notebooks and with rich
-__all__ = ["Diagnosis", "Guard", "Link", "Run", "check", "diagnose", "read"]
+__all__ = ["Diagnosis", "Guard", "Link", "Run", "check", "diagnose", "read", "recorder"]
 
 if TYPE_CHECKING:
+    from firstbreak import context as context
     from firstbreak.diagnosis.check import check
     from firstbreak.diagnosis.diagnose import diagnose
     from firstbreak.guard.guard import Guard
+    from firstbreak.inside.recorder import recorder
     from firstbreak.model import Diagnosis, Link, Run
     from firstbreak.readers.read import read
 

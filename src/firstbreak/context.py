@@ -18,6 +18,7 @@ import json
 import os
 import platform
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -26,31 +27,16 @@ from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from firstbreak.masking import Mask
 from firstbreak.readers import Unreadable
+from firstbreak.readers.opening import beneath, read_whole, roots_of
 
 FILE = "firstbreak-context.json"
 SCHEMA = "firstbreak.context/1"
+MAX_BYTES = 1 << 28
 DIFF_BYTES = 1 << 18  #: of the diff that many are kept; its hash covers all of it
-MASK = "[masked]"
 T = TypeVar("T")
 
-#: Names whose value is a secret. "token" alone would catch eos_token and max_tokens.
-_SECRET_NAME = re.compile(
-    r"""(?ix) (^|[_.]) ( pass(word|wd|phrase)? | secrets? | credentials? | authorization | cookie | dsn
-    | (api|access|secret|private|account|storage|encryption|signing|license|wandb|openai|anthropic) _? keys?
-    | (api|access|auth|bearer|hub|hf|huggingface|github|gitlab|refresh|session|bot|wandb|secret) _? tokens? ) $
-    | (^|\.) token $ | [_.] pwd $ | api_?key | password | secret """
-)
-#: Values that are secrets by their look, wherever they stand.
-_SECRET_VALUE = re.compile(
-    r"""(?x) \b( sk-[\w\-]{16,} | hf_[A-Za-z0-9]{16,} | gh[pousr]_[A-Za-z0-9]{20,} | github_pat_\w{20,} | glpat-[\w\-]{16,}
-    | (AKIA|ASIA)[A-Z0-9]{16} | xox[abprs]-[\w\-]{10,} | AIza[\w\-]{30,} | eyJ[\w\-]{8,}\.[\w\-]{8,}\.[\w\-]* )"""
-)
-_KEY_BLOCK = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL)
-_URL_USER = re.compile(r"(\b[a-z][a-z0-9+.\-]*://)[^/\s@]+@", re.IGNORECASE)
-_BEARER = re.compile(r"(\b(?:bearer|basic)\s+)[\w\-.=+/]{8,}", re.IGNORECASE)
-#: `api_key = "..."`, `--api-key=...`, `"password": "..."` inside a text
-_ASSIGNMENT = re.compile(r"""([A-Za-z_][\w.\-]*)(["']?\s*[:=]\s*)("[^"\n]*"|'[^'\n]*'|[^\s"',;)]+)""")
 _ENVIRONMENT = re.compile(
     r"(CUDA_|NCCL_|OMP_|MKL_|TORCH(_|DYNAMO|INDUCTOR)|PYTORCH_|PYTHONHASHSEED$|XLA_|JAX_|TOKENIZERS_|VLLM_|SGLANG_|DS_"
     r"|ACCELERATE_|WORLD_SIZE$|LOCAL_WORLD_SIZE$|RANK$|SLURM_(JOB_ID|NNODES|NTASKS|GPUS\w*)$|MUJOCO_GL$)"
@@ -95,6 +81,9 @@ class Context:
     packages: Mapping[str, str] = field(default_factory=dict)
     hardware: Hardware = field(default_factory=Hardware)
     environment: Mapping[str, str] = field(default_factory=dict)
+    checkpoint: str = ""  #: where the weights are written, or a run began
+    logs: tuple[str, ...] = ()  #: where the training logs are
+    evaluation: str = ""  #: the command that measures the score
 
 
 @dataclass(frozen=True)
@@ -108,14 +97,22 @@ class Difference:
 
 
 def record(
-    folder: str | os.PathLike[str], *, config: Any = None, seed: Any = None, code: Path | None = None
+    folder: str | os.PathLike[str],
+    *,
+    config: Any = None,
+    seed: Any = None,
+    code: Path | None = None,
+    checkpoint: str | os.PathLike[str] = "",
+    logs: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
+    evaluation: str | Sequence[str] = "",
 ) -> Context:
     """Writes the context of this process into the run's folder (made where it is missing), and returns it.
 
     `config` is a mapping, a dataclass or an argparse.Namespace; `seed` a number or a mapping of names to numbers, and is
-    looked for in the configuration where it is not given; `code` a folder of the repository (the current one).
+    looked for in the configuration where it is not given; `code` a folder of the repository (the current one). `checkpoint` and
+    `logs` are paths, `evaluation` the command that measures the score, as text or as arguments.
     """
-    context = capture(config=config, seed=seed, code=code)
+    context = capture(config=config, seed=seed, code=code, checkpoint=checkpoint, logs=logs, evaluation=evaluation)
     path = Path(folder) / FILE
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_suffix(".tmp")  # a reader must never see half a file
@@ -125,12 +122,21 @@ def record(
 
 
 def capture(
-    *, config: Any = None, seed: Any = None, code: Path | None = None, command: Sequence[str] | None = None
+    *,
+    config: Any = None,
+    seed: Any = None,
+    code: Path | None = None,
+    command: Sequence[str] | None = None,
+    checkpoint: str | os.PathLike[str] = "",
+    logs: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
+    evaluation: str | Sequence[str] = "",
 ) -> Context:
     """The context of this process, secrets masked. Never raises for want of git, a repository or a GPU."""
     options = _plain(_mapping(config))
     seeds = {"seed": seed} if isinstance(seed, int) else dict(seed) if seed is not None else dict(_seeds(options))
-    mask = _Mask(os.environ)
+    mask = Mask(os.environ)
+    paths = [logs] if isinstance(logs, str | os.PathLike) else logs
+    measured = shlex.split(evaluation) if isinstance(evaluation, str) else list(evaluation)
     return Context(
         created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         command=tuple(mask.command(sys.orig_argv if command is None else command)),
@@ -141,6 +147,9 @@ def capture(
         packages=_packages(),
         hardware=_hardware(),
         environment={k: mask.text(v) for k, v in sorted(os.environ.items()) if _ENVIRONMENT.match(k)},
+        checkpoint=mask.text(os.fspath(checkpoint)),
+        logs=tuple(mask.text(os.fspath(path)) for path in paths),
+        evaluation=shlex.join(mask.command(measured)),
     )
 
 
@@ -154,7 +163,8 @@ def load(folder: str | os.PathLike[str]) -> Context | None:
     if not path.is_file():
         return None
     try:
-        tree = json.loads(path.read_bytes())
+        with beneath(*roots_of(path.parent)):
+            tree = json.loads(read_whole(path, MAX_BYTES))
     except (ValueError, RecursionError) as error:
         raise Unreadable(path, f"is no JSON ({error})", "record the context again") from None
     if not isinstance(tree, dict) or tree.get("schema") != SCHEMA:
@@ -203,7 +213,7 @@ def _git(folder: Path, *arguments: str, stdin: bytes | None = None) -> bytes | N
     return done.stdout if done.returncode == 0 else None
 
 
-def _code(folder: Path, mask: _Mask) -> Code:
+def _code(folder: Path, mask: Mask) -> Code:
     commit = _git(folder, "rev-parse", "HEAD")
     top = _git(folder, "rev-parse", "--show-toplevel")
     if commit is None or top is None:
@@ -330,40 +340,3 @@ def _build(kind: type[T], values: Mapping[str, Any]) -> T:
     known = {f.name for f in fields(kind)}  # type: ignore[arg-type]  # each kind is a dataclass
     kept = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items() if k in known}
     return kind(**kept)
-
-
-class _Mask:
-    """Hides secrets: by the name they go under, by their look, and by being the value of a secret in the environment."""
-
-    def __init__(self, environment: Mapping[str, str]) -> None:
-        secrets = {v for k, v in environment.items() if _is_secret(k) and len(v) >= 8}
-        self._known = re.compile("|".join(map(re.escape, sorted(secrets, key=len, reverse=True)))) if secrets else None
-
-    def text(self, text: str) -> str:
-        if self._known:
-            text = self._known.sub(MASK, text)
-        text = _KEY_BLOCK.sub(MASK, text)
-        text = _URL_USER.sub(rf"\1{MASK}@", text)
-        text = _BEARER.sub(rf"\1{MASK}", text)
-        text = _ASSIGNMENT.sub(lambda m: f"{m[1]}{m[2]}{MASK}" if _is_secret(m[1]) else m[0], text)
-        return _SECRET_VALUE.sub(MASK, text)
-
-    def tree(self, value: Any, name: str = "") -> Any:
-        if isinstance(value, Mapping):
-            return {k: self.tree(v, k) for k, v in value.items()}
-        if isinstance(value, list):
-            return [self.tree(v, name) for v in value]
-        if _is_secret(name) and value is not None and not isinstance(value, bool):
-            return MASK
-        return self.text(value) if isinstance(value, str) else value
-
-    def command(self, arguments: Sequence[str]) -> Iterator[str]:
-        """`--api-key X` hides X as `--api-key=X` does."""
-        hide = False
-        for argument in arguments:
-            yield MASK if hide and not argument.startswith("-") else self.text(argument)
-            hide = argument.startswith("-") and "=" not in argument and _is_secret(argument.lstrip("-"))
-
-
-def _is_secret(name: str) -> bool:
-    return bool(_SECRET_NAME.search(name.replace("-", "_")))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import enum
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
@@ -119,6 +119,7 @@ class Role(enum.StrEnum):
 
     SCORE_UNMOVED = "score_unmoved"  #: found: the score went nowhere
     WEIGHTS_LOST = "weights_lost"  #: found, and critical: no checkpoint after the onset is good
+    PROOF = "proof"  #: an identity: what breaks it is its cause, and no fault elsewhere
     DRIFT_UNREWARDED = "drift_unrewarded"  #: found: the policy moves away from its reference and gains nothing
 
 
@@ -186,6 +187,7 @@ class Sample:
     advantage: float | None = None
     group: str | None = None  #: samples of one prompt share it
     meta: Mapping[str, Any] = field(default_factory=lambda: EMPTY)  #: everything else that the dump holds
+    messages: Sequence[Any] = ()  #: the completion as it was recorded, where it is a list of messages
 
 
 Opener = Callable[[], Iterable[Sample]]
@@ -228,7 +230,7 @@ class Config:
             return None
         try:
             return float(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             return None
 
     def option(self, name: str) -> str:
@@ -260,6 +262,9 @@ class Run:
     checkpoints: tuple[Checkpoint, ...] = ()
     files: tuple[str, ...] = ()  #: what was read, relative to `path`
     damage: tuple[str, ...] = ()  #: what could not be read, each with file, place and remedy
+    unread: tuple[
+        str, ...
+    ] = ()  #: files of which nothing could be read and which may hold the score, relative to `path`
     notes: tuple[str, ...] = ()  #: facts about the recording: restarts merged, sampling, axis chosen
 
     @property
@@ -443,13 +448,25 @@ class RankedCause:
 
 @dataclass(frozen=True, kw_only=True)
 class FirstBreak:
-    """The first broken link."""
+    """The first broken link; where one link alone is not more probable than the others together, the two most probable ones."""
 
     link: Link
     or_earlier: bool  #: a link upstream could not be seen
     metric: str | None
     step: float | None
     interval: Interval | None
+    also: Link | None = None  #: the link that it cannot be told apart from
+    probability: float = 1.0  #: that the first broken link is `link` or `also`, if something is broken
+
+    @property
+    def links(self) -> tuple[Link, ...]:
+        """`link`, and `also` where there is one."""
+        return (self.link,) if self.also is None else (self.link, self.also)
+
+    @property
+    def undecided(self) -> bool:
+        """Whether it is more probable that another link broke first."""
+        return self.probability < 0.5
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,6 +13,15 @@ def number(value: float | None) -> str:
     return f"{value:.0f}" if whole and abs(value) < 1e15 else f"{value:.4g}"
 
 
+LONGEST_NAME = 80  #: characters
+
+
+def quoted(name: str) -> str:
+    """A name that a log chose, in a sentence of ours: one short line between backticks, so that it cannot pass for ours."""
+    line = "".join(c if c.isprintable() else "?" for c in name).replace("`", "'")
+    return f"`{line if len(line) <= LONGEST_NAME else line[: LONGEST_NAME - 3] + '...'}`"
+
+
 _AXIS = {"env_steps": "environment step"}
 
 

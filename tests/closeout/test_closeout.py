@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -13,10 +15,12 @@ from click.testing import CliRunner, Result
 from firstbreak import context
 from firstbreak.cli.closeout import command
 from firstbreak.cli.demo import RUN
-from firstbreak.closeout.folder import check
+from firstbreak.closeout import deliverables
+from firstbreak.closeout.folder import _clear, check
 from firstbreak.evals.ledger import Ledger
 from firstbreak.evals.protocol import protocol
 from firstbreak.evals.splits import Split, Use, declare, record
+from firstbreak.readers import Unreadable
 from tests.compare.runs import write as make_run
 from tests.make import learning
 
@@ -181,3 +185,121 @@ def test_a_manifest_cannot_make_it_delete_a_file_elsewhere(tmp_path: Path, broke
     )
     closeout(broken, "-o", out, "--ledger", tmp_path / "none.db")
     assert victim.read_text() == "keep"
+
+
+def test_a_checkpoint_is_a_copy_that_the_next_save_leaves_alone(tmp_path: Path, broken: Path) -> None:
+    out = tmp_path / "out"
+    closeout(broken, "-o", out, "--ledger", tmp_path / "none.db")
+    with (broken / "checkpoint-120" / "model.safetensors").open("r+b") as file:
+        file.write(b"overwritten")
+    assert (out / "last" / "checkpoint-120" / "model.safetensors").read_bytes() == b"weights of 120"
+    assert check(out)[0] == []
+
+
+def test_a_large_checkpoint_is_copied_whole_and_its_progress_is_told(
+    tmp_path: Path, broken: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    weights = bytes(range(256)) * 4000
+    (broken / "checkpoint-120" / "model.safetensors").write_bytes(weights)
+    monkeypatch.setattr(deliverables, "PROGRESS_EVERY", 1 << 16)
+    for refused in (False, True):
+        if refused:
+            monkeypatch.delattr(os, "copy_file_range")
+        out = tmp_path / f"out{refused}"
+        result = closeout(broken, "-o", out, "--ledger", tmp_path / "none.db")
+        assert (out / "last" / "checkpoint-120" / "model.safetensors").read_bytes() == weights
+        assert "GB copied" in result.stderr
+
+
+def test_a_manifest_that_was_written_anew_is_told_by_its_hash(tmp_path: Path, broken: Path) -> None:
+    out = tmp_path / "out"
+    printed = closeout(broken, "-o", out, "--ledger", tmp_path / "none.db").output.split()[-1]
+    assert "all files are unchanged" in closeout(out, "--check", "--manifest-hash", printed).output
+    forged = json.loads((out / "manifest.json").read_text())
+    (out / "summary.md").write_text("all is well")
+    entry = next(file for file in forged["files"] if file["path"] == "summary.md")
+    entry["sha256"] = hashlib.sha256(b"all is well").hexdigest()
+    (out / "manifest.json").write_text(json.dumps(forged))
+    assert closeout(out, "--check").output.count("was changed") == 0
+    result = closeout(out, "--check", "--manifest-hash", printed)
+    assert result.exit_code == 1
+    assert "manifest.json: was changed" in result.output
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "[" * 100_000,
+        "[]",
+        "{}",
+        '{"schema": "firstbreak.closeout/1", "files": [{"path": "a\\u0000b", "sha256": ""}], "deliverables": {}}',
+        '{"schema": "firstbreak.closeout/1", "files": [1], "deliverables": {}}',
+        '{"schema": "firstbreak.closeout/1", "files": [], "deliverables": []}',
+        '{"schema": "firstbreak.closeout/1", "files": [], "deliverables": {"diagnosis": 1}}',
+        '{"schema": "firstbreak.closeout/1", "files": [], "deliverables": {"diagnosis": {}}}',
+    ],
+)
+def test_a_malformed_manifest_is_one_line(tmp_path: Path, content: str) -> None:
+    (tmp_path / "manifest.json").write_text(content)
+    (tmp_path / "other").write_text("")
+    done = closeout(tmp_path, "--check")
+    assert isinstance(done.exception, Unreadable)
+    assert "is not a manifest" in str(done.exception)
+    with pytest.raises(Unreadable, match="is not a manifest"):
+        _clear(tmp_path)
+
+
+def test_a_check_names_links_and_pipes(tmp_path: Path, broken: Path) -> None:
+    out = tmp_path / "out"
+    closeout(broken, "-o", out, "--ledger", tmp_path / "none.db")
+    (tmp_path / "same.md").write_bytes((out / "summary.md").read_bytes())
+    (out / "summary.md").unlink()
+    (out / "summary.md").symlink_to(tmp_path / "same.md")
+    (out / "more").symlink_to(tmp_path)
+    os.mkfifo(out / "pipe")
+    problems = {problem.path: problem.problem for problem in check(out)[0]}
+    assert problems == {"summary.md": "is a link or no regular file", "more": "was added", "pipe": "was added"}
+
+
+def test_filling_again_deletes_nothing_behind_a_link(tmp_path: Path, broken: Path) -> None:
+    out, elsewhere = tmp_path / "out", tmp_path / "elsewhere"
+    closeout(broken, "-o", out, "--ledger", tmp_path / "none.db")
+    shutil.move(out / "diagnosis", elsewhere)
+    (out / "diagnosis").symlink_to(elsewhere)
+    before = sorted(elsewhere.iterdir())
+    result = closeout(broken, "-o", out, "--ledger", tmp_path / "none.db")
+    assert "is a link" in str(result.exception)
+    assert sorted(elsewhere.iterdir()) == before
+
+
+def test_a_checkpoint_of_one_file_is_copied(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(RUN, run)
+    (run / "rl_model_90_steps.zip").write_bytes(b"weights")
+    closeout(run, "-o", tmp_path / "done")
+    assert (tmp_path / "done" / "last" / "rl_model_90_steps.zip").read_bytes() == b"weights"
+
+
+def test_models_with_names_instead_of_steps_are_found_and_a_whole_folder_passes_the_check(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(RUN, run)
+    (run / "best_model.zip").write_bytes(b"best")
+    (run / "final_model.zip").write_bytes(b"final")
+    closeout(run, "-o", tmp_path / "done")
+    assert (tmp_path / "done" / "best" / "best_model.zip").read_bytes() == b"best"
+    assert (tmp_path / "done" / "last" / "final_model.zip").read_bytes() == b"final"
+    checked = closeout(tmp_path / "done", "--check")
+    assert checked.exit_code == 0
+    assert "no damage: failed checkpoint, results of several seeds" in checked.output
+    (tmp_path / "done" / "last" / "final_model.zip").write_bytes(b"other")
+    assert closeout(tmp_path / "done", "--check").exit_code == 1
+
+
+def test_the_result_is_the_row_for_release_and_not_a_later_one_for_selection(
+    tmp_path: Path, broken: Path, ledger: Path
+) -> None:
+    with Ledger(ledger) as opened:
+        protocol_ = protocol({"task": "t", "temperature": 0})
+        record(opened, split="final", use=Use.SELECT, scores={"accuracy": 0.9}, protocol=protocol_, run=str(broken))
+    done = closeout(broken, "-o", tmp_path / "done", "--ledger", ledger)
+    assert "final: accuracy 0.7" in done.output

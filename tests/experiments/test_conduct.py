@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from firstbreak.cli.experiment import _conclusion_lines
 from firstbreak.diagnosis.catalogue import catalogue
 from firstbreak.diagnosis.diagnose import diagnose
 from firstbreak.experiments import conduct
@@ -103,6 +104,21 @@ def test_a_failed_trial_leaves_the_question_open_and_the_ranking_alone(original:
     assert "exit code 1: out of memory" in done.decision.reason
     assert "out of memory" in (folder / "long-horizon" / "treated-0" / "output.txt").read_text()
     assert probability(original, folder, "horizon-too-short") == before
+
+
+def test_a_failed_trial_is_shown_and_not_counted_so_that_what_an_earlier_one_said_still_holds(
+    original: Run, tmp_path: Path
+) -> None:
+    design = catalogue()["long-horizon"]
+    conduct.conduct(design, original, settings(), tmp_path, execute=conduct.local(1))
+    said = probability(original, tmp_path, "horizon-too-short")
+    done = conduct.conduct(design, original, settings("--fail"), tmp_path, execute=conduct.local(1))
+    assert done.last_lines == ("out of memory",)
+    assert probability(original, tmp_path, "horizon-too-short") == said
+    assert conduct.entries(tmp_path / conduct.LEDGER)[-1]["event"] == "not_counted"  # the plan still has it
+    lines = "\n".join(_conclusion_lines(done))
+    assert "Not counted: trial treated-0 failed" in lines
+    assert "\n  out of memory\n" in lines
 
 
 def test_an_intervention_that_does_not_reach_the_trainer_proves_nothing(original: Run, tmp_path: Path) -> None:

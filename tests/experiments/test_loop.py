@@ -107,3 +107,37 @@ def test_advantages_with_the_opposite_sign_are_distinguished_from_wrong_ones() -
     assert compared(turned, own)["advantage_turned"] == 0.4
     assert compared(own + 0.3, own)["advantage_turned"] < 0.05
     assert compared(own + 0.3, own)["advantage_error"] > 0.1
+
+
+def pushed(observe: Callable[[np.ndarray], np.ndarray], moves: bool, *, turned: bool = False) -> dict[str, float]:
+    """A window of a point in a plane that is pushed, and seen by `observe`; pushes of a state that turns their direction."""
+    rng, found = np.random.default_rng(0), Transitions(Box(-2.0, 2.0))
+    at = rng.normal(size=(4, 2))
+    for _ in range(WINDOW + 1):
+        push = rng.normal(size=(4, 1))
+        got = found.add(observe(at), push, np.zeros(4, bool), [{}] * 4)
+        way = np.sign(at[:, 1:]) if turned else 1.0
+        at = 0.9 * at + np.hstack([moves * way * push, rng.normal(size=(4, 1))])
+    return got
+
+
+class Box:
+    """The range of an action."""
+
+    def __init__(self, low: float, high: float) -> None:
+        self.low, self.high = np.array([low]), np.array([high])
+
+
+def test_sizes_offsets_and_the_use_of_the_range_are_measured() -> None:
+    plain, far = pushed(lambda at: at, True), pushed(lambda at: at + 5000, True)
+    assert plain["observation_offset"] == 0
+    assert far["observation_offset"] > 1000
+    assert far["observation_size"] == pytest.approx(5000, rel=0.01)
+    assert plain["action_use"] == pytest.approx(0.5, abs=0.05)
+    assert plain["episodes_ended"] == 0
+    assert plain["episode_age"] == WINDOW + 1
+
+
+def test_an_effect_that_the_state_turns_is_told_from_none() -> None:
+    assert pushed(lambda at: at, True, turned=True)["action_shown_any"] > 0.3
+    assert pushed(lambda at: at, False)["action_shown_any"] < 0.06

@@ -15,7 +15,7 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 import torch
 from datasets import Dataset
 from firstbreak_lab.language import tasks
-from firstbreak_lab.trl.trainer import TrlSettings, _write_arguments, character_tokenizer, warmed_up_model
+from firstbreak_lab.trl.trainer import TrlSettings, character_tokenizer, warmed_up_model, write_arguments
 from transformers import HfArgumentParser, set_seed
 from trl import GRPOConfig, GRPOTrainer
 
@@ -69,4 +69,4 @@ trainer = GRPOTrainer(
 trainer.train()
 out = Path(options.output_dir)
 trainer.state.save_to_json(str(out / "trainer_state.json"))
-_write_arguments(options, out / "training_args.json")
+write_arguments(options, out / "training_args.json")

@@ -60,14 +60,14 @@ def fuzz(name: str, executions: int, seed: int) -> Tally:
     """Runs one reader on that many mutants."""
     tally = Tally(name)
     started = time.perf_counter()
-    with _workplace() as folder, _alarm():
+    with workplace() as folder, alarm():
         for number in range(executions):
             try:
                 execute(name, seed, number, folder)
             except Unreadable:
                 tally.refused += 1
             except Exception as error:  # the whole point: nothing else may come out of a reader
-                kind = _kind(error)
+                kind = kind_of(error)
                 tally.crashes[kind] += 1
                 tally.first.setdefault(kind, number)
             tally.executions += 1
@@ -84,7 +84,7 @@ def execute(name: str, seed: int, number: int, folder: Path) -> None:
     path = folder / file
     place = lay_out(name, folder, file)
     path.write_bytes(mutant)
-    _set_timers(SECONDS, BY_THE_CLOCK)
+    set_timers(SECONDS, BY_THE_CLOCK)
     try:
         _check(reader.sniff(path, mutant[:4096]), bool)
         resume = _read(reader, place, None).resume
@@ -97,7 +97,7 @@ def execute(name: str, seed: int, number: int, folder: Path) -> None:
             raise Wrong(f"a message of several lines: {error}") from None
         raise
     finally:
-        _set_timers(0, 0)
+        set_timers(0, 0)
 
 
 def lay_out(name: str, folder: Path, file: str) -> Path:
@@ -130,7 +130,7 @@ def _check(value: object, kind: type) -> None:
         raise Wrong(f"{type(value).__name__} instead of {kind.__name__}")
 
 
-def _kind(error: BaseException) -> str:
+def kind_of(error: BaseException) -> str:
     """The exception and the innermost line of the project that it went through."""
     place = ""
     trace = error.__traceback__
@@ -143,20 +143,20 @@ def _kind(error: BaseException) -> str:
 
 
 @contextlib.contextmanager
-def _workplace() -> Iterator[Path]:
+def workplace() -> Iterator[Path]:
     """A folder in memory where there is one: a disk would be most of the time."""
     shm = Path("/dev/shm")
     with tempfile.TemporaryDirectory(dir=shm if shm.is_dir() else None) as folder:
         yield Path(folder)
 
 
-def _set_timers(seconds: float, by_the_clock: float) -> None:
+def set_timers(seconds: float, by_the_clock: float) -> None:
     signal.setitimer(signal.ITIMER_PROF, seconds)
     signal.setitimer(signal.ITIMER_REAL, by_the_clock)
 
 
 @contextlib.contextmanager
-def _alarm() -> Iterator[None]:
+def alarm() -> Iterator[None]:
     def stop(signal_: int, frame: FrameType | None) -> None:
         raise TooSlow(f"more than {SECONDS} s")
 
@@ -168,7 +168,7 @@ def _alarm() -> Iterator[None]:
             signal.signal(timer, handler)
 
 
-def _limit_memory() -> None:
+def limit_memory() -> None:
     """Lets the process grow by BYTES at most; beyond that an execution ends in MemoryError."""
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + BYTES, used + BYTES))
@@ -185,9 +185,9 @@ def main() -> int:
     )
     options = parser.parse_args()
     names = options.reader or sorted(readers().keys() & seeds().keys())
-    _limit_memory()
+    limit_memory()
     if options.only is not None:
-        with _workplace() as folder, _alarm():
+        with workplace() as folder, alarm():
             execute(names[0], options.seed, options.only, folder)
         return 0
     tallies = []

@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from firstbreak.readers import readers
+from firstbreak.readers.opening import head_of
 from tests.fuzz import run
 from tests.fuzz.mutate import MUTATIONS, mutate
 from tests.fuzz.run import fuzz, lay_out
@@ -27,7 +28,7 @@ def test_the_seeds_are_whole_files_of_their_reader(name: str, tmp_path):
     for file, data in seeds()[name]:
         place = lay_out(name, tmp_path, file)
         (tmp_path / file).write_bytes(data)
-        assert readers()[name].sniff(tmp_path / file, data[:4096]) or place.is_dir()
+        assert readers()[name].sniff(tmp_path / file, head_of(tmp_path / file)) or place.is_dir()
         recording = readers()[name].read(place)
         assert recording.curves or recording.config or recording.has_samples, file
 
@@ -37,7 +38,7 @@ def test_tallies_of_other_readers_stay(tmp_path, monkeypatch: pytest.MonkeyPatch
     for reader in ("npy", "monitor"):
         command = ["fuzz", "--reader", reader, "--executions", "3", "--output", str(tallies)]
         monkeypatch.setattr(sys, "argv", command)
-        monkeypatch.setattr(run, "_limit_memory", lambda: None)
+        monkeypatch.setattr(run, "limit_memory", lambda: None)
         assert run.main() == 0
     found = json.loads(tallies.read_text())
     assert (found["executions"], found["readers"].keys()) == (6, {"monitor", "npy"})

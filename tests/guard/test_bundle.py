@@ -19,6 +19,7 @@ import pytest
 from firstbreak.guard import bundle, guard
 from firstbreak.guard.guard import Guard
 from firstbreak.readers import Unreadable
+from tests.waiting import until
 
 #: writes one bundle after the other, and says on stdout that it has begun
 WRITER = """
@@ -46,7 +47,10 @@ def test_a_process_killed_at_any_moment_leaves_whole_bundles_only(tmp_path: Path
         kept = [bundle.read(path)["number"] for path in bundle.complete(folder)]
         assert set(finished) <= set(kept), "a bundle that was said to be written is there"
         assert len(kept) <= len(finished) + 1
-        halves += any(path.name.startswith(".") for path in folder.glob(".*")) if folder.exists() else 0
+        halves += any(folder.glob(f".*{bundle.HALF}"))
+        bundle.sweep(folder)
+        assert not any(folder.glob(".*")), "a half bundle is left"
+        assert [bundle.read(path)["number"] for path in bundle.complete(folder)] == kept
         assert trials < 1000, "none of these was killed while it wrote: the test tests nothing"
 
 
@@ -157,6 +161,35 @@ def test_an_adapter_that_raises_costs_its_files_only(tmp_path: Path) -> None:
     assert "metrics.jsonl" in bundle.read(decision.bundle)["files"]
 
 
+def test_a_bundle_that_is_being_written_is_not_swept(tmp_path: Path) -> None:
+    def slow(file: BinaryIO) -> None:
+        bundle.sweep(tmp_path)
+        file.write(b"content")
+
+    assert bundle.read(bundle.write(tmp_path, "incident-1", {"part": slow}, {}))["files"]["part"]["bytes"] == 7
+
+
+def test_the_next_guard_removes_what_a_killed_one_left(tmp_path: Path) -> None:
+    half = tmp_path / f".incident-1-x{bundle.HALF}"
+    half.mkdir()
+    (half / "state.pt").write_bytes(b"x")
+    (tmp_path / ".git").mkdir()
+    Guard(folder=tmp_path)
+    assert until(lambda: not half.exists())
+    assert (tmp_path / ".git").exists()
+
+
+def test_a_file_that_is_swapped_after_the_check_is_refused(tmp_path: Path) -> None:
+    """Before the tensors of a bundle are loaded, its files were checked: what is opened then is looked at again."""
+    shared = pytest.importorskip("firstbreak.guard.adapters.torch")
+    pytest.importorskip("torch")
+    path = bundle.write(tmp_path, "incident", {"state.pt": b"content"}, {})
+    bundle.read(path)
+    pipe("state.pt")(path)
+    with pytest.raises(Unreadable, match="no regular file"):
+        shared.load(path / "state.pt")
+
+
 def test_bundles_of_the_same_step_do_not_meet(tmp_path: Path) -> None:
     paths = {bundle.write(tmp_path, "incident-7", {"n": str(i).encode()}, {}) for i in range(3)}
     assert {path.name for path in paths} == {"incident-7", "incident-7-2", "incident-7-3"}
@@ -175,13 +208,50 @@ def torn(path: Path) -> None:
     manifest.write_bytes(manifest.read_bytes()[:40])
 
 
-def foreign(path: Path) -> None:
-    (path / bundle.MANIFEST).write_text(json.dumps({"schema": "other/1"}))
+def manifest(content: object) -> Callable[[Path], None]:
+    return lambda path: Path(path / bundle.MANIFEST).write_text(json.dumps(content)) and None
+
+
+def with_files(files: object) -> Callable[[Path], None]:
+    return manifest({"schema": bundle.SCHEMA, "files": files})
+
+
+def deep(path: Path) -> None:
+    (path / bundle.MANIFEST).write_text("[" * 100_000)
+
+
+def pipe(name: str) -> Callable[[Path], None]:
+    def swap(path: Path) -> None:
+        (path / name).unlink()
+        os.mkfifo(path / name)
+
+    return swap
+
+
+def link(path: Path) -> None:
+    (path / "part").unlink()
+    (path / "part").symlink_to("/etc/hostname")
 
 
 @pytest.mark.parametrize(
     ("damage", "message"),
-    [(changed, "has changed"), (gone, "is missing"), (torn, "cannot be read"), (foreign, "is not a bundle")],
+    [
+        (changed, "has changed"),
+        (gone, "is missing"),
+        (torn, "cannot be read"),
+        (deep, "cannot be read"),
+        (manifest({"schema": "other/1"}), "is not a bundle"),
+        (manifest([]), "is not a bundle"),
+        (with_files([]), "'files' is no dict"),
+        (with_files({"part": 1}), "names no file"),
+        (with_files({"part": {}}), "has changed"),
+        (with_files({"../part": {"sha256": ""}}), "names no file"),
+        (with_files({"a\0b": {"sha256": ""}}), "names no file"),
+        (with_files({"": {"sha256": ""}}), "names no file|directory"),
+        (pipe("part"), "no regular file"),
+        (pipe(bundle.MANIFEST), "no regular file"),
+        (link, "link out of the folder"),
+    ],
 )
 def test_damage_is_named_with_its_place(tmp_path: Path, damage: Callable[[Path], None], message: str) -> None:
     path = bundle.write(tmp_path, "incident", {"part": b"content"}, {})

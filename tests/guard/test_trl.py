@@ -10,6 +10,7 @@ import pytest
 import torch
 from transformers import TrainerCallback
 
+import firstbreak
 from firstbreak.guard import bundle
 from firstbreak.guard.adapters import trl
 from firstbreak.guard.decision import Act
@@ -120,3 +121,36 @@ def test_the_learning_rate_is_halved_where_the_clip_cuts_most_of_the_batch(tmp_p
     assert rates[0] == 5e-4
     assert rates[-1] == 2.5e-4
     assert guard.run().config.number("total_steps") == len(rates) == 8, "half of 256 pairs, 16 at a time"
+
+
+def test_a_wrong_sign_is_stopped_before_the_first_update(tmp_path: Path) -> None:
+    guard = Guard("stop", folder=tmp_path / "incidents", on_decision=lambda d: None)
+    broken = trainer(tmp_path, max_steps=8)
+    generate = broken._generate_and_score_completions
+
+    def negated(inputs: Any) -> Any:
+        made = generate(inputs)
+        return {**made, "advantages": -made["advantages"]}
+
+    broken._generate_and_score_completions = negated
+    before = [p.detach().clone() for p in broken.model.parameters()]
+    trl.attach(broken, guard)
+    broken.add_callback(firstbreak.recorder())
+    broken.train()
+    assert guard.decision.act is Act.STOP
+    assert guard.decision.by == "advantages-negated"
+    assert guard.decision.finding is not None
+    assert "opposite sign" in guard.decision.finding.message
+    assert all(torch.equal(a, b) for a, b in zip(before, broken.model.parameters(), strict=True)), (
+        "no update was applied"
+    )
+
+
+def test_a_sound_run_with_a_recorder_goes_on(tmp_path: Path) -> None:
+    guard = Guard("stop", folder=tmp_path / "incidents", on_decision=lambda d: None)
+    training = trainer(tmp_path, max_steps=4)
+    trl.attach(training, guard)
+    training.add_callback(firstbreak.recorder())
+    training.train()
+    assert guard.decision.act is Act.CONTINUE
+    assert training.state.global_step == 4

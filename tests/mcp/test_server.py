@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -22,8 +23,9 @@ from firstbreak.diagnosis.catalogue import catalogue
 from firstbreak.diagnosis.diagnose import diagnose
 from firstbreak.readers.read import read
 from firstbreak.reports import json as report
-from firstbreak.serve.mcp.server import MARK, create
+from firstbreak.serve.mcp.server import MARK, MOST_OF_AN_ANSWER, McpTools, create
 from mcp import Client, StdioServerParameters
+from tests.attack.injections import ORDER, hostile_run
 from tests.waiting import PATIENCE
 from tests.web.serving import write_hostile, write_jsonl
 
@@ -77,6 +79,12 @@ def call(target: Any, tool: str, **arguments: Any) -> CallToolResult:
     return ask(target, lambda client: client.call_tool(tool, arguments))  # type: ignore[no-any-return]
 
 
+def of_the_run(result: CallToolResult) -> dict[str, Any]:
+    """The result without what says which of its strings are data."""
+    assert result.structured_content["untrusted"]["note"] == MARK
+    return {key: value for key, value in result.structured_content.items() if key != "untrusted"}
+
+
 def expected(root: Path) -> dict[str, Any]:
     return report.payload(diagnose(read(root / "demo")))
 
@@ -88,18 +96,20 @@ def test_every_tool_only_reads_and_has_a_schema(root: Path) -> None:
         assert tool.annotations.read_only_hint
         assert len(tool.description) > 60
     schema = next(tool for tool in tools if tool.name == "diagnose").output_schema
-    assert schema == report.schema()
+    assert schema["properties"].items() >= report.schema()["properties"].items()
 
 
 def test_a_diagnosis_is_the_json_of_the_command_line(root: Path) -> None:
     result = call(create(root), "diagnose", path="demo")
-    assert result.structured_content == expected(root)
+    assert of_the_run(result) == expected(root)
     jsonschema.validate(result.structured_content, report.schema())
 
 
 def test_over_standard_input_and_output(root: Path) -> None:
-    server = StdioServerParameters(command=sys.executable, args=["-c", MAIN, "mcp", "--root", str(root)])
-    assert call(server, "diagnose", path="demo").structured_content == expected(root)
+    server = StdioServerParameters(
+        command=sys.executable, args=["-c", MAIN, "mcp", "--root", str(root)], env=dict(os.environ)
+    )
+    assert of_the_run(call(server, "diagnose", path="demo")) == expected(root)
 
 
 MAIN = "from firstbreak.cli import main; main()"
@@ -117,7 +127,20 @@ def over_http(root: Path) -> Iterator[str]:
 
 
 def test_over_http(over_http: str, root: Path) -> None:
-    assert call(over_http, "diagnose", path="demo").structured_content == expected(root)
+    assert of_the_run(call(over_http, "diagnose", path="demo")) == expected(root)
+
+
+def test_over_http_the_token_is_needed(over_http: str) -> None:
+    """The address works as it is printed, and without its token it does not."""
+    import httpx
+
+    address, _, token = over_http.partition("?token=")
+    assert token
+    call = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    accept = {"accept": "application/json, text/event-stream"}
+    codes = [httpx.post(url, json=call, headers=accept, timeout=PATIENCE).status_code for url in (address, over_http)]
+    assert codes[0] == 401
+    assert codes[1] != 401
 
 
 def test_http_refuses_a_foreign_name(over_http: str) -> None:
@@ -225,3 +248,63 @@ def test_bad_input_is_one_clear_line(root: Path) -> None:
     assert result.is_error
     assert "no such file or folder" in result.content[0].text
     assert "Traceback" not in result.content[0].text
+
+
+def places(value: Any, wanted: str, place: str = "") -> set[str]:
+    """Where a text stands in a result, written as `untrusted` writes it."""
+    if isinstance(value, str):
+        return {place} if wanted in value else set()
+    if isinstance(value, list):
+        return {found for item in value for found in places(item, wanted, f"{place}[]")}
+    if isinstance(value, dict):
+        by_the_log = any(wanted in key for key in value)
+        found = {f for key, item in value.items() for f in places(item, wanted, f"{place}.{key}".lstrip("."))}
+        return {f"{place}.*"} if by_the_log else found
+    return set()
+
+
+MAPS = re.compile(r"(\.(?:rewards|options|overrides|config_recorded|facts))\..*", re.DOTALL)
+
+
+def test_every_string_of_the_log_is_named_as_untrusted(tmp_path: Path) -> None:
+    run = hostile_run(tmp_path)
+    server = create(tmp_path)
+    for tool in ("inspect", "diagnose", "samples"):
+        result = call(server, tool, path=run.name).structured_content
+        marked = set(result["untrusted"]["strings"])
+        there = {MAPS.sub(r"\1.*", place) for place in places(result, ORDER)}
+        assert there - {"untrusted.note"} <= marked, tool
+        assert there
+        assert not {place for place in marked if place.endswith((".action", ".link", ".schema"))}
+    refused = call(server, "diagnose", path=f"{run.name}/nothing")
+    assert refused.is_error
+    assert refused.content[0].text.isprintable()
+
+
+def test_answers_are_bounded_and_paged(tmp_path: Path) -> None:
+    rows = [{"step": i, "reward": i / 50, **{f"metric {n} {'x' * 200}": 0.5 for n in range(5000)}} for i in range(3)]
+    (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    server = create(tmp_path)
+    for tool, list_ in (("diagnose", "run.not_understood"), ("inspect", "not_understood")):
+        first, then = (call(server, tool, path=".", first=start) for start in (0, 100))
+        for result in (first, then):
+            assert len(json.dumps(result.structured_content, indent=2)) < 1.1 * MOST_OF_AN_ANSWER
+            assert result.structured_content["left_out"][list_] > 4000
+        assert first.structured_content != then.structured_content
+
+
+@pytest.mark.parametrize("path", ["a\0b", "x" * 5000, "x" * 300 + "/y", "\udcff"])
+def test_no_path_is_too_strange_to_be_refused_in_one_line(root: Path, path: str) -> None:
+    from mcp.server.mcpserver.exceptions import ToolError
+
+    with pytest.raises(ToolError) as refused:
+        McpTools(root).diagnose(path)
+    assert str(refused.value).isprintable()
+
+
+def test_every_number_is_bounded(root: Path) -> None:
+    tools = McpTools(root)
+    for number in (-(10**30), 10**30):
+        assert tools.samples("demo", first=number, count=number).structured_content["schema"] == "firstbreak.samples/1"
+        assert tools.diagnose("demo", first=number).structured_content["schema"] == report.SCHEMA
+    assert tools.samples("demo", lowest_step=float("nan")).structured_content["samples"] == []

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from firstbreak.readers import Recording
+from firstbreak.readers.opening import head_of, plain
 
 
 @contextmanager
@@ -27,7 +28,7 @@ def file_of(data: bytes | str, name: str) -> Iterator[Path]:
 def read(reader: ModuleType, data: bytes | str, name: str, resume: Any = None) -> Recording:
     """What the reader makes of the data; the reader must claim the file first."""
     with file_of(data, name) as path:
-        assert reader.sniff(path, path.read_bytes()[:4096]), f"{reader.__name__} does not claim {name}"
+        assert reader.sniff(plain(path), head_of(path)), f"{reader.__name__} does not claim {name}"
         return reader.read(path, resume)
 
 

@@ -15,6 +15,7 @@ import pytest
 from firstbreak import read
 from firstbreak.readers import Unreadable, aim
 from firstbreak.readers.follow import Follower
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow  # real loggers write the data
 
@@ -139,7 +140,7 @@ def test_a_live_run_is_followed_and_its_writer_not_disturbed(tmp_path):
         assert "going on" in " ".join(follower.run().notes)
         assert not follower.update()
         assert writer.track(5000) == 5050  # enough for RocksDB to replace files
-        assert follower.update()
+        assert until(lambda: follower.update() and len(follower.run().series["loss.total"]) == 5050)
         assert follower.run().series["loss.total"].values.tolist() == list(range(5050))
     finally:
         writer.stop()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import pytest
 
 from firstbreak.readers import Unreadable, console
 from firstbreak.readers.console import Console
+from firstbreak.readers.read import read as read_run
 from tests.readers.files import file_of, points, read, values
 
 
@@ -398,3 +400,33 @@ def test_a_pretty_printed_row_of_a_log_is_no_configuration():
     assert values(recording, "reward") == [0.25]
     config = "{'learning_rate': 1e-6,\n 'loss_type': 'grpo',\n 'epochs': 3}\n"
     assert read(console, config + row, "issue.log").config["epochs"] == 3
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "step {i} | loss 0.4 | reward {r}",
+        "step {i}  loss 0.4  reward {r}",
+        "[{i}] loss 0.4 reward {r}",
+        "[{i}/30] loss 0.4 reward {r}",
+        "{i}/30 loss 0.4 reward {r}",
+        "Step {i}, Loss 0.3, Reward {r}",
+        "it {i}: reward {r} ent 0.4",
+        "update {i} - reward {r} - kl 0.1",
+    ],
+)
+def test_a_script_that_prints_names_and_numbers_without_a_colon(tmp_path: Path, line: str) -> None:
+    rewards = [round(0.2 + i / 100, 2) for i in range(15)]
+    (tmp_path / "train.log").write_text("".join(line.format(i=i, r=r) + "\n" for i, r in enumerate(rewards, 1)))
+    curve = read_run(tmp_path).series["reward.mean"]
+    assert curve.values.tolist() == rewards
+    assert curve.steps.tolist() == list(range(1, 16))
+
+
+@pytest.mark.parametrize(
+    "line", ["Step {i} took 5 seconds", "step {i} of 30 took 5 seconds", "loading shard {i} of 30"]
+)
+def test_a_sentence_with_numbers_is_no_metric(tmp_path: Path, line: str) -> None:
+    (tmp_path / "train.log").write_text("".join(line.format(i=i) + "\n" for i in range(1, 16)))
+    with pytest.raises(Unreadable):
+        read_run(tmp_path)

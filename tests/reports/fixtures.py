@@ -168,7 +168,12 @@ def grpo_truncation() -> Diagnosis:
             do_first="Set max_completion_length to 1024 and restart from checkpoint-200 (step 200, before the reward fell).",
         ),
         first_break=FirstBreak(
-            link=Link.ROLLOUT, or_earlier=True, metric="length.clipped_ratio", step=193, interval=(184, 204)
+            link=Link.ROLLOUT,
+            or_earlier=True,
+            metric="length.clipped_ratio",
+            step=193,
+            interval=(184, 204),
+            probability=0.93,
         ),
         causes=(
             RankedCause(
@@ -326,7 +331,7 @@ def sb3_collapse() -> Diagnosis:
             do_first="Go back to rl_model_600000_steps.zip, set target_kl=0.03, and halve the learning rate.",
         ),
         first_break=FirstBreak(
-            link=Link.POLICY_UPDATE, or_earlier=False, metric="kl.old", step=onset, interval=interval
+            link=Link.POLICY_UPDATE, or_earlier=False, metric="kl.old", step=onset, interval=interval, probability=0.91
         ),
         causes=(
             RankedCause(
@@ -523,7 +528,13 @@ def nan_ridden() -> Diagnosis:
             do_first="Restart from a checkpoint before step 201 with max_grad_norm=1.0 and bf16 instead of fp16.",
         ),
         first_break=FirstBreak(
-            link=Link.NUMERICS, or_earlier=True, metric="grad.norm", step=201, interval=(200, float("inf"))
+            link=Link.NUMERICS,
+            or_earlier=True,
+            metric="grad.norm",
+            step=201,
+            interval=(200, float("inf")),
+            also=Link.POLICY_UPDATE,
+            probability=0.78,
         ),
         causes=(
             RankedCause(
@@ -581,7 +592,15 @@ def hostile() -> Diagnosis:
             notes=(HOSTILE,),
         ),
         verdict=Verdict(action=Action.STOP, summary=HOSTILE, upside=HOSTILE, risk=HOSTILE, do_first=HOSTILE),
-        first_break=FirstBreak(link=Link.REWARD, or_earlier=True, metric=HOSTILE, step=25, interval=(20, 30)),
+        first_break=FirstBreak(
+            link=Link.REWARD,
+            or_earlier=True,
+            metric=HOSTILE,
+            step=25,
+            interval=(20, 30),
+            also=Link.ADVANTAGE,
+            probability=0.43,
+        ),
         causes=(
             RankedCause(
                 id="x",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from firstbreak.diagnosis.stats.agreement import fall, informed
+from firstbreak.diagnosis.stats.agreement import ALONE, TOGETHER, denies, fall, informed, parting
 from firstbreak.diagnosis.stats.shape import trajectory
 from firstbreak.model import Series
 from tests.make import noise, series
@@ -68,3 +68,37 @@ def test_a_few_evaluations_say_nothing(n: int) -> None:
 def test_points_at_one_step_show_no_fall() -> None:
     at_once = series("eval.reward", noise(12), np.full(12, 7.0))
     assert fall(at_once, at_once) is None
+
+
+def test_ten_evaluations_that_fall_alone_need_less_than_two_scores_that_fall() -> None:
+    found = fall(*scores(PEAK, np.minimum(X / 0.4, 1), 3, sd=0.02))
+    assert found is not None
+    assert (found.beside, found.limits) == (0, ALONE)
+    together = fall(*scores(PEAK, PEAK, 3, sd=0.02))
+    assert together is not None
+    assert together.limits == TOGETHER
+
+
+def test_an_evaluation_that_stops_following_training() -> None:
+    found = parting(*scores(np.minimum(X, 0.4), X, 3, sd=0.05, every=9))
+    assert found is not None
+    assert found.step == pytest.approx(0.4 * N, abs=0.1 * N)
+    assert found.most < 0.3
+
+
+@pytest.mark.parametrize("course", [X, 0.8 * X, 1 - np.exp(-5 * X), np.minimum(X / 0.4, 1), np.minimum(3 * X, 1)])
+def test_an_evaluation_that_follows_or_comes_first_has_not_parted(course: np.ndarray) -> None:
+    assert [seed for seed in range(40) if parting(*scores(course, X, seed))] == []
+
+
+def test_an_evaluation_denies_a_fall_of_the_reward_only_if_it_rose_and_would_have_shown_it() -> None:
+    x = np.linspace(0, 1, 200)
+    reward = trajectory(series("reward.mean", np.minimum(x / 0.5, 1) - 0.6 * np.maximum(x - 0.5, 0) + noise(200, 0.02)))
+    rose = np.minimum(np.linspace(0, 1, 12) / 0.5, 1)
+    at = np.linspace(1, 200, 12)
+    assert reward.lost
+    assert denies(series("eval.reward", rose + noise(12, 0.02), at), reward)
+    assert not denies(series("eval.reward", rose + noise(12, 0.4), at), reward)
+    assert not denies(series("eval.reward", noise(12, 0.02), at), reward)
+    assert not denies(series("eval.reward", rose - 0.9 * np.maximum(np.linspace(-0.5, 0.5, 12), 0), at), reward)
+    assert not denies(series("eval.reward", rose[::3], at[::3]), reward)

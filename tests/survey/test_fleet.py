@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
+import uuid
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
@@ -17,8 +20,9 @@ import pytest
 
 from firstbreak.compare.survey import find, survey, table
 from firstbreak.compare.survey.runs import SurveyRow, load
+from firstbreak.experiments import supervisor
 from tests.make import learning
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 
 BROKEN = Path(__file__).parents[2] / "src" / "firstbreak" / "cli" / "demo" / "run"
 
@@ -129,6 +133,82 @@ def test_a_run_that_kills_its_process_costs_one_row(
     assert rows[str(runs / "broken")] == "its process was killed"
     assert sum("killed" in summary for summary in rows.values()) == 1
     assert len(rows) >= 7
+
+
+BLOCKED = """
+import os, time, firstbreak.compare.survey.runs as s
+from pathlib import Path
+honest, place = s.fingerprint, Path(os.environ["PLACE"])
+def fingerprint(run, *more):
+    if os.environ["MAIN"] != str(os.getpid()):
+        (place / f"begun-{os.getpid()}").touch()
+        while not (place / "release").exists(): time.sleep(0.02)
+    return honest(run, *more)
+s.fingerprint = fingerprint
+"""
+SURVEY = (
+    "import os, multiprocessing; os.environ['MAIN'] = str(os.getpid()); import blocked\n"
+    "multiprocessing.set_forkserver_preload(['blocked'])\n"
+    "from firstbreak.cli import main; main()"
+)
+
+
+@contextlib.contextmanager
+def blocked_survey(folder: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """`diagnose --recursive` whose two workers wait for the file `release`, and the mark of all of its processes."""
+    for i in range(4):
+        healthy(folder / "runs" / f"run-{i}")
+    (folder / "blocked.py").write_text(BLOCKED)
+    options = ["--recursive", "--processes", "2", "--store", str(folder / "store.jsonl"), "--format", "json"]
+    command = [sys.executable, "-c", SURVEY, "diagnose", str(folder / "runs"), *options]
+    mark = uuid.uuid4().hex
+    path = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
+    environment = {**os.environ, "PYTHONPATH": path, "PLACE": str(folder), supervisor.MARK: mark}
+    with subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as main:
+        try:
+            assert until(lambda: len(workers(folder)) == 2)
+            yield main, mark
+        finally:
+            for process in supervisor.marked(mark):
+                os.kill(process, signal.SIGKILL)
+
+
+def workers(folder: Path) -> list[int]:
+    return [int(path.name.partition("-")[2]) for path in folder.glob("begun-*")]
+
+
+ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
+
+
+@ON_LINUX
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGKILL, signal.SIGINT])
+def test_a_survey_that_is_ended_leaves_nobody_behind(tmp_path: Path, ending: signal.Signals) -> None:
+    with blocked_survey(tmp_path) as (main, mark):
+        main.send_signal(ending)
+        assert main.wait(PATIENCE) == (130 if ending == signal.SIGINT else -ending)
+        assert until(lambda: not supervisor.marked(mark)), "an orphan is left"
+
+
+@ON_LINUX
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("victim", ["worker", "fork server"])
+def test_a_survey_whose_processes_are_ended_goes_on_without_them(
+    tmp_path: Path, victim: str, ending: signal.Signals
+) -> None:
+    with blocked_survey(tmp_path) as (main, mark):
+        first = workers(tmp_path)
+        os.kill(first[0] if victim == "worker" else parent(first[0]), ending)
+        assert until(lambda: all(process not in supervisor.marked(mark) for process in first)), "an orphan is left"
+        (tmp_path / "release").touch()
+        said, _ = main.communicate(timeout=PATIENCE)
+        assert len(json.loads(said)["runs"]) == 4
+        assert until(lambda: not supervisor.marked(mark))
+
+
+def parent(process: int) -> int:
+    return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
 
 
 def test_a_run_that_is_handed_to_a_pool_as_it_breaks_is_not_lost(

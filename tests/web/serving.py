@@ -16,7 +16,7 @@ from pathlib import Path
 import uvicorn
 
 from firstbreak.serve.web.app import Site
-from firstbreak.serve.web.auth import AuthMiddleware
+from firstbreak.serve.web.listen import configured
 from tests.reports.fixtures import HOSTILE
 from tests.waiting import PATIENCE
 
@@ -53,14 +53,13 @@ class Served:
 
 
 @contextlib.contextmanager
-def serving(folder: Path, host: str = "127.0.0.1", token: str | None = None) -> Iterator[Served]:
+def serving(
+    folder: Path, host: str = "127.0.0.1", token: str | None = None, once: str | None = None
+) -> Iterator[Served]:
     """A server in a thread, as `firstbreak serve` starts it; it listens on loopback whatever `host` it believes in."""
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
-    settings = uvicorn.Config(
-        AuthMiddleware(Site(folder).app(), host, token), log_level="error", ws="none", timeout_graceful_shutdown=1
-    )
-    server = uvicorn.Server(settings)
+    server = uvicorn.Server(configured(Site(folder).app(), host, token, once))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     while not server.started:

@@ -13,6 +13,7 @@ from tests.every import every
 from tests.web.serving import Served, serving, write_jsonl
 
 TOKEN = "a-token-for-tests"
+BROWSER = "text/html,application/xhtml+xml,*/*;q=0.8"
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +37,9 @@ def guarded(small: Path) -> Iterator[Served]:
         yield served
 
 
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:8765", "127.0.0.1.evil.example", "", "[", "10.0.0.1"])
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:8765", "127.0.0.1.evil.example", "", "[", "10.0.0.1", "localhost:x"]
+)
 def test_a_foreign_name_is_refused(open_: Served, host: str) -> None:
     """DNS rebinding: the browser believes that evil.example is this machine."""
     assert open_.get("/", host=host)[0] == 421
@@ -72,13 +75,36 @@ def test_other_machines_need_the_token(guarded: Served) -> None:
 
 
 def test_the_token_opens_by_address_cookie_or_header(guarded: Served) -> None:
-    status, headers, _ = guarded.get(f"/run/one?page=2&token={TOKEN}")
+    status, headers, _ = guarded.get(f"/run/one?page=2&token={TOKEN}", accept=BROWSER)
     assert (status, headers["location"]) == (303, "/run/one?page=2")  # so that it stays out of history and screenshots
     cookie = headers["set-cookie"]
     assert "HttpOnly" in cookie
     assert "samesite=lax" in cookie.lower()
     assert guarded.get("/", cookie=cookie.partition(";")[0])[0] == 200
     assert guarded.get("/", authorization=f"Bearer {TOKEN}")[0] == 200
+    assert guarded.get(f"/diagnosis/one?token={TOKEN}")[0] == 200  # a program keeps no cookie
+
+
+def test_two_servers_of_one_host_keep_their_cookies(guarded: Served) -> None:
+    """A browser sends a cookie to every port."""
+    ports = [
+        guarded.get(f"/?token={TOKEN}", accept=BROWSER, host=host)[1]["set-cookie"].partition("=")[0]
+        for host in ("localhost:1", "localhost:2", "localhost")
+    ]
+    assert len(set(ports)) == 3
+
+
+def test_a_path_does_not_become_another_host(guarded: Served) -> None:
+    assert guarded.get(f"//evil.example/?token={TOKEN}", accept=BROWSER)[1]["location"] == "/evil.example/"
+
+
+def test_what_opens_the_browser_opens_it_once(small: Path) -> None:
+    """The list of processes shows it to everybody on the machine."""
+    with serving(small / "runs", token=TOKEN, once="once") as served:
+        assert served.get("/?token=once")[0] == 401
+        status, headers, _ = served.get("/?token=once", accept=BROWSER)
+        assert (status, served.get("/", cookie=headers["set-cookie"].partition(";")[0])[0]) == (303, 200)
+        assert served.get("/?token=once", accept=BROWSER)[0] == 401
 
 
 def test_with_a_token_addresses_are_answered_and_foreign_names_are_not(guarded: Served) -> None:
@@ -137,7 +163,7 @@ def test_a_link_out_of_the_folder_is_not_followed(tmp_path: Path) -> None:
     with serving(tmp_path / "runs") as served:
         status, _, body = served.get("/run/sly")
         assert status == 200
-        assert b"is a link to a file outside of the served folder" in body
+        assert b"is a link out of the folder" in body
         assert b"secret" not in body
         assert served.get("/curves?run=sly&metric=secret")[0] == 409
         assert b"<article" in served.get("/run/plain")[2]
@@ -166,4 +192,9 @@ def test_every_query_has_a_limit(open_: Served) -> None:
     assert open_.get("/?x=" + "y" * LONGEST_QUERY)[0] == 414
     for bad in ("points=-1", "points=1e9", "points=%C2%B2", "from=x", "to=nan"):
         assert open_.get(f"/curves?run=one&metric=loss&{bad}")[0] == 400, bad
-    assert open_.get("/samples/one?page=999999999999999999999")[0] == 400
+    for long in ("9" * 21, "9" * 5000):  # Python refuses to read the second one
+        assert open_.get(f"/samples/one?page={long}")[0] == 400
+        assert open_.get(f"/live/one?grown={long}")[0] == 400
+        assert open_.get(f"/curves?run=one&metric=loss&points={long}")[0] == 400
+    assert open_.get("/run/one", method="POST", content_length="9" * 5000)[0] in (400, 413)
+    assert open_.get("/marks/one", method="POST", body=b'{"place": 1e999, "mark": "keep"}')[0] == 400

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -34,6 +35,10 @@ COMMANDS = {
 #: commands of other distributions, from the entry-point group firstbreak.commands
 ELSEWHERE = {"lab": "firstbreak-lab"}
 EXIT_BAD_INPUT = 2
+EXIT_INTERNAL_ERROR = 3
+EXIT_INTERRUPTED = 130
+MOST_OF_AN_ERROR = 200  #: characters
+REPORT_IT = "please report this line in the issues of the repository; FIRSTBREAK_TRACEBACK=1 shows where it comes from"
 
 
 class Lazy(click.Group):
@@ -42,6 +47,12 @@ class Lazy(click.Group):
     def __init__(self, *args: Any, package: str, summaries: Mapping[str, str], **more: Any) -> None:
         super().__init__(*args, **more)
         self.package, self.summaries = package, summaries
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except (KeyboardInterrupt, click.Abort):  # click's own code for it, 1, means that the run should stop
+            ctx.exit(EXIT_INTERRUPTED)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.summaries)
@@ -84,7 +95,10 @@ def app() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Entry point. Exit codes: 0 continue or watch, 1 stop or rollback, 2 bad input or call (one line on stderr)."""
+    """Entry point.
+
+    Exit codes: 0 continue or watch, 1 stop or rollback, 2 bad input or call, 3 a bug (one line on stderr), 130 Ctrl-C.
+    """
     from firstbreak.cli._output import complain
     from firstbreak.diagnosis.thresholds import BadThreshold
     from firstbreak.readers import Unreadable
@@ -101,3 +115,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
         where = f"{error.filename}: " if error.filename else ""
         complain(f"{where}{error.strerror or error}; check that the folder exists and that you may write to it")
         sys.exit(EXIT_BAD_INPUT)
+    except Exception as error:  # 1, Python's own exit code, means that the run should stop
+        complain(_bug(error))
+        sys.exit(EXIT_INTERNAL_ERROR)
+
+
+def _bug(error: Exception) -> str:
+    import traceback
+
+    if os.environ.get("FIRSTBREAK_TRACEBACK"):
+        traceback.print_exception(error)
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{'/'.join(last.filename.replace(os.sep, '/').split('/')[-3:])}:{last.lineno}"
+    what = " ".join(f"{type(error).__name__}: {error}".split())[:MOST_OF_AN_ERROR]
+    return f"a bug of firstbreak, not of the run: {what} ({where}); {REPORT_IT}"

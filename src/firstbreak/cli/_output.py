@@ -9,6 +9,8 @@ from typing import Any
 
 import click
 
+from firstbreak.reports.text import visible
+
 
 class BadCall(click.ClickException):
     """A wrong call that the user can correct: one line on stderr."""
@@ -18,8 +20,7 @@ class BadCall(click.ClickException):
 
 def complain(problem: object) -> None:
     """One line on stderr. Control characters are made visible, because a path may contain any character."""
-    line = "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(problem))
-    click.echo(f"firstbreak: {line}", err=True)
+    click.echo(f"firstbreak: {visible(str(problem))}", err=True)
 
 
 def on_a_terminal() -> bool:
@@ -38,8 +39,22 @@ def show(renderables: Sequence[Any]) -> None:
         console.print(renderable)
 
 
+def say(text: object) -> None:
+    """Lines on stderr."""
+    click.echo(_shown(str(text)), err=True)
+
+
+def _shown(text: str) -> str:
+    """Lines for a terminal: what a log says may neither move the cursor nor reorder a line."""
+    return "\n".join(map(visible, text.split("\n")))
+
+
 def write(text: str, output: Path | None = None) -> None:
-    """Write the text with a final newline, in UTF-8 for any locale, because reports contain more than ASCII."""
+    """Write the text with a final newline, in UTF-8 for any locale, because reports contain more than ASCII.
+
+    On stdout, hidden characters are made visible.
+    """
+    text = _shown(text) if output is None else text
     data = (text.rstrip("\n") + "\n").encode("utf-8", errors="backslashreplace")
     if output is None:
         sys.stdout.buffer.write(data)

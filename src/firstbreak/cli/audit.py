@@ -8,7 +8,8 @@ from pathlib import Path
 
 import click
 
-from firstbreak.cli._output import on_a_terminal, show, write
+from firstbreak.cli import _roots
+from firstbreak.cli._output import on_a_terminal, say, show, write
 from firstbreak.model import Run, Samples, Severity
 
 FAILS = {
@@ -69,6 +70,7 @@ MOST_PROCESSES = 8  #: each holds some hundred megabytes
     show_default=True,
     help="Severity of a finding that gives exit code 1.",
 )
+@_roots.option
 def command(
     path: str,
     format_: str,
@@ -103,7 +105,7 @@ def command(
     if mark:
         from firstbreak.audit.serve import serve
 
-        serve(found, file, known, port=port, announce=lambda line: click.echo(line, err=True))
+        serve(found, file, known, port=port, announce=say)
         return
     verdicts = None
     if judge_url:

@@ -9,7 +9,8 @@ from textwrap import fill
 
 import click
 
-from firstbreak.cli._output import write
+from firstbreak.cli import _roots
+from firstbreak.cli._output import say, write
 
 
 @click.command("closeout")
@@ -29,18 +30,28 @@ from firstbreak.cli._output import write
 @click.option(
     "--check", is_flag=True, help="RUN is the folder of an earlier close-out: check that its files are unchanged."
 )
+@click.option(
+    "--manifest-hash", metavar="SHA256", help="With --check: the hash of the manifest that the close-out has printed."
+)
 @click.option("--trainer", metavar="NAME", help="The trainer, if the automatic choice is wrong.")
+@_roots.option
 def command(
-    run_path: str, output: Path | None, seeds: tuple[str, ...], place: str, check: bool, trainer: str | None
+    run_path: str,
+    output: Path | None,
+    seeds: tuple[str, ...],
+    place: str,
+    check: bool,
+    manifest_hash: str | None,
+    trainer: str | None,
 ) -> None:
     """Collect the results of a finished run in one folder, with a manifest of hashes.
 
     The folder holds the best, last and failed checkpoint, samples for a reward audit, results of several seeds, the report of
     the private test, the context of the experiment, the diagnosis and a one-page summary. Missing results are listed with a
-    way to get them, and the exit code is 1.
+    way to get them, and the exit code is 1. Checkpoints are copied. The manifest vouches for every file: keep its hash elsewhere.
     """
     if check:
-        _check(Path(run_path))
+        _check(Path(run_path), manifest_hash)
     elif output is None:
         raise click.UsageError("name the folder to fill: -o FOLDER")
     else:
@@ -49,7 +60,7 @@ def command(
 
 def _close_out(run_path: str, output: Path, seeds: tuple[str, ...], place: str, trainer: str | None) -> None:
     from firstbreak.closeout.deliverables import Material, NotNeeded
-    from firstbreak.closeout.folder import close_out, missing
+    from firstbreak.closeout.folder import close_out, manifest_hash, missing
     from firstbreak.evals.ledger import Ledger
     from firstbreak.evals.splits import history
     from firstbreak.readers.read import find_runs, read
@@ -60,25 +71,37 @@ def _close_out(run_path: str, output: Path, seeds: tuple[str, ...], place: str, 
             rows = list(opened)
         ledger, head = history(rows), rows[-1].hash if rows else None
     others = [read(run, trainer=trainer) for path in seeds for run in find_runs(path)]
-    outcomes = close_out(Material(read(run_path, trainer=trainer), others, ledger, head, output))
+    outcomes = close_out(Material(read(run_path, trainer=trainer), others, ledger, head, output, _progress))
     write("\n".join(_lines({name: vars(outcome) for name, outcome in outcomes.items()})))
     lacking = missing(outcomes)
     needed = sum(not isinstance(outcome, NotNeeded) for outcome in outcomes.values())
     write(f"\n{output}: {needed - len(lacking)} of {needed} there; begin with {output / 'summary.md'}")
+    write(f"sha256 of the manifest, to keep elsewhere: {manifest_hash(output)}")
     if lacking:
         sys.exit(1)
 
 
-def _check(folder: Path) -> None:
-    from firstbreak.closeout.folder import check
+def _progress(said: str) -> None:
+    say(said)
+
+
+def _check(folder: Path, expected: str | None) -> None:
+    from firstbreak.closeout.folder import MANIFEST, FolderProblem, check, manifest_hash
 
     problems, deliverables = check(folder)
+    found = manifest_hash(folder)
+    if expected is not None and found != expected.strip().lower():
+        problems = [FolderProblem(MANIFEST, f"was changed: its sha256 is {found}"), *problems]
     write("\n".join(_lines(deliverables)))
     for problem in problems:
         write(f"{folder / problem.path}: {problem.problem}")
+    if expected is None:
+        write(f"\nsha256 of the manifest, to compare with the one that the close-out printed: {found}")
     lacking = [name for name, entry in deliverables.items() if entry["status"] == "missing"]
     write(f"\n{folder}: {'all files are unchanged' if not problems else 'files have changed since the close-out'}")
-    if problems or lacking:
+    if lacking:
+        write(f"missing when the close-out was made, which is no damage: {', '.join(lacking)}")
+    if problems:
         sys.exit(1)
 
 

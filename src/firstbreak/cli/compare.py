@@ -7,7 +7,8 @@ from pathlib import Path
 
 import click
 
-from firstbreak.cli._output import write
+from firstbreak.cli import _roots
+from firstbreak.cli._output import say, write
 from firstbreak.readers.read import find_runs, read
 
 
@@ -17,6 +18,7 @@ from firstbreak.readers.read import find_runs, read
     "--plot", type=click.Path(dir_okay=False, path_type=Path), help="Draw the scores of all seeds into this SVG file."
 )
 @click.option("--trainer", metavar="NAME", help="The trainer, if the automatic choice is wrong.")
+@_roots.option
 def command(paths: tuple[str, ...], plot: Path | None, trainer: str | None) -> None:
     """Compare runs: which settings differ, where curves first differ, and whether the difference is real.
 
@@ -35,7 +37,7 @@ def command(paths: tuple[str, ...], plot: Path | None, trainer: str | None) -> N
         from firstbreak.compare.plots import scores
 
         plot.write_text(scores(compared), encoding="utf-8")
-        click.echo(f"{plot}: the scores of {sum(len(arm.members) for arm in compared)} runs", err=True)
+        say(f"{plot}: the scores of {sum(len(arm.members) for arm in compared)} runs")
     if len(compared) == 1:
-        click.echo("all runs have the same setting; give runs of another setting to compare", err=True)
+        say("all runs have the same setting; give runs of another setting to compare")
         sys.exit(0)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
-from firstbreak.cli import EXIT_BAD_INPUT, _names, _thresholds
-from firstbreak.cli._output import complain, on_a_terminal, show, write
+from firstbreak.cli import EXIT_BAD_INPUT, _names, _roots, _thresholds
+from firstbreak.cli._output import complain, on_a_terminal, say, show, write
 from firstbreak.diagnosis.diagnose import diagnose
 from firstbreak.diagnosis.thresholds import Thresholds, for_run, parsed
 from firstbreak.model import Action, Diagnosis
@@ -60,6 +60,7 @@ FAILS = {
     type=click.Path(dir_okay=False, path_type=Path),
     help="With --recursive: the file of results, to continue from.  [default: in the user's cache]",
 )
+@_roots.option
 def command(
     paths: tuple[str, ...],
     format_: str,
@@ -77,7 +78,7 @@ def command(
     """Say which link of the training loop broke first, when, why, and what to do.
 
     PATH is a file or folder that a trainer wrote, or a folder of several runs. Exit code 0: continue or watch;
-    1: stop or rollback; 2: the input could not be read.
+    1: stop or rollback; 2: the input, or a file that may hold the score, could not be read; 3: an error of firstbreak.
     """
     thresholds, meanings = parsed(settings), names.parsed(named)
     if recursive:
@@ -92,7 +93,7 @@ def command(
     diagnoses, unread = [], False
     for i, path in enumerate(found, 1):
         if several:
-            click.echo(f"[{i}/{len(found)}] {path}", err=True)
+            say(f"[{i}/{len(found)}] {path}")
         try:
             run = read(path, trainer=trainer, named=meanings)
             diagnoses.append(diagnose(run, rate_per_hour=rate, thresholds=for_run(path, thresholds)))
@@ -106,6 +107,8 @@ def command(
         sys.exit(EXIT_BAD_INPUT)
     if any(dx.verdict.action in FAILS[fail_on] for dx in diagnoses):
         sys.exit(1)
+    if any(dx.run.unread for dx in diagnoses):
+        sys.exit(EXIT_BAD_INPUT)
 
 
 def _survey(
@@ -135,7 +138,7 @@ def _survey(
 
     def progress(done: int, total: int) -> None:
         if done % 100 == 0 or done == total:
-            click.echo(f"[{done}/{total}]", err=True)
+            say(f"[{done}/{total}]")
 
     rows = survey(
         paths,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from firstbreak.cli._output import BadCall, write
+from firstbreak.cli._output import BadCall, say, write
 from firstbreak.evals import protocol as protocols
 from firstbreak.evals.ledger import Conflict, Ledger
 from firstbreak.evals.protocol import Comparison, Protocol
@@ -473,7 +473,7 @@ def _warn(found: EvaluationHistory, split: str) -> None:
     newest = found.evaluations_of(split)[-1].number
     for finding in findings(found):
         if newest in finding.facts["rows"]:
-            click.echo(_worded(finding.severity.value, finding.message, finding.facts["rows"]), err=True)
+            say(_worded(finding.severity.value, finding.message, finding.facts["rows"]))
 
 
 def _worded(severity: str, message: str, rows: Sequence[int]) -> str:

@@ -1,4 +1,4 @@
-"""firstbreak experiment list | plan | run | status"""
+"""firstbreak experiment init | list | plan | run | status"""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from firstbreak.cli._output import BadCall, write
+from firstbreak.cli._output import BadCall, say, write
 from firstbreak.words import number, percent
 
 SETTINGS = click.option(
@@ -30,6 +30,7 @@ FOLDER = click.option(
 )
 TRAINER = click.option("--trainer", metavar="NAME", help="The trainer, if the automatic choice is wrong.")
 SHOWN = 8  #: proposals in a plan
+NOT_STARTED = "firstbreak experiment init --run "  #: what comes first, where no file says how the training is started
 ALL_ANSWERS = 8  #: of an experiment with more questions, only those answered with yes are shown
 
 
@@ -37,8 +38,62 @@ ALL_ANSWERS = 8  #: of an experiment with more questions, only those answered wi
 def command() -> None:
     """Run the smallest experiment that separates the causes of a diagnosis, on your own trainer.
 
-    A section [experiment] in firstbreak.toml says how to start your training; docs/experiments.md shows an example.
+    A section [experiment] in firstbreak.toml says how to start your training; `firstbreak experiment init` writes it.
     """
+
+
+@command.command("init", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.option("--run", "path", metavar="RUN", help="A run of this command: its settings, and where it lies.")
+@SETTINGS
+@TRAINER
+@click.option("--force", is_flag=True, help="Replace a section [experiment] that is there.")
+@click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED, metavar="SCRIPT [OPTIONS]...")
+def init(path: str | None, file: Path, trainer: str | None, force: bool, words: tuple[str, ...]) -> None:
+    """Write firstbreak.toml for a training script, from the command that starts it.
+
+    The script's text is read, and not imported. A script with a parser of classes (TrlParser, HfArgumentParser, tyro) is started
+    with --help. The section says which options of the script are which hyperparameters.
+    """
+    from firstbreak.experiments.init import prepare
+    from firstbreak.readers.read import read
+
+    before = file.read_text("utf-8") if file.exists() else ""
+    kept = _without_section(before)
+    if kept != before and not force:
+        raise BadCall(f"{file} has a section [experiment]; --force replaces it")
+    made = prepare(words, read(path, trainer=trainer) if path else None, Path.cwd())
+    file.write_text("\n".join(part for part in (kept.rstrip("\n"), made.toml) if part), encoding="utf-8")
+    write("\n".join(_init_lines(made, file, path)))
+
+
+def _without_section(text: str) -> str:
+    """A TOML file without [experiment] and its sub-sections."""
+    kept, inside = [], False
+    for line in text.splitlines(keepends=True):
+        if line.lstrip().startswith("["):
+            inside = line.lstrip().startswith(("[experiment]", "[experiment."))
+        if not inside:
+            kept.append(line)
+    return "".join(kept)
+
+
+def _init_lines(made: Any, file: Path, path: str | None) -> list[str]:
+    how = {
+        "source": "It has no parser: a trial changes these places in a copy of its text.",
+        "hydra": "It reads `name=value`.",
+        "zoo": "It reads options, and hyperparameters after --hyperparams.",
+        "flags": "It reads options.",
+    }
+    lines = [f"{file} says how {made.script.path.name} is started. {how[made.script.syntax]}", ""]
+    lines += [f"  {name:22} {option}" for name, option in made.mapped.items()]
+    if made.left:
+        more = f", and {len(made.left) - SHOWN} more" if len(made.left) > SHOWN else ""
+        said = f"Not a known hyperparameter: {', '.join(made.left[:SHOWN])}{more}"
+        lines += ["", *wrap(said, 80, subsequent_indent="  ")]
+    if made.lacking:
+        lines += ["", f"Add to {file}", *(f"  {line}" for line in made.lacking)]
+    where = path or "RUN"
+    return [*lines, "", f"Next: {shlex.join(['firstbreak', 'experiment', 'plan', where])}"]
 
 
 @command.command("list")
@@ -81,10 +136,10 @@ def plan(path: str, file: Path, folder: Path | None, trainer: str | None, as_jso
     from firstbreak.diagnosis.rank import rank
     from firstbreak.experiments import conduct
     from firstbreak.experiments.plan import propose
-    from firstbreak.experiments.settings import load
+    from firstbreak.experiments.settings import ExperimentSettings, load
     from firstbreak.readers.read import read
 
-    run, settings = read(path, trainer=trainer), load(file)
+    run, settings = read(path, trainer=trainer), load(file) if file.exists() else ExperimentSettings(syntax="flags")
     place = folder or _folder(path)
     done = {e["experiment"] for e in conduct.entries(place / conduct.LEDGER) if e["event"] == "concluded"}
     known = conduct.evidence(place, run)
@@ -94,7 +149,7 @@ def plan(path: str, file: Path, folder: Path | None, trainer: str | None, as_jso
     if as_json:
         write(json.dumps({"causes": _causes(dx.causes), "proposals": [_proposal(p) for p in proposals]}, indent=2))
         return
-    write("\n".join(_plan_lines(path, dx.causes, proposals, sorted(done))))
+    write("\n".join(_plan_lines(path, dx.causes, proposals, sorted(done), started=bool(settings.command))))
 
 
 def _causes(causes: Sequence[Any]) -> list[dict[str, Any]]:
@@ -111,7 +166,10 @@ def _proposal(proposal: Any) -> dict[str, Any]:
     }
 
 
-def _plan_lines(path: str, causes: Sequence[Any], proposals: Sequence[Any], done: Sequence[str]) -> list[str]:
+def _plan_lines(
+    path: str, causes: Sequence[Any], proposals: Sequence[Any], done: Sequence[str], *, started: bool
+) -> list[str]:
+    """`started`: whether it is known how the training is started."""
     lines = ["Most probable causes", *(f"  {percent(c.probability):>6}  {c.id}" for c in causes), ""]
     possible = [p for p in proposals if not p.cannot and p.bits >= 0.01]
     if done:
@@ -123,7 +181,7 @@ def _plan_lines(path: str, causes: Sequence[Any], proposals: Sequence[Any], done
             line = f"{p.design.id:18} {p.bits:4.2f} bits {percent(p.share):>6} {minutes:>8}  {p.design.title}"
             lines.append(shorten(line, 80))
         command = shlex.join(["firstbreak", "experiment", "run", possible[0].design.id, path])
-        lines += ["", f"Next: {command}"]
+        lines += ["", f"Next: {command if started else NOT_STARTED + path + ' SCRIPT'}"]
     else:
         lines.append("No possible experiment gives more information.")
     impossible = [p for p in proposals if p.cannot and p.bits >= 0.1]
@@ -208,7 +266,7 @@ def run_(
             place,
             seeds=seeds,
             execute=execute,
-            report=lambda r: click.echo(_progress(r), err=True),
+            report=lambda r: say(_progress(r)),
         )
     except CannotOverride as error:
         raise BadCall(f"{design.id}: {error}") from None
@@ -236,6 +294,17 @@ def _conclusion_lines(conclusion: Any) -> list[str]:
     design, before = conclusion.design, {c.id: c.probability for c in conclusion.before}
     word = {True: "yes", False: "no", None: "open"}
     lines = [f"{design.id}: {design.title}", ""]
+    if conclusion.failure:
+        said = [f"  {line}" for line in conclusion.last_lines]
+        again = "The experiment stays in the plan: run the same command again once this is corrected."
+        return [
+            *lines,
+            *wrap(f"Not counted: {conclusion.failure}", 80),
+            "",
+            *said,
+            *([""] if said else []),
+            *wrap(again, 80),
+        ]
     asked = list(zip(design.questions, conclusion.answers, strict=True))
     brief = len(asked) > ALL_ANSWERS
     for question, answer in asked:

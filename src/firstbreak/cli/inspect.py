@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from firstbreak.cli import _names
+from firstbreak.cli import _names, _roots
 from firstbreak.cli._output import on_a_terminal, show, write
 from firstbreak.readers import names
 from firstbreak.readers.read import find_runs, read
@@ -17,6 +17,7 @@ from firstbreak.readers.read import find_runs, read
 )
 @click.option("--trainer", metavar="NAME", help="The trainer, if the automatic choice is wrong.")
 @_names.option
+@_roots.option
 def command(path: str, format_: str, trainer: str | None, named: tuple[str, ...]) -> None:
     """Show what a log contains: format, trainer, each metric with its meaning, configuration, samples, missing signals."""
     from firstbreak.reports import inspection

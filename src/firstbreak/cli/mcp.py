@@ -25,7 +25,10 @@ import click
     show_default=True,
     help="With --http: the port; 0 for any free one.",
 )
-def command(root: Path, http: bool, host: str, port: int) -> None:
+@click.option(
+    "--no-token", is_flag=True, help="With --http on this machine only: answer every user of it, without the token."
+)
+def command(root: Path, http: bool, host: str, port: int, no_token: bool) -> None:
     """Serve tools for agents, over the Model Context Protocol: inspect, diagnose, explain, samples, compare, experiment plan.
 
     Needs the extra `mcp` (pip install 'firstbreak[mcp]'). All tools only read. In the configuration of an agent:
@@ -36,8 +39,11 @@ def command(root: Path, http: bool, host: str, port: int) -> None:
     except ModuleNotFoundError as error:
         click.echo(f"firstbreak: mcp: {error.name} is not installed; pip install 'firstbreak[mcp]'", err=True)
         sys.exit(2)
+    from firstbreak.processes import in_child
+
     server = create(root)
     if not http:
+        in_child(restarts=0)  # a client that has said hello would not say it again
         server.run("stdio")
         return
     from mcp.server.transport_security import TransportSecuritySettings
@@ -46,4 +52,4 @@ def command(root: Path, http: bool, host: str, port: int) -> None:
 
     unguarded = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # AuthMiddleware does this
     app = server.streamable_http_app(stateless_http=True, transport_security=unguarded)
-    listen(app, host, port, "/mcp", f"the tools over {root} are")
+    listen(app, host, port, "/mcp", f"the tools over {root} are", with_token=not no_token)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from firstbreak.cli._output import say, write
 from firstbreak.guard import bundle
 from firstbreak.guard.replay import build, replay
 
@@ -27,11 +28,11 @@ def command(folder: Path, place: str) -> None:
     Exit code 0: the values are the same; 1: they differ; 2: the bundle does not hold enough data.
     """
     manifest = bundle.read(folder)
-    click.echo(f"{manifest['reason']}\nstep {manifest['step']:g}, {manifest['adapter']}", err=True)
+    say(f"{manifest['reason']}\nstep {manifest.get('step', 'unknown')}, {manifest['adapter']}")
     compared = replay(folder, build(place))
     for one in compared:
-        click.echo(f"{one.name:28} then {one.then:<14.8g} now {one.now:<14.8g} {'same' if one.equal else 'DIFFERENT'}")
+        write(f"{one.name:28} then {one.then:<14.8g} now {one.now:<14.8g} {'same' if one.equal else 'DIFFERENT'}")
     if not manifest["exact"]:
-        click.echo("The state was saved after the update had begun, so the numbers may differ.", err=True)
+        say("The state was saved after the update had begun, so the numbers may differ.")
     if not compared or not all(one.equal for one in compared):
         sys.exit(1)

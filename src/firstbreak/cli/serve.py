@@ -10,15 +10,18 @@ import click
 
 @click.command("serve")
 @click.argument("folder", default=".", metavar="[DIR]", type=click.Path(exists=True, path_type=Path))
-@click.option(
-    "--host", default="127.0.0.1", show_default=True, help="Address to listen on; other machines need the token."
-)
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="The port; 0 for any free one."
 )
+@click.option(
+    "--no-token", is_flag=True, help="On this machine only: open the page to every user of it, without the token."
+)
 @click.option("--open/--no-open", "browse", default=False, help="Open the page in the browser.")
-def command(folder: Path, host: str, port: int, browse: bool) -> None:
+def command(folder: Path, host: str, port: int, no_token: bool, browse: bool) -> None:
     """Serve a local web page over the runs below DIR: the list, and each run with its curves, with live updates.
+
+    The printed address opens the page in one browser: its token becomes a cookie.
 
     Needs the extra `web` (pip install 'firstbreak[web]'). Nothing leaves the machine. Stop with Ctrl-C.
     """
@@ -28,4 +31,4 @@ def command(folder: Path, host: str, port: int, browse: bool) -> None:
     except ModuleNotFoundError as error:
         click.echo(f"firstbreak: serve: {error.name} is not installed; pip install 'firstbreak[web]'", err=True)
         sys.exit(2)
-    listen(Site(folder).app(), host, port, "/", f"{folder} is shown", browse=browse)
+    listen(Site(folder).app(), host, port, "/", f"{folder} is shown", with_token=not no_token, browse=browse)

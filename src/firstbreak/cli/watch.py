@@ -14,8 +14,8 @@ from pathlib import Path
 
 import click
 
-from firstbreak.cli import _names, _thresholds
-from firstbreak.cli._output import on_a_terminal, write
+from firstbreak.cli import _names, _roots, _thresholds
+from firstbreak.cli._output import on_a_terminal, say, write
 from firstbreak.diagnosis.diagnose import diagnose
 from firstbreak.diagnosis.thresholds import Thresholds, for_run, parsed
 from firstbreak.guard.notify import Notification, Notifier
@@ -54,6 +54,7 @@ NOTHING = ("no known training log was found", "give the file or folder to which 
 )
 @_thresholds.option
 @_names.option
+@_roots.option
 def command(
     path: str,
     every: float,
@@ -142,7 +143,7 @@ def _diagnoses(
             except Unreadable as error:  # nothing readable yet: the trainer has just begun to write
                 if unread is not None:
                     unread = Unreadable(name, error.problem, error.remedy)
-                    click.echo(f"waiting: {unread}", err=True)
+                    say(f"waiting: {unread}")
         if not coming and unread is not None:
             raise unread
         if not coming:
@@ -193,7 +194,7 @@ def _run(line: str, dx: Diagnosis, name: str) -> None:
         line, shell=True, env={**os.environ, **clean}, stdout=sys.stderr
     )  # the command is the user's own
     if done.returncode:
-        click.echo(f"firstbreak: the command of --on-stop ended with exit code {done.returncode}", err=True)
+        say(f"firstbreak: the command of --on-stop ended with exit code {done.returncode}")
 
 
 def _on_screen(watched: Iterator[Diagnosis], name: str) -> Iterator[Diagnosis]:

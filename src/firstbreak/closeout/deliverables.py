@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import BinaryIO
 
 from firstbreak import context
 from firstbreak.audit.audit import audit
@@ -20,13 +21,21 @@ from firstbreak.compare.text import render as comparison
 from firstbreak.diagnosis.diagnose import diagnose
 from firstbreak.diagnosis.inputs import Inputs
 from firstbreak.evals.hygiene import findings
-from firstbreak.evals.splits import EvaluationHistory, EvaluationRecord
+from firstbreak.evals.splits import EvaluationHistory, EvaluationRecord, Use
+from firstbreak.masking import Mask, by_look
 from firstbreak.model import Checkpoint, Diagnosis, Run
 from firstbreak.readers import Unreadable
+from firstbreak.readers.opening import beneath, open_raw, read_whole, roots_of
 from firstbreak.reports import html, markdown
 from firstbreak.reports import json as report
 from firstbreak.words import number
 
+PROGRESS_EVERY = 1 << 30  #: bytes of a copy
+#: what Stable-Baselines3's EvalCallback, rl-zoo, CleanRL and hand-written loops call the best and the last model
+BEST = re.compile(r"best([-_](model|agent|checkpoint|policy))?(\.(zip|pt|pth|ckpt|safetensors))?")
+FINAL = re.compile(
+    r"(\w+_)?(final|last)([-_](model|agent|checkpoint|policy))?(\.(zip|pt|pth|ckpt|safetensors))?|(checkpoint_final|agent\.pt)"
+)
 FEW_SEEDS = 3  #: fewer seeds do not show whether a success was luck
 
 
@@ -65,28 +74,44 @@ class Material:
     ledger: EvaluationHistory | None
     head: str | None  #: hash of the ledger's last row
     folder: Path
+    progress: Callable[[str], None] = lambda said: None
 
     @cached_property
     def diagnosis(self) -> Diagnosis:
         """The diagnosis of the run."""
         return diagnose(self.run)
 
-    def copy(self, checkpoint: Checkpoint, name: str) -> Path:
-        """Put a checkpoint into the folder, as a hard link where the file system allows links, because models are large."""
+    def copy(self, checkpoint: Checkpoint, name: str) -> tuple[str, Path]:
+        """Copy a checkpoint into the folder. Returns what was left out, in words, and the copy.
+
+        A link to the checkpoint would change with it when the trainer writes the file again.
+        """
         source = Path(self.run.path) / checkpoint.path
         target = self.folder / name / source.name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if source.is_dir():
-            shutil.copytree(source, target, copy_function=_link, dirs_exist_ok=True)
-        else:
-            _link(str(source), str(target))
-        return target
+        left_out = []
+        for file in _files_of(source):
+            try:
+                with beneath(*roots_of(Path(self.run.path))):
+                    self._copy_file(file, target / file.relative_to(source))
+            except Unreadable as error:
+                left_out.append(str(error))
+        return f"; left out: {'; '.join(left_out)}" if left_out else "", target
+
+    def _copy_file(self, source: Path, target: Path) -> None:
+        with open_raw(source) as file:
+            size, done = os.fstat(file.fileno()).st_size, 0
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with target.open("xb") as copy:
+                for count in _copied(file, copy):
+                    done += count
+                    if size > PROGRESS_EVERY:
+                        self.progress(f"{target}: {done / 1e9:.1f} of {size / 1e9:.1f} GB copied")
 
     def write(self, name: str, text: str) -> Path:
-        """Write a file into the folder."""
+        """Write a file into the folder, without secrets."""
         path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text.rstrip("\n") + "\n", encoding="utf-8", errors="backslashreplace")
+        path.write_text(by_look(text).rstrip("\n") + "\n", encoding="utf-8", errors="backslashreplace")
         return path
 
 
@@ -98,21 +123,36 @@ def best_checkpoint(material: Material) -> Deliverable:
             "no score is recorded, so no checkpoint is best", "evaluate the saved checkpoints on a dev split"
         )
     where = f"{best.metric} is best at step {number(best.step)} ({number(best.value)})"
+    if (kept := _named(material.run, BEST)) is not None:
+        left_out, copy = material.copy(kept, "best")
+        return Delivered(f"{kept.path}, which the training kept as its best; {where}{left_out}", (copy,))
     saved = next((c for c in material.run.checkpoints if c.path == best.path), None)
     if saved is None:
         return Missing(
             f"{where}, and no model is saved", f"train again to step {number(best.step)} with {_saving(material)}"
         )
     far = "" if saved.step == best.step else f"; the nearest model is of step {number(saved.step)}"
-    return Delivered(where + far, (material.copy(saved, "best"),))
+    left_out, copy = material.copy(saved, "best")
+    return Delivered(where + far + left_out, (copy,))
 
 
 def last_checkpoint(material: Material) -> Deliverable:
     """The last saved model, to continue from or to reproduce the end of training."""
+    if (final := _named(material.run, FINAL)) is not None:
+        left_out, copy = material.copy(final, "last")
+        return Delivered(f"{final.path}{left_out}", (copy,))
     if not material.run.checkpoints:
         return Missing("no model is saved", f"train again with {_saving(material)}")
     last = material.run.checkpoints[-1]
-    return Delivered(f"step {number(last.step)}", (material.copy(last, "last"),))
+    left_out, copy = material.copy(last, "last")
+    return Delivered(f"step {number(last.step)}{left_out}", (copy,))
+
+
+def _named(run: Run, names: re.Pattern[str]) -> Checkpoint | None:
+    """A saved model with a name instead of a step."""
+    place = Path(run.path)
+    found = sorted(p for p in place.glob("*") if names.fullmatch(p.name)) if place.is_dir() else []
+    return Checkpoint(step=run.last_step or 0.0, path=found[0].name) if found else None
 
 
 def failed_checkpoint(material: Material) -> Deliverable:
@@ -132,9 +172,9 @@ def failed_checkpoint(material: Material) -> Deliverable:
             f"no model is saved after the break at step {number(step)}; the symptom is in failed/{note.name}",
             f"train again to shortly after step {number(step)} with {_saving(material)}",
         )
+    left_out, copy = material.copy(after, "failed")
     return Delivered(
-        f"step {number(after.step)}, after {broke.link.value} broke at {number(step)}",
-        (material.copy(after, "failed"), note),
+        f"step {number(after.step)}, after {broke.link.value} broke at {number(step)}{left_out}", (copy, note)
     )
 
 
@@ -209,7 +249,8 @@ def private_report(material: Material) -> Deliverable:
         "warnings": [f.message for f in wrong],
         "ledger_head": material.head,
     }
-    last = mine[-1]
+    # an evaluation for selection is contaminated by it: the result is the one for release
+    last = next((e for e in reversed(mine) if e.use is Use.RELEASE), mine[-1])
     said = ", ".join(f"{metric} {number(value)}" for metric, value in last.scores.items())
     doubt = f", with {len(wrong)} warning{'' if len(wrong) == 1 else 's'} about its use" if wrong else ""
     return Delivered(
@@ -234,12 +275,15 @@ def experiment_context(material: Material) -> Deliverable:
         how = "call firstbreak.context.record(folder, config=..., seed=...) in the training script"
         return Missing(f"there is no {context.FILE} in the folder of the run", how)
     source = Path(material.run.path) / context.FILE
+    with beneath(*roots_of(source.parent)):
+        recorded = read_whole(source, context.MAX_BYTES)
     commit = (
         f"commit {found.code.commit[:10]}{', changed' if found.code.dirty else ''}"
         if found.code.commit
         else "no commit"
     )
-    return Delivered(commit, (material.write(context.FILE, source.read_text(encoding="utf-8")),))
+    masked = json.dumps(Mask(os.environ).tree(json.loads(recorded)), indent=1)
+    return Delivered(commit, (material.write(context.FILE, masked),))
 
 
 def the_diagnosis(material: Material) -> Deliverable:
@@ -257,14 +301,30 @@ def _saving(material: Material) -> str:
     return f"`{material.run.config.option('save_interval')}` set, so that models are kept"
 
 
-def _link(source: str, target: str) -> str:
-    """A hard link to the same file, or a copy where the file system has no hard links."""
-    Path(target).unlink(missing_ok=True)
+def _files_of(checkpoint: Path) -> Iterator[Path]:
+    """The checkpoint's files; links to folders are among them, and are not followed."""
+    if not checkpoint.is_dir():
+        yield checkpoint
+        return
+    for parent, folders, files in os.walk(checkpoint, onerror=_stop_at):
+        here = Path(parent)
+        yield from (here / name for name in sorted(files))
+        yield from (here / name for name in sorted(folders) if (here / name).is_symlink())
+
+
+def _stop_at(error: OSError) -> None:
+    raise error
+
+
+def _copied(source: BinaryIO, target: BinaryIO) -> Iterator[int]:
+    """Copy a file, and share its blocks where the file system can. Yields the bytes of each part."""
     try:
-        os.link(source, target)
-    except OSError:
-        shutil.copy2(source, target)
-    return target
+        while count := os.copy_file_range(source.fileno(), target.fileno(), PROGRESS_EVERY):
+            yield count
+    except (AttributeError, OSError):  # not on this system, between two file systems, on some network file systems
+        pass
+    while data := source.read(PROGRESS_EVERY >> 6):
+        yield target.write(data)
 
 
 def score_of(run: Run) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import hashlib
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,8 @@ from firstbreak import __version__
 from firstbreak.closeout import deliverables as make
 from firstbreak.closeout.deliverables import Deliverable, Delivered, Material, Missing, NotNeeded
 from firstbreak.readers import Unreadable, why
+from firstbreak.readers.opening import beneath, open_raw, read_whole
+from firstbreak.reports.markdown import code, prose
 
 SCHEMA = "firstbreak.closeout/1"
 MANIFEST, SUMMARY = "manifest.json", "summary.md"
@@ -53,7 +56,9 @@ def close_out(material: Material) -> dict[str, Deliverable]:
 
 
 def _clear(folder: Path) -> None:
-    """Remove the files of an earlier close-out, and no other files."""
+    """Remove the files of an earlier close-out, and no other files. Raises Unreadable where a link could lead out of it."""
+    if links := [path for path in _entries(folder) if path.is_symlink()]:
+        raise Unreadable(links[0], "is a link, and nothing is written or removed through one", "give a new folder")
     if (folder / MANIFEST).exists():
         for name in _manifest_of(folder)[0]:
             if Path(name).is_absolute() or ".." in Path(name).parts:
@@ -64,25 +69,37 @@ def _clear(folder: Path) -> None:
 def _manifest_of(folder: Path) -> tuple[dict[str, str], dict[str, dict[str, Any]]]:
     """The hash of each file, and the entry of each deliverable."""
     try:
-        manifest = json.loads((folder / MANIFEST).read_bytes())
+        manifest = json.loads(read_whole(folder / MANIFEST, 1 << 28))
         files = {str(file["path"]): str(file["sha256"]) for file in manifest["files"]}
-        deliverables = dict(manifest["deliverables"])
+        deliverables = {
+            str(name): {**entry, "status": str(entry["status"])} for name, entry in manifest["deliverables"].items()
+        }
         if manifest["schema"] != SCHEMA:
             raise ValueError(f"schema {manifest['schema']}")
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        if outside := [name for name in files if "\0" in name]:
+            raise ValueError(f"the name {outside[0]!r}")
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise Unreadable(
             folder / MANIFEST, f"is not a manifest ({why(error)})", "run `firstbreak closeout` again"
         ) from None
     return files, deliverables
 
 
+def manifest_hash(folder: Path) -> str:
+    """The SHA-256 of the manifest, which vouches for all other files. Raises Unreadable."""
+    return sha256(folder / MANIFEST)
+
+
 def check(folder: Path) -> tuple[list[FolderProblem], dict[str, dict[str, Any]]]:
     """Files that do not agree with the manifest (missing, changed or added), and the entry of each deliverable."""
     files, deliverables = _manifest_of(folder)
-    there = {_name(folder, path): path for path in _files(folder)}
+    there = {_name(folder, path): path for path in _entries(folder)}
+    not_files = {name for name, path in there.items() if path.is_symlink() or not path.is_file()}
     problems = [FolderProblem(name, "is missing") for name in files if name not in there]
     problems += [FolderProblem(name, "was added") for name in there if name not in files]
-    changed = (name for name, path in there.items() if name in files and sha256(path) != files[name])
+    problems += [FolderProblem(name, "is a link or no regular file") for name in not_files if name in files]
+    asked = files.keys() & (there.keys() - not_files)
+    changed = (name for name in asked if sha256(there[name]) != files[name])
     problems += [FolderProblem(name, "was changed") for name in changed]
     return sorted(problems, key=lambda p: p.path), deliverables
 
@@ -92,15 +109,17 @@ def summary(material: Material, outcomes: Mapping[str, Deliverable]) -> str:
     run, verdict = material.run, material.diagnosis.verdict
     steps = f"steps {run.first_step:g} to {run.last_step:g}" if run.last_step is not None else "no steps"
     lines = [
-        f"# Close-out of {Path(run.path).name}",
+        f"# Close-out of {code(Path(run.path).name)}",
         "",
-        f"{run.trainer or 'Unknown trainer'}, {run.algorithm or 'unknown algorithm'}, {steps}; {make.score_of(run)}.",
+        prose(
+            f"{run.trainer or 'Unknown trainer'}, {run.algorithm or 'unknown algorithm'}, {steps}; {make.score_of(run)}."
+        ),
         "",
-        f"**{verdict.summary}**",
+        f"**{prose(verdict.summary)}**",
         "",
-        f"- upside of continuing: {verdict.upside}",
-        f"- risk of continuing: {verdict.risk}",
-        f"- do this first: {verdict.do_first}",
+        f"- upside of continuing: {prose(verdict.upside)}",
+        f"- risk of continuing: {prose(verdict.risk)}",
+        f"- do this first: {prose(verdict.do_first)}",
         "",
         "| deliverable | | |",
         "|---|---|---|",
@@ -121,7 +140,7 @@ def _cell(outcome: Deliverable) -> str:
             text = f"{why}; {how}"
         case NotNeeded(why):
             text = why
-    return text.replace("|", "\\|").replace("\n", " ")
+    return prose(text)
 
 
 def _manifest(material: Material, outcomes: Mapping[str, Deliverable]) -> dict[str, Any]:
@@ -135,7 +154,7 @@ def _manifest(material: Material, outcomes: Mapping[str, Deliverable]) -> dict[s
         "deliverables": {name: _described(folder, outcome) for name, outcome in outcomes.items()},
         "files": [
             {"path": _name(folder, path), "bytes": path.stat().st_size, "sha256": sha256(path)}
-            for path in _files(folder)
+            for path in _entries(folder)
         ],
     }
 
@@ -150,9 +169,11 @@ def _described(folder: Path, outcome: Deliverable) -> dict[str, Any]:
             return {"status": "not needed", "why": why}
 
 
-def _files(folder: Path) -> Iterator[Path]:
-    """Every file except the manifest."""
-    yield from sorted(p for p in folder.rglob("*") if p.is_file() and p != folder / MANIFEST)
+def _entries(folder: Path) -> Iterator[Path]:
+    """Whatever lies in the folder and is no folder, except the manifest; links to folders are among it."""
+    for parent, folders, files in os.walk(folder):
+        there = [*(Path(parent, name) for name in files), *(Path(parent, name) for name in folders)]
+        yield from sorted(p for p in there if p != folder / MANIFEST and (p.is_symlink() or not p.is_dir()))
 
 
 def _name(folder: Path, path: Path) -> str:
@@ -161,7 +182,7 @@ def _name(folder: Path, path: Path) -> str:
 
 def sha256(path: Path) -> str:
     """The SHA-256 of a file of any size."""
-    with path.open("rb") as file:
+    with beneath(path.parent), open_raw(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

@@ -263,6 +263,7 @@ _LOOKS_LIKE = (
     ("iteration", re.compile(r"iter|rollout", re.I)),
     ("episode", re.compile(r"episode", re.I)),
     ("epoch", re.compile(r"epoch", re.I)),
+    ("second", re.compile(r"seconds", re.I)),
 )
 
 

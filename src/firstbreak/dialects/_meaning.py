@@ -299,7 +299,7 @@ _QUANTITIES: tuple[tuple[str, str, str], ...] = (
     ("policy.stop_iter", "stop iter", ""),
     ("grad.norm", "grad norm", "policy total"),
     ("lr", "lr", "policy"),
-    ("optim.loss_scale", "lossscale", ""),
+    ("optim.loss_scale", "lossscale", "policy optim trainer fp16 amp"),
     # advantages and the critic
     ("advantage.mean", "advantage", ""),
     ("advantage.zero_frac", f"advantage zero {_SHARE}", "token sample"),

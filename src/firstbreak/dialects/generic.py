@@ -14,7 +14,7 @@ from typing import Any
 
 from firstbreak.dialects import _meaning
 from firstbreak.dialects._table import Name
-from firstbreak.dialects.signals import STATISTICS, evaluation, lookup
+from firstbreak.dialects.signals import SIGNALS, STATISTICS, evaluation, lookup
 
 TITLE = "plain names"
 
@@ -114,6 +114,12 @@ _GROUPS: Mapping[str, str] = {
     "diversity.self_bleu": "self_bleu",
     # what firstbreak's own recorder writes (guard/adapters/sb3_loop.py)
     "env.observation_constant": "observation_constant",
+    "env.observation_size": "observation_size",
+    "env.observation_offset": "observation_offset",
+    "env.action_use": "action_use",
+    "env.action_shown_any": "action_shown_any",
+    "env.episodes_ended": "episodes_ended",
+    "env.episode_age": "episode_age",
     "env.start_spread": "start_spread",
     "env.action_shown": "action_shown",
     "env.action_shown_at_once": "action_shown_at_once",
@@ -167,6 +173,8 @@ _GUESSES = {
 NAMES: dict[str, str | Name] = {
     **{word: signal for signal, words in _GROUPS.items() for word in words.split()},
     **{"neg_entropy": _FLIPPED, "negative_entropy": _FLIPPED},
+    # what firstbreak's own recorder writes (inside/)
+    **{signal.replace(".", "_"): signal for signal in SIGNALS if signal.startswith("proof.")},
     "bpb": Name("sft.nll", math.log(2), "bits per byte, shown in nats per byte"),
     **_GUESSES,
 }
@@ -211,8 +219,21 @@ _STATISTICS = {
 }
 
 
+#: readings of the machine: those of wandb, which other readers name alike
+_MACHINE = re.compile(r"system\.gpu\.(\d+)\.(\w+)")
+_READINGS: Mapping[str, tuple[str, float]] = {
+    "gpu": ("gpu.util", 1.0),
+    "powerWatts": ("gpu.power", 1.0),
+    "memoryAllocated": ("gpu.memory_share", 1.0),
+    "memoryAllocatedBytes": ("memory.gpu", 1 / 2**30),
+    "memoryTotalBytes": ("gpu.memory_size", 1 / 2**30),
+}
+
+
 def translate(raw: str, company: _meaning.Company = _meaning.Company()) -> Name | None:  # noqa: B008
     """What a plain name means, or None: what is listed here, else what its words say together, in this company."""
+    if (reading := _MACHINE.fullmatch(raw)) and (known := _READINGS.get(reading[2])):
+        return Name(f"{known[0]}@gpu {reading[1]}", known[1])
     words = _words(raw)
     if listed := _listed(words):
         return listed

@@ -154,6 +154,17 @@ def canonical_config(raw: Mapping[str, Any], dialect: ModuleType, names: Collect
     return Config(values=_with_products(values), raw=dict(raw), defaulted=defaulted & values.keys(), keys=keys)
 
 
+def recorded_as(keys: Collection[str], dialect: ModuleType) -> dict[str, str]:
+    """Canonical name -> the one of these keys that carries it: the same option, or one with the option as its end."""
+    options: Mapping[str, str] = getattr(dialect, "CONFIG", {})
+    by_end = _by_end(dict.fromkeys(keys), options)
+    found: dict[str, str] = {}
+    for option, name in options.items():
+        if _bare(option) in by_end:
+            found.setdefault(name, by_end[_bare(option)])
+    return found
+
+
 def plain(value: Any) -> Any:
     """A recorded value as plain data: `"2.5e-4"` -> 0.00025, `"lin_3e-4"` -> 0.0003 (the start), `"False"` -> False.
 

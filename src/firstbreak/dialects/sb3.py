@@ -214,6 +214,12 @@ OLDER = (  # the change log of 2.3.0; only what 1.3.0 renamed tells a version
 _RECORDER = "add firstbreak.guard.adapters.sb3_loop.recorder() to the callbacks of learn()"
 LOG = {
     "env.observation_constant": _RECORDER,
+    "env.observation_size": _RECORDER,
+    "env.observation_offset": _RECORDER,
+    "env.action_use": _RECORDER,
+    "env.action_shown_any": _RECORDER,
+    "env.episodes_ended": _RECORDER,
+    "env.episode_age": _RECORDER,
     "env.start_spread": _RECORDER,
     "env.action_shown": _RECORDER,
     "env.action_shown_at_once": _RECORDER,

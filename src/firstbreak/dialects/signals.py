@@ -76,6 +76,17 @@ _ENVIRONMENT: tuple[_Row, ...] = (
         "fraction",
         "share of an observation's components that never change in a window",
     ),
+    ("env.observation_size", None, "", "root mean square of the largest component of the observation"),
+    (
+        "env.observation_offset",
+        None,
+        "ratio",
+        "mean over spread of a component of the observation that lies far from 0",
+    ),
+    ("env.action_use", None, "fraction", "size of the actions over half of the range that they may have"),
+    ("env.action_shown_any", "up", "fraction", "most of a component's change that actions explain, in whatever state"),
+    ("env.episodes_ended", None, "episodes", "episodes that ended among the transitions that were looked at"),
+    ("env.episode_age", None, "steps", "steps since the oldest of the current episodes began"),
     ("env.start_spread", None, "", "spread of the observations with which episodes begin"),
     ("env.action_shown", "up", "fraction", "most of a component's change that the actions of the last steps explain"),
     ("env.action_shown_at_once", "up", "fraction", "most of a component's change that the action before it explains"),
@@ -89,6 +100,26 @@ _ENVIRONMENT: tuple[_Row, ...] = (
     ("env.step_reward", None, "reward", "mean reward of one step"),
     ("env.reward_size", None, "reward", "root mean square of the rewards of single steps"),
     ("custom.<name>", None, "", "a number that the user's own code logs"),
+    (
+        "proof.prompt_repeated",
+        "down",
+        "fraction",
+        "share of the training rows whose prompt stands in another row as well",
+    ),
+    (
+        "proof.prompt_unlike",
+        "down",
+        "fraction",
+        "share of the training prompts without the common beginning or end of the evaluation's",
+    ),
+    (
+        "proof.prompt_cut",
+        "down",
+        "fraction",
+        "share of the training prompts that lack the common end of the evaluation's and are shorter",
+    ),
+    ("proof.pairs_equal", "down", "fraction", "share of preference pairs whose two texts are one"),
+    ("proof.pairs_swapped", "down", "fraction", "share of preference texts on the other side than in the data"),
 )
 
 _EVALUATION: tuple[_Row, ...] = (
@@ -182,6 +213,26 @@ _ROLLOUT: tuple[_Row, ...] = (
     ("filter.buffer", None, "count", "groups waiting when the trainer asked for a batch"),
     ("filter.empty_batch", "down", "0 or 1", "the filters left nothing, and the update was skipped"),
     ("filter.other.<name>", None, "", "another number of the sample filter"),
+    (
+        "proof.answer_too_long",
+        "down",
+        "fraction",
+        "share of completions that were cut, with a right answer beyond the limit",
+    ),
+    ("proof.sampling_gap", None, "nats", "how much more than its entropy sampled tokens surprise the policy, a token"),
+    ("proof.sampling_z", None, "", "the same in standard errors"),
+    (
+        "proof.copies",
+        "down",
+        "fraction",
+        "share of a prompt's pairs of samples that are equal, less the share that is expected",
+    ),
+    (
+        "proof.ends_missing",
+        "down",
+        "fraction",
+        "share of the ends that the policy's probabilities promise and that were not sampled",
+    ),
 )
 
 _REWARD: tuple[_Row, ...] = (
@@ -228,6 +279,46 @@ _REWARD: tuple[_Row, ...] = (
     ("rm.reward.mean", None, "reward", "output of the reward model in training"),
     ("rm.reward.chosen", None, "reward", "output of the reward model for the chosen answer"),
     ("rm.reward.rejected", None, "reward", "output of the reward model for the rejected answer"),
+    ("proof.reward_missing", "down", "fraction", "share of completions that no reward function scored"),
+    ("proof.reward_noisy", "down", "fraction", "share of completions that a second call scores otherwise"),
+    (
+        "proof.reward_moved",
+        "down",
+        "fraction",
+        "share of completions whose score is another row's, or depends on the rows beside it",
+    ),
+    ("proof.reward_turned", "down", "fraction", "share of prompts whose right answer gets less than an empty text"),
+    (
+        "proof.reward_open",
+        "down",
+        "fraction",
+        "share of prompts whose empty text gets as much as the right answer and all completions",
+    ),
+    (
+        "proof.reward_unpaid",
+        "down",
+        "fraction",
+        "share of right completions that get no more than wrong ones on average",
+    ),
+    (
+        "proof.reward_deaf",
+        "down",
+        "fraction",
+        "share of prompts of which all texts get one score, where prompts differ in it",
+    ),
+    (
+        "proof.reward_unread",
+        "down",
+        "fraction",
+        "share of prompts whose right answer gets no more than another prompt's",
+    ),
+    ("proof.reward_longer", "down", "fraction", "share of completions that get more when they are repeated"),
+    (
+        "proof.reference_elsewhere",
+        "down",
+        "fraction",
+        "of completions that are a right answer, the share for which it is another prompt's",
+    ),
 )
 
 _ADVANTAGE: tuple[_Row, ...] = (
@@ -271,6 +362,31 @@ _ADVANTAGE: tuple[_Row, ...] = (
     ("replay.size", None, "environment steps", "fill of the replay buffer"),
     ("replay.<count>", None, "", "another number of the replay buffer"),
     ("replay.is_beta", None, "", "importance exponent of prioritised replay"),
+    ("proof.advantage_error", "down", "", "relative distance of the advantages from those that the rewards give"),
+    (
+        "proof.advantage_turned",
+        "down",
+        "fraction",
+        "share of the advantages with the opposite sign of what the rewards give",
+    ),
+    ("proof.advantage_moved", "down", "fraction", "share of rows with another row's advantage"),
+    (
+        "proof.advantage_regrouped",
+        "down",
+        "fraction",
+        "share of rows whose baseline is of other completions than the prompt's",
+    ),
+    ("proof.advantage_raw", "down", "fraction", "share of rows whose advantage is the reward, without a baseline"),
+    ("proof.group_mixed", "down", "fraction", "share of groups with completions of several prompts"),
+    ("proof.mask_extra", "down", "fraction", "share of the tokens in the loss that were not sampled"),
+    ("proof.mask_missing", "down", "fraction", "share of the sampled tokens that are not in the loss"),
+    ("proof.gradient_outside", "down", "fraction", "share of the gradient on tokens that were not sampled"),
+    (
+        "proof.gradient_missing",
+        "down",
+        "fraction",
+        "share of the sampled tokens without a gradient in the first update on a batch",
+    ),
 )
 
 _POLICY_UPDATE: tuple[_Row, ...] = (
@@ -351,6 +467,32 @@ _POLICY_UPDATE: tuple[_Row, ...] = (
     ("distill.student_mass", None, "fraction", "student probability on the shared tokens"),
     ("distill.teacher_mass", None, "fraction", "teacher probability on the shared tokens"),
     ("config.<option>", None, "", "a setting that the trainer repeats in its log"),
+    ("proof.gradient_turned", "down", "fraction", "share of the gradient that makes good completions less probable"),
+    ("proof.ratio_first", "down", "", "mean distance of the ratio from 1 before the first update on a batch"),
+    ("proof.dropout", "down", "nats", "mean distance of log-probabilities between training and evaluation mode"),
+    (
+        "proof.step_gain",
+        "up",
+        "",
+        "advantage times change of log-probability in an update, over its size: from -1 to 1",
+    ),
+    ("proof.step_size", None, "nats", "mean change of a token's log-probability in one update"),
+    (
+        "proof.untrained",
+        "down",
+        "fraction",
+        "share of the trainable weights without a gradient or outside the optimizer",
+    ),
+    ("proof.frozen", "down", "fraction", "share of an adapter's weights that are not trainable"),
+    ("proof.overwritten", "down", "fraction", "share of the weights that something else than the optimizer changed"),
+    ("proof.rate_reached", None, "fraction", "learning rate in force, of the configured one"),
+    (
+        "proof.reference_start",
+        "down",
+        "nats",
+        "mean distance of the policy's log-probabilities from the reference's before any update",
+    ),
+    ("proof.reference_shared", "down", "fraction", "share of the weights that policy and reference have in common"),
 )
 
 _EXPLORATION: tuple[_Row, ...] = (
@@ -448,6 +590,7 @@ _FRESHNESS: tuple[_Row, ...] = (
     ("behave.logp_absdiff.mean", "down", "nats", "distance of current and behaviour log-probabilities"),
     ("behave.kept_tokens", None, "tokens", "tokens left by the cap on the behaviour ratio"),
     ("prox_approx.<quantity>.mean", None, "", "quality of an interpolated proximal policy"),
+    ("proof.sampled_elsewhere", "down", "", "whether the trained model made no pass while completions were sampled"),
 )
 
 _NUMERICS: tuple[_Row, ...] = (
@@ -462,6 +605,8 @@ _NUMERICS: tuple[_Row, ...] = (
     ("policy.logits_min.mean", None, "", "smallest logit of a token"),
     ("policy.logits_absmax", None, "", "largest absolute logit of the batch"),
     ("data.valid_frac", "up", "fraction", "share of the batch that is valid"),
+    ("proof.nonfinite", "down", "count", "stages of the update with a number that is not finite"),
+    ("proof.rounded", "down", "fraction", "share of the weights with a gradient that an update leaves as they were"),
 )
 
 _SYSTEMS: tuple[_Row, ...] = (
@@ -497,6 +642,9 @@ _SYSTEMS: tuple[_Row, ...] = (
     ("perf.mfu", "up", "fraction", "share of the hardware's peak arithmetic"),
     ("perf.<what>", None, "", "another measure of efficiency"),
     ("gpu.util", "up", "percent", "GPU utilisation"),
+    ("gpu.power", None, "W", "power that the GPU draws"),
+    ("gpu.memory_share", None, "percent", "share of the GPU's memory in use"),
+    ("gpu.memory_size", None, "GB", "memory of the GPU"),
     ("spec.accept_rate", "up", "fraction", "share of speculated tokens accepted"),
     ("spec.accept_length", "up", "tokens", "speculated tokens accepted in a row"),
     ("moe.load_violation", "down", "", "imbalance of the experts' load"),

@@ -253,6 +253,7 @@ NAMES: dict[str, str | Name] = {
     "forward_time_s": "time.forward",
     "scoring_time_ms": Name("time.reward", 0.001),
     "wait_scoring_ms": Name("time.wait_reward", 0.001),
+    "profiling/Time taken: <trainer>._calculate_rewards": "time.reward",
     "profiling/Time taken: <trainer>.<path:span>": "time.<span>",
     "eps": Name("throughput.episodes_per_s", note="episodes per second, not epsilon"),
     "training_tok/s": "throughput.train_tok_s",

@@ -20,11 +20,13 @@ from typing import Any
 
 from firstbreak.evals.canonical import canonical, digest
 from firstbreak.readers import Unreadable
+from firstbreak.readers._sqlite import database
 
 GENESIS = "0" * 64  #: `previous` of the first row
 PATIENCE = 120  #: seconds that a writer waits for its turn
 LOCK = 0x66627265616B  #: advisory lock of PostgreSQL: "fbreak"
 
+TABLE = "firstbreak_ledger"
 _TABLE = """CREATE TABLE IF NOT EXISTS firstbreak_ledger (
     number INTEGER PRIMARY KEY,
     key TEXT NOT NULL UNIQUE,
@@ -156,6 +158,19 @@ class Ledger:
         marks = ", ".join([self._mark] * 5)
         values = (entry.number, entry.key, entry.previous, entry.hash, entry.body)
         self._connection.execute(f"INSERT INTO firstbreak_ledger ({_COLUMNS}) VALUES ({marks})", values)
+
+
+def newest(path: Path, most: int) -> list[dict[str, Any]]:
+    """The bodies of the newest `most` rows of a ledger in a file, in order; nothing is written. Raises Unreadable."""
+    with database(path, TABLE) as connection:
+        rows = connection.execute(f"SELECT body FROM {TABLE} ORDER BY number DESC LIMIT ?", (most,)).fetchall()
+    try:
+        bodies = [json.loads(body) for (body,) in reversed(rows)]
+    except (TypeError, ValueError, RecursionError):
+        bodies = [None]
+    if not all(isinstance(body, dict) for body in bodies):
+        raise Unreadable(path, "holds rows that are no records", "`firstbreak eval verify` says which")
+    return bodies
 
 
 def _sqlite(path: Path) -> Any:

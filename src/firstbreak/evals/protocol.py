@@ -98,6 +98,15 @@ _ROWS: tuple[tuple[str, str, str], ...] = (
     ("harness_version", "any", "its version"),
 )
 
+#: other names that trainers and engines give a field
+ALIASES: Mapping[str, str] = MappingProxyType(
+    {
+        "max_tokens": "max_new_tokens",
+        "max_completion_tokens": "max_new_tokens",
+        "max_output_tokens": "max_new_tokens",
+        "max_gen_toks": "max_new_tokens",
+    }
+)
 FIELDS: Mapping[str, Field] = MappingProxyType({row[0]: Field(*row) for row in _ROWS})
 OTHER = "other."  #: prefix for what a harness records outside the vocabulary; these fields are compared as well
 
@@ -132,6 +141,11 @@ NEEDED: Mapping[str, tuple[str, ...]] = MappingProxyType(
 NEEDED_WITH: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {"tools": ("tool_permissions", "tool_timeout", "max_turns"), "pass_k": ("pass_estimator",)}
 )
+#: fields that only a score of episodes has
+EPISODES = frozenset(
+    {*NEEDED["episodes"], "env_options", "wrappers", "n_envs", "sticky_actions", "frame_skip", "life_loss_ends"}
+    | {"full_action_space", "observation_statistics", "discount"}
+)
 
 
 @dataclass(frozen=True)
@@ -148,13 +162,21 @@ class Protocol:
     @property
     def kind(self) -> str:
         """What is scored: "episodes" of an environment, or "answers" to problems."""
-        return "episodes" if {"env_id", "episodes"} & self.values.keys() else "answers"
+        known = self.values.keys()
+        of_episodes = known & {"env_id", "episodes"} or (
+            known & EPISODES and not known & set(NEEDED["answers"]) - {"seed"}
+        )
+        return "episodes" if of_episodes else "answers"
 
     @property
     def missing(self) -> tuple[str, ...]:
         """The missing fields without which the score cannot be reproduced."""
-        more = [name for cause, names in NEEDED_WITH.items() if self.values.get(cause) for name in names]
-        return tuple(name for name in (*NEEDED[self.kind], *more) if name not in self.values)
+        values = self.values
+        more = [name for cause, names in NEEDED_WITH.items() if values.get(cause) for name in names]
+        told = {"metric"} if values.get("pass_k") else set()  # pass@k is the metric
+        if values.get("pass_k") and values["pass_k"] == values.get("samples_per_problem"):
+            told.add("pass_estimator")  # all estimators agree where k answers are drawn
+        return tuple(name for name in (*NEEDED[self.kind], *more) if name not in values and name not in told)
 
     def record(self) -> dict[str, Any]:
         """The content of a locked file. `read` returns the same protocol and checks the hash."""
@@ -165,9 +187,13 @@ def protocol(values: Mapping[str, Any]) -> Protocol:
     """A protocol from field names and values, in one spelling.
 
     Raises ValueError for a name outside the vocabulary (unless it begins with `other.`) and for a value of the wrong
-    type. Otherwise a misspelt `temprature` would give a protocol without a temperature.
+    type, or for a field that has two names. Otherwise a misspelt `temprature` would give a protocol without a temperature.
     """
-    return Protocol(MappingProxyType({name: _checked(name, values[name]) for name in sorted(values)}))
+    named = {ALIASES.get(name, name): name for name in sorted(values)}
+    if len(named) < len(values):
+        double = next(name for name in values if name not in named.values())
+        raise ValueError(f"`{double}` and `{named[ALIASES.get(double, double)]}` are one field; write one of them")
+    return Protocol(MappingProxyType({name: _checked(name, values[named[name]]) for name in sorted(named)}))
 
 
 def read(path: Path) -> Protocol:

@@ -33,7 +33,7 @@ from firstbreak.diagnosis.rank import rank
 from firstbreak.diagnosis.stats import sequential
 from firstbreak.diagnosis.stats.sequential import Decided, Decision
 from firstbreak.experiments import plan, runner
-from firstbreak.experiments.overrides import HOOK, CannotOverride, in_force, render
+from firstbreak.experiments.overrides import HOOK, CannotOverride, config_file, in_force, render
 from firstbreak.experiments.plan import answerable, duration, length, planned, weigh
 from firstbreak.experiments.resume import FROM_THE_BEGINNING, StartPoint, start_of
 from firstbreak.experiments.runner import Result, Trial
@@ -41,10 +41,11 @@ from firstbreak.experiments.settings import ExperimentSettings
 from firstbreak.model import EMPTY, Diagnosis, FirstBreak, RankedCause, Run, Weight
 from firstbreak.readers import Unreadable
 from firstbreak.readers.follow import Follower
-from firstbreak.readers.read import read
+from firstbreak.readers.read import find_runs, read
 
 HOOKS = Path(__file__).parent.parent / "guard" / "hooks"
 LEDGER = "ledger.jsonl"
+LAST_LINES = 8  #: of the output of a failed trial that are shown
 CHECK_SECONDS = 2.0  #: seconds between two interim analyses of running arms
 
 EvidenceByCause = Mapping[str, Sequence[Weight]]
@@ -64,6 +65,8 @@ class Conclusion:
 
     design: Design
     answers: tuple[Answer, ...]  #: to the questions of the design, in order
+    failure: str  #: how a trial failed, so that nothing is counted; empty if none did
+    last_lines: tuple[str, ...]  #: of the output of the trial that failed
     decision: Decision  #: go, no-go or cannot tell: the answer to the first question
     claim: Decision | None  #: whether the treated arm is better over seeds; None without a control arm
     trials: tuple[Result, ...]
@@ -115,19 +118,19 @@ def _trial(
     wanted = begins.lengthened(values) | seeded
     inside = begins.hook_values(wanted, run, planned(run, settings), other_seed=bool(i))
     rendered = render(wanted, run, settings, begins.options, inside)
-    words = {"{folder}": str(place), "{config}": str(place / "config.yaml"), "{python}": sys.executable}
+    words = {"{folder}": str(place), "{config}": str(place / config_file(settings)), "{python}": sys.executable}
     if rendered.arguments and "{overrides}" not in settings.command:
         raise CannotOverride("the command has no place for options: add {overrides} to `command` in [experiment]")
     arguments = [w for word in settings.command for w in (rendered.arguments if word == "{overrides}" else [word])]
     environment = {**settings.environment, **rendered.environment, "FIRSTBREAK_FOLDER": str(place)}
     if HOOK in rendered.environment:
-        environment["PYTHONPATH"] = _before_pythonpath(settings)
+        environment["PYTHONPATH"] = _before_pythonpath(environment)
     limits = settings.limits
     return Trial(
         name=name,
         folder=place,
         arguments=tuple(_filled(word, words) for word in arguments),
-        directory=str(settings.directory.resolve()),
+        directory=_filled(str(settings.directory), words) if settings.in_trial else str(settings.directory.resolve()),
         environment={key: _filled(value, words) for key, value in environment.items()},
         files=rendered.files,
         seconds=None if limits.minutes is None else 60 * limits.minutes,
@@ -141,8 +144,8 @@ def _filled(word: str, words: Mapping[str, str]) -> str:
     return word
 
 
-def _before_pythonpath(settings: ExperimentSettings) -> str:
-    there = settings.environment.get("PYTHONPATH") or os.environ.get("PYTHONPATH")
+def _before_pythonpath(environment: Mapping[str, str]) -> str:
+    there = environment.get("PYTHONPATH") or os.environ.get("PYTHONPATH")
     return os.pathsep.join([str(HOOKS), *([there] if there else [])])
 
 
@@ -167,8 +170,10 @@ def _check_cost(design: Design, run: Run, settings: ExperimentSettings, seeds: i
 
 
 def logs(trial: Trial, settings: ExperimentSettings) -> Path:
-    """The path of a trial's metrics."""
-    return settings.directory / settings.logs.replace("{folder}", str(trial.folder))
+    """The path of a trial's metrics: the one run there, where the trainer gives its folder a name of its own."""
+    place = settings.directory / settings.logs.replace("{folder}", str(trial.folder))
+    found = find_runs(place) if place.is_dir() else []
+    return found[0] if len(found) == 1 else place
 
 
 def read_back(
@@ -284,8 +289,12 @@ def conduct(
     )
     seen = read_back(design, arms, results, run, settings, begins)
     answers = ask(design, run, settings, seen, arms, results)
-    asked = [{"asks": q.asks, "yes": a.yes, "reason": a.reason} for q, a in zip(design.questions, answers, strict=True)]
-    enter(ledger, "answered", experiment=design.id, answers=asked)
+    failed = next((r for r in results if not r.final), None)
+    if failed is None:  # a trial that failed says nothing, and what an earlier one said still holds
+        asked = [
+            {"asks": q.asks, "yes": a.yes, "reason": a.reason} for q, a in zip(design.questions, answers, strict=True)
+        ]
+        enter(ledger, "answered", experiment=design.id, answers=asked)
     outcomes = check(run)
     before = rank(Inputs(run), outcomes, evidence(folder, run, leave_out=design.id))
     after = diagnose(run, outcomes, known=evidence(folder, run))
@@ -293,6 +302,8 @@ def conduct(
     conclusion = Conclusion(
         design=design,
         answers=answers,
+        failure=_obstacle(arms, results) if failed else "",
+        last_lines=_last_lines(failed, arms) if failed else (),
         decision=_decision(answers[0]),
         claim=_claim(seen, design),
         trials=tuple(results),
@@ -302,7 +313,7 @@ def conduct(
     )
     enter(
         ledger,
-        "concluded",
+        "not_counted" if failed else "concluded",  # the plan keeps an experiment that was not concluded
         experiment=design.id,
         decision=conclusion.decision.decided.value,
         reason=conclusion.decision.reason,
@@ -349,7 +360,8 @@ def _unasked(question: Question, family: Family) -> str:
 def _obstacle(arms: Mapping[str, Sequence[Trial]], results: Sequence[Result]) -> str:
     """Why the experiment has no conclusion. Empty if it has one."""
     if failed := next((r for r in results if not r.final), None):
-        detail = failed.detail or f"exit code {failed.exit_code}: {_last_line(failed, arms)}"
+        last = "".join(_last_lines(failed, arms)[-1:])
+        detail = failed.detail or f"exit code {failed.exit_code}: {last}"
         return f"trial {failed.trial} {failed.state.replace('_', ' ')} ({detail}); see its output.txt"
     for trial in (t for of_arm in arms.values() for t in of_arm):
         acts = json.loads(trial.environment.get(HOOK, "{}")).keys() - {"watch"}  # measurements change nothing
@@ -368,12 +380,13 @@ def _stood_still(seen: Arms) -> str:
     return f"arm {arm} logged no step after the checkpoint; see its output.txt" if arm else ""
 
 
-def _last_line(failed: Result, arms: Mapping[str, Sequence[Trial]]) -> str:
-    """The last line of a trainer's output, which is usually the error."""
+def _last_lines(failed: Result, arms: Mapping[str, Sequence[Trial]]) -> tuple[str, ...]:
+    """The last lines of a trainer's output, of which the last one is usually the error."""
     (folder,) = [t.folder for of_arm in arms.values() for t in of_arm if t.name == failed.trial]
     output = folder / "output.txt"
     text = output.read_text("utf-8", "replace").strip() if output.exists() else ""
-    return "".join(c for c in text.rpartition("\n")[2] if c.isprintable())[:200]
+    lines = ("".join(c for c in line if c.isprintable())[:200] for line in text.splitlines()[-LAST_LINES:])
+    return tuple(line for line in lines if line.strip())
 
 
 def _decision(answer: Answer) -> Decision:

@@ -7,20 +7,22 @@ the section `[experiment.values]`).
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any
 
 import yaml
 
 from firstbreak.dialects.hyperparameters import HYPERPARAMETERS
+from firstbreak.experiments.script import changed
 from firstbreak.experiments.settings import INTERVENTIONS, ExperimentSettings
 from firstbreak.model import EMPTY, Config, Run
 
 Pairs = Sequence[tuple[str, Any]]
-CONFIG_FILE = "config.yaml"  #: in the trial's folder
 HOOK = "FIRSTBREAK_INTERVENE"  #: variable with the interventions for the hooks in the trainer's process
 HOOKED = frozenset({"trl", "sb3"})  #: dialects of the trainers that guard/hooks supports
 #: units of options that are counts
@@ -179,9 +181,18 @@ def _zoo(options: Pairs, settings: ExperimentSettings) -> Rendered:
     own = {"n_timesteps": "--n-timesteps", "total_timesteps": "--n-timesteps", "seed": "--seed", "env_id": "--env",
            "eval_freq": "--eval-freq", "save_freq": "--save-freq", "log_interval": "--log-interval",
            "trained_agent": "-i"}  # fmt: skip
+    own |= {name: name for name, _ in options if name.startswith("--")}
     words = [word for name, value in options if name in own for word in (own[name], _word(value))]
-    others = [f"{name}:{value!r}" for name, value in options if name not in own]
-    return Rendered(arguments=(*words, *(["--hyperparams", *others] if others else ())))
+    others = {name: f"{name}:{value!r}" for name, value in options if name not in own}
+    if others:  # the last --hyperparams replaces the one of the command
+        others = {word.partition(":")[0]: word for word in _hyperparams(settings.command)} | others
+    return Rendered(arguments=(*words, *(["--hyperparams", *others.values()] if others else ())))
+
+
+def _hyperparams(command: Sequence[str]) -> list[str]:
+    """What a command of rl-baselines3-zoo gives after `--hyperparams`."""
+    at = next((i for i, word in enumerate(command) if word in ("-params", "--hyperparams")), len(command))
+    return list(takewhile(lambda word: not word.startswith(("-", "{")), command[at + 1 :]))
 
 
 def _yaml(options: Pairs, settings: ExperimentSettings) -> Rendered:
@@ -191,7 +202,26 @@ def _yaml(options: Pairs, settings: ExperimentSettings) -> Rendered:
     content = yaml.safe_load(settings.config.read_text("utf-8")) or {}
     for name, value in options:
         _put(content, name.split("."), value)
-    return Rendered(files={CONFIG_FILE: yaml.safe_dump(content, sort_keys=False)})
+    return Rendered(files={config_file(settings): yaml.safe_dump(content, sort_keys=False)})
+
+
+def config_file(settings: ExperimentSettings) -> str:
+    """The name of the changed copy of the configuration file, or of the script, in a trial's folder."""
+    return settings.config.name if settings.config and settings.config.suffix == ".py" else "config.yaml"
+
+
+def _source(options: Pairs, settings: ExperimentSettings) -> Rendered:
+    """A changed copy of the script, for {config} in the command: for scripts without options."""
+    if settings.config is None:
+        raise CannotOverride("syntax source needs `config` in [experiment]: your script")
+    try:
+        copy = changed(settings.config.read_text("utf-8"), settings.config, dict(options))
+    except KeyError as error:
+        raise CannotOverride(f"{settings.config.name} has no place called {error.args[0]}") from None
+    except (OSError, SyntaxError) as error:
+        raise CannotOverride(f"{settings.config.name} cannot be changed ({error})") from None
+    path = os.pathsep.join(filter(None, [str(settings.config.resolve().parent), os.environ.get("PYTHONPATH")]))
+    return Rendered(files={config_file(settings): copy}, environment={"PYTHONPATH": path})
 
 
 def _json(options: Pairs, settings: ExperimentSettings) -> Rendered:
@@ -223,6 +253,7 @@ SYNTAXES: Mapping[str, Callable[[Pairs, ExperimentSettings], Rendered]] = {
     "hydra": _hydra,
     "zoo": _zoo,
     "yaml": _yaml,
+    "source": _source,
     "json": _json,
     "environment": _environment,
 }

@@ -239,9 +239,10 @@ def length(design: Design, run: Run, settings: ExperimentSettings) -> dict[str, 
     steps = min(steps, settings.limits.steps or math.inf)
     values: dict[str, float] = {"total_steps": max(1, round(steps))}
     interval, warm_up = in_force("eval_interval", run.config, settings), in_force("warmup_steps", run.config, settings)
-    if interval:
+    fixed = set() if not settings.complete else {"eval_interval", "warmup_steps"} - settings.options.keys()
+    if interval and "eval_interval" not in fixed:  # a script without this option keeps its own interval
         values["eval_interval"] = max(1, min(round(interval), round(steps / LEAST_POINTS)))
-    if warm_up:
+    if warm_up and "warmup_steps" not in fixed:
         values["warmup_steps"] = max(1, round(warm_up * steps / total))
     return values
 

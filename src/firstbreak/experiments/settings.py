@@ -2,12 +2,13 @@
 
     [experiment]
     command = "python train.py {overrides} --output_dir {folder}/run"
-    directory = "."              # where the command is started, relative to this file
+    directory = "."              # where the command is started, relative to this file; "{folder}": the trial's own folder
     logs = "{folder}/run"        # where the trainer writes its metrics
     checkpoints = "saved/ppo"    # folder of the original run's checkpoints, if not the folder of its log; relative to this file
-    syntax = "flags"             # flags, hydra, zoo, yaml, json, environment, or a template like "--set {option}={value}";
+    syntax = "flags"             # flags, hydra, zoo, yaml, json, environment, source (a script without options: places in its
+                                 # text are changed in a copy), or a template like "--set {option}={value}";
                                  # default: the syntax of the trainer
-    config = "train.yaml"        # with syntax yaml: {config} is a changed copy of this file
+    config = "train.yaml"        # with syntax yaml or source: {config} is a changed copy of this file
     hooks = true                 # the command runs Python, and hooks may change the trainer (see guard/hooks/)
 
     complete = true              # the script has only the options listed below
@@ -49,6 +50,7 @@ from firstbreak.readers import Unreadable
 
 FILE = "firstbreak.toml"
 SECTION = "experiment"
+IN_TRIAL = "{folder}"  #: as `directory`: each trial is started in its own folder
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +69,7 @@ class TrialLimits:
 class ExperimentSettings:
     """The section [experiment], after all checks. See the docstring of this module."""
 
-    command: tuple[str, ...]
+    command: tuple[str, ...] = ()  #: empty: not known, so that a plan can be made and no trial started
     directory: Path = field(default_factory=Path.cwd)
     logs: str = "{folder}"
     checkpoints: Path | None = None
@@ -81,6 +83,11 @@ class ExperimentSettings:
     environment: Mapping[str, str] = field(default_factory=lambda: EMPTY)
     limits: TrialLimits = field(default_factory=TrialLimits)
 
+    @property
+    def in_trial(self) -> bool:
+        """Whether each trial is started in its own folder."""
+        return str(self.directory) == IN_TRIAL
+
 
 def load(path: Path) -> ExperimentSettings:
     """The section [experiment] of a TOML file. Raises `Unreadable` with the problem and its remedy."""
@@ -88,7 +95,7 @@ def load(path: Path) -> ExperimentSettings:
         section = tomllib.loads(path.read_text("utf-8"))[SECTION]
     except FileNotFoundError:
         raise Unreadable(
-            path, "no such file", f"create the file with a section [{SECTION}] and a `command`; see docs/experiments.md"
+            path, "no such file", "`firstbreak experiment init SCRIPT` writes it, with the options of your script"
         ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise Unreadable(path, f"is not valid TOML ({error})", "correct this place in the file") from None
@@ -129,7 +136,7 @@ def parse(section: Mapping[str, Any], path: Path) -> ExperimentSettings:
         raise wrong(f"the command cannot be split into words ({error})", "add the missing quotation mark") from None
     return ExperimentSettings(
         command=command,
-        directory=home / section.get("directory", "."),
+        directory=home / section.get("directory", ".") if section.get("directory") != IN_TRIAL else Path(IN_TRIAL),
         logs=section.get("logs", "{folder}"),
         checkpoints=home / section["checkpoints"] if "checkpoints" in section else None,
         syntax=section.get("syntax"),

@@ -21,6 +21,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,7 @@ def main(folder: Path) -> None:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                preexec_fn=_die_with_parent,
+                preexec_fn=partial(die_with, os.getpid()),
             )
         except OSError as error:
             write(folder / "result.json", _result("failed", None, start, f"{trial['arguments'][0]}: {error.strerror}"))
@@ -67,11 +68,11 @@ def _result(state: str, code: int | None, start: float, detail: str) -> dict[str
     return {"state": state, "exit_code": code, "seconds": round(time.monotonic() - start, 3), "detail": detail}
 
 
-def _die_with_parent() -> None:
-    """In the child process, before the trainer starts: ask the kernel to kill it when the supervisor dies (Linux)."""
+def die_with(parent: int) -> None:
+    """In a child process, before its program starts: ask the kernel to kill it when its parent dies (Linux)."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() == 1:  # the supervisor has already died
+        if os.getppid() != parent:  # it has already died
             os._exit(1)
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from firstbreak.guard.bundle import FileContent
+from firstbreak.masking import Mask
 from firstbreak.model import Diagnosis, Sample
 
 GIT_SECONDS = 5.0  #: time limit for git
@@ -31,14 +32,15 @@ def files(
     readme: str,
 ) -> dict[str, FileContent]:
     """File name -> content, from what is in memory now. Slow parts are functions that run when the file is written."""
+    mask = Mask(os.environ)
     kept: dict[str, FileContent] = {
         "README.md": readme.encode(),
         "metrics.jsonl": _lines({"step": step, **numbers} for step, numbers in recent),
-        "config.json": _json(dict(config)),
+        "config.json": _json(mask.tree(dict(config))),
         "origin.json": lambda file: _put(file, _json(origin())),
     }
     if rows := [_plain(sample) for sample in samples]:
-        kept["samples.jsonl"] = _lines(rows)
+        kept["samples.jsonl"] = _lines(mask.tree(rows))
     if diagnosis is not None:
         kept |= {"diagnosis.json": lambda file: _put(file, _diagnosis(diagnosis))}
         kept |= {"diagnosis.md": lambda file: _put(file, _report(diagnosis))}
@@ -50,7 +52,7 @@ def origin() -> dict[str, Any]:
     """The code that was running: command, Python version, packages, and the commit of the working directory."""
     installed = {d.metadata["Name"]: d.version for d in distributions()}
     return {
-        "command": sys.argv,
+        "command": list(Mask(os.environ).command(sys.argv)),
         "python": platform.python_version(),
         "machine": f"{platform.system()} {platform.machine()}",
         "packages": {name: version for name, version in sorted(installed.items()) if name in RELEVANT},

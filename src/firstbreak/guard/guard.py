@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 import time
 import traceback
 from collections import Counter, deque
@@ -65,6 +66,7 @@ class Guard:
         if trainer is not None and trainer not in dialects.dialects():
             raise ValueError(f"there is no trainer {trainer!r}; use one of: {', '.join(dialects.dialects())}")
         schedule.warm_up()
+        threading.Thread(target=bundle.sweep, args=(Path(folder),), daemon=True).start()  # a disk may hang
         self.policy, self.folder = GuardPolicy(policy), Path(folder)
         self.config: dict[str, Any] = dict(config or {})
         self.target_kl = target_kl

@@ -12,12 +12,14 @@ from collections.abc import Callable, Collection, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from firstbreak import dialects
 from firstbreak.diagnosis.detectors.numerics.non_finite_values import COMPUTED
 from firstbreak.diagnosis.registry import detectors
 from firstbreak.dialects.hyperparameters import canonical_config
 from firstbreak.guard.decision import Act
-from firstbreak.model import Confidence, Finding, Severity
+from firstbreak.model import Confidence, Config, Finding, Series, Severity
 from firstbreak.words import number, percent
 
 WARM_UP = 20  #: finite values before a number is compared with its own past
@@ -213,6 +215,34 @@ RULES: Mapping[str, Rule] = {
 }
 
 
+#: identities that the recorder measures before the optimizer's step, and that need no second look -> their checks
+PROVED: Mapping[str, str] = {
+    "proof.advantage_turned": "advantages-negated",
+    "proof.advantage_moved": "advantages-of-other-rows-used",
+    "proof.advantage_regrouped": "baseline-of-other-prompts",
+    "proof.group_mixed": "groups-of-several-prompts",
+    "proof.mask_extra": "other-tokens-in-loss",
+    "proof.mask_missing": "sampled-tokens-left-out",
+    "proof.gradient_turned": "loss-turned-round",
+    "proof.nonfinite": "tensor-not-finite",
+}
+
+
+def identity(signal: str) -> Rule:
+    """An identity of the recorder holds, as its check judges it: one update that breaks it is enough to stop."""
+    check = detectors()[PROVED[signal]]
+
+    def rule(past: Past, value: float, limits: Limits) -> tuple[Past, Violation | None]:
+        curve = Series(name=signal, steps=np.zeros(1), values=np.array([value]))
+        found = check.ask(curve, Config())
+        if not isinstance(found, Finding):
+            return past, None
+        message = found.message.partition(". Proved at")[0]
+        return past, Violation(check.id, Act.STOP, message, Severity.CRITICAL)
+
+    return rule
+
+
 class Watch:
     """The invariants over a stream of metrics under the trainer's own names."""
 
@@ -251,7 +281,7 @@ class Watch:
 
 def rule_for(signal: str) -> Rule | None:
     """What is asked of a signal at every step; None where nothing is."""
-    rule = RULES.get(signal)
+    rule = identity(signal) if signal in PROVED else RULES.get(signal)
     if rule is None:
         return finite if COMPUTED.fullmatch(signal) else None
 

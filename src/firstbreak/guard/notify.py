@@ -10,11 +10,12 @@ A target is one string:
 
 Messages are sent from their own thread, with at most ATTEMPTS attempts and a pause that doubles each time. The same verdict is
 sent at most once an hour. A target contains secrets: log messages show only its host. Text in a message that looks like a
-secret is replaced by "[hidden]".
+secret is masked.
 """
 
 from __future__ import annotations
 
+import html
 import json
 import logging
 import os
@@ -34,7 +35,9 @@ from functools import partial
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from firstbreak.masking import Mask
 from firstbreak.readers import Unreadable
+from firstbreak.reports.text import visible
 
 LOG = logging.getLogger("firstbreak.guard")
 ATTEMPTS = 5
@@ -44,12 +47,10 @@ TIMEOUT = 10.0  #: seconds that one attempt may take
 TRACKIO_TIMEOUT = 60.0  #: seconds: importing trackio alone takes some
 WAITING = 100  #: messages in the queue; further messages are dropped if a target is down
 LONGEST = 1800  #: characters: Discord takes 2000
+LONGEST_SUBJECT = 200  #: characters
 SMTP = "FIRSTBREAK_SMTP"
-
-_SECRET = re.compile(
-    r"(?i)\b(hf_|sk-|ghp_|xox[abp]-|wandb_v1_|AKIA)[\w-]{8,}|((api|access|secret)?_?(key|token|secret|password)\s*[=:]\s*)\S+"
-    r"|://[^/\s:@]+:[^/\s@]+@"
-)
+_MARKDOWN = re.compile(r"[\\`*_~|>\[\]()#<-]")
+_NO_PREVIEWS = 1 << 2  #: SUPPRESS_EMBEDS of Discord
 
 
 @dataclass(frozen=True)
@@ -157,17 +158,27 @@ def _post(url: str, body: Callable[[Notification], dict[str, Any]], message: Not
 
 _BODIES: dict[str, Callable[[Notification], dict[str, Any]]] = {
     "webhook": asdict,
-    "slack": lambda message: {"text": str(message)},
-    "discord": lambda message: {"content": str(message), "allowed_mentions": {"parse": []}},
+    "slack": lambda message: {"text": html.escape(_inert(message), quote=False), "mrkdwn": False, "link_names": False},
+    "discord": lambda message: {
+        "content": _MARKDOWN.sub(r"\\\g<0>", _inert(message)),
+        "allowed_mentions": {"parse": []},
+        "flags": _NO_PREVIEWS,
+    },
 }
+
+
+def _inert(message: Notification) -> str:
+    """The message without hidden characters, mentions and links: parts of it were chosen by a log."""
+    lines = "\n".join(map(visible, str(message).split("\n")))
+    return lines.replace("@", "@\N{ZERO WIDTH SPACE}").replace("://", ":\N{ZERO WIDTH SPACE}//")
 
 
 def _mail(to: str, server: Any, message: Notification) -> None:
     mail = EmailMessage()
-    mail["Subject"] = " ".join(f"firstbreak: {message.action}: {message.run}".split())
+    mail["Subject"] = visible(f"firstbreak: {message.action}: {message.run}")[:LONGEST_SUBJECT]
     mail["To"] = to
     mail["From"] = unquote(server.username) if server.username and "@" in unquote(server.username) else to
-    mail.set_content(str(message))
+    mail.set_content(_inert(message))
     encrypted = server.scheme == "smtps"
     connect = smtplib.SMTP_SSL if encrypted else smtplib.SMTP
     with connect(server.hostname, server.port or (465 if encrypted else 587), timeout=TIMEOUT) as connection:
@@ -183,7 +194,7 @@ def _trackio(project: str, run: str, message: Notification) -> None:
     level = "ERROR" if message.action in ("stop", "rollback") else "WARN"
     step = "" if message.step is None else str(int(message.step))
     title = f"firstbreak: {message.action}"
-    line = [sys.executable, "-c", _ALERT, project, run, level, step, title, str(message)]
+    line = [sys.executable, "-c", _ALERT, project, run, level, step, title, _inert(message)]
     subprocess.run(line, check=True, capture_output=True, timeout=TRACKIO_TIMEOUT)
 
 
@@ -221,5 +232,5 @@ def _host(target: str) -> str:
 
 
 def _without_secrets(message: Notification) -> Notification:
-    text = _SECRET.sub(lambda match: f"{match[2] or ''}[hidden]", message.text)
-    return Notification(message.run, message.action, text[:LONGEST], message.about, message.step)
+    mask = Mask(os.environ).text
+    return Notification(mask(message.run), message.action, mask(message.text)[:LONGEST], message.about, message.step)

@@ -49,10 +49,10 @@ def replay(folder: Path, built: Any) -> list[Compared]:
             f"{held}, so the update cannot be run again{f' ({why})' if why else ''}",
             "see README.md in the bundle",
         )
-    measured: Mapping[str, Any] = manifest["measured"]
+    measured = {name: float(value) for name, value in manifest["measured"].items() if isinstance(value, int | float)}
     module = importlib.import_module(f"firstbreak.guard.adapters.{adapter}")
     again: Mapping[str, float] = module.replay(built, folder)
-    return [Compared(name, float(measured[name]), value) for name, value in again.items() if name in measured]
+    return [Compared(name, measured[name], value) for name, value in again.items() if name in measured]
 
 
 def build(place: str) -> Any:

@@ -80,6 +80,7 @@ class Recording:
     restarts_at: float | None = None  #: the file declares earlier files' points at or after this step void (purge_step)
     has_samples: bool = False  #: the module's `samples(path)` yields at least one sample
     damage: list[str] = field(default_factory=list)  #: what was lost, each with place and remedy
+    unread: list[str] = field(default_factory=list)  #: files of it that were not read at all, each with the remedy
     notes: list[str] = field(default_factory=list)  #: facts: "tail is still being written", versions, ...
     resume: Any = None  #: opaque: pass it to the next read() of the same file
     replaces: bool = False  #: resumed on a file that was rewritten since: these curves replace the earlier ones

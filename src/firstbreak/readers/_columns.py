@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 
 from firstbreak.readers import Curve
+from firstbreak.readers.budget import NAME, POINT, spend
+from firstbreak.readers.opening import plain
 
 #: Objects under these names are hyperparameters that the writer repeats in every row, not metrics.
 CONFIG_NAMES = frozenset({"config", "hyperparameters", "hyperparams", "hparams", "params", "args"})
@@ -32,6 +34,7 @@ COUNTERS = frozenset(
     | {"timestep", "timesteps", "total_timesteps", "env_step", "env_steps", "frame", "frames", "update", "updates"}
     | {"time", "timestamp"}
 )
+_COUNTED = 1024  #: points that are counted together
 _VARIES = object()
 _NONE = type(None)
 _NUMBERS = frozenset({float, int, bool, _NONE})
@@ -39,13 +42,14 @@ _NUMBERS = frozenset({float, int, bool, _NONE})
 
 def name_from_file(path: Path) -> str | None:
     """What a column without a name holds, where its file's name says so: `reinforce_rewards.npy` holds `rewards`."""
-    found = _CONTENT_IN_NAME.search(path.stem)
+    found = _CONTENT_IN_NAME.search(plain(path).stem)
     return found[0] if found else None
 
 
 def exported_tag(path: Path) -> str:
     """The metric in a file that TensorBoard's page saved: `run-<run>-tag-<tag>`, with "/" written as "_"."""
-    return path.stem.partition("-tag-")[2] or path.stem
+    stem = plain(path).stem
+    return stem.partition("-tag-")[2] or stem
 
 
 def split_prefix(text: Any) -> str:
@@ -102,6 +106,9 @@ class Columns:
             return
         if name in self._cells:
             self._settle(name)
+        if name not in self._parts:
+            spend(NAME)
+        spend(POINT * len(values))
         self._parts.setdefault(name, []).append((index, values))
 
     def add_nulls(self, name: str, index: np.ndarray | list[float]) -> None:
@@ -113,7 +120,10 @@ class Columns:
         """Adds one point."""
         cells = self._cells.get(name)
         if cells is None:
+            spend(NAME)
             cells = self._cells[name] = ([], [])
+        elif not len(cells[0]) % _COUNTED:
+            spend(POINT * _COUNTED)
         cells[0].append(index)
         cells[1].append(value)
 

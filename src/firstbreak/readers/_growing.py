@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from firstbreak.readers import Recording, Unreadable
-from firstbreak.readers._tail import Cursor, Lines, open_file, still_holds
+from firstbreak.readers._tail import Cursor, Lines, still_holds
+from firstbreak.readers.opening import open_file
 
 
 class GrowingFiles:
@@ -20,7 +21,7 @@ class GrowingFiles:
         known = {name: cursor for name, cursor in (resume or {}).items() if name in files}
         self.replaces = not all(still_holds(files[name], cursor) for name, cursor in known.items())
         self.cursors: dict[str, Cursor] = {} if self.replaces else dict(known)
-        self.damage: list[str] = []
+        self.unread: list[str] = []
 
     def lines(self, name: str) -> Iterator[tuple[int, bytes]]:
         """(number, line) of each new line of a file; lines are counted from 0. Leaves the cursor behind the last one."""
@@ -35,10 +36,10 @@ class GrowingFiles:
                         row += 1
                 self.cursors[name] = lines.cursor(row)
         except Unreadable as error:
-            self.damage.append(str(error))
+            self.unread.append(str(error))
 
     def close(self, recording: Recording) -> Recording:
         """The recording, with what has been learned about the files."""
         recording.resume, recording.replaces = self.cursors, self.replaces
-        recording.damage += self.damage
+        recording.unread += self.unread
         return recording

@@ -7,12 +7,15 @@ from typing import Any
 
 import orjson
 
+from firstbreak.readers.budget import check_json
+
 _SPACE = " \t\r\n"
 _decoder = json.JSONDecoder()
 
 
 def loads(data: bytes | str) -> Any:
-    """One JSON value. Raises ValueError where it is not one, or is nested too deeply."""
+    """One JSON value. Raises ValueError where it is not one, or is nested too deeply, and TooLarge."""
+    check_json(data)
     try:
         return orjson.loads(data)
     except orjson.JSONDecodeError:

@@ -14,6 +14,7 @@ from typing import IO
 import numpy as np
 
 from firstbreak.readers import Unreadable
+from firstbreak.readers.budget import spend
 
 MAGIC = b"\x93NUMPY"
 MAX_BYTES = 1 << 28  # of one array: 30 million numbers are no learning curve
@@ -44,6 +45,7 @@ def read_array(file: IO[bytes], size: int, path: Path, place: str) -> np.ndarray
     data = file.read(wanted) if wanted <= size else b""
     if len(data) < wanted:
         raise Unreadable(path, "is cut or being rewritten", "try again when the writer is done", place)
+    spend(8 * math.prod(shape))
     array = np.frombuffer(data, dtype=dtype).astype(np.float64)
     return array.reshape(shape, order="F" if header["columns"] == b"True" else "C")
 

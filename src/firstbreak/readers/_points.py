@@ -8,6 +8,9 @@ from collections import defaultdict
 import numpy as np
 
 from firstbreak.readers import Curve
+from firstbreak.readers.budget import NAME, spend
+
+_COUNTED = 3 * 1024  #: numbers that are counted together
 
 
 class Points:
@@ -18,7 +21,10 @@ class Points:
 
     def add(self, name: str, step: float, value: float, time: float) -> None:
         """Adds one point; `time` in unix seconds."""
-        self._cells[name].extend((step, value, time))
+        cells = self._cells[name]
+        if not len(cells) % _COUNTED:
+            spend(NAME if not cells else _COUNTED * cells.itemsize)
+        cells.extend((step, value, time))
 
     def curves(self) -> dict[str, Curve]:
         """The curves."""

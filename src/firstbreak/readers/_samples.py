@@ -22,7 +22,70 @@ PART = 1 << 25  #: bytes of a part: enough that what is kept of each costs littl
 
 _STEP_IN_PATH = re.compile(r"(?:^|[_-])(?:step|iteration|version|completions)[_-]?0*(\d+)|^0*(\d+)$")
 _EVALUATION = re.compile(r"(?:^|[_\W])(?:evals?|val|valid|validation)(?:$|[_\W])")
+_ASSISTANT = re.compile(
+    r"<\|im_start\|>assistant\n|<\|start_header_id\|>assistant<\|end_header_id\|>\s*|<start_of_turn>model\n"
+    r"|<\|assistant\|>\n?|<｜Assistant｜>|\[/INST\] ?"
+)
+_END = re.compile(r"(?:<\|im_end\|>|<\|eot_id\|>|<end_of_turn>|<\|endoftext\|>|</s>)\s*\Z")
 _MAX_DEPTH = 20
+_ITEMS = {
+    "function_call": "assistant",
+    "function_call_output": "tool",
+}  #: OpenAI's items -> the role that they stand for
+_CALLED = frozenset({"tool_use", "server_tool_use", "function_call", "function"})  #: parts that call a tool
+#: names under which dumps record the score of a person or a trusted grader, in order of preference
+GOLD = (
+    "human_score",
+    "human_rating",
+    "human",
+    "gold_score",
+    "gold_reward",
+    "gold",
+    "oracle",
+    "true_score",
+    "true_reward",
+)
+#: names under which dumps record the right answer
+REFERENCE = (
+    *("answer", "ground_truth", "gts", "reference_answer", "reference", "gold_answer", "solution", "target"),
+    *("expected_answer", "label"),
+)
+#: names under which dumps record which policy made a sample; of a list (one for each token, or runs of them) the oldest counts
+VERSIONS = (
+    *(
+        "policy_version",
+        "model_version",
+        "weight_version",
+        "weights_version",
+        "generation_weight_version",
+        "weight_versions",
+    ),
+    *(
+        "param_version_start",
+        "param_version",
+        "min_global_steps",
+        "head_version",
+        "rollout_version",
+        "behavior_version",
+    ),
+    *("behaviour_version", "actor_version", "version_rle", "versions", "policy_step", "version"),
+)
+#: numbers beside a completion that are no reward, in dumps that do not say which are
+_NO_REWARD = frozenset(
+    (
+        *GOLD,
+        *REFERENCE,
+        *VERSIONS,
+        "max_global_steps",
+        "param_version_end",
+        "tail_version",
+        "global_step",
+        "epoch",
+        "uid",
+        "seed",
+    )
+)
+MAX_TEXT = 1 << 22  #: characters of a prompt or completion that are kept: a million tokens
 
 
 def _itself(record: Record) -> Iterable[Record]:
@@ -93,8 +156,24 @@ def _conversation(record: Record) -> Iterator[Record]:
     """NeMo-RL: `content` is the whole conversation; every value is a batch of one."""
     single = {key: value[0] if isinstance(value, list) and len(value) == 1 else value for key, value in record.items()}
     content = single.get("content")
-    prompt, completion = _split_chat(content) if isinstance(content, list) else (None, content)
+    prompt, completion = _split_chat(content) if isinstance(content, list) else _split_text(content)
     yield {**single, "prompt": prompt, "completion": completion}
+
+
+def _chat(record: Record) -> Iterator[Record]:
+    """A script of one's own: the whole conversation in `messages`."""
+    prompt, completion = _split_chat(_list(record.get("messages")))
+    yield {
+        **{key: value for key, value in record.items() if key != "messages"},
+        "prompt": prompt,
+        "completion": completion,
+    }
+
+
+def _split_text(content: Any) -> tuple[str | None, Any]:
+    """A conversation as one text, before and from the first words of the assistant; chat templates mark where it speaks."""
+    found = _ASSISTANT.search(content) if isinstance(content, str) else None
+    return (content[: found.end()], _END.sub("", content[found.end() :])) if found else (None, content)
 
 
 def _split_chat(messages: list[Any]) -> tuple[list[Any], list[Any]]:
@@ -108,7 +187,7 @@ def _split_chat(messages: list[Any]) -> tuple[list[Any], list[Any]]:
 SHAPES = tuple(
     sorted(
         (
-            Shape("areal", frozenset({"task_id", "prompt", "completion", "version_rle"}), "prompt", "completion", "reward",
+            Shape("areal", frozenset({"task_id", "prompt", "completion", "tail_version"}), "prompt", "completion", "reward",
                   group="task_id", step="tail_version"),
             Shape("verl", frozenset({"input", "output", "score", "step"}), "input", "output", "score", rewards="*"),
             Shape("nemo_rl", frozenset({"content", "rewards", "idx"}), "prompt", "completion", "rewards", "advantages",
@@ -127,6 +206,7 @@ SHAPES = tuple(
             Shape("", frozenset({"prompt", "completion"}), "prompt", "completion", "reward", rewards="rewards"),
             Shape("", frozenset({"prompt", "response"}), "prompt", "response", "reward", group="uid", rewards="rewards"),
             Shape("", frozenset({"query", "response", "score"}), "query", "response", "score"),
+            Shape("", frozenset({"messages", "reward"}), "prompt", "completion", "reward", rewards="rewards", unfold=_chat),
         ),
         key=lambda shape: -len(shape.marks),
     )
@@ -172,18 +252,19 @@ def _sample(record: Record, shape: Shape, folder_step: float | None, about: Mapp
     reward = number(_at(record, shape.reward))
     if shape.reward == "+" and rewards:
         reward = math.fsum(rewards.values())
-    group = _at(record, shape.group)
+    group, completion = _at(record, shape.group), _at(record, shape.completion)
     step = number(_at(record, shape.step))
     others = {name: value for name, value in record.items() if name not in roles and name not in rewards}
     return Sample(
         step=folder_step if step is None else step,
-        prompt=as_text(_at(record, shape.prompt)),
-        completion=as_text(_at(record, shape.completion)),
+        prompt=as_text(_at(record, shape.prompt))[:MAX_TEXT],
+        completion=as_text(completion)[:MAX_TEXT],
         reward=reward,
         rewards=rewards,
         advantage=_one_advantage(_at(record, shape.advantage)),
         group=None if group is None else as_text(group),
         meta={**about, **others},
+        messages=completion if isinstance(completion, list | tuple) else (),
     )
 
 
@@ -197,7 +278,7 @@ def _at(record: Any, path: str) -> Any:
 
 def _plain_number(name: str, value: Any, roles: frozenset[str]) -> float | None:
     """A number that has no other role; columns with "__" in front are pandas' own."""
-    is_number = isinstance(value, (int, float)) and name not in roles and not name.startswith("__")
+    is_number = isinstance(value, (int, float)) and name not in roles | _NO_REWARD and not name.startswith("__")
     return number(value) if is_number else None
 
 
@@ -234,9 +315,9 @@ def as_text(value: Any, depth: int = 0) -> str:
     if isinstance(value, Mapping):
         return _turn_text(value, depth)
     if isinstance(value, (list, tuple)):
-        turns = [turn for turn in value if isinstance(turn, Mapping) and "role" in turn]
+        turns = [turn for turn in value if isinstance(turn, Mapping) and ("role" in turn or turn.get("type") in _ITEMS)]
         if len(turns) > 1:
-            return "\n".join(f"{turn['role']}: {_turn_text(turn, depth)}" for turn in turns)
+            return "\n".join(f"{turn.get('role') or _ITEMS[turn['type']]}: {_turn_text(turn, depth)}" for turn in turns)
         return "".join(as_text(part, depth + 1) for part in value)
     return str(value)
 
@@ -247,8 +328,10 @@ def _turn_text(turn: Mapping[str, Any], depth: int) -> str:
         calls = turn.get("tool_calls")
         content = as_text(turn.get("content"), depth + 1)
         return content + json.dumps(calls, default=str, ensure_ascii=False) if calls else content
+    if turn.get("type") == "function_call_output":
+        return as_text(turn.get("output"), depth + 1)
     if "text" in turn:
         return as_text(turn["text"], depth + 1)
-    if "type" in turn:
+    if "type" in turn and turn["type"] not in _CALLED:
         return f"[{turn['type']}]"  # an image or another part that is no text
     return json.dumps(turn, default=str, ensure_ascii=False)

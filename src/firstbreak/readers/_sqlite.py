@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
 import tempfile
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from firstbreak.readers import Unreadable
+from firstbreak.readers.opening import open_raw
 
 MAGIC = b"SQLite format 3\0"
 _TIMEOUT = 10.0  # seconds to wait for a writer that holds the lock
@@ -34,8 +36,11 @@ def database(path: Path, *tables: str) -> Iterator[sqlite3.Connection]:
     if not path.is_file():
         raise Unreadable(path, "is no file", "check the path")
     with ExitStack() as stack:
+        checked = stack.enter_context(open_raw(path))
         try:
             connection = stack.enter_context(closing(_connect(path, stack)))
+            if not os.path.samestat(os.fstat(checked.fileno()), path.stat()):  # SQLite opens by path
+                raise Unreadable(path, "was replaced while it was opened", "try again")
             for table in tables:
                 if not columns(connection, table):
                     raise Unreadable(path, f"has no table {table!r}", "give a tracking database")
@@ -56,7 +61,8 @@ def _connect(path: Path, stack: ExitStack) -> sqlite3.Connection:
             raise
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="firstbreak-")))
         for part in (path, wal):
-            shutil.copy(part, scratch / part.name)
+            with open_raw(part) as file, (scratch / part.name).open("wb") as copy:
+                shutil.copyfileobj(file, copy)
         return _opened(scratch / path.name)
 
 
@@ -66,11 +72,17 @@ def _opened(path: Path) -> sqlite3.Connection:
         connection.text_factory = lambda data: data.decode("utf-8", "replace")
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MAX_CELL)
         connection.execute("PRAGMA trusted_schema = OFF")
+        connection.set_authorizer(_no_view)
         connection.execute("SELECT name FROM sqlite_master LIMIT 1")  # the first statement that touches the file
     except _ERRORS:
         connection.close()
         raise
     return connection
+
+
+def _no_view(action: int, first: str | None, second: str | None, database: str | None, view: str | None) -> int:
+    """Refuses what a view or trigger asks for: it could compute for ever."""
+    return sqlite3.SQLITE_DENY if view else sqlite3.SQLITE_OK
 
 
 def batches(rows: sqlite3.Cursor, size: int, damage: list[str]) -> Iterator[list[Any]]:

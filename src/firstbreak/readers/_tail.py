@@ -6,14 +6,13 @@ A line without its newline is still being written, so it is left for the next re
 from __future__ import annotations
 
 import hashlib
-import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from firstbreak.readers import Unreadable
+from firstbreak.readers.opening import open_file
 
 BLOCK = 1 << 18  # fits the second-level cache: larger blocks parse more slowly
 MAX_LINE = 1 << 24  # a longer "line" is a binary blob or a broken writer, and would only fill the memory
@@ -100,24 +99,6 @@ def still_holds(path: Path, cursor: Any) -> Cursor | None:
         return None
     with open_file(path) as file:
         return cursor if fingerprint(file, cursor.offset) == cursor.fingerprint else None
-
-
-def open_file(path: Path) -> BinaryIO:
-    """Opens a regular file for reading. Raises Unreadable otherwise."""
-    if path.is_dir():
-        raise Unreadable(path, "is a directory, not a file", "give the file inside it, or the run's folder to diagnose")
-    try:
-        return path.open("rb")
-    except OSError as error:
-        raise Unreadable(path, error.strerror or str(error), "check that the file exists and may be read") from None
-
-
-def read_whole(path: Path, limit: int) -> bytes:
-    """All bytes of a file of at most `limit` bytes. Raises Unreadable where it is larger."""
-    with open_file(path) as file:
-        if os.fstat(file.fileno()).st_size > limit:
-            raise Unreadable(path, f"is larger than {limit >> 20} MiB", "check that this is the file you meant")
-        return file.read()
 
 
 def fingerprint(file: BinaryIO, offset: int) -> bytes:

@@ -17,6 +17,8 @@ from firstbreak.readers import Curve, Recording, Unreadable
 from firstbreak.readers._columns import CONFIG_NAMES
 from firstbreak.readers._options import flat
 from firstbreak.readers._sqlite import choose, database, labels
+from firstbreak.readers.budget import NAME, POINT, spend
+from firstbreak.readers.opening import open_raw
 
 DESCRIPTION = "Aim repository (.aim), read by Aim's own package; without it named, to be exported"
 
@@ -49,7 +51,7 @@ def read(path: Path, resume: Any = None) -> Recording:
     listed = _listed(folder)
     run = choose(folder, wanted, {run: name for run, (name, _) in listed.items()})
     try:
-        files = [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in _files(folder, run)]
+        files = _stated(folder, run)
         if resume == files:
             return Recording(format="aim", indexed_by="step", resume=files)
         if sum(size for _, size, _ in files) > _MAX_BYTES:
@@ -87,21 +89,34 @@ def _files(folder: Path, run: str) -> list[Path]:
     return sorted(file for file in files if file.is_file() and not file.is_symlink())
 
 
+def _stated(folder: Path, run: str) -> list[tuple[str, int, int]]:
+    """Each file's path, bytes and time of its last change, in nanoseconds."""
+    return [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in _files(folder, run)]
+
+
 @contextmanager
 def _copied(folder: Path, run: str) -> Iterator[Path]:
-    """A folder that holds the run's files as they were at one moment: RocksDB replaces files while its writer lives."""
+    """A folder that holds the run's files as they were at one moment: RocksDB replaces files while its writer lives.
+
+    The last try takes a run whose files grow all the time: then only their names must have stayed.
+    """
     with tempfile.TemporaryDirectory(prefix="firstbreak-") as scratch:
-        for _ in range(_TRIES):
+        for attempt in range(_TRIES):
             copy = Path(tempfile.mkdtemp(dir=scratch))
             files = _files(folder, run)
             try:
+                before = _stated(folder, run)
                 for file in files:
                     target = copy / ".aim" / file.relative_to(folder)
                     target.parent.mkdir(parents=True, exist_ok=True)
-                    shutil.copy(file, target)
-            except FileNotFoundError:
+                    with open_raw(file) as source, target.open("wb") as written:
+                        shutil.copyfileobj(source, written)
+                after = _stated(folder, run)
+            except (Unreadable, FileNotFoundError):
+                if all(file.exists() for file in files):
+                    raise
                 continue
-            if files == _files(folder, run):
+            if before == after or (attempt == _TRIES - 1 and files == _files(folder, run)):
                 yield copy
                 return
         raise Unreadable(folder, "is being rewritten", "try again when its writer is done")
@@ -130,6 +145,7 @@ def _recording(path: Path, copy: Path, run: str) -> Recording:
         except Exception as error:
             recording.damage.append(f"{raw}: Aim cannot read it ({_one_line(error)}); copy the repository again")
         else:
+            spend(NAME + (POINT + 8) * len(values))
             recording.curves[raw] = Curve(index=steps.astype(float), values=values, times=times)
     if texts:
         recording.notes.append(f"texts, left out: {', '.join(texts)}")

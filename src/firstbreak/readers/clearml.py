@@ -17,7 +17,8 @@ from firstbreak.readers import Recording, Unreadable
 from firstbreak.readers._json import loads
 from firstbreak.readers._options import value as option
 from firstbreak.readers._points import Points
-from firstbreak.readers._tail import Cursor, Lines, open_file, still_holds
+from firstbreak.readers._tail import Cursor, Lines, still_holds
+from firstbreak.readers.opening import head_of, open_file
 
 DESCRIPTION = "ClearML offline session (offline-<id>/ or offline-<id>.zip)"
 
@@ -35,9 +36,9 @@ def sniff(path: Path, head: bytes) -> bool:
     if path.suffix != ".zip" or not head.startswith(b"PK\x03\x04"):
         return False
     try:
-        with zipfile.ZipFile(path) as archive:
+        with open_file(path) as file, zipfile.ZipFile(file) as archive:
             return {_METRICS, _TASK} <= set(archive.namelist())
-    except _ZIP_ERRORS:
+    except (*_ZIP_ERRORS, Unreadable):
         return False
 
 
@@ -46,9 +47,8 @@ def claims(folder: Path) -> bool:
     if not (folder / _TASK).is_file():
         return False
     try:
-        with (folder / _METRICS).open("rb") as file:
-            return file.read(2) in (b"[{", b"")
-    except OSError:
+        return head_of(folder / _METRICS)[:2] in (b"[{", b"")
+    except Unreadable:
         return False
 
 
@@ -82,7 +82,7 @@ def _member(path: Path, name: str) -> Iterator[BinaryIO]:
             yield file
         return
     try:
-        with zipfile.ZipFile(path) as archive:
+        with open_file(path) as packed, zipfile.ZipFile(packed) as archive:
             if archive.getinfo(name).file_size > _MAX_MEMBER:
                 raise Unreadable(path, f"{name} unpacks to more than 2 GiB", "unpack it and give the folder")
             with archive.open(name) as member:

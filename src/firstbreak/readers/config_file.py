@@ -17,7 +17,7 @@ import yaml
 from firstbreak.readers import Recording, Unreadable
 from firstbreak.readers._columns import leaves
 from firstbreak.readers._json import loads
-from firstbreak.readers._tail import read_whole
+from firstbreak.readers.opening import plain, read_whole
 
 DESCRIPTION = "hyperparameter files: params.json, args.yml, config.yaml, grpo.yaml, rl.toml (rl-zoo, hydra, RLlib, TRL)"
 PRIORITY = -10
@@ -50,7 +50,7 @@ def read(path: Path, resume: Any = None) -> Recording:
     """The hyperparameters, nested names joined with "."."""
     data = read_whole(path, MAX_BYTES)
     try:
-        suffix = path.suffix.lower()
+        suffix = plain(path).suffix.lower()
         tree = _yaml(data) if suffix in _YAML else tomllib.loads(data.decode()) if suffix in _TOML else loads(data)
         config = dict(leaves(tree, ".", MAX_NODES)) if isinstance(tree, Mapping) else {}
     except yaml.MarkedYAMLError as error:

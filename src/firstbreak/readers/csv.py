@@ -28,7 +28,8 @@ from firstbreak.readers import Curve, Recording, Unreadable
 from firstbreak.readers._cells import column, matrix
 from firstbreak.readers._columns import SPLIT_NAMES, Columns, exported_tag, name_from_file, on_split, split_prefix
 from firstbreak.readers._literal import number, parse
-from firstbreak.readers._tail import MAX_LINE, Lines, open_file, still_holds
+from firstbreak.readers._tail import MAX_LINE, Lines, still_holds
+from firstbreak.readers.opening import open_file
 
 DESCRIPTION = "tables with a header: SB3 and RLlib progress.csv, Spinning Up progress.txt, Acme logs.csv, wandb exports"
 SUFFIXES = {".csv", ".tsv"}

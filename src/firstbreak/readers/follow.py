@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from firstbreak.model import EMPTY, Checkpoint, Run, Samples
-from firstbreak.readers import Curve, Recording
+from firstbreak.readers import Curve, Recording, Unreadable, budget
 from firstbreak.readers.names import Names
-from firstbreak.readers.read import assemble, claimed, existing, failure
+from firstbreak.readers.opening import beneath, roots_of
+from firstbreak.readers.read import assemble, existing, failure, files
 
 
 class Follower:
@@ -27,21 +28,34 @@ class Follower:
     def __init__(self, path: str | os.PathLike[str], *, trainer: str | None = None, named: Names = EMPTY) -> None:
         self.path, self.trainer, self.named = path, trainer, named
         self._recordings: dict[Path, Recording] = {}
-        self._damage: dict[Path, str] = {}
+        self._lost: dict[Path, str] = {}
 
     def update(self) -> bool:
         """Read on; whether anything is new. Raises `Unreadable` where the path itself cannot be opened."""
         news = self._forget_deleted()
-        for path, reader in claimed(existing(self.path)):
+        with beneath(*roots_of(existing(self.path))):
+            return self._read_on() or news
+
+    def _read_on(self) -> bool:
+        news = False
+        lost: dict[Path, str] = {}
+        held = sum(map(budget.size_of, self._recordings.values()))
+        for path, reader in files(existing(self.path)):
             known = self._recordings.get(path)
+            own = budget.size_of(known) if known else 0
             try:
-                latest: Recording = reader.read(path, resume=known.resume if known else None)
+                if isinstance(reader, Unreadable):
+                    raise reader
+                with budget.of_file(held - own):
+                    latest: Recording = reader.read(path, resume=known.resume if known else None)
             except Exception as error:  # a reader's own mistake must not end the watch
-                self._damage[path] = failure(path, reader, error)
+                lost[path] = failure(path, reader, error)
                 continue
-            self._damage.pop(path, None)
             news |= known is None or latest.replaces or bool(latest.curves or latest.nulls)
             self._recordings[path] = latest if known is None or latest.replaces else _appended(known, latest)
+            held += budget.size_of(self._recordings[path]) - own
+        news |= lost != self._lost
+        self._lost = lost
         return news
 
     def _forget_deleted(self) -> bool:
@@ -60,7 +74,7 @@ class Follower:
             place,
             base,
             list(self._recordings.items()),
-            list(self._damage.values()),
+            self._lost,
             self.trainer,
             self.named,
         )
@@ -84,7 +98,7 @@ def assemble_in_memory(
     """
     recording = Recording(format=IN_MEMORY, curves=dict(curves), indexed_by="step", config=dict(config))
     nowhere = Path(os.devnull)
-    run = assemble(name, nowhere, nowhere.parent, [(nowhere, recording)], [], trainer)
+    run = assemble(name, nowhere, nowhere.parent, [(nowhere, recording)], {}, trainer)
     return replace(run, samples=samples, checkpoints=checkpoints, files=())
 
 
@@ -100,6 +114,7 @@ def _appended(known: Recording, latest: Recording) -> Recording:
         config={**known.config, **latest.config},
         has_samples=known.has_samples or latest.has_samples,
         damage=known.damage + latest.damage,
+        unread=latest.unread,
         notes=list(dict.fromkeys(latest.notes or known.notes)),
         order=known.order,
         restarts_at=known.restarts_at,

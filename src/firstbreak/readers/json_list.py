@@ -26,7 +26,7 @@ from firstbreak.readers import Recording, Unreadable
 from firstbreak.readers._columns import COUNTERS, SPLIT_NAMES, Columns, by_split, split_prefix
 from firstbreak.readers._json import loads, whole_elements
 from firstbreak.readers._literal import number
-from firstbreak.readers._tail import read_whole
+from firstbreak.readers.opening import read_whole
 
 DESCRIPTION = "a JSON list of records with labels and seeds (Dopamine's baselines), or a history saved by hand"
 PRIORITY = -20  #: a file named like a config is one

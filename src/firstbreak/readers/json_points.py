@@ -17,7 +17,7 @@ from firstbreak.readers import Recording, Unreadable
 from firstbreak.readers._columns import COUNTERS, Columns, as_float, leaves, split_prefix
 from firstbreak.readers._json import loads
 from firstbreak.readers._sqlite import choose, labels, split
-from firstbreak.readers._tail import read_whole
+from firstbreak.readers.opening import read_whole
 
 DESCRIPTION = "JSON with a list of {step, value} for each metric, of one run or of several"
 PRIORITY = 5

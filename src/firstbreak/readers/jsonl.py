@@ -17,7 +17,8 @@ import orjson
 from firstbreak.readers import Recording, Unreadable
 from firstbreak.readers._columns import Columns, as_float, by_split
 from firstbreak.readers._json import loads
-from firstbreak.readers._tail import MAX_LINE, Lines, open_file, still_holds
+from firstbreak.readers._tail import MAX_LINE, Lines, still_holds
+from firstbreak.readers.opening import open_file
 
 DESCRIPTION = "one JSON object per line: RLlib result.json, SB3 progress.json, metrics.jsonl of verl, prime-rl, tinker"
 SUFFIXES = {".jsonl", ".ndjson"}
@@ -40,9 +41,9 @@ def sniff(path: Path, head: bytes) -> bool:
         return True
     if b"\n" not in head:
         try:
-            with path.open("rb") as file:
+            with open_file(path) as file:
                 head = file.read(_PEEK)
-        except OSError:
+        except Unreadable:
             return False
     first, _, rest = head.lstrip().partition(b"\n")
     return first.rstrip().endswith(b"}") and rest.lstrip().startswith(b"{")

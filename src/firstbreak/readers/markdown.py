@@ -22,8 +22,8 @@ from typing import Any
 from firstbreak.readers import Recording, Unreadable
 from firstbreak.readers._columns import COUNTERS, Columns
 from firstbreak.readers._literal import number
-from firstbreak.readers._tail import read_whole
 from firstbreak.readers.console import Console
+from firstbreak.readers.opening import HEAD_BYTES, read_whole
 
 DESCRIPTION = (
     "Markdown: tables of metrics, one for each step or a row for each step (model cards), or quoted lines of a log"
@@ -56,8 +56,8 @@ def sniff(path: Path, head: bytes) -> bool:
     if path.suffix.lower() not in SUFFIXES or b"\0" in head:
         return False
     try:
-        text = head.decode("utf-8", "replace") if len(head) < 4096 else path.read_text("utf-8", "replace")[:MAX_BYTES]
-    except OSError:
+        text = (head if len(head) < HEAD_BYTES else read_whole(path, MAX_BYTES)).decode("utf-8", "replace")
+    except Unreadable:
         return False
     return bool(_table(text) or (path.stem.lower() not in OF_A_PROJECT and _quoted(text)))
 

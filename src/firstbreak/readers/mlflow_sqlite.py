@@ -14,6 +14,7 @@ import numpy as np
 from firstbreak.readers import Curve, Recording
 from firstbreak.readers._options import value as option
 from firstbreak.readers._sqlite import batches, choose, database, has_tables, labels, split
+from firstbreak.readers.budget import NAME, POINT, spend
 
 DESCRIPTION = "MLflow tracking database (mlflow.db)"
 
@@ -83,6 +84,7 @@ def _curves(db: sqlite3.Connection, run: str, after: int, until: int, damage: li
         for name, *cell in batch:
             cells[name].append(cell)
         for name, points in cells.items():
+            spend((POINT + 8) * len(points) + (0 if name in parts else NAME))
             parts[name].append(np.array(points, dtype=float))  # None, which SQLite has for NaN, becomes NaN again
     curves = {}
     for name, arrays in parts.items():

@@ -16,7 +16,7 @@ from firstbreak.readers._columns import as_float
 from firstbreak.readers._growing import GrowingFiles
 from firstbreak.readers._options import value as option
 from firstbreak.readers._points import Points
-from firstbreak.readers._tail import read_whole
+from firstbreak.readers.opening import read_whole
 
 DESCRIPTION = "MLflow file store (mlruns/<experiment>/<run>)"
 

@@ -20,7 +20,8 @@ from firstbreak.readers import Curve, Recording, Unreadable
 from firstbreak.readers._columns import Columns, as_float
 from firstbreak.readers._json import loads
 from firstbreak.readers._literal import number
-from firstbreak.readers._tail import Lines, open_file, still_holds
+from firstbreak.readers._tail import Lines, still_holds
+from firstbreak.readers.opening import open_file
 
 DESCRIPTION = "episode returns of the Monitor wrapper (Stable-Baselines3, Gym)"
 PRIORITY = 10

@@ -11,6 +11,7 @@ The run's folder counts before the current folder, and `--name` before both.
 
 from __future__ import annotations
 
+import contextvars
 import difflib
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -19,9 +20,11 @@ from pathlib import Path
 from firstbreak.dialects.signals import all_names, lookup
 from firstbreak.model import EMPTY
 from firstbreak.readers import Unreadable
+from firstbreak.readers.opening import beneath, read_whole
 
 FILE = "firstbreak.toml"
 SECTION = "names"
+MAX_BYTES = 1 << 24
 
 Names = Mapping[str, str]  #: raw name -> canonical signal
 
@@ -43,7 +46,10 @@ def for_run(run: Path, settings: Names = EMPTY) -> Names:
     Raises `Unreadable`.
     """
     folders = dict.fromkeys(folder.absolute() for folder in (Path(), run if run.is_dir() else run.parent))
-    return {name: signal for names in (*map(_of_folder, folders), settings) for name, signal in names.items()}
+    current, *of_run = folders
+    own = contextvars.Context().run(_of_folder, current)  # the user's file, which need not lie beneath the run
+    with beneath(*of_run):
+        return {name: s for names in (own, *map(_of_folder, of_run), settings) for name, s in names.items()}
 
 
 def _of_folder(folder: Path) -> Names:
@@ -51,8 +57,8 @@ def _of_folder(folder: Path) -> Names:
     if not path.is_file():
         return EMPTY
     try:
-        section = tomllib.loads(path.read_text("utf-8")).get(SECTION, EMPTY)
-    except (ValueError, OSError) as error:
+        section = tomllib.loads(read_whole(path, MAX_BYTES).decode("utf-8")).get(SECTION, EMPTY)
+    except ValueError as error:
         raise Unreadable(path, f"not readable as TOML: {error}", "correct the file, or move it away") from None
     if not isinstance(section, Mapping):
         raise Unreadable(path, f"{SECTION} is no table", f"write [{SECTION}] and one line for each name")

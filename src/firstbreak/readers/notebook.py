@@ -17,8 +17,8 @@ from firstbreak.readers import Recording, Unreadable
 from firstbreak.readers._columns import COUNTERS, Columns
 from firstbreak.readers._json import loads
 from firstbreak.readers._literal import number
-from firstbreak.readers._tail import read_whole
 from firstbreak.readers.console import Console
+from firstbreak.readers.opening import read_whole
 
 DESCRIPTION = "Jupyter notebooks: progress tables and printed logs in the outputs"
 PRIORITY = 10

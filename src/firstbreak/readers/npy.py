@@ -6,6 +6,7 @@ A 1-D array is the curve `value`, or what its file's name says (`episode_rewards
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 from firstbreak.readers import Curve, Recording, Unreadable
 from firstbreak.readers._columns import name_from_file
 from firstbreak.readers._npy import read_array
-from firstbreak.readers._tail import open_file
+from firstbreak.readers.opening import open_file
 
 DESCRIPTION = "a bare NumPy array of evaluations (TD3 and its descendants)"
 MAX_COLUMNS = 1000
@@ -28,7 +29,7 @@ def sniff(path: Path, head: bytes) -> bool:
 def read(path: Path, resume: Any = None) -> Recording:
     """The array, whole each time: the writer saves it whole."""
     with open_file(path) as file:
-        array = read_array(file, path.stat().st_size, path, "")
+        array = read_array(file, os.fstat(file.fileno()).st_size, path, "")
     if array.ndim not in (1, 2) or (array.ndim == 2 and array.shape[1] > MAX_COLUMNS):
         shape = " x ".join(map(str, array.shape)) or "a single number"
         raise Unreadable(path, f"an array of {shape} is no table of curves", "save one row per evaluation")

@@ -17,7 +17,7 @@ import numpy as np
 
 from firstbreak.readers import Curve, Recording, Unreadable
 from firstbreak.readers._npy import MAX_BYTES, read_array
-from firstbreak.readers._tail import open_file
+from firstbreak.readers.opening import open_file
 
 DESCRIPTION = "evaluations.npz of Stable-Baselines3, and other archives of NumPy arrays"
 

@@ -17,12 +17,17 @@ from firstbreak.model import Sample
 from firstbreak.readers import Recording, Unreadable
 from firstbreak.readers._columns import Columns
 from firstbreak.readers._samples import PART, Span, samples_of, shape_of
+from firstbreak.readers.opening import open_file
 
 DESCRIPTION = "Parquet: TRL completions, wandb history, Trackio export (needs the parquet extra)"
 
 _MAGIC = b"PAR1"
-_BATCH = 1 << 14  # rows of numbers
+_ROWS = 1 << 14
+_BATCH = 1 << 21  # cells of numbers
 _SAMPLES = 64  # rows of text, which may be megabytes each
+_AT_ONCE = 1 << 27  # bytes of rows of text
+_MOST = 1 << 28  # bytes of a row group that is packed more tightly than text can be
+_TIGHTLY = 100
 
 
 def sniff(path: Path, head: bytes) -> bool:
@@ -38,7 +43,7 @@ def read(path: Path, resume: Any = None) -> Recording:
             recording.has_samples = file.metadata.num_rows > 0
             return recording
         columns, row = Columns(), 0
-        for batch in file.iter_batches(_BATCH):
+        for batch in file.iter_batches(max(1, min(_ROWS, _BATCH // max(1, len(file.schema_arrow.names))))):
             index = np.arange(row, row + len(batch), dtype=float)
             for name, column in zip(batch.schema.names, batch.columns, strict=True):
                 _add(columns, name, column, index)
@@ -64,9 +69,20 @@ def parts(path: Path) -> list[Span]:
 def rows(path: Path, span: Span | None = None) -> Iterator[dict[str, Any]]:
     """The rows, a few in memory at a time."""
     with opened(path) as file:
-        groups = None if span is None else range(*span)
-        for batch in file.iter_batches(_SAMPLES, row_groups=groups):
-            yield from batch.to_pylist()
+        for group in range(file.num_row_groups) if span is None else range(*span):
+            for batch in file.iter_batches(_together(file.metadata.row_group(group), path), row_groups=[group]):
+                yield from batch.to_pylist()
+
+
+def _together(group: Any, path: Path) -> int:
+    """Rows that are read together. Each may be as large as all of its group: a text that repeats is kept once.
+
+    The sizes are those of the group: pyarrow ends the process where the facts of a single column are damaged.
+    """
+    size = max(int(group.total_byte_size), 8 * int(group.num_rows) * int(group.num_columns))
+    if size > max(_MOST, _TIGHTLY * path.stat().st_size):
+        raise Unreadable(path, f"a row group decodes to {size >> 20} MiB", "write it in smaller row groups")
+    return max(1, min(_SAMPLES, _AT_ONCE // max(1, size)))
 
 
 @contextmanager
@@ -77,7 +93,7 @@ def opened(path: Path) -> Iterator[Any]:
     except ImportError:
         raise Unreadable(path, "is a parquet file", "install pyarrow: pip install 'firstbreak[parquet]'") from None
     try:
-        with pq.ParquetFile(path) as file:
+        with open_file(path) as raw, pq.ParquetFile(raw) as file:
             yield file
     except (pa.ArrowException, OSError, ValueError, KeyError) as error:
         reason = str(error).partition("\n")[0]

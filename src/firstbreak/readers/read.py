@@ -33,13 +33,14 @@ import numpy as np
 
 from firstbreak import dialects
 from firstbreak.dialects import Origin, hyperparameters
+from firstbreak.masking import Mask
 from firstbreak.model import EMPTY, Checkpoint, Run, Sample, Samples, Series
-from firstbreak.readers import Curve, Recording, Unreadable, _blanks, _carried, _stages, readers, wandb_api
+from firstbreak.readers import Curve, Recording, Unreadable, _blanks, _carried, _stages, budget, readers, wandb_api
 from firstbreak.readers._samples import PART, Span
 from firstbreak.readers.names import Names
 from firstbreak.readers.names import for_run as names_for_run
+from firstbreak.readers.opening import beneath, head_of, leads_out, plain, roots_of
 
-HEAD_BYTES = 4096
 MAX_FILES = 20_000  #: a run folder with more files than this is listed only so far
 MAX_DEPTH = 8
 CHECKPOINT = re.compile(r"(?:checkpoint|global_step|step|iter(?:ation)?|rl_model)[-_]?0*(\d+)(?:_steps)?(?:\.\w+)?$")
@@ -54,20 +55,30 @@ PARTS_OF_A_RUN = re.compile(
 )
 ADDRESS = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+:/{1,2}")  #: a Path keeps one slash of two
 REMOTE = "copy the run here first; a wandb run is `wandb:entity/project/run`"
-#: first bytes of what holds a log in a form that is not read -> what it is, what to do
-FOREIGN = {
-    b"\x1f\x8b": ("compressed with gzip", "unpack it first"),
-    b"BZh": ("compressed with bzip2", "unpack it first"),
-    b"\xfd7zX": ("compressed with xz", "unpack it first"),
-    b"\x28\xb5\x2f\xfd": ("compressed with zstd", "unpack it first"),
-    b"\xff\xfe": ("text in UTF-16", "write it in UTF-8: in PowerShell `| Out-File -Encoding utf8`"),
-    b"\xfe\xff": ("text in UTF-16", "write it in UTF-8: in PowerShell `| Out-File -Encoding utf8`"),
-}
+TEXT_LOG = re.compile(
+    r"\.(?:csv|tsv|jsonl|ndjson|log|out|err|stdout|stderr)$|^(?:log|progress|metrics)\.txt$", re.IGNORECASE
+)
+LIKE_A_LOG = re.compile(
+    rf"{TEXT_LOG.pattern}|tfevents|\.(?:txt|json|npz|npy|parquet|wandb|swanlab|db|sqlite3?|ya?ml|toml|ipynb)$",
+    re.IGNORECASE,
+)
+#: options and texts that come with a run: without them, the score is still there
+OPTIONS_ONLY = re.compile(
+    r"\.(?:ya?ml|toml)$|(?:config|params|args|arguments|options|flags|settings|tokenizer|tokens|vocab)\w*\.json$"
+    r"|requirements|readme|licen[cs]e|^debug[\w-]*\.log$",  # wandb links its own debug.log from the run's folder
+    re.IGNORECASE,
+)
+OPEN_IT = "check that you may read it"
 ROUNDING = 0.02  #: by how much a console's number may differ from the same number in a file, and of the curve's range
 ALIKE_POINTS = 5  #: fewer equal numbers may be chance
 FROM_REWARDS = ("reward.", "episode.", "success_rate")  #: what a training has that learns from rewards
 MEASURED = ("eval.", "reward.", "success_rate", "pref.reward.")  #: scores that a logger may repeat until the next one
+LARGEST = 1e100  #: squares of larger numbers overflow
 RUNS = "runs"  #: SummaryWriter makes a folder of this name in a run, and people make one for all runs
+
+
+SECONDS = "second"  #: axis of what was read off the machine
+CLOCKS = ("_timestamp", "_runtime")  #: names under which a log tells the time of each step
 
 
 def read(path: str | os.PathLike[str], *, trainer: str | None = None, named: Names = EMPTY) -> Run:
@@ -78,15 +89,16 @@ def read(path: str | os.PathLike[str], *, trainer: str | None = None, named: Nam
     with one line that names the file, the place and the remedy; where a part of the run is readable, that part is returned
     and `Run.damage` says what was lost.
     """
-    damage: list[str] = []
+    lost: dict[Path, str] = {}
     if wandb_api.is_address(str(path)):
         place = base = Path(str(path))
         recordings = [(place, wandb_api.read(str(path)))]
     else:
         place = existing(path)
         base = place if place.is_dir() else place.parent
-        recordings, damage = _record(place)
-    return assemble(path, place, base, recordings, damage, trainer, named)
+        with beneath(*roots_of(_file(place))):
+            recordings, lost = _record(place)
+    return assemble(path, place, base, recordings, lost, trainer, named)
 
 
 def assemble(
@@ -94,14 +106,17 @@ def assemble(
     place: Path,
     base: Path,
     recordings: list[tuple[Path, Recording]],
-    damage: list[str],
+    lost: Mapping[Path, str],
     trainer: str | None,
     named: Names = EMPTY,
 ) -> Run:
-    """The run that these recordings of files are parts of. Raises `Unreadable` where they hold nothing."""
+    """The run that these recordings of files are parts of. Raises `Unreadable` where they hold nothing.
+
+    `lost`: files that were not read -> what is said of each.
+    """
     if not any(r.curves or r.config or r.has_samples for _, r in recordings):
-        raise _nothing(place, recordings, damage)
-    config = _merge_config(recordings)
+        raise _nothing(place, recordings, lost)
+    config = Mask(os.environ).tree(_merge_config(recordings))
     names = {name for _, r in recordings for name in r.curves}
     try:
         dialect = dialects.choose(names, config, trainer)
@@ -116,8 +131,9 @@ def assemble(
         recording, said = _blanks.as_nan(recording, rewards)
         notes += [f"{_relative(p, base)}: {note}" for note in said]
         filled.append((p, recording))
-    raw = list(_streams(filled, dialect, base, notes))
+    raw = [_in_range(series, notes) for series in _streams(filled, dialect, base, notes)]
     rounded = {_relative(p, base) for p, r in recordings if getattr(readers().get(r.format), "ROUNDED", False)}
+    raw = _machine_on_steps(raw, notes)
     series, unknown, duplicates = _translate(raw, dialect, explained, rounded)
     notes += _absent(named, names)
     notes += _read_by_meaning(series.values())
@@ -135,7 +151,11 @@ def assemble(
         samples=_samples(sampled, base),
         checkpoints=checkpoints_in(place) if place.is_dir() else (),
         files=tuple(_relative(p, base) for p, _ in recordings),
-        damage=tuple(damage) + tuple(f"{_relative(p, base)}: {d}" for p, r in recordings for d in r.damage),
+        damage=(*lost.values(), *(f"{_relative(p, base)}: {d}" for p, r in recordings for d in (*r.unread, *r.damage))),
+        unread=(
+            *(_relative(p, base) for p in lost if _may_hold_a_score(p)),
+            *(_relative(p, base) for p, r in recordings if r.unread),
+        ),
         notes=tuple(dict.fromkeys(notes)),
     )
 
@@ -159,12 +179,20 @@ def find_runs(path: str | os.PathLike[str]) -> list[Path]:
     if wandb_api.is_address(str(path)):
         return [Path(str(path))]
     place = existing(path)
+    with beneath(*roots_of(place)):
+        return _runs_below(place)
+
+
+def _runs_below(place: Path) -> list[Path]:
     if not place.is_dir() or _claim(place):
         return [place]
-    readable = list(claimed(place))
-    files = [p for p, reader in readable if not getattr(reader, "BESIDE", False)]
-    children = sorted({place / p.relative_to(place).parts[0] for p in files})
-    own = [p for p in files if p.parent == place]
+    # a folder in which nothing can be read is still a run, whose report says so
+    readable = [
+        (p, r) for p, r in files(place) if not isinstance(r, Unreadable) or (not p.is_dir() and _may_hold_a_score(p))
+    ]
+    logs = [p for p, reader in readable if not getattr(reader, "BESIDE", False)]
+    children = sorted({place / p.relative_to(place).parts[0] for p in logs})
+    own = [p for p in logs if p.parent == place]
     folders = [c for c in children if c not in own]
     if any(ROOT_OF_A_RUN.search(p.name) for p in own) or any(
         PARTS_OF_A_RUN.match(c.name) for c in folders if c.name != RUNS
@@ -172,8 +200,8 @@ def find_runs(path: str | os.PathLike[str]) -> list[Path]:
         return [place]
     if len(folders) < (2 if own else 1):
         return [place]
-    found = [run for folder in folders for run in find_runs(folder)]
-    alone = folders[0].name != RUNS and len(files) == len(readable)
+    found = [run for folder in folders for run in _runs_below(folder)]
+    alone = folders[0].name != RUNS and len(logs) == len(readable)
     return found if len(found) > 1 or alone else [place]
 
 
@@ -196,11 +224,11 @@ def existing(path: str | os.PathLike[str]) -> Path:
     return place
 
 
-def _nothing(place: Path, recordings: list[tuple[Path, Recording]], damage: list[str]) -> Unreadable:
-    lost = damage + [f"{p}: {d}" for p, r in recordings for d in r.damage]
-    if lost:
-        more = f" (and {len(lost) - 1} more)" if len(lost) > 1 else ""
-        return Unreadable(place, f"nothing in it could be read: {lost[0]}{more}", "repair or re-export the file")
+def _nothing(place: Path, recordings: list[tuple[Path, Recording]], lost: Mapping[Path, str]) -> Unreadable:
+    said = [*lost.values(), *(f"{p}: {d}" for p, r in recordings for d in (*r.unread, *r.damage))]
+    if said:
+        more = f" (and {len(said) - 1} more)" if len(said) > 1 else ""
+        return Unreadable(place, f"nothing in it could be read: {said[0]}{more}", "repair or re-export the file")
     if place.is_dir():
         return Unreadable(
             place,
@@ -212,40 +240,40 @@ def _nothing(place: Path, recordings: list[tuple[Path, Recording]], damage: list
 
 def _why_not(file: Path) -> tuple[str, str]:
     """Why nothing reads a file, and the remedy."""
-    if file.is_file():
-        try:
-            with file.open("rb") as stream:
-                head = stream.read(4)
-        except OSError as error:
-            return f"cannot be opened: {error.strerror or error}", "let yourself read it"
-        if not head:
-            return "the file is empty", "give the one that the trainer writes its metrics to, or wait until it has"
-        if known := next((said for magic, said in FOREIGN.items() if head.startswith(magic)), None):
-            return known
+    if file.is_file() and not head_of(file):
+        return "the file is empty", "give the one that the trainer writes its metrics to, or wait until it has"
     return "not a training log that firstbreak knows", "`firstbreak explain readers` lists the formats"
 
 
 # --- files -----------------------------------------------------------------------------------------------------------
 
 
-def _record(place: Path) -> tuple[list[tuple[Path, Recording]], list[str]]:
-    """Every readable file with its recording, and what was lost on the way."""
+def _record(place: Path) -> tuple[list[tuple[Path, Recording]], dict[Path, str]]:
+    """Every readable file with its recording, and what is said of those that were lost on the way."""
     recordings: list[tuple[Path, Recording]] = []
-    damage: list[str] = []
-    for path, reader in claimed(place):
+    lost: dict[Path, str] = {}
+    held = 0
+    for path, reader in files(place):
         try:
-            recordings.append((path, reader.read(path)))
+            if isinstance(reader, Unreadable):
+                raise reader
+            with budget.of_file(held):
+                recordings.append((path, reader.read(path)))
+            held += budget.size_of(recordings[-1][1])
         except Exception as error:  # a reader's own mistake must not hide the other files
-            damage.append(failure(path, reader, error))
-    if len(damage) == 1 and not recordings:
-        raise Unreadable(*_parts(damage[0], place))
-    return recordings, damage
+            lost[path] = failure(path, reader, error)
+    if len(lost) == 1 and not recordings:
+        raise Unreadable(*_parts(next(iter(lost.values())), place))
+    return recordings, lost
 
 
-def failure(path: Path, reader: ModuleType, error: Exception) -> str:
+def failure(path: Path, reader: ModuleType | Unreadable, error: Exception) -> str:
     """What is said of a file that a reader could not read."""
-    if isinstance(error, Unreadable):
+    if isinstance(error, Unreadable) or isinstance(reader, Unreadable):
         return str(error)
+    if isinstance(error, MemoryError):
+        said = str(error) or "does not fit the memory of this process"
+        return str(Unreadable(path, said, f"give a part of it, or set {budget.MEMORY} to the GiB that a run may take"))
     return f"{path}: the {reader.__name__.rpartition('.')[2]} reader failed: {type(error).__name__}: {error}"
 
 
@@ -256,40 +284,88 @@ def _parts(line: str, place: Path) -> tuple[str, str, str]:
 
 def claimed(place: Path) -> Iterator[tuple[Path, ModuleType]]:
     """Every file (or folder that is read as a whole) that a reader claims."""
+    return ((path, reader) for path, reader in files(place) if not isinstance(reader, Unreadable))
+
+
+def files(place: Path, seen: Set[Path] = frozenset()) -> Iterator[tuple[Path, ModuleType | Unreadable]]:
+    """Every file (or folder that is read as a whole) with the reader that claims it, or why it was not read.
+
+    The latter are files that look like a log, and folders. Links to folders are followed where they lead out of this one to a
+    folder that is allowed; those in `seen` have been.
+    """
     if not place.is_dir():
         if reader := _claim(place):
             yield place, reader
         return
-    seen = 0
-    for folder, subfolders, files in os.walk(place):  # os.walk does not follow links, so a loop of them ends here
+    count = 0
+    closed: list[OSError] = []
+    for folder, subfolders, names in os.walk(
+        place, onerror=closed.append
+    ):  # does not follow links, which may be a loop
         here = Path(folder)
-        if reader := _claim(here):
+        if whole := _claimed_or_why(here):
             subfolders.clear()
-            yield here, reader
+            yield here, whole
             continue
         depth = len(here.relative_to(place).parts)
+        for link in (here / name for name in sorted(subfolders) if (here / name).is_symlink()):
+            if problem := leads_out(link):
+                yield link, problem
+            elif (
+                depth < MAX_DEPTH and not link.resolve().is_relative_to(place.resolve()) and link.resolve() not in seen
+            ):
+                yield from files(link, seen | {link.resolve()})
         subfolders[:] = sorted(s for s in subfolders if depth < MAX_DEPTH and s not in ("__pycache__", ".git", ".venv"))
-        for name in sorted(files):
-            seen += 1
-            if seen > MAX_FILES:
+        for name in sorted(names):
+            count += 1
+            if count > MAX_FILES:
+                yield (
+                    place,
+                    Unreadable(place, f"holds more than {MAX_FILES} files; others were left out", "give a part"),
+                )
                 return
-            if reader := _claim(here / name):
-                yield here / name, reader
+            if found := _claimed_or_why(here / name):
+                yield here / name, found
+    for error in closed:
+        shut = Path(str(error.filename))
+        yield shut, Unreadable(shut, f"cannot be opened: {error.strerror}", OPEN_IT)
+
+
+def _claimed_or_why(path: Path) -> ModuleType | Unreadable | None:
+    """The reader of a file or folder, or why it has none although it looks like a log."""
+    try:
+        return _claim(path) or _not_text(path)
+    except Unreadable as problem:
+        return problem if path.is_dir() or LIKE_A_LOG.search(plain(path).name) else None
+
+
+def _not_text(path: Path) -> Unreadable | None:
+    """Text logs whose text is hidden: encrypted, or lost to zeros."""
+    if path.is_dir() or not TEXT_LOG.search(plain(path).name) or b"\0" not in head_of(path):
+        return None
+    return Unreadable(path, "is named like a log and holds no text", "copy or export it again")
+
+
+def _may_hold_a_score(path: Path) -> bool:
+    if path.is_symlink() and path.is_dir():
+        return PARTS_OF_A_RUN.match(path.name) is not None and not path.name.startswith("checkpoint")
+    return not CHECKPOINT.match(path.name) if path.is_dir() else _like_scores(plain(path).name)
+
+
+def _like_scores(name: str) -> bool:
+    return LIKE_A_LOG.search(name) is not None and not OPTIONS_ONLY.search(name)
 
 
 def _claim(path: Path) -> ModuleType | None:
-    """The reader of a file or folder, or None."""
+    """The reader of a file or folder, or None. Raises `Unreadable` where it cannot be opened."""
     file = _file(path)
-    if file.is_dir():
-        return next((r for r in readers().values() if hasattr(r, "claims") and r.claims(path)), None)
     try:
-        if not file.is_file():
-            return None
-        with file.open("rb") as stream:
-            head = stream.read(HEAD_BYTES)
-    except OSError:
-        return None
-    return next((r for r in readers().values() if r.sniff(file, head)), None)
+        if file.is_dir():
+            return next((r for r in readers().values() if hasattr(r, "claims") and r.claims(path)), None)
+    except OSError as error:
+        raise Unreadable(path, f"cannot be opened: {error.strerror or error}", OPEN_IT) from None
+    head, name = head_of(file), plain(file)
+    return next((r for r in readers().values() if r.sniff(name, head)), None)
 
 
 def _file(path: Path) -> Path:
@@ -322,25 +398,38 @@ def _samples(paths: Sequence[Path], base: Path) -> Samples | None:
     """The samples of these files, if there are any."""
     if not paths:
         return None
-    whole = partial(_samples_in, [(path, None) for path in paths])
+    roots = roots_of(base)
+    whole = partial(_samples_in, roots, [(path, None) for path in paths])
     sources = tuple(_relative(path, base) for path in paths)
-    return Samples(whole, sources, lambda: (partial(_samples_in, part) for part in _divided(paths)))
+    return Samples(whole, sources, lambda: (partial(_samples_in, roots, part) for part in _divided(roots, paths)))
 
 
-def _samples_in(places: Iterable[tuple[Path, Span | None]]) -> Iterator[Sample]:
+def _samples_in(roots: tuple[Path, ...], places: Iterable[tuple[Path, Span | None]]) -> Iterator[Sample]:
+    samples = _in_turn(places)
+    while True:
+        with beneath(*roots):  # ends before a sample is handed out: what is allowed here is not allowed there
+            sample = next(samples, None)
+        if sample is None:
+            return
+        yield sample
+
+
+def _in_turn(places: Iterable[tuple[Path, Span | None]]) -> Iterator[Sample]:
     for path, span in places:
         if (reader := _claim(path)) is not None:
             yield from reader.samples(path) if span is None else reader.samples(path, span)
 
 
-def _divided(paths: Iterable[Path]) -> Iterator[list[tuple[Path, Span | None]]]:
+def _divided(roots: tuple[Path, ...], paths: Iterable[Path]) -> Iterator[list[tuple[Path, Span | None]]]:
     """A large file is several parts, and small ones after each other are one."""
     together: list[tuple[Path, Span | None]] = []
     size = 0
     for path in paths:
-        if (reader := _claim(path)) is None:
+        with beneath(*roots):
+            reader = _claim(path)
+            spans = reader.parts(path) if reader is not None and hasattr(reader, "parts") else []
+        if reader is None:
             continue
-        spans = reader.parts(path) if hasattr(reader, "parts") else []
         if together and (len(spans) > 1 or size > PART):
             yield together
             together, size = [], 0
@@ -391,6 +480,49 @@ def _streams(
                 name = _prefixed(series.raw, path, base)
                 parts[name].append(replace(series, name=name, raw=name, source=_relative(path, base)))
         yield from map(merge_restarts, parts.values())
+
+
+def _machine_on_steps(raw: list[Series], notes: list[str]) -> list[Series]:
+    """The curves, readings of the machine on the steps of the run: by the clock of both, else spread over all of its steps."""
+    readings = [s for s in raw if s.axis == SECONDS and len(s)]
+    logged = [s for s in raw if s.axis not in (SECONDS, "row", "epoch") and len(s)]
+    if not readings or not logged:
+        return raw
+    longest = max(logged, key=len)
+    first, last = float(longest.steps[0]), float(longest.steps[-1])
+    moved = {}
+    for source in dict.fromkeys(s.source for s in readings):
+        own = [s for s in readings if s.source == source]
+        begin, end = min(float(s.steps[0]) for s in own), max(float(s.steps[-1]) for s in own)
+        clock = next((s for s in logged if s.raw in CLOCKS and s.values[0] < end and s.values[-1] > begin), None)
+        if clock is None:
+            notes.append(f"{source}: its readings are spread over the steps of the run, whose log tells no time")
+        for s in own:
+            if clock is not None:
+                kept = s.between(float(clock.values[0]), float(clock.values[-1]))
+                steps = np.interp(kept.steps, clock.values, clock.steps)
+                moved[id(s)] = replace(kept, steps=steps, axis=clock.axis)
+            else:
+                steps = first + (s.steps - begin) / max(end - begin, 1e-9) * (last - first)
+                moved[id(s)] = replace(s, steps=steps, axis=longest.axis)
+    return [moved.get(id(s), s) for s in raw]
+
+
+def _in_range(series: Series, notes: list[str]) -> Series:
+    """The curve with numbers that can be computed with: larger values are infinite, smaller ones 0, and larger steps left out."""
+    steps, values, size = series.steps, series.values, np.abs(series.values)
+    placed, over, under = (
+        np.abs(steps) < LARGEST,
+        np.isfinite(values) & (size >= LARGEST),
+        (size < 1 / LARGEST) & (size > 0),
+    )
+    if placed.all() and not over.any() and not under.any():
+        return series
+    for count, said in ((over.sum(), "count as infinite"), (under.sum(), "count as 0")):
+        notes += [f"{series.raw}: {count} values beyond {LARGEST:g} in size, or its inverse, {said}"] if count else []
+    notes += [f"{series.raw}: {(~placed).sum()} points left out, whose step is no count"] if not placed.all() else []
+    values = np.where(over, np.copysign(np.inf, values), np.where(under, 0.0, values))
+    return replace(series, steps=steps[placed], values=values[placed])
 
 
 def _natural(path: Path) -> list[tuple[int, str]]:
@@ -474,8 +606,8 @@ def _is_axis(curve: Curve | None, all_rows: np.ndarray) -> bool:
         return False
     if len(curve.values) == 1:
         return True
-    steps = np.diff(curve.values)
-    return bool((steps >= 0).mean() > 0.9 and (steps > 0).any())
+    before, after = curve.values[:-1], curve.values[1:]
+    return bool((after >= before).mean() > 0.9 and (after > before).any())
 
 
 def merge_restarts(segments: list[Series]) -> Series:
@@ -495,7 +627,7 @@ def merge_restarts(segments: list[Series]) -> Series:
 
 
 def _split_where_step_goes_back(series: Series) -> list[Series]:
-    cuts = np.flatnonzero(np.diff(series.steps) < 0) + 1
+    cuts = np.flatnonzero(series.steps[1:] < series.steps[:-1]) + 1
     if not len(cuts):
         return [series]
     if len(cuts) > max(

@@ -18,7 +18,7 @@ import numpy as np
 
 from firstbreak.readers import Curve, Recording, Unreadable
 from firstbreak.readers._json import loads
-from firstbreak.readers._tail import read_whole
+from firstbreak.readers.opening import plain, read_whole
 
 DESCRIPTION = "metrics.json and info.json of Sacred's FileStorageObserver (PyMARL, EPyMARL)"
 PRIORITY = 10  #: above a history saved by hand, which may have the same name
@@ -40,7 +40,7 @@ def read(path: Path, resume: Any = None) -> Recording:
         raise Unreadable(path, "is cut off or no JSON", "copy the file again after the run") from error
     if not isinstance(held, dict):
         raise Unreadable(path, "is no JSON object", "check that Sacred wrote it")
-    curves = dict(_metrics(held) if path.name == "metrics.json" else _pairs(held))
+    curves = dict(_metrics(held) if plain(path).name == "metrics.json" else _pairs(held))
     return Recording(format="sacred", curves=curves, indexed_by="step", resume=True, replaces=resume is not None)
 
 

@@ -14,7 +14,8 @@ from firstbreak.model import Sample
 from firstbreak.readers import Recording, Unreadable
 from firstbreak.readers._json import loads
 from firstbreak.readers._samples import PART, Span, samples_of, shape_of
-from firstbreak.readers._tail import Lines, line_start, open_file
+from firstbreak.readers._tail import Lines, line_start
+from firstbreak.readers.opening import open_file
 
 DESCRIPTION = "completions as JSON lines: verl, AReaL, NeMo-RL, prime-rl, open-instruct, tinker, SkyRL, OpenRLHF dumps"
 PRIORITY = 10  # above plain JSON lines

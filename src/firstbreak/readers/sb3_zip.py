@@ -13,6 +13,7 @@ from typing import Any
 from firstbreak.readers import Recording, Unreadable
 from firstbreak.readers._columns import leaves
 from firstbreak.readers._json import loads
+from firstbreak.readers.opening import open_file
 
 DESCRIPTION = "hyperparameters in the model.zip of Stable-Baselines3; nothing in it is unpickled"
 BESIDE = True
@@ -32,7 +33,7 @@ def sniff(path: Path, head: bytes) -> bool:
 def read(path: Path, resume: Any = None) -> Recording:
     """The options that are numbers, texts or truth values, nested names joined with "."."""
     try:
-        with zipfile.ZipFile(path) as archive:
+        with open_file(path) as packed, zipfile.ZipFile(packed) as archive:
             member = archive.getinfo(_MEMBER)
             with archive.open(member) as file:
                 data = file.read(MAX_BYTES + 1)

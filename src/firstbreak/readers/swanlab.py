@@ -18,7 +18,8 @@ from firstbreak.readers._growing import GrowingFiles
 from firstbreak.readers._json import loads
 from firstbreak.readers._points import Points
 from firstbreak.readers._protobuf import Malformed, fields, first_int, signed, text
-from firstbreak.readers._tail import Cursor, fingerprint, open_file, still_holds
+from firstbreak.readers._tail import Cursor, fingerprint, still_holds
+from firstbreak.readers.opening import open_file
 
 DESCRIPTION = "SwanLab run (swanlog/run-<time>-<id>, run-<id>.swanlab)"
 

@@ -14,7 +14,7 @@ import numpy as np
 from firstbreak.readers import Curve, Recording, Unreadable
 from firstbreak.readers._columns import exported_tag
 from firstbreak.readers._json import loads, whole_elements
-from firstbreak.readers._tail import read_whole
+from firstbreak.readers.opening import read_whole
 
 DESCRIPTION = "TensorBoard's download of a metric as JSON: run-<run>-tag-<tag>.json"
 PRIORITY = 5

@@ -14,7 +14,7 @@ from firstbreak.readers import Recording, Unreadable, csv
 from firstbreak.readers._literal import number
 from firstbreak.readers._options import flat
 from firstbreak.readers._options import value as option
-from firstbreak.readers._tail import read_whole
+from firstbreak.readers.opening import read_whole
 
 DESCRIPTION = "one step,value file per metric without a header (TorchRL's CSVLogger)"
 PRIORITY = 10

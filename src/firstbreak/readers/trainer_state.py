@@ -12,7 +12,7 @@ from typing import Any
 from firstbreak.readers import Recording, Unreadable
 from firstbreak.readers._columns import Columns, as_float
 from firstbreak.readers._json import loads, whole_elements
-from firstbreak.readers._tail import read_whole
+from firstbreak.readers.opening import read_whole
 
 DESCRIPTION = "trainer_state.json of the Hugging Face Trainer (TRL, LLaMA-Factory, axolotl)"
 PRIORITY = 10

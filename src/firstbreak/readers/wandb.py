@@ -19,14 +19,17 @@ from firstbreak.readers._columns import Columns, leaves
 from firstbreak.readers._json import loads
 from firstbreak.readers._options import flat
 from firstbreak.readers._protobuf import Malformed, fields, first_int, submessages, text
-from firstbreak.readers._tail import Cursor, fingerprint, open_file, still_holds
+from firstbreak.readers._tail import Cursor, fingerprint, still_holds
+from firstbreak.readers.budget import POINT, spend
+from firstbreak.readers.opening import open_file
 
 DESCRIPTION = "Weights & Biases run file (run-<id>.wandb, offline or synced)"
 
 _MAGIC = b":W&B\xe1\xbe"
-_HISTORY, _CONFIG, _RUN, _EXIT = 2, 5, 17, 18  #: fields of Record
+_HISTORY, _CONFIG, _STATS, _RUN, _EXIT = 2, 5, 7, 17, 18  #: fields of Record
 _VALUE = b"\x82\x01"  #: the key of field 16, value_json, on the wire
 _MAX_VALUE = 1 << 16  # bytes of one value's JSON; a metric takes twenty
+_MAX_NAME = 200  # letters of the name of a reading; they are as long as a metric's
 _FLUSH_ROWS = 4096  # bounds the memory for cells that wait to be parsed together
 
 
@@ -57,7 +60,7 @@ def read(path: Path, resume: Any = None) -> Recording:
         position = Cursor(log.offset, run.rows, fingerprint(file, log.offset)) if len(header) == FILE_HEADER else None
     return Recording(
         format="wandb",
-        curves=_with_times(run.columns.curves()),
+        curves=(curves := _with_times(run.columns.curves())) | run.readings(curves),
         config={**run.columns.constants(), **run.config},
         order=run.start_time,
         damage=[*log.damage(), *run.damage()],
@@ -93,6 +96,7 @@ class _WandbRun:
         self._heads: dict[bytes, _Cells] = {}  #: by an item's bytes before its value
         self._steps = self._cells_of("_step")
         self._flushed_at = rows
+        self.machine: dict[str, list[tuple[float, float]]] = {}  #: reading -> (unix seconds, number)
 
     def take(self, record: bytes) -> None:
         """Adds one Record."""
@@ -104,6 +108,8 @@ class _WandbRun:
                     self._take_row(record, value)
                 elif number == _CONFIG:
                     self._take_config(record, value)
+                elif number == _STATS:
+                    self._take_stats(record, value)
                 elif number == _RUN:
                     self._take_run(record, value)
                 elif number == _EXIT:
@@ -129,6 +135,33 @@ class _WandbRun:
             self._take_config(data, config)
         for timestamp in submessages(data, span, 17):
             self.start_time = float(first_int(data, timestamp))
+
+    def _take_stats(self, data: bytes, span: slice) -> None:
+        """Readings of the machine: {2 timestamp, 3 {1 key, 16 value_json} ...}."""
+        at = next((float(first_int(data, when)) for when in submessages(data, span, 2)), None)
+        if at is None:
+            return
+        for item in submessages(data, span, 3):
+            name, written = _item(data, item)
+            value = _value(written)
+            if isinstance(value, int | float) and len(name) < _MAX_NAME:
+                spend(POINT)
+                self.machine.setdefault(f"system.{name}", []).append((at, float(value)))
+
+    def readings(self, curves: dict[str, Curve]) -> dict[str, Curve]:
+        """The readings of the machine, on the rows of the history, between which they lie in time."""
+        clock = curves.get("_timestamp")
+        if clock is None or not self.machine:
+            return {}
+        times, first = np.unique(clock.values, return_index=True)
+        found = {}
+        for name, points in self.machine.items():
+            at, values = np.array(points).T
+            inside = (at >= times[0]) & (at <= times[-1])
+            if inside.any():
+                rows = np.interp(at[inside], times, clock.index[first])
+                found[name] = Curve(index=rows, values=values[inside], times=at[inside])
+        return found
 
     def _take_config(self, data: bytes, span: slice) -> None:
         for item in submessages(data, span, 1):

@@ -33,7 +33,8 @@ class Scale:
         span = high / unit - low / unit
         if span == 0.0:
             return np.full(np.shape(values), 0.5)
-        return np.asarray((values / unit - low / unit) / span)
+        # values that differ by rounding only may round to a place outside
+        return np.clip((values / unit - low / unit) / span, 0.0, 1.0)
 
 
 def scale(series: Series, level: float | None = None) -> Scale | None:

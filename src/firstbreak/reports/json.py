@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from firstbreak.masking import by_look
 from firstbreak.model import (
     BestCheckpoint,
     Cost,
@@ -121,8 +122,8 @@ _NON_FINITE = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
 
 def text(value: str) -> str:
-    """`value` without lone surrogates (undecodable bytes of a file name), which strict JSON readers refuse."""
-    return value.encode("utf-8", "backslashreplace").decode("utf-8")
+    """`value` without secrets, and without lone surrogates (of a file name that is no UTF-8), which strict readers refuse."""
+    return by_look(value).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def number(value: float | None) -> float | None:
@@ -176,6 +177,8 @@ def _first_break(first: FirstBreak) -> dict[str, Any]:
         "metric": None if first.metric is None else text(first.metric),
         "step": number(first.step),
         "interval": _interval(first.interval),
+        "also": [link.value for link in first.links[1:]],
+        "probability": number(first.probability),
     }
 
 

@@ -21,6 +21,7 @@ from firstbreak.model import (
     Evidence,
     Experiment,
     Finding,
+    FirstBreak,
     Forecast,
     Interval,
     Link,
@@ -159,7 +160,8 @@ def when(axis: str, onset: float | None, interval: Interval | None) -> str:
 def headline(dx: Diagnosis) -> str:
     """The picture of the loop in one line."""
     if dx.first_break is not None:
-        return f"first break: {place(dx)}"
+        both = " or ".join(map(link_word, dx.first_break.links))
+        return f"first break: {place(dx) if dx.first_break.also is None else both}"
     unseen = len(_unseen(dx))
     return f"no break found; {unseen} of {len(Link)} links not measured" if unseen else "no break found"
 
@@ -168,7 +170,7 @@ def place(dx: Diagnosis) -> str:
     """'advantage, or earlier'."""
     first = dx.first_break
     assert first is not None
-    return link_word(first.link) + (", or earlier" if first.or_earlier else "")
+    return " or ".join(map(link_word, first.links)) + (", or earlier" if first.or_earlier else "")
 
 
 def first_break(dx: Diagnosis) -> tuple[StoryLine, ...]:
@@ -176,7 +178,7 @@ def first_break(dx: Diagnosis) -> tuple[StoryLine, ...]:
     first = dx.first_break
     if first is None:
         return ()
-    facts = [StoryLine("Link", place(dx))]
+    facts = [StoryLine("Link", place(dx)), StoryLine("Probability", _likely(first))]
     if first.metric:
         facts.append(StoryLine("Shown by", first.metric, literal=True))
         raw = logged_as(dx.run, first.metric)
@@ -184,6 +186,13 @@ def first_break(dx: Diagnosis) -> tuple[StoryLine, ...]:
             facts.append(StoryLine("Logged as", raw, literal=True))
     time = when(axis_of(dx.run, first.metric), first.step, first.interval)
     return (*facts, StoryLine("Since", time)) if time else tuple(facts)
+
+
+def _likely(first: FirstBreak) -> str:
+    """'41 % that it is one of these, if something is broken: undecided'."""
+    which = "this link" if first.also is None else "one of these"
+    undecided = ": which link it is remains undecided" if first.undecided else ""
+    return f"{percent(first.probability)} that it is {which}, if something is broken{undecided}"
 
 
 def logged_as(run: Run, metric: str) -> str:

@@ -46,7 +46,7 @@ def ring(dx: Diagnosis, uid: str) -> Markup:
 
 def _tainted(dx: Diagnosis, link: Link) -> bool:
     """Whether a link is at the first break or after it."""
-    return dx.first_break is not None and link.order >= dx.first_break.link.order
+    return dx.first_break is not None and link.order >= min(named.order for named in dx.first_break.links)
 
 
 def _angle(place: float) -> float:
@@ -99,7 +99,7 @@ def _middle(dx: Diagnosis) -> Markup:
         lines = [("no break found", "big"), *((part, "small") for part in unseen.split(" links ") if part)]
     else:
         step = "" if first.step is None else f"at {number(first.step)}"
-        lines = [("first break", "small"), (story.link_word(first.link), "big")]
+        lines = [("first break", "small"), *((name, "big") for name in map(story.link_word, first.links))]
         lines += [(line, "small") for line in ("or earlier" if first.or_earlier else "", step) if line]
     top = CENTRE[1] - 9 * (len(lines) - 1)
     return join(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from firstbreak.masking import by_look
+
 _ESCAPES = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})  # controls, bidi and zero width, lone surrogates, line separators
 _CODE = re.compile(r"`([^`\s](?:[^`]*[^`\s])?)`")
@@ -16,12 +18,13 @@ _ASCII = str.maketrans(
 
 
 def visible(text: str) -> str:
-    r"""`text` with every control character made visible.
+    r"""`text` with every control character made visible, and secrets masked that are known by their look.
 
     Escape sequences could move the cursor of a terminal, bidirectional overrides could reorder a line, and a newline could
     start a heading. So ESC becomes the four characters `\x1b`, U+202E becomes `\u202e`, and a lone surrogate (an undecodable byte
     of a file name) becomes `\udcff`, so that the result can always be encoded.
     """
+    text = by_look(text)
     if _PLAIN.fullmatch(text):
         return text
     return "".join(_spelled(c) if unicodedata.category(c) in _HIDDEN else c for c in text)

@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     metavar="MODULE:FUNCTION",
     help="(observation) -> action; without an expert, the check searches for a simple rule.",
 )
+@click.option(
+    "--policy",
+    metavar="MODULE:FUNCTION",
+    help="(observation) -> action of the policy to be trained, or a model with predict: are its actions in the space?",
+)
 @click.option("--episodes", type=click.IntRange(10), default=100, show_default=True, help="Episodes with each policy.")
 @click.option(
     "--steps",
@@ -29,12 +34,14 @@ if TYPE_CHECKING:
 )
 @click.option("--agent", metavar="NAME", help="The agent of a PettingZoo environment.")
 @reported
-def command(target: str, expert: str | None, episodes: int, steps: int, agent: str | None) -> Report:
+def command(
+    target: str, expert: str | None, policy: str | None, episodes: int, steps: int, agent: str | None
+) -> Report:
     """Check an environment before training.
 
-    TARGET is a Gymnasium id, or module:factory (file.py:factory) of a Gymnasium, vectorised Gymnasium, PettingZoo or
-    dm_env environment. Its code runs in this process.
+    TARGET is a Gymnasium id, or module:factory (file.py:factory) of a Gymnasium, vectorised Gymnasium,
+    Stable-Baselines3 VecEnv, PettingZoo or dm_env environment. Its code runs in this process.
     """
     from firstbreak.preflight import env
 
-    return env.check(target, expert=expert, episodes=episodes, steps=steps, agent=agent)
+    return env.check(target, expert=expert, policy=policy, episodes=episodes, steps=steps, agent=agent)

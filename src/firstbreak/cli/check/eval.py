@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 def command(**options: Any) -> Report:
     """Check that the protocol of an evaluation is complete and locked, before the first evaluation.
 
-    PROTOCOL is a YAML or JSON file of fields (`firstbreak eval fields`), or what `firstbreak eval lock` wrote.
+    PROTOCOL is a YAML or JSON file of fields (`firstbreak eval fields`), what `firstbreak eval lock` wrote, or the
+    evaluations.npz of Stable-Baselines3 (or its model.zip, beside that file).
     """
     from firstbreak.preflight import protocol
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, dataclass, fields
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from firstbreak import __version__
@@ -18,6 +19,7 @@ from firstbreak.diagnosis.diagnose import diagnose
 from firstbreak.diagnosis.likelihood import HEALTHY
 from firstbreak.diagnosis.thresholds import Thresholds, for_run
 from firstbreak.model import EMPTY, Action, Diagnosis
+from firstbreak.processes import end_with_parent
 from firstbreak.readers import Unreadable, readers
 from firstbreak.readers.names import for_run as names_for_run
 from firstbreak.readers.read import PARTS_OF_A_RUN, ROOT_OF_A_RUN, claimed, find_runs, read
@@ -210,7 +212,8 @@ def _on_cores(settings: Mapping[str, Thresholds], processes: int, trainer: str |
     while waiting:
         running: dict[Future[SurveyRow], str] = {}
         before = set(multiprocessing.active_children())
-        with ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("forkserver")) as pool:
+        context = multiprocessing.get_context("forkserver")
+        with ProcessPoolExecutor(processes, context, initializer=end_with_parent) as pool:
             try:
                 while waiting or running:
                     while waiting and len(running) < (1 if waiting[0] in suspects else AHEAD * processes):
@@ -220,15 +223,25 @@ def _on_cores(settings: Mapping[str, Thresholds], processes: int, trainer: str |
                     for future in wait(running, return_when=FIRST_COMPLETED).done:
                         yield future.result()
                         del running[future]
-            except BrokenProcessPool:
-                for child in set(multiprocessing.active_children()) - before:
-                    child.kill()  # a process that was started while the pool broke gets no signal to stop, and would block
-                if len(running) == 1:
+            except (
+                BrokenProcessPool,
+                ConnectionError,
+            ) as broken:  # no connection: the fork server is gone, and its workers
+                _end(before)  # a process that was started while the pool broke gets no signal to stop, and would block
+                if len(running) == 1 and isinstance(broken, BrokenProcessPool):
                     (path,) = running.values()
                     yield SurveyRow(path=path, fingerprint="", action=UNREADABLE, summary="its process was killed")
                 else:
                     waiting.extend(running.values())
                     suspects.update(running.values())
+            except BaseException:  # Ctrl-C: the pool would wait for the runs that it has
+                _end(before)
+                raise
+
+
+def _end(before: set[BaseProcess]) -> None:
+    for child in set(multiprocessing.active_children()) - before:
+        child.kill()
 
 
 def _on_ray(settings: Mapping[str, Thresholds], address: str, trainer: str | None) -> Iterator[SurveyRow]:

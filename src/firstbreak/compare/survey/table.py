@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from firstbreak.compare.survey.runs import ORDER, UNREADABLE, SurveyRow
-from firstbreak.reports.text import count
+from firstbreak.reports.markdown import prose
+from firstbreak.reports.text import count, visible
 from firstbreak.words import number, percent
 
 HEAD = ("verdict", "run", "first break", "likeliest cause", "since", "spent")
@@ -26,7 +27,7 @@ def render(rows: Sequence[SurveyRow], width: int = 80) -> str:
     while sum(wide) + 2 * (len(HEAD) - 1) > width and max(wide[RUN], wide[CAUSE]) > NARROW:
         wide[RUN if wide[RUN] > wide[CAUSE] else CAUSE] -= 1
     lines = ["  ".join(_fitted(cell, n) for cell, n in zip(line, wide, strict=True)).rstrip() for line in cells]
-    unreadable = [f"{_visible(row.path[base:])}: {_visible(row.summary)}" for row in rows if row.action == UNREADABLE]
+    unreadable = [f"{visible(row.path[base:])}: {visible(row.summary)}" for row in rows if row.action == UNREADABLE]
     more = [f"... and {len(unreadable) - REASONS} more"] if len(unreadable) > REASONS else []
     return "\n".join([*lines, "", _counts(rows), *unreadable[:REASONS], *more])
 
@@ -38,8 +39,8 @@ def _base(rows: Sequence[SurveyRow]) -> int:
 
 def markdown(rows: Sequence[SurveyRow]) -> str:
     """The survey as a Markdown table."""
-    cells = [HEAD, ["---"] * len(HEAD), *(_cells(row, 0) for row in rows)]
-    table = "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in cells)
+    cells = [HEAD, ["---"] * len(HEAD), *(map(prose, _cells(row, 0)) for row in rows)]
+    table = "\n".join(f"| {' | '.join(line)} |" for line in cells)
     return f"{_counts(rows)}\n\n{table}"
 
 
@@ -47,12 +48,7 @@ def _cells(row: SurveyRow, base: int) -> tuple[str, ...]:
     cause = f"{row.cause} ({percent(row.probability or 0)})" if row.cause else ""
     since = "" if row.onset is None else number(row.onset)
     spent = "" if row.wasted is None else percent(row.wasted)
-    return (row.action, _visible(row.path[base:]), (row.link or "").replace("_", " "), cause, since, spent)
-
-
-def _visible(text: str) -> str:
-    """The text with control characters made visible: a path may contain any character."""
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    return (row.action, visible(row.path[base:]), (row.link or "").replace("_", " "), cause, since, spent)
 
 
 def _fitted(cell: str, wide: int) -> str:

@@ -1,7 +1,8 @@
 """`evaluations.npz` of Stable-Baselines3's EvalCallback: one evaluation for each point, with its episodes.
 
-The file holds only returns and lengths. The environment comes from args.yml or config.yml of RL Baselines3 Zoo in the same
-folder. Whether actions were sampled is not recorded, so this field stays unknown.
+The file holds only returns and lengths. The environment comes from files in the same folder: args.yml or config.yml of RL
+Baselines3 Zoo, or the first line of the Monitor's monitor.csv. Whether actions were sampled is not recorded, so this field
+stays unknown. A saved model (.zip) holds nothing of its evaluation: the file beside it is read.
 """
 
 from __future__ import annotations
@@ -13,13 +14,28 @@ import numpy as np
 
 from firstbreak.evals.importers import Evaluation, made
 from firstbreak.readers import Unreadable
+from firstbreak.readers._json import loads
 
+FILE = "evaluations.npz"
+HEADER_BYTES = 4096  #: of a monitor.csv
 _CONFIGURATIONS = ("args.yml", "config.yml")
 
 
 def recognises(path: Path, head: bytes) -> bool:
     """The file name that the callback uses."""
-    return path.name == "evaluations.npz"
+    return path.name == FILE
+
+
+def beside(model: Path) -> Path:
+    """The evaluations that lie beside a saved model, or one folder below. Raises Unreadable."""
+    found = next((f for f in (model.parent / FILE, *sorted(model.parent.glob(f"*/{FILE}"))) if f.is_file()), None)
+    if found is None:
+        raise Unreadable(
+            model,
+            "holds weights and options of the training, and nothing of an evaluation",
+            f"give the {FILE} that EvalCallback(log_path=...) writes",
+        )
+    return found
 
 
 def read(path: Path) -> list[Evaluation]:
@@ -35,7 +51,7 @@ def read(path: Path) -> list[Evaluation]:
     protocol = made(
         path,
         {
-            "env_id": values.get("env_id") or values.get("env"),
+            "env_id": values.get("env_id") or values.get("env") or _monitored(path),
             "episodes": int(returns.shape[1]),
             "metric": ["mean_return"],
             "harness": "stable-baselines3",
@@ -69,3 +85,18 @@ def _beside(path: Path) -> dict[str, Any]:
             if isinstance(data, dict):
                 return data
     return {}
+
+
+def _monitored(path: Path) -> str | None:
+    """The environment that the monitor files of the same folder name, where they name one."""
+    named = set()
+    for file in path.parent.glob("*monitor.csv"):
+        try:
+            with file.open("rb") as opened:
+                first = opened.readline(HEADER_BYTES)
+            header = loads(first.lstrip(b"# ")) if first.startswith(b"#") else {}
+        except (OSError, ValueError):
+            continue
+        named.add(header.get("env_id") if isinstance(header, dict) else None)
+    only = named.pop() if len(named) == 1 else None
+    return only if isinstance(only, str) else None

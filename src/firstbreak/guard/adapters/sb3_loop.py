@@ -28,7 +28,7 @@ def recorder() -> BaseCallback:
         """The hooks of the library."""
 
         def _on_training_start(self) -> None:
-            self.transitions = Transitions()
+            self.transitions = Transitions(self.model.action_space)
             # not for images and dict observations
             self.flat = len(self.model.observation_space.shape or ()) == 1
 

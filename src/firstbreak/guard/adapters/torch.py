@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from firstbreak.guard.bundle import FileContent
+from firstbreak.guard.bundle import FileContent, part_of
 from firstbreak.guard.decision import REDUCTION, Act, GuardDecision
 from firstbreak.guard.guard import Guard
 from firstbreak.readers import Unreadable
@@ -185,7 +185,10 @@ def load(path: Path) -> Any:
     import torch
 
     try:
-        return torch.load(path, map_location="cpu", weights_only=True)
+        with part_of(path) as file:
+            return torch.load(file, map_location="cpu", weights_only=True)
+    except Unreadable:
+        raise
     except Exception as error:
         reason = str(error).partition("\n")[0]
         raise Unreadable(path, f"cannot be loaded ({reason})", "see `lost` in bundle.json beside it") from None

@@ -35,7 +35,7 @@ def attach(trainer: Trainer, guard: Guard) -> TrainerCallback:
             planned = {"max_steps": state.max_steps}  # the argument is -1 if num_train_epochs sets the length
             guard.config |= {"trainer_class": type(trainer).__name__, **args.to_dict(), **planned}
             guard.attach("trl", files, update_hooks=True)
-            shared.ask_before_steps(guard, inner(given["optimizer"]), beside=update.loss)
+            shared.ask_before_steps(guard, inner(given["optimizer"]), beside=lambda: update.loss() | proofs(trainer))
 
         def on_step_begin(self, args: Any, state: Any, control: Any, **given: Any) -> None:
             update.begin(keep=guard.begin_update())
@@ -100,6 +100,15 @@ class Update:
         loss = result[0] if isinstance(result, tuple) else result
         self._losses.append(loss.detach())
         return result
+
+
+def proofs(trainer: Any) -> dict[str, float]:
+    """What a recorder among the callbacks has measured of the current update."""
+    return {
+        f"proof/{name}": value
+        for callback in trainer.callback_handler.callbacks
+        for name, value in getattr(callback, "numbers", {}).items()
+    }
 
 
 def inner(optimizer: Any) -> Any:

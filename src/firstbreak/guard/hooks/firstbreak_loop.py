@@ -15,6 +15,7 @@ LAGS = 8  #: an effect of an action is searched within this number of steps
 CLEAR = 0.9  #: share explained at once from which later steps are not tested
 SEEN = 0.2  #: smallest share at which an action has a measurable effect
 FREE = 0.05  #: share of an action's size that must be independent of the state, to separate its effect from the state's
+FAR = 10.0  #: size of a mean from which an offset is measured
 COMPONENTS = 16  #: largest number of components of an observation, evenly spread
 CHOICES = 32  #: more discrete actions are treated as one number
 
@@ -22,7 +23,11 @@ CHOICES = 32  #: more discrete actions are treated as one number
 class Transitions:
     """Collects the steps of a vectorised environment, and computes metrics for each `WINDOW` of steps."""
 
-    def __init__(self) -> None:
+    def __init__(self, action_space: Any = None) -> None:
+        low, high = (np.asarray(getattr(action_space, end, np.nan), float) for end in ("low", "high"))
+        bounded = low.size > 0 and np.isfinite(low).all() and np.isfinite(high).all() and (high > low).all()
+        self.centre: Any = (high + low).ravel() / 2
+        self.half: Any = (high - low).ravel() / 2 if bounded else None  #: None without a finite range
         self.steps: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []  #: observation, action, done
         self.rewards: list[float] = []  #: of the current window
         self.ages: Any = 0  #: length of each current episode, shape (environments,)
@@ -45,7 +50,7 @@ class Transitions:
         self.steps.append((_columns(before), _features(actions), dones.copy()))
         if len(self.steps) <= WINDOW:
             return {}
-        described = self._described() | {"limits_early": float(self.early)}
+        described = self._described() | {"limits_early": float(self.early), "episode_age": float(np.max(self.ages))}
         if self.rewards:
             earned = np.array(self.rewards)
             described |= {"step_reward": float(earned.mean()), "reward_size": float(np.sqrt((earned**2).mean()))}
@@ -54,9 +59,20 @@ class Transitions:
 
     def _described(self) -> dict[str, float]:
         seen, acted, done = (np.stack(part) for part in zip(*self.steps, strict=True))
+        actions = acted
         changes, acted, done = np.diff(seen, axis=0), acted[:-1, :, acted.any((0, 1))], done[:-1]
         starts = seen[1:][done]
-        numbers = {"observation_constant": float((seen.reshape(-1, seen.shape[-1]).std(0) == 0).mean())}
+        rows = seen.reshape(-1, seen.shape[-1])
+        spread, middle = rows.std(0), np.abs(rows.mean(0))
+        apart = (spread > 0) & (middle > FAR)
+        numbers = {
+            "observation_constant": float((spread == 0).mean()),
+            "observation_size": float(np.sqrt((rows**2).mean(0)).max()),
+            "observation_offset": float((middle[apart] / spread[apart]).max(initial=0.0)),
+            "episodes_ended": float(done.sum()),
+        }
+        if self.half is not None and actions.shape[-1] == len(self.half):
+            numbers["action_use"] = float((np.sqrt(((actions - self.centre) ** 2).mean((0, 1))) / self.half).max())
         if len(starts) >= 4:
             numbers["start_spread"] = float(np.sqrt((starts.std(0) ** 2).mean()))
         if not _free(seen[:-1], acted):
@@ -66,6 +82,9 @@ class Transitions:
         numbers["action_shown_at_once"] = numbers["action_shown"] = float(at_once.max())
         if numbers["action_shown"] < CLEAR:
             numbers["action_shown"] = max(numbers["action_shown"], *(float(share.max()) for share in later))
+        numbers["action_shown_any"] = numbers["action_shown"]
+        if numbers["action_shown"] < SEEN:  # an effect that depends on the state
+            numbers["action_shown_any"] = max(numbers["action_shown"], _in_its_state(seen[:-1], changes, acted, done))
         if self.mover is None and at_once.max() > SEEN:
             self.mover = int(at_once.argmax())
         return numbers if self.mover is None else numbers | {"action_effect": float(effect[self.mover])}
@@ -92,6 +111,16 @@ def _lagged(
     unexplained = ((change - acted @ effect) ** 2).sum(0) / np.where(total > 0, total, 1)
     share = np.maximum(0.0, 1 - unexplained * (len(change) - known.shape[1]) / spare)  # 0 on average without an effect
     return np.where(total > 1e-12, share, 0.0), effect[0]
+
+
+def _in_its_state(before: np.ndarray, change: np.ndarray, acted: np.ndarray, done: np.ndarray) -> float:
+    """The most of a component's change, or of its size, that actions and their products with the state explain."""
+    scaled = (before - before.mean((0, 1))) / np.where(before.std((0, 1)) > 0, before.std((0, 1)), 1.0)
+    products = (acted[..., :, None] * scaled[..., None, :]).reshape(*acted.shape[:2], -1)
+    both = np.concatenate([acted, products], axis=-1)
+    if both.shape[-1] * 4 > both.shape[0] * both.shape[1]:
+        return 0.0
+    return max(float(_lagged(before, what, both, done, 0)[0].max()) for what in (change, np.abs(change)))
 
 
 def _rest(values: np.ndarray, known: np.ndarray) -> np.ndarray:

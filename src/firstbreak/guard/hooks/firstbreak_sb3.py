@@ -104,7 +104,7 @@ def _watching(env: Any) -> Any:
         dones: list[Any] | None = None  #: of the current rollout, if needed
 
         def reset(self) -> Any:
-            self.transitions = Transitions()
+            self.transitions = Transitions(self.action_space)
             self.seen = self.venv.reset()
             return self.seen
 

@@ -22,13 +22,15 @@ import numpy as np
 
 from firstbreak.readers import Curve, Recording, Unreadable
 from firstbreak.readers._columns import COUNTERS, says_reward
-from firstbreak.readers._tail import MAX_LINE, Lines, open_file, read_whole, still_holds
+from firstbreak.readers._tail import MAX_LINE, Lines, still_holds
+from firstbreak.readers.budget import NAME, POINT, spend
 from firstbreak.readers.console import pairs, prime_rl, steps, verl
 from firstbreak.readers.console._reading import LineKind, ParsedLine
 from firstbreak.readers.console.bullets import Bullets
 from firstbreak.readers.console.progress_bars import BarsBeside, ProgressBars
 from firstbreak.readers.console.records import DictLines
 from firstbreak.readers.console.tables import Tables
+from firstbreak.readers.opening import open_file
 
 DESCRIPTION = "console output: dicts, tables, progress bars and name: value lines of all known trainers"
 PRIORITY = -20
@@ -40,8 +42,6 @@ STEPS_OF_A_SCRIPT = 10  #: a log that tells so many steps apart counts those of 
 _COUNTED = COUNTERS - {"epoch", "epochs", "time", "timestamp"}
 RARE = 200  #: a number without a step is a metric if its name comes again, and in a long log in one row of so many
 
-_UTF16 = (b"\xff\xfe", b"\xfe\xff")  # Windows PowerShell writes redirected output so
-_MAX_UTF16 = 1 << 28
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])")
 _RAY = re.compile(r"\(\w[\w.<>]* pid=\d+(?:, ip=[\d.]+)?\) ?|\[(?:default\d+|rank ?\d+)\]: ?")
 _WHOLE, _PREAMBLE = 1 << 12, 1 << 17  #: bytes: a shorter beginning is a whole file; largest part that is searched
@@ -51,7 +51,7 @@ _LOG_NAME = re.compile(r"log|stdout|stderr|console|nohup|terminal|train", re.IGN
 def sniff(path: Path, head: bytes) -> bool:
     """A text file with the name of a log, or a .txt that begins like one, banners and warnings apart."""
     if path.suffix.lower() in SUFFIXES:
-        return head.startswith(_UTF16) or head.count(b"\0") * 100 <= len(head)
+        return head.count(b"\0") * 100 <= len(head)
     if path.suffix.lower() != ".txt":
         return False
     return bool(_LOG_NAME.search(path.stem)) or _speaks(head, times=1) or _speaks(_beginning(path, head), times=3)
@@ -61,8 +61,11 @@ def _beginning(path: Path, head: bytes) -> bytes:
     """The first lines with what may stand before them: the output of MPI, a compiler's or a library's warnings."""
     if len(head) < _WHOLE:
         return b""
-    with path.open("rb") as file:
-        return file.read(_PREAMBLE)
+    try:
+        with open_file(path) as file:
+            return file.read(_PREAMBLE)
+    except Unreadable:  # the name of what is packed in a file
+        return b""
 
 
 def _speaks(head: bytes, times: int) -> bool:
@@ -76,18 +79,14 @@ def read(path: Path, resume: Any = None) -> Recording:
     """What was printed; with `resume`, what was printed since."""
     cursor = still_holds(path, resume)
     with open_file(path) as file:
-        encoded = file.read(2) in _UTF16
         if not file.seek(0, 2):
             raise Unreadable(path, "is empty", "wait until the trainer has printed its first numbers")
         console = copy.deepcopy(cursor.context) if cursor else Console()
         lines = Lines(file, cursor.offset if cursor else 0)
-        if encoded:
-            console.feed(read_whole(path, _MAX_UTF16).decode("utf-16", "replace"))
-        else:
-            for block in lines.blocks():
-                console.feed(block.decode("utf-8", "replace"))
+        for block in lines.blocks():
+            console.feed(block.decode("utf-8", "replace"))
         recording = console.recording()
-        recording.resume = True if encoded else lines.cursor(0, console)
+        recording.resume = lines.cursor(0, console)
     if lines.unfinished:
         recording.notes.append(f"the last line has no end yet, left for the next read ({lines.unfinished} bytes)")
     if lines.skipped:
@@ -155,6 +154,7 @@ class Console:
         self._block = reading.kind is LineKind.FRAGMENT
         self._open.update(reading.values)
         points = self._weak if reading.weak else self._points
+        spend(POINT * len(reading.values) + NAME * len(reading.values.keys() - points.keys()))
         self._counts[reading.weak][self._step is not None] += len(reading.values)
         if self._step is not None:
             self._repeats.update(reading.values.keys())

@@ -9,6 +9,8 @@
     [INFO] Walker. Step: 20000. Time Elapsed: 13.5 s. Mean Reward: 2.3. Std of Reward: 0.7. Training.    ML-Agents
     Iter 10: Train loss 2.101, Learning Rate 1.000e-05, It/sec 1.2       MLX
     step 250: train loss 2.1013, val loss 2.2871                         nanoGPT
+    step 12 | loss 0.42 | reward 0.31                                    print() of a script
+    [12/500] loss 0.42 reward 0.31
 
 The counters of a line (global_step, epoch, episode, ...) become columns like the rest, in lower case.
 """
@@ -28,8 +30,14 @@ _COUNTER = re.compile(
 _LAP = re.compile(r"\bepoch\W{0,3}(\d{1,6})/\d{1,6}\W{0,3}\((\d{1,9})/(\d{1,9})\)", re.IGNORECASE)
 _ASSIGNED = re.compile(rf"[:=] ?{VALUE}(?: s\b)?(?=[\s,;|)\]}}]|\.(?:\s|$)|$)")
 _NAME = re.compile(r"(?<![\w./@-])[A-Za-z_][\w/@%+-]*(?: [A-Za-z_(][\w/@%()+-]*){0,3} ?$")
-_SPOKEN = re.compile(r"\W*(?:iter|iteration|step|epoch|update|episode) \d+(?:/\d+)?: (?=[A-Za-z])", re.IGNORECASE)
+_SPOKEN = re.compile(
+    r"""\W* (?: (?:iter|iteration|it|step|epoch|update|episode|ep) \W{0,2} (?P<counted>\d+) | (?P<alone>\d+) (?=/|\]) )
+        (?:/\d+)? \]? (?:\s*[:|,;]\s*|\s+-?\s*) (?=[A-Za-z])""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_APART = re.compile(r"\s*[|,;]\s*|\s{2,}|\s-\s")
 _SAID = re.compile(rf"\s*(?P<name>[A-Za-z_][\w/%-]*(?: [A-Za-z_][\w/%-]*){{0,3}}) {VALUE}(?: ?[A-Za-z/]+)?\.?\s*")
+_WORD_AND_NUMBER = re.compile(rf"(?P<name>[A-Za-z_][\w/%-]*) {VALUE}(?=\s|$)")
 _NAME_LENGTH = 80
 _LIST = re.compile(rf"[:=] ?\[(?P<items>{BARE}(?:[,\s] ?{BARE}){{1,4095}})\]")
 _NONE = re.compile(r"[:=] ?(?:None|null)(?=[\s,;|)\]}]|$)")
@@ -40,12 +48,17 @@ _MAX_LINE = 10_000  # longer lines are dumps of tensors or text, not a handful o
 
 def read(line: str) -> ParsedLine | None:
     """A whole row: with its counters, if the line has any; a weak one without."""
-    if (":" not in line and "=" not in line) or len(line) > _MAX_LINE:
+    if len(line) > _MAX_LINE:
         return None
-    values = _pairs(line) or _said(line)
+    spoken = _SPOKEN.match(line)
+    values = (_pairs(line) if ":" in line or "=" in line else {}) or (
+        _said(spoken[0], line[spoken.end() :].strip()) if spoken else {}
+    )
     if not values:
         return None
     counters = {_counter_name(found): float(found["count"]) for found in _COUNTER.finditer(line)}
+    if spoken and not counters:
+        counters["step"] = float(spoken["counted"] or spoken["alone"])
     if lap := _LAP.search(line):
         epoch, update, updates = map(float, lap.groups())
         counters["step"] = (epoch - 1) * updates + update
@@ -93,11 +106,16 @@ def _of_list(name: str, items: list[float]) -> dict[str, float]:
     return of_group(name, items) or {name: sum(items) / len(items)}
 
 
-def _said(line: str) -> dict[str, float]:
-    """Every `name number` between the commas after a step: as long as all of them are such, it is no sentence."""
-    head = _SPOKEN.match(line)
-    found = [_SAID.fullmatch(part) for part in line[head.end() :].split(",")] if head else []
-    return {match["name"]: scaled(match) for match in found if match} if all(found) else {}
+def _said(head: str, text: str) -> dict[str, float]:
+    """Every `name number` after a step, apart by commas, bars or spaces: if nothing else is there, it is no sentence.
+
+    Where single spaces keep them apart, names have one word. One pair alone needs a mark between itself and the step.
+    """
+    found = [_SAID.fullmatch(part) for part in _APART.split(text)]
+    if not all(found) and not _WORD_AND_NUMBER.sub("", text).strip():
+        found = list(_WORD_AND_NUMBER.finditer(text))
+    enough = len(found) > 1 or head.rstrip().endswith((":", "|", ",", ";"))
+    return {match["name"]: scaled(match) for match in found if match} if enough and all(found) else {}
 
 
 def _weak(line: str, values: dict[str, float]) -> ParsedLine | None:

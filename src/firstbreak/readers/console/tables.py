@@ -60,7 +60,9 @@ class Tables:
         """A row or the header of a table without lines at its sides; the Trainer's "No Log" is an empty cell."""
         cells = [cell.strip() for cell in line.split("|")]
         numbers = [number(cell) for cell in cells]
-        if all(map(_NAME.fullmatch, cells)) and not any(value is not None for value in numbers):
+        if all(map(_NAME.fullmatch, cells)):
+            if all(number(cell.split()[-1]) is not None for cell in cells):
+                return None  # `step 12 | loss 0.4`: names with their numbers
             self.header = cells
             return NOTHING
         if len(cells) != len(self.header) or any(

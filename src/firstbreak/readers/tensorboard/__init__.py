@@ -14,8 +14,10 @@ import numpy as np
 
 from firstbreak.readers import Curve, Recording, Unreadable
 from firstbreak.readers._protobuf import Malformed
-from firstbreak.readers._tail import Cursor, fingerprint, open_file, still_holds
+from firstbreak.readers._tail import Cursor, fingerprint, still_holds
 from firstbreak.readers._tfrecord import RecordBatch, Records
+from firstbreak.readers.budget import NAME, POINT, spend
+from firstbreak.readers.opening import open_file
 from firstbreak.readers.tensorboard.event import Event, parse
 from firstbreak.readers.tensorboard.layouts import Heads, Layouts, TagPoints, heads, in_file_order
 from firstbreak.readers.tensorboard.options import options_in
@@ -113,6 +115,7 @@ class _Events:
         for tag, points in sorted(merged, key=lambda item: int(item[1].rows[0])):
             for row, step in restarts:
                 points = points.where((points.rows > row) | (points.steps < step))
+            spend((POINT + 8) * len(points.rows) + (0 if tag in self._pieces else NAME))
             self._pieces[tag].append(points[1:])
 
     def _learn(self, batch: RecordBatch, events: Heads, number: int) -> None:

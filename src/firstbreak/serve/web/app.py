@@ -22,10 +22,13 @@ from starlette.routing import Route
 
 from firstbreak.audit.marks import MARKS, key_of, load, save
 from firstbreak.audit.split_truth import split
-from firstbreak.evals.ledger import Ledger
+from firstbreak.evals.ledger import newest
 from firstbreak.model import Run
+from firstbreak.readers import Unreadable
+from firstbreak.readers.opening import beneath
 from firstbreak.reports import html, json
 from firstbreak.serve.web import pages
+from firstbreak.serve.web.pages.run import EvaluationRow, evaluation
 from firstbreak.serve.web.run_store import MOST_SAMPLES, Placed, RunStore, StoredRun
 from firstbreak.serve.web.window import window
 
@@ -34,6 +37,8 @@ MOST_METRICS = 32  #: metrics in one request for curves
 MOST_POINTS = 4000  #: points of one curve in one response
 SAMPLES_ON_A_PAGE = 20
 LEDGER_FILE = "firstbreak-ledger.db"  #: in the served folder; `firstbreak eval` writes it
+MOST_ROWS = 10_000  #: newest rows of the ledger that are looked through
+MOST_DIGITS = 20  #: of a whole number in an address
 MARKS_FILE = "marks.json"  #: in the served folder; `firstbreak audit --marks` reads it
 MOST_LISTENERS = 32  #: open pages that get updates
 NOTIFY_EVERY = 0.1  #: seconds between two checks for news for an open page
@@ -67,7 +72,8 @@ class Site:
             Route("/live/{name:path}", self.live),
             Route("/static/{name}", self.static),
         ]
-        return Starlette(routes=routes, exception_handlers={HTTPException: _problem}, lifespan=self.lifespan)
+        handlers = {HTTPException: _problem, Unreadable: _problem}
+        return Starlette(routes=routes, exception_handlers=handlers, lifespan=self.lifespan)
 
     @contextlib.asynccontextmanager
     async def lifespan(self, app: Starlette) -> AsyncIterator[None]:
@@ -107,21 +113,38 @@ class Site:
         entry = self._entry(request)
         dx = entry.diagnosis
         live = pages.frame.address("live", entry.name, grown=entry.grown, revision=entry.revision)
-        return HTMLResponse(
-            pages.run.unreadable(entry.summary, live)
-            if dx is None
-            else pages.run.page(entry.summary, dx, live, entry.to_read, load(self.marks), self._evaluations(entry))
-        )
+        if dx is None:
+            return HTMLResponse(pages.run.unreadable(entry.summary, live))
+        problems: list[str] = []
+        marks, rows = self._marks(problems), self._evaluations(entry, problems)
+        return HTMLResponse(pages.run.page(entry.summary, dx, live, entry.to_read, marks, rows, problems))
 
-    def _evaluations(self, entry: StoredRun) -> list[dict[str, Any]]:
-        """The evaluations of a run in the ledger of the served folder. Empty without a ledger."""
+    def _marks(self, problems: list[str]) -> dict[str, str]:
+        """The marks of the served folder, or why they cannot be read."""
+        try:
+            with beneath(self.marks.parent):
+                return load(self.marks)
+        except Unreadable as error:
+            problems.append(str(error))
+            return {}
+
+    def _evaluations(self, entry: StoredRun, problems: list[str]) -> list[EvaluationRow]:
+        """The evaluations of a run in the ledger of the served folder, or why it cannot be read. Empty without a ledger."""
         place = self.store.root / LEDGER_FILE
         if not place.is_file():
             return []
         names = {entry.name, entry.path.name, str(entry.path)}
-        with Ledger(place) as ledger:
-            rows = [row.data for row in ledger]
-        return [row for row in rows if row["kind"] == "evaluation" and str(row.get("run", "")).rstrip("/") in names]
+        try:
+            with beneath(self.store.root):
+                rows = newest(place, MOST_ROWS)
+        except Unreadable as error:
+            problems.append(str(error))
+            return []
+        return [
+            evaluation(row)
+            for row in rows
+            if row.get("kind") == "evaluation" and str(row.get("run", "")).rstrip("/") in names
+        ]
 
     def samples(self, request: Request) -> Response:
         entry = self._entry(request)
@@ -131,14 +154,16 @@ class Site:
         fitting = _fitting(_read(entry), asked.get("q", ""), _number(request, "step", -math.inf))
         found = list(islice(fitting, start, start + SAMPLES_ON_A_PAGE + 1))
         shown, more = found[:SAMPLES_ON_A_PAGE], len(found) > SAMPLES_ON_A_PAGE
-        return HTMLResponse(pages.samples.page(entry.summary, shown, page, more, asked, load(self.marks)))
+        problems: list[str] = []
+        marks = self._marks(problems)
+        return HTMLResponse(pages.samples.page(entry.summary, shown, page, more, asked, marks, problems))
 
     async def mark(self, request: Request) -> Response:
         """Save a mark of a sample in the marks file of the served folder. The mark "" removes an earlier one."""
         try:
             wanted = orjson.loads(await request.body())
             place, word = int(wanted["place"]), wanted["mark"]
-        except (orjson.JSONDecodeError, KeyError, TypeError, ValueError):
+        except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, OverflowError):
             raise HTTPException(400, "a mark has the form {place, mark}") from None
         if word not in (*MARKS, "") or not 0 <= place < MOST_SAMPLES:
             raise HTTPException(400, f"a mark is one of {', '.join(MARKS)}, for a sample of this run")
@@ -159,7 +184,7 @@ class Site:
             "prompt": seen.prompt,
             "completion": seen.completion,
         }
-        with self._marking:
+        with self._marking, beneath(self.marks.parent):
             save(self.marks, {key_of(seen): entry if word else None})
 
     def compare(self, request: Request) -> Response:
@@ -279,7 +304,7 @@ def _whole(request: Request, name: str, default: int, most: int = 2**63) -> int:
     text = request.query_params.get(name, "")
     if not text:
         return default
-    if not (text.isascii() and text.isdecimal()) or int(text) > most:
+    if not (text.isascii() and text.isdecimal()) or len(text) > MOST_DIGITS or int(text) > most:
         raise HTTPException(400, f"{name} must be a whole number from 0 to {most}")
     return int(text)
 
@@ -306,8 +331,8 @@ def _download(data: bytes, media_type: str, name: str) -> Response:
 
 
 def _problem(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    return HTMLResponse(pages.frame.message(f"{error.status_code}", error.detail), status_code=error.status_code)
+    status, why = (error.status_code, error.detail) if isinstance(error, HTTPException) else (409, str(error))
+    return HTMLResponse(pages.frame.message(f"{status}", why), status_code=status)
 
 
 def _static_files() -> Mapping[str, bytes]:

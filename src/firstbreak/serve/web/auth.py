@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LONGEST_QUERY = 8192  # bytes
 LONGEST_BODY = 65536  # bytes; a mark is a few words
-COOKIE = "firstbreak-token"
+COOKIE = "firstbreak-token"  #: followed by the port: a browser sends a cookie to every port of a host
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
@@ -50,13 +50,16 @@ class AuthMiddleware:
     """ASGI middleware: refuses requests without permission, and adds security headers to every response.
 
     `host` is the address of the server. Without a token, only requests to loopback names are answered. With a token, also
-    requests to the names of this machine and to plain IP addresses, which DNS rebinding cannot use.
+    requests to the names of this machine and to plain IP addresses, which DNS rebinding cannot use. `once` opens one browser
+    and nothing after that: what opens a browser is seen in the list of processes by everybody on the machine.
     """
 
-    def __init__(self, app: ASGIApp, host: str = "127.0.0.1", token: str | None = None) -> None:
+    def __init__(
+        self, app: ASGIApp, host: str = "127.0.0.1", token: str | None = None, once: str | None = None
+    ) -> None:
         if token is None and not is_loopback(host):
             raise ValueError(f"{host} can be reached from other machines, so a token is needed")
-        self.app, self.token = app, token
+        self.app, self.token, self.once = app, token, once
         own = {host, socket.gethostname(), socket.getfqdn()} if token else set()
         self.names = LOOPBACK_NAMES | {name.lower() for name in own}
 
@@ -87,35 +90,47 @@ class AuthMiddleware:
         if len(request.scope["query_string"]) > LONGEST_QUERY:
             return _refuse(414, f"the query is longer than {LONGEST_QUERY} bytes")
         length = headers.get("content-length", "0")
-        if not length.isdecimal() or int(length) > LONGEST_BODY or "transfer-encoding" in headers:
+        if not length.isdecimal() or len(length) > 9 or int(length) > LONGEST_BODY or "transfer-encoding" in headers:
             return _refuse(413, f"the body must declare its length, at most {LONGEST_BODY} bytes")
         return None
 
     def _is_own(self, host: str) -> bool:
         try:
-            name = urlsplit(f"//{host}").hostname or ""
+            parts = urlsplit(f"//{host}")
+            name, _ = parts.hostname or "", parts.port
         except ValueError:
             return False
         return name in self.names or (self.token is not None and _is_address(name))
 
     def _login(self, request: Request) -> Response | None:
-        """None for a permitted request. Else a response that asks for the token, or moves the token from the URL to a cookie."""
+        """None for a permitted request. Else one that asks for the token, or moves a browser's from the URL to a cookie."""
         if self.token is None:
             return None
-        given = [value for name, value in parse_qsl(request.url.query) if name == "token"]
-        if request.method == "GET" and given and self._fits(given):
-            rest = [(name, value) for name, value in parse_qsl(request.url.query) if name != "token"]
-            answer = RedirectResponse(request.url.path + (f"?{urlencode(rest)}" if rest else ""), status_code=303)
-            answer.set_cookie(COOKIE, self.token, httponly=True, samesite="lax", path="/")
-            return answer
+        query = parse_qsl(request.url.query)
+        given = [value for name, value in query if name == "token"]
+        cookie = f"{COOKIE}-{urlsplit('//' + request.headers['host']).port or 80}"
         bearer = request.headers.get("authorization", "").removeprefix("Bearer ")
-        if self._fits([bearer, request.cookies.get(COOKIE, "")]):
+        if request.method == "GET" and "text/html" in request.headers.get("accept", ""):
+            if _fits(given, self.token) or self._fits_once(given):
+                rest = [(name, value) for name, value in query if name != "token"]
+                place = "/" + request.url.path.lstrip("/")  # two of them would name another host
+                answer = RedirectResponse(place + (f"?{urlencode(rest)}" if rest else ""), status_code=303)
+                answer.set_cookie(cookie, self.token, httponly=True, samesite="lax", path="/")
+                return answer
+            given = []
+        if _fits([*given, bearer, request.cookies.get(cookie, "")], self.token):
             return None
-        return _refuse(401, "open the address with the token that `firstbreak serve` printed")
+        return _refuse(401, "open the address with the token that was printed when the server was started")
 
-    def _fits(self, given: Iterable[str]) -> bool:
-        assert self.token is not None
-        return any([hmac.compare_digest(value.encode(), self.token.encode()) for value in given])
+    def _fits_once(self, given: Iterable[str]) -> bool:
+        if self.once is None or not _fits(given, self.once):
+            return False
+        self.once = None
+        return True
+
+
+def _fits(given: Iterable[str], secret: str) -> bool:
+    return any([hmac.compare_digest(value.encode("utf-8", "replace"), secret.encode()) for value in given])
 
 
 def _from_another_site(headers: Headers, host: str) -> bool:

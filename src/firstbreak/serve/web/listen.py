@@ -2,31 +2,90 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import sys
 import webbrowser
+from typing import NoReturn
 
+import h11
 import uvicorn
 from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from firstbreak.processes import in_child
 from firstbreak.serve.web.auth import AuthMiddleware, is_loopback, new_token
 
+LONGEST_HEAD = 32768  #: bytes of a request without its body; cookies of other servers of this host are among them
+SLOWEST_REQUEST = 10.0  #: seconds until a request is complete
+MOST_CONNECTIONS = 500  #: beyond it, the answer is 503
 
-def listen(app: ASGIApp, host: str, port: int, path: str, what: str, *, browse: bool = False) -> None:
-    """Serve until interrupted. Exits with 2 where the port is in use.
 
-    Other machines need the token, which is part of the printed address.
+class BoundedProtocol(H11Protocol):
+    """HTTP with a limit for the size of a request's head, which httptools has not, and for its time, which neither has."""
+
+    _late: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._watch()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._stop_watching()
+
+    def _watch(self) -> None:
+        if self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):
+            self._stop_watching()
+        elif self._late is None:
+            self._late = self.loop.call_later(SLOWEST_REQUEST, self.transport.abort)
+
+    def _stop_watching(self) -> None:
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None
+
+
+def listen(
+    app: ASGIApp, host: str, port: int, path: str, what: str, *, with_token: bool = True, browse: bool = False
+) -> None:
+    """Serve until interrupted. Exits with 2 where the port is in use, or where other machines would need no token.
+
+    The token is part of the printed address: other users of this machine reach its loopback address as well.
     """
-    token = None if is_loopback(host) else new_token()
+    if not with_token and not is_loopback(host):
+        _give_up(f"{host} can be reached from other machines; leave out --no-token, or --host")
+    token, once = (new_token(), new_token()) if with_token else (None, None)
     listener = _bound(host, port)
     name = socket.gethostname() if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
-    address = f"http://{name}:{listener.getsockname()[1]}{path}" + (f"?token={token}" if token else "")
-    print(f"firstbreak: {what} at {address}", file=sys.stderr, flush=True)
+    address = f"http://{name}:{listener.getsockname()[1]}{path}"
+    print(f"firstbreak: {what} at {address}{_query(token)}", file=sys.stderr, flush=True)
     if browse:
-        webbrowser.open(address)
-    guarded = AuthMiddleware(app, host, token)
-    settings = uvicorn.Config(guarded, log_level="warning", timeout_graceful_shutdown=1, ws="none", server_header=False)
-    uvicorn.Server(settings).run(sockets=[listener])
+        webbrowser.open(f"{address}{_query(once)}")
+    in_child()
+    uvicorn.Server(configured(app, host, token, once)).run(sockets=[listener])
+
+
+def configured(app: ASGIApp, host: str, token: str | None, once: str | None = None) -> uvicorn.Config:
+    """The server of an app, behind `AuthMiddleware` and with limits."""
+    return uvicorn.Config(
+        AuthMiddleware(app, host, token, once),
+        http=BoundedProtocol,
+        h11_max_incomplete_event_size=LONGEST_HEAD,
+        limit_concurrency=MOST_CONNECTIONS,
+        log_level="error",  # what a client sends wrongly is no news
+        timeout_graceful_shutdown=1,
+        ws="none",
+        server_header=False,
+    )
+
+
+def _query(token: str | None) -> str:
+    return f"?token={token}" if token else ""
 
 
 def _bound(host: str, port: int) -> socket.socket:
@@ -37,9 +96,10 @@ def _bound(host: str, port: int) -> socket.socket:
         listener.bind((host, port))
         listener.listen()
     except OSError as error:
-        print(
-            f"firstbreak: {host}:{port}: {error.strerror}; use another port, or --port 0 for any free one",
-            file=sys.stderr,
-        )
-        sys.exit(2)
+        _give_up(f"{host}:{port}: {error.strerror}; use another port, or --port 0 for any free one")
     return listener
+
+
+def _give_up(why: str) -> NoReturn:
+    print(f"firstbreak: {why}", file=sys.stderr)
+    sys.exit(2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import itertools
 import math
 import os
 import threading
@@ -18,6 +19,7 @@ from firstbreak.diagnosis.inputs import Inputs
 from firstbreak.model import Action, Diagnosis, Run, Sample, Series
 from firstbreak.readers import Unreadable
 from firstbreak.readers.follow import Follower
+from firstbreak.readers.opening import beneath
 from firstbreak.readers.read import MAX_FILES, claimed, find_runs
 from firstbreak.reports import curves, json, story
 from firstbreak.words import number
@@ -76,8 +78,8 @@ class StoredRun:
             if stamp == self._seen and not (whole and closed):
                 return
             try:
-                _stay_inside(self.path, self.root)
-                self._follower.update()
+                with beneath(self.root):
+                    self._follower.update()
                 self.run = self._follower.run()
                 self.grown += 1
                 self.diagnosis = diagnose(self.run)
@@ -145,8 +147,9 @@ class RunStore:
 
 
 def _runs(root: Path) -> Iterator[Path]:
-    for place in find_runs(root):
-        yield from _runs_in_file(place) if place.is_file() else [place]
+    with beneath(root):
+        found = [_runs_in_file(place) if place.is_file() else [place] for place in find_runs(root)]
+    yield from itertools.chain.from_iterable(found)
 
 
 def _runs_in_file(place: Path) -> list[Path]:
@@ -161,15 +164,6 @@ def _runs_in_file(place: Path) -> list[Path]:
 def _name(path: Path, root: Path) -> str:
     """The name of a run: its path below the folder, as strict UTF-8."""
     return json.text(str(path.relative_to(root)) if path != root else root.name)
-
-
-def _stay_inside(path: Path, root: Path) -> None:
-    """Raises `Unreadable` where a file of the run is a link to a file outside of the served folder."""
-    for file in _files(path):
-        if file.is_symlink() and not file.resolve().is_relative_to(root):
-            raise Unreadable(
-                file, "is a link to a file outside of the served folder", "serve a folder that contains both"
-            )
 
 
 def _files(path: Path) -> Iterator[Path]:

@@ -78,6 +78,11 @@ def section(key: str, title: str, content: str) -> Markup:
     return element("section", heading, content, id=key, aria_labelledby=f"{key}-title", class_="more")
 
 
+def problem(text: str) -> Markup:
+    """One line about what cannot be shown."""
+    return element("p", text, class_="problem")
+
+
 def message(title: str, text: str) -> str:
     """A page with one message."""
     return frame(title, (), element("h1", title), element("p", text), element("p", element("a", "All runs", href="/")))

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeGuard
 
 from firstbreak.experiments.plan import propose
 from firstbreak.experiments.settings import ExperimentSettings
 from firstbreak.model import Diagnosis, Link, Series
 from firstbreak.reports import html, inspection, story
 from firstbreak.reports.markup import Markup, element, join
-from firstbreak.serve.web.pages.frame import address, frame, section
+from firstbreak.serve.web.pages.frame import address, frame, problem, section
 from firstbreak.serve.web.pages.plots import plot, plots
 from firstbreak.serve.web.pages.samples import sample
 from firstbreak.serve.web.run_store import Placed, RunSummary
 from firstbreak.words import number, percent
 
 MOST_EXPERIMENTS = 6
+MOST = 1e300  #: a number beyond it is none
 LEAST_BITS = 0.05  #: experiments with less expected information are not proposed
 _LISTED = frozenset(
     {story.Section.FINDINGS, story.Section.CAUSES, story.Section.REMEDY, story.Section.NOT_MEASURED, story.Section.READ}
@@ -29,9 +31,10 @@ def page(
     live: str,
     to_read: Sequence[Placed],
     marks: Mapping[str, str],
-    evaluations: Sequence[Mapping[str, Any]],
+    evaluations: Sequence[EvaluationRow],
+    problems: Sequence[str] = (),
 ) -> str:
-    """The report, with curves, samples, experiments, evaluations and checkpoints."""
+    """The report, with curves, samples, experiments, evaluations and checkpoints, and what of the folder cannot be read."""
     parts = [
         ("curves", "Curves", _curves(summary.name, dx)),
         ("samples", "Samples", _samples(summary.name, to_read, marks)),
@@ -53,6 +56,7 @@ def page(
         f"{story.ACTION_WORD[dx.verdict.action]}: {summary.name}",
         trail,
         contents,
+        *map(problem, problems),
         html.article(dx, "run"),
         *sections,
         live=live,
@@ -77,9 +81,7 @@ def _exports(name: str) -> Markup:
 def unreadable(summary: RunSummary, live: str) -> str:
     """A run that cannot be read (yet), with the reason. Reading is tried again while the page is open."""
     text = summary.problem or "This run is being read."
-    return frame(
-        summary.name, (element("h1", html.literal(summary.name)),), element("p", text, class_="problem"), live=live
-    )
+    return frame(summary.name, (element("h1", html.literal(summary.name)),), problem(text), live=live)
 
 
 def _curves(name: str, dx: Diagnosis) -> Markup | None:
@@ -146,7 +148,31 @@ def _experiments(dx: Diagnosis) -> Markup | None:
     return join(element("table", element("thead", head), element("tbody", *rows), class_="plain"), hint)
 
 
-def _evaluations(evaluations: Sequence[Mapping[str, Any]]) -> Markup | None:
+@dataclass(frozen=True)
+class EvaluationRow:
+    """A row of the ledger, as far as it is shown."""
+
+    split: str
+    at: str
+    use: str
+    fed: str
+    scores: dict[str, float]
+    step: float | None
+
+
+def evaluation(row: Mapping[str, Any]) -> EvaluationRow:
+    """What a row says, whoever wrote it: a number that is none is left out."""
+    scores, step = row.get("scores"), row.get("step")
+    split, at, use, fed = (str(row.get(name, "")) for name in ("split", "at", "use", "fed"))
+    found = {name: value for name, value in scores.items() if _is_number(value)} if isinstance(scores, dict) else {}
+    return EvaluationRow(split, at[:16], use, fed, found, step if _is_number(step) else None)
+
+
+def _is_number(value: object) -> TypeGuard[float]:
+    return isinstance(value, int | float) and abs(value) < MOST
+
+
+def _evaluations(evaluations: Sequence[EvaluationRow]) -> Markup | None:
     """The evaluations of this run in the ledger."""
     if not evaluations:
         return None
@@ -155,14 +181,14 @@ def _evaluations(evaluations: Sequence[Mapping[str, Any]]) -> Markup | None:
             "tr",
             element(
                 "th",
-                html.literal(str(record.get("split", ""))),
-                element("span", str(record.get("at", ""))[:16], class_="about"),
+                html.literal(record.split),
+                element("span", record.at, class_="about"),
                 scope="row",
             ),
-            element("td", str(record.get("use", ""))),
-            element("td", ", ".join(f"{name} {number(value)}" for name, value in record.get("scores", {}).items())),
-            element("td", number(record["step"]) if "step" in record else ""),
-            element("td", str(record.get("fed", ""))),
+            element("td", record.use),
+            element("td", ", ".join(f"{name} {number(value)}" for name, value in record.scores.items())),
+            element("td", "" if record.step is None else number(record.step)),
+            element("td", record.fed),
         )
         for record in evaluations
     )

@@ -9,7 +9,7 @@ from firstbreak.audit.split_truth import split
 from firstbreak.model import Sample
 from firstbreak.reports import html
 from firstbreak.reports.markup import Markup, element
-from firstbreak.serve.web.pages.frame import address, frame
+from firstbreak.serve.web.pages.frame import address, frame, problem
 from firstbreak.serve.web.run_store import Placed, RunSummary
 from firstbreak.words import number
 
@@ -21,8 +21,9 @@ def page(
     more: bool,
     asked: Mapping[str, str],
     marks: Mapping[str, str],
+    problems: Sequence[str] = (),
 ) -> str:
-    """The `nth` page of samples. `asked`: the search, `q` and `step`, where given."""
+    """The `nth` page of samples. `asked`: the search, `q` and `step`, where given. `problems`: why there are no marks."""
     search = element(
         "form",
         element(
@@ -51,7 +52,7 @@ def page(
     content = [sample(summary.name, s, i, marks) for i, s in shown] or [
         element("p", "No sample matches." if asked else "This page has no samples.")
     ]
-    return frame(f"Samples: {summary.name}", trail, search, *content, turn)
+    return frame(f"Samples: {summary.name}", trail, *map(problem, problems), search, *content, turn)
 
 
 def sample(name: str, shown: Sample, place: int, marks: Mapping[str, str]) -> Markup:

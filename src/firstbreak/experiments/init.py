@@ -1,0 +1,213 @@
+"""Writes the section [experiment] for a script that was never prepared for it: `firstbreak experiment init`."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from firstbreak.dialects import dialects
+from firstbreak.dialects.hyperparameters import HYPERPARAMETERS, plain, recorded_as
+from firstbreak.experiments import supervisor
+from firstbreak.experiments.script import FLAGS, HYDRA, SOURCE, ZOO, Script, read_script
+from firstbreak.experiments.settings import SECTION
+from firstbreak.model import Run
+from firstbreak.readers import Unreadable
+
+HELP_SECONDS = 180.0  #: for a script to print its options: importing a trainer takes a while
+#: how scripts call hyperparameters, besides the names of the trainers
+SPELLINGS: Mapping[str, str] = {
+    **dict.fromkeys(("steps", "num_updates", "n_updates", "iterations", "num_iterations", "n_iters", "max_iters", "stop_iters",
+                     "total_iters", "n_timesteps", "num_train_steps", "train_steps", "total_env_steps", "max_timesteps",
+                     "timesteps", "updates", "num_steps_total"), "total_steps"),
+    **dict.fromkeys(("lr", "learning_rate", "step_size", "alpha"), "learning_rate"),
+    **dict.fromkeys(("discount", "discount_factor"), "gamma"),
+    **dict.fromkeys(("batch", "bs", "train_batch_size"), "batch_size"),
+    **dict.fromkeys(("eval_every", "eval_freq", "eval_interval"), "eval_interval"),
+    **dict.fromkeys(("save_every", "save_freq", "save_interval"), "save_interval"),
+    **dict.fromkeys(("rng_seed", "random_seed"), "seed"),
+    **dict.fromkeys(("entropy_coeff", "entropy_weight"), "entropy_coef"),
+    **dict.fromkeys(("resume", "resume_from_checkpoint", "load_checkpoint", "init_from"), "resume_from"),
+}  # fmt: skip
+#: places, tasks and names are not hyperparameters that an experiment changes
+_NOT_CHANGED = frozenset({"env_id", "dataset", "reference_model", "precision", "log_interval"})
+_DATED = re.compile(r"\d{6,}|\d\d-\d\d")  #: a name with a date differs between trials
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What `init` writes, and what it says."""
+
+    toml: str
+    mapped: Mapping[str, str]  #: hyperparameter -> option
+    left: tuple[str, ...]  #: options that are no known hyperparameter
+    lacking: tuple[str, ...]  #: what a person must add, one line each
+    script: Script
+
+
+def prepare(words: Sequence[str], run: Run | None, home: Path) -> Prepared:
+    """The section for a command that is started in the folder `home`. `words`: the command as a user types it, from the script on
+    or with its launcher. Raises `Unreadable` if no word is a Python script."""
+    at = next((i for i, word in enumerate(words) if word.endswith(".py")), None)
+    if at is None:
+        raise Unreadable(
+            shlex.join(words), "names no Python script", "give the script: firstbreak experiment init train.py"
+        )
+    path = (home / words[at]).resolve()
+    launcher, arguments = list(words[:at]) or ["{python}"], list(words[at + 1 :])
+    if launcher in (["python"], ["python3"]):
+        launcher = ["{python}"]
+    script = read_script(path, lambda: _help(path, home))
+    mapped = options_of(script, run)
+    values = _values(script, arguments)
+    source = script.syntax == SOURCE
+    command = [*launcher, "{config}" if source else str(path), *(_anywhere(w, home, run) for w in arguments)]
+    if not source:
+        command += _inputs(script, arguments, home)
+        command.append("{overrides}")
+    own: dict[str, Any] = {
+        "command": " ".join(w if w in ("{python}", "{config}", "{overrides}") else shlex.quote(w) for w in command),
+        "directory": "{folder}",
+        "logs": _logs(run, home),
+        "syntax": script.syntax,
+        "complete": True,
+    }
+    if source:
+        own["config"] = os.path.relpath(path, home)
+    known = {n: v for n, v in (run.config.values if run else {}).items() if run and n not in run.config.defaulted}
+    now = {n: v for n, o in mapped.items() if n not in known and _is_number(v := plain(values.get(o)))}
+    lacking = () if "total_steps" in mapped else (
+        'total_steps = "..."   under [experiment.options]: the option that sets the length of training',
+    )  # fmt: skip
+    shown = {option.rpartition(".")[2] if source else option for option in mapped.values()}
+    left = tuple(n for n in script.options if n not in mapped.values() and n.rpartition(".")[2] not in shown)
+    # with rl-zoo, what is no option of the command line is a hyperparameter of the trainer
+    zoo = script.syntax == ZOO
+    written = {n: f"--{o}" if zoo and o in script.options else o for n, o in mapped.items()}
+    toml = _toml(
+        {SECTION: own, f"{SECTION}.options": written, f"{SECTION}.now": now, f"{SECTION}.limits": {"minutes": 30}}
+    )
+    return Prepared(toml, mapped, left, lacking, script)
+
+
+def options_of(script: Script, run: Run | None) -> dict[str, str]:
+    """Hyperparameter -> the script's option. What the script hands to the trainer says more than how it calls it."""
+    known = dialects()
+    own = known.get((run.trainer if run else None) or script.dialect or "", known["generic"])
+    tables = [own, known["generic"]]
+    found: dict[str, str] = {}
+    for table in tables:
+        options = [*script.options.values()][::-1]  # of two with one name, the first counts
+        arguments = {a: option.name for option in options for a in option.given_to[::-1]}
+        names = {(o.name.rpartition(".")[2] if script.syntax == SOURCE else o.name): o.name for o in options}
+        for spoken in (arguments, names, {n.lower(): o for n, o in names.items()}):
+            for name, key in recorded_as(spoken, table).items():
+                if name not in found and spoken[key] not in found.values():
+                    found[name] = spoken[key]
+    for option in script.options:
+        spelled = SPELLINGS.get(option.rpartition(".")[2].replace("-", "_").lower())
+        if spelled and spelled not in found and option not in found.values():
+            found[spelled] = option
+    if run is not None and script.syntax in (SOURCE, ZOO):
+        found |= {n: o for n, o in _of_trainer(script, run) if n not in found}
+    return {
+        name: found[name] for name in (*HYPERPARAMETERS, "resume_from") if name in found and name not in _NOT_CHANGED
+    }
+
+
+def _of_trainer(script: Script, run: Run) -> Iterator[tuple[str, str]]:
+    """Settings in force in the run that the script leaves to the trainer: its call, or rl-zoo's `--hyperparams`, takes them."""
+    config = run.config
+    for name in config.values.keys() & config.keys.keys():
+        key = config.keys[name]
+        if name not in ("n_envs", "seed", "total_steps", "model", "dataset") and key.isidentifier() and run.trainer:
+            if script.syntax == ZOO:
+                yield name, key
+            elif script.constructor:
+                yield name, f"{script.constructor}.{key}"
+
+
+def _values(script: Script, arguments: Sequence[str]) -> dict[str, Any]:
+    """Option -> its value: as given on the command line, or its default."""
+    values = {name: option.value for name, option in script.options.items()}
+    names = {name.replace("-", "_"): name for name in script.options}
+    for word, following in pairwise([*arguments, ""]):
+        name, equals, value = word.partition("=")
+        key = names.get(name.lstrip("-+").replace("-", "_"))
+        if key and (script.syntax == HYDRA) == (not word.startswith("--")):
+            values[key] = value if equals else following
+    return values
+
+
+def _anywhere(word: str, home: Path, run: Run | None) -> str:
+    """A word that names something that lies there, as seen from anywhere; an absolute place of the run, in the trial's folder."""
+    option, equals, value = word.rpartition("=")
+    place = home / value if value else home
+    if run is not None and value and Path(value).is_absolute() and place.resolve() in _upwards(run):
+        return f"{option}{equals}{{folder}}/{place.name}"
+    if value and not value.startswith("-") and place.exists() and (run is None or place.resolve() not in _upwards(run)):
+        return f"{option}{equals}{place.resolve()}"
+    return word
+
+
+def _upwards(run: Run) -> set[Path]:
+    place = Path(run.path).resolve()
+    return {place, *place.parents}
+
+
+def _inputs(script: Script, arguments: Sequence[str], home: Path) -> Iterator[str]:
+    """Defaults of options that name a file that lies there: a trial starts in another folder."""
+    if script.syntax == FLAGS:
+        for name, option in script.options.items():
+            given = any(w.partition("=")[0].lstrip("-") == name for w in arguments)
+            if isinstance(option.value, str) and option.value and not given and (home / option.value).is_file():
+                yield from (f"--{name}", str((home / option.value).resolve()))
+
+
+def _logs(run: Run | None, home: Path) -> str:
+    """Where a trial writes what the run has: a trial starts in its own folder, so a relative place is the same one there."""
+    if run is None:
+        return "{folder}"
+    place = Path(run.path).resolve()
+    if not place.is_relative_to(home.resolve()):
+        return f"{{folder}}/{place.name}"
+    below = place.relative_to(home.resolve())
+    parts = list(below.parts)
+    while parts and _DATED.search(parts[-1]):
+        parts.pop()
+    return "/".join(["{folder}", *parts])
+
+
+def _help(path: Path, home: Path) -> str:
+    """What the script prints for --help. Empty if it fails or takes too long."""
+    try:
+        done = subprocess.run(
+            [sys.executable, str(path), "--help"], cwd=home, capture_output=True, text=True, timeout=HELP_SECONDS,
+            stdin=subprocess.DEVNULL, env={**os.environ, "COLUMNS": "100"},
+            preexec_fn=partial(supervisor.die_with, os.getpid()) if os.name == "posix" else None,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout if done.returncode == 0 else ""
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _toml(sections: Mapping[str, Mapping[str, Any]]) -> str:
+    """Strings, numbers and yes or no, which JSON and TOML write in the same way."""
+    return "\n".join(
+        "\n".join([f"[{name}]", *(f"{key} = {json.dumps(value)}" for key, value in rows.items())]) + "\n"
+        for name, rows in sections.items()
+        if rows
+    )

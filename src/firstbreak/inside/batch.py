@@ -1,0 +1,155 @@
+"""The recorder of a loop: `record.batch(step, rewards=..., ...)` measures every identity whose inputs are given."""
+
+from __future__ import annotations
+
+import enum
+import inspect
+import logging
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from firstbreak import plugins
+from firstbreak.inside.journal import ProofFiles
+
+LOG = logging.getLogger("firstbreak.recorder")
+SHARE = 0.02  #: of the run's time
+ALWAYS = 2  #: first updates, which are measured whatever they cost
+
+
+class Price(enum.Enum):
+    """What a measurement costs."""
+
+    LOOK = "look"  #: arithmetic on what is there
+    WORK = "work"  #: passes through the model, calls of the reward functions
+
+
+SHARES = {Price.LOOK: 0.6, Price.WORK: 0.4}  #: of the time that all measurements may take
+
+Reading = float | tuple[float, str]
+Measure = Callable[..., Mapping[str, Reading]]
+
+
+class BatchRecorder:
+    """Measures identities of batches and updates, and writes the numbers into `folder`.
+
+    `share` limits the time of all measurements but the first ones, as a share of the run's. No random number is used. An
+    error in here never reaches training: it is logged once as a warning.
+    """
+
+    def __init__(self, folder: str | Path | None = ".", share: float = SHARE) -> None:
+        self.files = ProofFiles(None if folder is None else Path(folder))
+        self.share = share
+        self.numbers: dict[str, float] = {}  #: of the current step
+        self._began = time.perf_counter()
+        self._spent = {Price.LOOK: 0.0, Price.WORK: 0.0}  #: seconds after the first steps
+        self.start = 0.0  #: seconds in the first steps
+        self._steps: set[int] = set()
+        self._failed: set[str] = set()
+
+    def due(self, step: int, cost: Price) -> bool:
+        """Whether this step may cost so much: it is one of the first, or time is left for it."""
+        elapsed = time.perf_counter() - self._began
+        return self._first(step) or self._spent[cost] <= self.share * SHARES[cost] * elapsed
+
+    def _first(self, step: int) -> bool:
+        return step in self._steps or len(self._steps) < ALWAYS
+
+    @property
+    def spent(self) -> float:
+        """Seconds that were spent after the first steps."""
+        return sum(self._spent.values())
+
+    def counted(self, step: int) -> None:
+        """This step was measured."""
+        if len(self._steps) < ALWAYS:
+            self._steps.add(step)
+
+    def batch(self, step: int, **given: Any) -> dict[str, float]:
+        """Measure every identity whose inputs are given, write the numbers and return them: none where no time is left.
+
+        Inputs are numpy arrays, torch tensors or lists, with n completions of at most T tokens:
+        `prompts`, `completions` (n texts), `rewards` (n,) or (n, functions), `reward_weights`, `advantages` (n,) or (n, T),
+        `group` (completions of a prompt, which follow each other), `mask` (n, T): 1 where a token counts in the loss,
+        `lengths` (n,): tokens that were sampled, `logps` (n, T) of the sampled tokens in the update, `old_logps`, `ref_logps`
+        (n, T), `entropies` (n, T), `gradient` (n, T): of the loss by `logps`, `fresh`: no update since the batch was sampled.
+        An input that is missing leaves out the identities that need it.
+        """
+        cost = Price.WORK if "score" in given else Price.LOOK
+        if not self.due(step, cost):
+            return {}
+        with self.measuring(cost, step):
+            self.counted(step)
+            found = self.measure(step, given)
+            self.files.write(step, found)
+            return found
+        return {}
+
+    def measure(self, step: int, given: Mapping[str, Any]) -> dict[str, float]:
+        """The numbers of every identity whose inputs are given; places are written down."""
+        arrays = {name: value for name, value in ((n, _array(v)) for n, v in given.items()) if value is not None}
+        found: dict[str, float] = {}
+        for name, (needs, uses, measure) in identities().items():
+            if not needs <= arrays.keys():
+                continue
+            wanted = {key: arrays[key] for key in (needs | uses) & arrays.keys()}
+            with self.guarded(name):
+                for signal, reading in measure(**wanted).items():
+                    value, place = reading if isinstance(reading, tuple) else (reading, "")
+                    found[signal] = float(value)
+                    if place:
+                        self.files.locate(step, signal, place, wanted)
+        return found
+
+    @contextmanager
+    def measuring(self, cost: Price, step: int) -> Iterator[None]:
+        """Time in here is the recorder's; errors in here are logged and go no further."""
+        began = time.perf_counter()
+        try:
+            with self.guarded("recorder"):
+                yield
+        finally:
+            took = time.perf_counter() - began
+            if self._first(step):
+                self.start += took
+            else:
+                self._spent[cost] += took
+
+    @contextmanager
+    def guarded(self, what: str) -> Iterator[None]:
+        """Errors in here are logged once and go no further."""
+        try:
+            yield
+        except Exception as error:
+            if what not in self._failed:
+                self._failed.add(what)
+                LOG.warning("%s was not measured: %s: %s", what, type(error).__name__, error)
+
+
+@cache
+def identities() -> Mapping[str, tuple[frozenset[str], frozenset[str], Measure]]:
+    """Name -> (inputs that are needed, inputs that are used, function), one for each file of the folder."""
+    found = {}
+    for name, module in plugins.modules("firstbreak.inside.identities", "measure", "firstbreak.identities").items():
+        parameters = inspect.signature(module.measure).parameters.values()
+        needs = frozenset(p.name for p in parameters if p.default is p.empty)
+        found[name] = needs, frozenset(p.name for p in parameters) - needs, module.measure
+    return found
+
+
+def _array(value: Any) -> Any:
+    """Tensors and lists of numbers as float64 arrays; texts, flags and functions as they are."""
+    if value is None or isinstance(value, str | bool | int | float | Mapping) or callable(value):
+        return value
+    if hasattr(value, "detach"):
+        value = value.detach().float().cpu().numpy()
+    if isinstance(value, list | tuple):
+        if value and not isinstance(value[0], int | float | list | type(None)):
+            return list(value)
+        value = np.array(value, dtype=float)
+    return np.asarray(value, dtype=float)

@@ -1,0 +1,33 @@
+"""How a row is named in a report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+SHOWN = 60  #: characters of a text
+
+
+def row(i: int, prompts: Sequence[str] | None = None, more: str = "") -> str:
+    """`row 5, prompt 'sort:52731='`."""
+    text = "" if prompts is None else f", prompt {prompts[i][-SHOWN:]!r}"
+    return f"row {i}{text}{more}"
+
+
+def total(rewards: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+    """The reward of each completion, shape (n,): the weighted sum of its functions; NaN where no function gave one."""
+    table = rewards.reshape(len(rewards), -1)
+    summed: np.ndarray = np.nansum(table * (1.0 if weights is None else weights), axis=1)
+    return np.where(np.isnan(table).all(axis=1), np.nan, summed)
+
+
+def counted(lengths: np.ndarray, width: int) -> np.ndarray:
+    """Shape (n, width): True for the tokens that were sampled."""
+    return np.arange(width) < lengths.reshape(-1, 1)
+
+
+def last_word(text: str) -> str:
+    """The last word or number of a text, without marks around it."""
+    words = text.replace("\n", " ").split()
+    return words[-1].strip(".,;:!?$*()[]{}\"'`") if words else ""

@@ -1,0 +1,47 @@
+"""The loss falls where a token of a good completion becomes more probable, and where one of a bad one becomes less so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from firstbreak.inside.batch import Reading
+from firstbreak.inside.identities._rows import counted, row
+
+TURNED = 0.5  #: of the gradient's weight: a penalty on the divergence pulls single tokens the other way
+OUTSIDE = 1e-3  #: of the gradient's weight
+
+
+def measure(
+    gradient: np.ndarray,
+    advantages: np.ndarray,
+    lengths: np.ndarray | None = None,
+    exempt: np.ndarray | None = None,
+    fresh: bool = False,
+) -> Mapping[str, Reading]:
+    """`gradient` (n, T) is that of the loss by the log-probability of each token; any positive factor is right."""
+    wanted = advantages.reshape(len(gradient), -1)
+    weight = np.abs(gradient) * (np.abs(wanted) > 1e-3 * max(float(np.abs(wanted).max()), 1e-12))
+    found: dict[str, Reading] = {}
+    if weight.sum() > 0:
+        wrong = weight * (np.sign(gradient) == np.sign(wanted))
+        share, i = float(wrong.sum() / weight.sum()), int(np.argmax(wrong.sum(1)))
+        said = row(i, None, f": advantage {wanted[i].ravel()[0]:.4g}, and the loss rises with its log-probability")
+        found["gradient_turned"] = (share, said) if share > TURNED else share
+    if lengths is not None and np.abs(gradient).sum() > 0:
+        outside = np.abs(gradient) * ~counted(lengths, gradient.shape[1])
+        if exempt is not None:
+            outside = outside * (exempt == 0).reshape(-1, 1)
+        share = float(outside.sum() / np.abs(gradient).sum())
+        i, t = map(int, np.unravel_index(int(np.argmax(outside)), outside.shape))
+        said = f"row {i}: token {t}, after the end of {int(lengths[i])} tokens or in the prompt, has a gradient"
+        found["gradient_outside"] = (share, said) if share > OUTSIDE else share
+        if fresh and weight.sum() > 0:
+            inside = counted(lengths, gradient.shape[1]) & (weight.sum(1, keepdims=True) > 0)
+            none = inside & (gradient == 0)
+            share = float(none.sum() / max(inside.sum(), 1))
+            i, t = map(int, np.unravel_index(int(np.argmax(none)), none.shape))
+            said = f"row {i}: token {t} of {int(lengths[i])} was sampled and has no gradient"
+            found["gradient_missing"] = (share, said) if share > OUTSIDE else share
+    return found

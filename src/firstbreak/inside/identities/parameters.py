@@ -1,0 +1,59 @@
+"""A trainable parameter is the optimizer's, has a gradient, changes in every update, and is changed by nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from firstbreak.inside.batch import Reading
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """A few elements of one parameter round an update."""
+
+    name: str
+    size: int  #: elements of the whole parameter
+    trainable: bool
+    owned: bool  #: by the optimizer
+    gradient: np.ndarray | None  #: shape (k,), None where there is none
+    before: np.ndarray  #: shape (k,), before the update
+    after: np.ndarray
+    last: np.ndarray | None = None  #: after the update before this one
+
+
+def measure(parameters: Sequence[Sampled], rate: float) -> Mapping[str, Reading]:
+    """Shares of the weights. `rate`: the largest learning rate of the optimizer's groups.
+
+    untrained: trainable, and without a gradient or not in the optimizer; frozen: of an adapter, and not trainable; rounded: with
+    a gradient that is not 0, and unchanged by the update; overwritten: changed between two updates.
+    """
+    trainable = [p for p in parameters if p.trainable]
+    adapter = [p for p in parameters if "lora_" in p.name]
+    found: dict[str, Reading] = {}
+    if trainable:
+        idle = [p for p in trainable if not p.owned or p.gradient is None]
+        found["untrained"] = _share(
+            idle, trainable, "is trainable, and the optimizer does not hold it or has no gradient"
+        )
+    if adapter:
+        found["frozen"] = _share([p for p in adapter if not p.trainable], adapter, "is an adapter's and is frozen")
+    moving = [p for p in trainable if p.owned and p.gradient is not None and rate > 0]
+    tried = sum(int((p.gradient != 0).sum()) for p in moving if p.gradient is not None)
+    if tried:
+        still = [(p, int(((p.gradient != 0) & (p.before == p.after)).sum())) for p in moving if p.gradient is not None]
+        share = sum(n for _, n in still) / tried
+        worst = max(still, key=lambda pair: pair[1])[0]
+        found["rounded"] = (share, f"{worst.name} did not change in an update") if share > 0.5 else share
+    known = [p for p in trainable if p.last is not None]
+    if known:
+        written = [p for p in known if not np.array_equal(p.before, np.asarray(p.last), equal_nan=True)]
+        found["overwritten"] = _share(written, known, "was changed after the optimizer's step, by something else")
+    return found
+
+
+def _share(some: Sequence[Sampled], every: Sequence[Sampled], said: str) -> Reading:
+    share = sum(p.size for p in some) / sum(p.size for p in every)
+    return (share, f"{some[0].name} {said}") if some else 0.0

@@ -1,0 +1,44 @@
+"""Prompts differ from each other, and those of the training look like those of the evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from firstbreak.guard.hooks.firstbreak_texts import prompts_compared
+from firstbreak.inside.batch import Reading
+
+MIN_ROWS = 16
+
+
+def measure(training_prompts: Sequence[str], evaluation_prompts: Sequence[str] | None = None) -> Mapping[str, Reading]:
+    """prompt_repeated: share of the rows whose prompt stands in another row as well, prompt_unlike: share of the training
+    prompts that lack the common beginning or end of the evaluation's; prompt_cut: share that has only the beginning."""
+    n = len(training_prompts)
+    if n < MIN_ROWS:
+        return {}
+    repeated = 1 - len(set(training_prompts)) / n
+    found: dict[str, Reading] = {
+        "prompt_repeated": (repeated, f"{len(set(training_prompts))} different prompts in {n} rows, such as "
+                            f"{training_prompts[0][-60:]!r}") if repeated > 0.5 else repeated
+    }  # fmt: skip
+    if not evaluation_prompts or len(set(evaluation_prompts)) < MIN_ROWS:
+        return found
+    start, end = _ends(evaluation_prompts)
+    begun = [p.startswith(start) if start else True for p in training_prompts]
+    ended = [p.endswith(end) if end else True for p in training_prompts]
+    unlike = float(prompts_compared(training_prompts, evaluation_prompts)["prompts_unlike"])
+    shorter = sum(map(len, training_prompts)) / n < 0.9 * sum(map(len, evaluation_prompts)) / len(evaluation_prompts)
+    cut = sum(b and not e for b, e in zip(begun, ended, strict=True)) / n if shorter else 0.0
+    said = f"{training_prompts[0][-60:]!r}, and in the evaluation {evaluation_prompts[0][-60:]!r}"
+    found["prompt_unlike"] = (unlike - cut, said) if unlike - cut > 0.5 else unlike - cut
+    found["prompt_cut"] = (cut, said) if cut > 0.5 else cut
+    return found
+
+
+def _ends(texts: Sequence[str]) -> tuple[str, str]:
+    return _common(texts), _common([text[::-1] for text in texts])[::-1]
+
+
+def _common(texts: Sequence[str]) -> str:
+    first, last = min(texts), max(texts)
+    return first[: next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))]

@@ -1,0 +1,60 @@
+"""What a recorder writes beside a run: one JSON line a step, and the places of what failed. A killed process loses no line."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+NUMBERS = "recorder.jsonl"
+PLACES = "recorder_config.json"
+ARRAYS = "recorder_arrays"
+PREFIX = "proof/"
+LARGEST = 4096  #: elements of an array that is kept
+
+
+class ProofFiles:
+    """The files of one recorder in `folder`. Without a folder, nothing is written."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self.folder = folder
+        self.places: dict[str, str] = {}
+
+    def write(self, step: int, numbers: Mapping[str, float]) -> None:
+        """One line with the numbers of a step."""
+        if self.folder is None or not numbers:
+            return
+        row = {"step": step} | {PREFIX + name: _plain(value) for name, value in numbers.items()}
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with (self.folder / NUMBERS).open("ab", buffering=0) as file:  # one write: all of a line, or nothing
+            file.write(json.dumps(row).encode() + b"\n")
+
+    def locate(self, step: int, name: str, place: str, arrays: Mapping[str, Any]) -> None:
+        """Where an identity failed first, and the small arrays that show it."""
+        if name in self.places:
+            return
+        self.places[name] = f"{place} (step {step})"
+        if self.folder is None:
+            return
+        self.folder.mkdir(parents=True, exist_ok=True)
+        _replace(self.folder / PLACES, json.dumps({"proof": self.places}, indent=1).encode())
+        kept = {key: value for key, value in arrays.items() if isinstance(value, np.ndarray) and value.size <= LARGEST}
+        if kept:
+            (self.folder / ARRAYS).mkdir(exist_ok=True)
+            with (self.folder / ARRAYS / f"{name}.arrays").open("wb") as file:
+                np.savez(file, allow_pickle=False, **kept)
+
+
+def _plain(value: float) -> float | str:
+    return float(value) if math.isfinite(value) else repr(float(value))
+
+
+def _replace(path: Path, data: bytes) -> None:
+    part = path.with_suffix(".part")
+    part.write_bytes(data)
+    os.replace(part, path)

@@ -1,0 +1,101 @@
+"""Processes that end with the one that started them, and servers that read in a process of their own with a limit of memory."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import select
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from functools import partial
+from types import FrameType
+
+GIB = 4.0  #: of memory that a server may take beyond what it starts with: some runs, each below its budget
+RESTARTS = 5  #: of a server that was killed, before it is given up
+_PASSED_ON = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+
+
+def end_with_parent() -> None:
+    """In a worker of a pool: ends it when the process that made the pool is gone, however that ended.
+
+    A worker that a fork server has made ends with the server as well (Linux): nobody else would know of the worker.
+    """
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
+    _end_after(parent.join)
+    server = os.getppid()
+    if server != parent.pid and hasattr(os, "pidfd_open"):
+        with contextlib.suppress(OSError):
+            _end_after(partial(select.select, [os.pidfd_open(server)], [], []))
+
+
+def in_child(restarts: int = RESTARTS) -> None:
+    """Returns in a child process, in which memory is limited (where the system can fork and limit).
+
+    The process that calls waits for it, passes signals on, and ends with its exit code. A child that was killed is made anew.
+    """
+    if not hasattr(os, "fork"):
+        return
+    code = 0
+    for _ in range(restarts + 1):
+        ours, theirs = os.pipe()
+        child = os.fork()
+        if not child:
+            os.close(theirs)
+            _end_after(partial(os.read, ours, 1))
+            _limit_memory()
+            return
+        os.close(ours)
+        code = _outcome(child)
+        os.close(theirs)
+        if code not in (-signal.SIGKILL, -signal.SIGABRT, -signal.SIGSEGV):
+            break
+        print("firstbreak: the process that reads was killed, probably for want of memory", file=sys.stderr, flush=True)
+    sys.exit(128 - code if code < 0 else code)
+
+
+def _outcome(child: int) -> int:
+    """The exit code of a child, or its signal as a negative number. Signals are passed on to it meanwhile."""
+
+    def pass_on(number: int, frame: FrameType | None) -> None:
+        # in a terminal, Ctrl-C has reached the child as well, and a second one would cut its answers off
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(child, signal.SIGTERM if number == signal.SIGINT else number)
+
+    # nohup has a process ignore that its terminal is gone
+    heard = [number for number in _PASSED_ON if signal.getsignal(number) != signal.SIG_IGN]
+    before = [signal.signal(number, pass_on) for number in heard]
+    try:
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    finally:
+        for number, handler in zip(heard, before, strict=True):
+            signal.signal(number, handler)
+
+
+def _end_after(wait: Callable[[], object]) -> None:
+    def end() -> None:
+        wait()
+        os._exit(1)
+
+    threading.Thread(target=end, name="firstbreak-parent", daemon=True).start()
+
+
+def _limit_memory() -> None:
+    """Beyond it, what asks for memory gets a MemoryError, which costs one line about one run."""
+    import resource
+
+    wanted, (_, most) = _data() + int(GIB * (1 << 30)), resource.getrlimit(resource.RLIMIT_DATA)
+    resource.setrlimit(resource.RLIMIT_DATA, (wanted if most == resource.RLIM_INFINITY else min(wanted, most), most))
+
+
+def _data() -> int:
+    """Bytes of memory that this process has already."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:
+            return int(file.read().split()[5]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0

@@ -1,0 +1,152 @@
+"""What can be changed in a script is read from its text, and the section [experiment] is written from it."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from firstbreak.cli.experiment import command
+from firstbreak.experiments import script
+from firstbreak.experiments.init import prepare
+from firstbreak.experiments.script import changed, read_script
+from firstbreak.experiments.settings import parse
+from firstbreak.readers import Unreadable
+
+SCRIPTS = Path(__file__).parent / "scripts"
+
+
+def section(words: str, home: Path) -> dict[str, Any]:
+    found: dict[str, Any] = tomllib.loads(prepare(words.split(), None, home).toml)["experiment"]
+    return found
+
+
+def test_an_option_is_known_by_the_argument_to_which_the_script_hands_it() -> None:
+    made = section("sb3_dqn.py --lr 0.5", SCRIPTS)
+    assert made["syntax"] == "flags"
+    assert made["options"] == {
+        "learning_rate": "lr",
+        "minibatch_size": "batch",  # Stable-Baselines3's batch_size is one optimizer step
+        "total_steps": "steps",
+        "gamma": "discount",
+        "seed": "seed",
+        "eval_interval": "eval-every",
+    }
+    assert made["now"]["learning_rate"] == 0.5  # as given, and not the default
+    assert made["now"]["gamma"] == 0.99
+
+
+@pytest.mark.parametrize(
+    ("name", "syntax", "options"),
+    [
+        ("verl_like", "hydra", {"learning_rate": "actor_rollout_ref.actor.optim.lr", "seed": "seed"}),
+        ("cleanrl_ppo", "flags", {"learning_rate": "learning-rate", "total_steps": "total-timesteps"}),
+        ("zoo_train", "zoo", {"total_steps": "--n-timesteps", "seed": "--seed"}),
+        ("rllib_ppo", "flags", {"learning_rate": "lr", "gamma": "gamma", "total_steps": "stop-iters"}),
+        ("sb3_ppo", "source", {"gamma": "PPO.gamma", "total_steps": "learn.total_timesteps"}),
+        ("sb3_sac", "source", {"gamma": "GAMMA", "total_steps": "TOTAL_TIMESTEPS"}),
+        ("trl_dpo", "source", {"kl_coef": "DPOConfig.beta", "total_steps": "DPOConfig.max_steps"}),
+        ("custom_reinforce", "source", {"learning_rate": "config.learning_rate", "total_steps": "config.num_updates"}),
+    ],
+)
+def test_the_frozen_scripts_are_read_without_being_started(name: str, syntax: str, options: dict[str, str]) -> None:
+    made = section(f"{name}.py", SCRIPTS)
+    assert made["syntax"] == syntax
+    assert made["options"].items() >= options.items()
+    parse(made, SCRIPTS / "firstbreak.toml")  # what is written can be read
+
+
+def test_only_a_parser_whose_options_are_not_in_the_text_is_asked_for_help(tmp_path: Path) -> None:
+    def started() -> str:
+        raise AssertionError("a script without a parser would train")
+
+    for path in SCRIPTS.glob("*.py"):
+        if path.name != "trl_grpo.py":
+            read_script(path, started)
+    text = "  -h, --help  show this\n  --learning_rate LEARNING_RATE, --learning-rate LEARNING_RATE\n  --beta BETA\n"
+    found = read_script(SCRIPTS / "trl_grpo.py", lambda: text).options
+    assert {"learning_rate", "beta", "letter"} <= found.keys()
+    assert "help" not in found
+
+
+def test_a_copy_of_the_script_has_the_new_values_and_the_place_of_the_original(tmp_path: Path) -> None:
+    text = (
+        "import os\nHERE = os.path.dirname(__file__)\nLR = 3e-4  # ü\nconfig = {'gamma': 0.9, 'ü': 1}\n"
+        "model = PPO('MlpPolicy', make('ü'), learning_rate=LR)\nmodel.learn(10 * 1000)\n"
+    )
+    values = {"LR": 1e-5, "config.gamma": 0.99, "PPO.ent_coef": 0.01, "learn.total_timesteps": 500}
+    copy = changed(text, Path("/home/me/train.py"), values)
+    assert copy == (
+        "import os\nHERE = os.path.dirname('/home/me/train.py')\nLR = 1e-05  # ü\nconfig = {'gamma': 0.99, 'ü': 1}\n"
+        "model = PPO('MlpPolicy', make('ü'), learning_rate=LR, ent_coef=0.01)\nmodel.learn(500)\n"
+    )
+    with pytest.raises(KeyError, match="NOWHERE"):
+        changed(text, Path("train.py"), {"NOWHERE": 1})
+
+
+def test_click_and_omegaconf_are_read(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(
+        "import click\n@click.command()\n@click.option('--lr', default=1e-3)\n@click.option('--fast/--slow', is_flag=True)\n"
+        "def main(lr, fast):\n    train(learning_rate=lr)\n"
+    )
+    assert section("a.py", tmp_path)["options"]["learning_rate"] == "lr"
+    (tmp_path / "b.py").write_text(
+        "base = OmegaConf.create({'optim': {'lr': 0.1}, 'steps': 50})\nc = OmegaConf.merge(base, OmegaConf.from_cli())\n"
+    )
+    made = section("b.py", tmp_path)
+    assert made["syntax"] == "hydra"
+    assert made["options"] == {"learning_rate": "optim.lr", "total_steps": "steps"}
+
+
+def test_what_lies_beside_the_script_is_named_in_full_because_a_trial_starts_elsewhere(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("p.add_argument('--data')\np.add_argument('--lr', default=1)\n")
+    (tmp_path / "my data.txt").write_text("x")
+    made = prepare(["torchrun", "--nproc", "2", "train.py", "--data", "my data.txt"], None, tmp_path)
+    settings = parse(tomllib.loads(made.toml)["experiment"], tmp_path / "firstbreak.toml")
+    assert settings.command == (
+        "torchrun", "--nproc", "2", str(tmp_path / "train.py"), "--data", str(tmp_path / "my data.txt"), "{overrides}",
+    )  # fmt: skip
+    assert settings.in_trial
+    assert made.lacking[0].startswith('total_steps = "..."')
+
+
+def test_init_keeps_the_other_sections_and_asks_before_it_replaces_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("train.py").write_text("LEARNING_RATE = 0.1\nsteps = 100\n")
+    Path("firstbreak.toml").write_text("[thresholds]\na = 1\n")
+    first = CliRunner().invoke(command, ["init", "train.py"])
+    assert first.exit_code == 0, first.output
+    assert "learning_rate          LEARNING_RATE" in first.output
+    written = tomllib.loads(Path("firstbreak.toml").read_text())
+    assert written["thresholds"] == {"a": 1}
+    assert written["experiment"]["syntax"] == "source"
+    assert CliRunner().invoke(command, ["init", "train.py"]).exit_code == 2
+    assert CliRunner().invoke(command, ["init", "--force", "train.py", "--x", "1"]).exit_code == 0
+    again = tomllib.loads(Path("firstbreak.toml").read_text())
+    assert again["thresholds"] == {"a": 1}
+    assert again["experiment"]["command"] == "{python} {config} --x 1"
+
+
+def test_a_plan_needs_no_file_and_says_what_comes_before_a_trial(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [{"step": i, "reward": 0.1, "kl": 0.001, "entropy": 0.5} for i in range(1, 41)]
+    Path("log.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    planned = CliRunner().invoke(command, ["plan", "log.jsonl"])
+    assert planned.exit_code == 0, planned.output
+    assert "Next: firstbreak experiment init --run log.jsonl SCRIPT" in planned.output
+
+
+def test_what_is_no_script_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(Unreadable, match="names no Python script"):
+        prepare(["train.sh"], None, tmp_path)
+    (tmp_path / "a.py").write_text("def f(:\n")
+    with pytest.raises(Unreadable, match="is not Python"):
+        script.read_script(tmp_path / "a.py")

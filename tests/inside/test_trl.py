@@ -1,0 +1,188 @@
+"""The recorder in TRL's own trainers: it changes nothing, sees sound runs as sound, and proves what a script does wrong."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from transformers import Trainer
+
+import firstbreak
+from firstbreak.inside import journal
+from tests.guard.language import trainer
+
+pytestmark = pytest.mark.trainer
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(autouse=True)
+def quiet(recwarn: Any) -> None:
+    torch.set_num_threads(1)
+
+
+def recorded(
+    folder: Path, kind: str = "grpo", change: Callable[[Any], None] = lambda trainer: None, **options: Any
+) -> Any:
+    """A run of three updates with the recorder, read again."""
+    built = trainer(folder, kind, max_steps=3, **options)
+    change(built)
+    built.add_callback(firstbreak.recorder())
+    built.train()
+    built.state.save_to_json(str(Path(built.args.output_dir) / "trainer_state.json"))
+    return firstbreak.read(built.args.output_dir)
+
+
+def proofs(run: Any) -> dict[str, str]:
+    """Detector -> text, of the identities that failed."""
+    found = ((o.detector, o.finding) for o in firstbreak.check(run) if "proof" in o.roles and o.finding is not None)
+    return {detector: str(finding.message) for detector, finding in found}
+
+
+@pytest.mark.parametrize("kind", ["grpo", "rloo", "dpo"])
+def test_weights_and_random_numbers_are_the_same_bit_for_bit(tmp_path: Path, kind: str) -> None:
+    def trained(*callbacks: Any) -> tuple[list[bytes], Any]:
+        built = trainer(tmp_path, kind, max_steps=3)
+        for callback in callbacks:
+            built.add_callback(callback)
+        built.train()
+        drawn = random.random(), float(np.random.rand()), float(torch.rand(1))
+        return [p.detach().numpy().tobytes() for p in built.model.parameters()], drawn
+
+    assert trained() == trained(firstbreak.recorder())
+
+
+def checked(built: Any) -> None:
+    """A reward that reads the answer: the share of digits that stand at their place."""
+
+    def places(completions: list[str], answer: list[str], **_: Any) -> list[float]:
+        return [
+            sum(a == b for a, b in zip(c, r, strict=False)) / len(r) for c, r in zip(completions, answer, strict=True)
+        ]
+
+    if hasattr(built, "reward_funcs"):
+        built.reward_funcs = [places]
+
+
+@pytest.mark.parametrize("kind", ["grpo", "rloo", "dpo"])
+def test_a_sound_run_is_measured_and_proves_nothing(tmp_path: Path, kind: str) -> None:
+    run = recorded(tmp_path, kind, checked)
+    measured = {name for name in run.series if name.startswith("proof.")}
+    assert {"proof.gradient_turned", "proof.step_gain", "proof.untrained", "proof.dropout"} <= measured
+    if kind != "dpo":
+        assert {"proof.advantage_error", "proof.mask_extra", "proof.ratio_first", "proof.group_mixed"} & measured
+    assert proofs(run) == {}
+
+
+def negate_advantages(built: Any) -> None:
+    generate = built._generate_and_score_completions
+
+    def negated(inputs: Any) -> Any:
+        made = generate(inputs)
+        return {**made, "advantages": -made["advantages"]}
+
+    built._generate_and_score_completions = negated
+
+
+def negate_loss(built: Any) -> None:
+    compute = built.compute_loss
+    built.compute_loss = lambda *given, **options: -compute(*given, **options)
+
+
+def fill_mask(built: Any) -> None:
+    generate = built._generate_and_score_completions
+
+    def filled(inputs: Any) -> Any:
+        made = generate(inputs)
+        return {**made, "completion_mask": torch.ones_like(made["completion_mask"])}
+
+    built._generate_and_score_completions = filled
+
+
+def freeze(built: Any) -> None:
+    first = built.model.transformer.wpe.weight
+    built.optimizer = torch.optim.AdamW([first], lr=1e-3)
+
+
+def share_reference(built: Any) -> None:
+    built.ref_model = built.model
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "detector", "place"),
+    [
+        ("grpo", negate_advantages, "advantages-negated", "prompt 'sort:"),
+        ("rloo", negate_advantages, "advantages-negated", "prompt 'sort:"),
+        ("grpo", negate_loss, "loss-turned-round", "row "),
+        ("dpo", negate_loss, "loss-turned-round", "row "),
+        ("grpo", fill_mask, "other-tokens-in-loss", "token "),
+        ("grpo", freeze, "weights-left-out", "transformer."),
+        ("grpo", share_reference, "reference-is-policy", "weight"),
+    ],
+)
+def test_a_fault_of_the_script_is_proved_by_one_update(
+    tmp_path: Path, kind: str, change: Callable[[Any], None], detector: str, place: str
+) -> None:
+    found = proofs(recorded(tmp_path, kind, change))
+    assert "Proved at step 1" in found[detector]
+    assert place in found[detector]
+
+
+def test_the_report_names_the_proof_first(tmp_path: Path) -> None:
+    found = firstbreak.diagnose(recorded(tmp_path, "grpo", negate_loss))
+    assert found.first_break is not None
+    assert (found.first_break.link, found.first_break.step) == ("policy_update", 1.0)
+    assert found.causes[0].id == "loss-sign-wrong"
+    assert found.causes[0].probability > 0.95
+
+
+def test_an_error_in_the_recorder_never_reaches_training(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    built = trainer(tmp_path, max_steps=2)
+    record = firstbreak.recorder()
+    record.measure = lambda *given: 1 / 0
+    built.add_callback(record)
+    built.train()
+    assert built.state.global_step == 2
+    assert caplog.text.count("ZeroDivisionError") == 1
+
+
+def test_what_was_measured_survives_a_kill(tmp_path: Path) -> None:
+    script = f"""
+        import os, signal
+        import firstbreak
+        from transformers import TrainerCallback
+        from tests.guard.language import trainer
+        from pathlib import Path
+
+        class Kill(TrainerCallback):
+            def on_step_end(self, args, state, control, **given):
+                if state.global_step == 2:
+                    os.kill(os.getpid(), signal.SIGKILL)
+
+        built = trainer(Path({str(tmp_path)!r}), max_steps=3)
+        built.add_callback(firstbreak.recorder())
+        built.add_callback(Kill())
+        built.train()
+    """
+    ended = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], cwd=ROOT, capture_output=True, check=False)
+    assert ended.returncode == -signal.SIGKILL, ended.stderr.decode()[-2000:]
+    run = firstbreak.read(tmp_path / "out" / journal.NUMBERS)
+    assert run.series["proof.advantage_error"].steps.tolist() == [1.0, 2.0]
+
+
+def test_the_trainer_of_the_library_passes_every_event_to_it(tmp_path: Path) -> None:
+    """The recorder is no subclass of the library's callback, whose import takes seconds in a loop of one's own."""
+    record = firstbreak.recorder()
+    events = [name for name in dir(Trainer) + dir(type(record)) if name.startswith("on_")]
+    assert all(callable(getattr(record, name)) for name in [*events, "on_epoch_begin", "on_predict"])
+    with pytest.raises(AttributeError):
+        getattr(record, "no_event")  # noqa: B009

@@ -1,0 +1,84 @@
+"""What one client sends does not keep the server from another: size and time of a request are bounded."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from firstbreak.serve.web import listen
+from tests.waiting import PATIENCE
+from tests.web.serving import Served, serving, write_jsonl
+
+BEGINNING = b"GET / HTTP/1.1\r\nHost: localhost\r\n"
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[Served]:
+    write_jsonl(tmp_path / "one" / "metrics.jsonl", 40)
+    with serving(tmp_path) as server:
+        yield server
+
+
+@contextlib.contextmanager
+def connected(served: Served) -> Iterator[socket.socket]:
+    with socket.create_connection(("127.0.0.1", served.port), timeout=PATIENCE) as connection:
+        yield connection
+
+
+def is_closed(connection: socket.socket) -> bool:
+    """Whether the server ends the connection, which is waited for."""
+    with contextlib.suppress(ConnectionError):
+        while connection.recv(65536):
+            pass
+    return True
+
+
+def test_endless_headers_are_cut_off_and_an_honest_client_is_answered(served: Served) -> None:
+    with contextlib.ExitStack() as open_:
+        hostile = [open_.enter_context(connected(served)) for _ in range(4)]
+        for connection in hostile:
+            connection.sendall(BEGINNING)
+        sent = 0
+        with contextlib.suppress(ConnectionError):
+            while sent < 1 << 28:
+                for connection in hostile:
+                    connection.sendall(b"x: " + b"y" * 8000 + b"\r\n")
+                    sent += 8000
+        assert sent < 1 << 28  # refused long before
+        assert served.get("/run/one")[0] == 200
+
+
+@pytest.mark.parametrize(
+    "beginning",
+    [b"", b"GET", BEGINNING, BEGINNING.replace(b"GET", b"POST") + b"content-length: 9\r\n\r\nx"],
+    ids=["silent", "half a line", "half a head", "half a body"],
+)
+def test_a_request_that_is_never_finished_is_given_up(
+    served: Served, monkeypatch: pytest.MonkeyPatch, beginning: bytes
+) -> None:
+    monkeypatch.setattr(listen, "SLOWEST_REQUEST", 0.1)
+    with connected(served) as connection:
+        connection.sendall(beginning)
+        assert is_closed(connection)
+    assert served.get("/run/one")[0] == 200
+
+
+def test_a_page_that_listens_is_not_taken_for_slow(
+    served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listen, "SLOWEST_REQUEST", 0.1)
+    with connected(served) as connection:
+        connection.sendall(b"GET /live/ HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert b"200 OK" in connection.recv(65536)
+        # another connection, begun later, is given up before this one is
+        with connected(served) as slow:
+            assert is_closed(slow)
+        write_jsonl(tmp_path / "two" / "metrics.jsonl", 40)
+        found = b""
+        while b"diagnosed" not in found and (data := connection.recv(65536)):
+            found += data
+        assert b"diagnosed" in found

@@ -1,0 +1,53 @@
+"""`firstbreak serve` as it is started: what it prints opens the page, and nothing else does."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.waiting import PATIENCE
+from tests.web.serving import Served, write_jsonl
+
+BROWSER = "text/html,application/xhtml+xml"
+SERVE = [sys.executable, "-c", "from firstbreak.cli import main; main()", "serve"]
+
+
+@contextmanager
+def started(folder: Path, *options: str) -> Iterator[tuple[Served, str]]:
+    """The server, and the path that it printed."""
+    write_jsonl(folder / "one" / "metrics.jsonl", 40)
+    command = [*SERVE, str(folder), "--port", "0", *options]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        found = re.search(r"http://127\.0\.0\.1:(\d+)(/\S*)", process.stderr.readline())
+        threading.Thread(target=process.stderr.read, daemon=True).start()
+        try:
+            assert found is not None
+            yield Served(int(found[1])), found[2]
+        finally:
+            process.terminate()
+
+
+def test_on_this_machine_too_the_printed_link_opens_and_no_other(tmp_path: Path) -> None:
+    with started(tmp_path) as (served, printed):
+        assert served.get("/")[0] == 401
+        status, headers, _ = served.get(printed, accept=BROWSER)
+        assert (status, headers["location"]) == (303, "/")
+        assert served.get("/", cookie=headers["set-cookie"].partition(";")[0])[0] == 200
+
+
+def test_the_token_can_be_left_out_on_this_machine_only(tmp_path: Path) -> None:
+    with started(tmp_path, "--no-token") as (served, printed):
+        assert printed == "/"
+        assert served.get("/")[0] == 200
+    refused = subprocess.run(
+        [*SERVE, str(tmp_path), "--no-token", "--host", "0.0.0.0"], capture_output=True, text=True, timeout=PATIENCE
+    )
+    assert refused.returncode == 2
+    assert refused.stderr.count("\n") == 1
+    assert "leave out --no-token" in refused.stderr
