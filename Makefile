@@ -9,7 +9,7 @@ TORCH ?= torch==2.13.0
 # Trainers that need GPUs. Their modules that write metrics do not, and are all that is imported of them.
 TRACKERS ?= verl==0.9.1 openrlhf==0.11.2 areal==1.0.4
 
-.PHONY: help setup setup-test demo quick test lint golden report-card bench-statistics docs coverage bench bench-micro bench-readers bench-experiments bench-guard bench-preflight bench-web bench-peers site fuzz
+.PHONY: help setup setup-test demo quick test lint golden report-card bench-statistics docs coverage bench bench-micro bench-readers bench-recorder bench-experiments bench-guard bench-preflight bench-web bench-peers site fuzz
 
 help:            ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -79,10 +79,14 @@ bench-micro: $(VENV)/.test   ## what is said of 20,000 runs of the micro-lab, an
 bench-experiments: $(VENV)/.test ## what an experiment is worth and costs, 100 kills, and a survey of 10,000 runs
 	$(BIN)/python -m benchmarks.experiments
 
+bench-recorder: $(VENV)/.test ## faults of users' scripts with and without the recorder, and what it costs
+	$(BIN)/python -m benchmarks.recorder $(ARGS)
+
 bench-evaluation: $(VENV)/.test ## ledger, intervals, contamination
 	$(BIN)/python -m benchmarks.evaluation
 
-statements: $(VENV)/.test    ## what the guides say of curves, as 7 trainers' logs: said, and silent on look-alikes
+statements: $(VENV)/.test    ## what the guides say of curves, samples, checks and machines: said, and silent on look-alikes
+	$(BIN)/python -m benchmarks.statements.carriers
 	$(BIN)/python -m benchmarks.statements $(ARGS)
 
 bench-facts: $(VENV)/.test   ## numbers and relations of texts that the run's own data deny, over 2,000 runs
@@ -103,20 +107,26 @@ bench-web: $(VENV)/.test     ## first paint, live update, size and import time
 bench-peers: $(VENV)/.bench  ## what firstbreak says of the runs that other tools make up for their own tests
 	$(BIN)/python -m benchmarks.peers
 
+lock: $(VENV)/.core          ## requirements/: versions and hashes of what the release workflow installs
+	$(BIN)/python benchmarks/lock.py
+
 site: $(VENV)/.test          ## the documentation site, built strictly into site/
 	$(BIN)/zensical build --strict --clean
 
 fuzz: $(VENV)/.test          ## 1.2 million mutated files against the readers
 	$(BIN)/python -m tests.fuzz.run --executions 100000 --output benchmarks/results/fuzz.json
 
+attack: $(VENV)/.test        ## hostile files, names, links, bombs, clients and kills, counted into a table
+	$(BIN)/python -m benchmarks.attack $(ARGS)
+
 bench-guard: $(VENV)/.bench  ## what the guard costs, how soon it stops, and kill -9
 	$(BIN)/python -m benchmarks.guard
 
 # Every target that shows, makes or measures something. With SMALLEST=1 each of them is small and writes no committed file.
-SCHEDULED := demo docs site coverage report-card fuzz bench bench-audit bench-evaluation bench-experiments bench-facts bench-guard \
-	bench-micro bench-peers bench-preflight bench-readers bench-statistics bench-web statements
+SCHEDULED := attack demo docs site coverage report-card fuzz bench bench-audit bench-evaluation bench-experiments bench-facts bench-guard \
+	bench-micro bench-peers bench-preflight bench-readers bench-recorder bench-statistics bench-web statements
 
-.PHONY: scheduled bench-audit bench-evaluation bench-facts statements
+.PHONY: attack lock scheduled bench-recorder bench-audit bench-evaluation bench-facts statements
 
 scheduled:       ## demo, pages and every benchmark once, at the smallest size
 	@failed=""; for target in $(SCHEDULED); do \
