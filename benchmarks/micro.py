@@ -4,9 +4,9 @@
 
 Makes the runs of the seeds 0 to RUNS - 1, diagnoses a seeded sample of about 2,000, and compares for each fault that the
 corpus has as well how often each check speaks here and there. The corpus' runs are shown with the curves that their public
-trainer logs by default (benchmarks/abroad), as the micro-lab logs them. Answers are kept in out/micro.jsonl, so that a
-measurement that was interrupted continues; after a change of the code it begins again. Writes results/micro.json and the
-tables of docs/micro-lab.md.
+trainer logs by default (benchmarks/abroad), as the micro-lab logs them. What was made is kept in out/micro-*.jsonl, so that
+a measurement that was interrupted continues; after a change of the checks only the diagnosed runs are made again. Writes
+results/micro.json and the tables of docs/micro-lab.md.
 """
 
 from __future__ import annotations
@@ -45,7 +45,10 @@ from firstbreak.readers.read import read
 ROOT = Path(__file__).resolve().parent.parent
 RESULT = ROOT / "benchmarks" / "results" / "micro.json"
 PAGE = ROOT / "docs" / "micro-lab.md"
-KEPT = ROOT / "out" / "micro.jsonl"  #: not committed
+KEPT = ROOT / "out"  #: not committed
+#: code that decides what is said of a run, and how a run of the micro-lab goes
+READING = ("src/firstbreak/diagnosis", "src/firstbreak/dialects", "src/firstbreak/readers")
+MAKING = ("lab/src/firstbreak_lab/micro", "lab/src/firstbreak_lab/drawn.py")
 RUNS = 20_000
 DIAGNOSED = 2_000  #: about so many of the runs are diagnosed
 FEWEST = sized(5, 1)  #: runs of each side in which a check has looked, for a line of the agreement
@@ -68,11 +71,16 @@ Row = dict[str, Any]  #: as it is kept: `label`, and for a diagnosed run `answer
 # Making and asking ------------------------------------------------------------------------------------------------------
 
 
-def micro_row(share: float, seed: int) -> Row:
-    """One run of the micro-lab, and for a share of the seeds what is said of it."""
+def chosen(share: float, seed: int) -> bool:
+    """Whether the run of this seed is among those that are diagnosed."""
+    return bool(np.random.default_rng([seed, 23]).random() < share)
+
+
+def micro_row(diagnosed: bool, seed: int) -> Row:
+    """One run of the micro-lab, and on demand what is said of it."""
     log, label = make(seed)
     row: Row = {"id": str(seed), "label": asdict(label)}
-    if np.random.default_rng([seed, 23]).random() < share:
+    if diagnosed:
         with tempfile.TemporaryDirectory() as folder:
             write(log.rows, label.trainer, Path(folder))
             run = read(folder)
@@ -114,9 +122,9 @@ def real_archives(folder: Path) -> list[str]:
     return [archive for archive, label in labels(folder).items() if wanted(label)]
 
 
-def kept(path: Path, jobs: Sequence[Any], work: Callable[[Any], Row], processes: int, *more: str) -> list[Row]:
-    """The rows of the jobs. Those that the file holds from the same code (`more`: folders and files of it) are not made again."""
-    made_from = fingerprint(*more)
+def kept(path: Path, jobs: Sequence[Any], work: Callable[[Any], Row], processes: int, *code: str) -> list[Row]:
+    """The rows of the jobs. Those that the file holds from the same code (folders and files) are not made again."""
+    made_from = fingerprint(*code)
     known: dict[str, Row] = {}
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.exists():
@@ -134,11 +142,10 @@ def kept(path: Path, jobs: Sequence[Any], work: Callable[[Any], Row], processes:
     return [known[str(job)] for job in jobs]
 
 
-def fingerprint(*more: str) -> str:
-    """Of all code that decides a row; `more`: its folders and files besides."""
-    places = ("src/firstbreak/diagnosis", "src/firstbreak/dialects", "src/firstbreak/readers")
+def fingerprint(*code: str) -> str:
+    """Of all code that decides a row: folders and files, from the root."""
     digest = hashlib.sha256()
-    for one in (*places, *more):
+    for one in code:
         for path in sorted((ROOT / one).rglob("*")) or [ROOT / one]:
             if path.suffix in (".py", ".json"):
                 digest.update(path.read_bytes())
@@ -341,17 +348,18 @@ def main(arguments: Sequence[str]) -> None:
     runs, processes = (*map(int, arguments), *(RUNS, 1)[len(arguments) :])
     seeds = range(sized(runs, 12))
     folder = corpus()
-    real_work, micro_work = partial(real_row, folder), partial(micro_row, DIAGNOSED / len(seeds))
-    beside = place(KEPT.with_name("micro-real.jsonl"))
-    real = kept(beside, real_archives(folder), real_work, processes, "benchmarks/abroad")
-    rows = kept(
-        place(KEPT), seeds, micro_work, processes, "lab/src/firstbreak_lab/micro", "lab/src/firstbreak_lab/drawn.py"
-    )
+    asked = [seed for seed in seeds if chosen(DIAGNOSED / len(seeds), seed)]
+    others = sorted(set(seeds) - set(asked))
+    out, real_work = place(KEPT), partial(real_row, folder)
+    real = kept(out / "micro-real.jsonl", real_archives(folder), real_work, processes, *READING, "benchmarks/abroad")
+    diagnosed = kept(out / "micro-diagnosed.jsonl", asked, partial(micro_row, True), processes, *READING, *MAKING)
+    made = kept(out / "micro-made.jsonl", others, partial(micro_row, False), processes, *MAKING)
+    rows = sorted(diagnosed + made, key=lambda row: int(row["id"]))
     figures = rounded({**environment(f"python -m benchmarks.micro {len(seeds)}"), **figures_of(rows, real)})
     place(RESULT).write_text(json.dumps(figures, indent=1) + "\n")
-    made = tables(figures)
-    place(PAGE).write_text(page(PAGE.read_text(), made))
-    print(made["micro"], made["micro-agreement"], sep="\n\n")
+    shown = tables(figures)
+    place(PAGE).write_text(page(PAGE.read_text(), shown))
+    print(shown["micro"], shown["micro-agreement"], sep="\n\n")
 
 
 if __name__ == "__main__":

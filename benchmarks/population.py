@@ -23,7 +23,7 @@ from benchmarks.abroad.figures import by_cause, first
 from benchmarks.abroad.tables import percent, table
 from benchmarks.lab import rounded
 from benchmarks.machine import environment
-from benchmarks.micro import kept, of
+from benchmarks.micro import READING, kept, of
 from benchmarks.size import place, sized
 from firstbreak.diagnosis.check import check
 from firstbreak.model import Link
@@ -153,7 +153,7 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=1)
     options = parser.parse_args()
     work = partial(pack_row, options.packs)
-    rows = kept(place(KEPT), jobs(options.packs), work, options.processes, "benchmarks/abroad/answers.py")
+    rows = kept(place(KEPT), jobs(options.packs), work, options.processes, *READING, "benchmarks/abroad/answers.py")
     runs = [run for row in rows for run in row["runs"]]
     figures = rounded({**environment("python -m benchmarks.population"), **figures_of(runs)})
     place(RESULT).write_text(json.dumps(figures, indent=1) + "\n")
