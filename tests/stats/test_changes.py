@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from benchmarks.curves import SEEN, UNSEEN, ar1_noise, gone_after, healthy, variant
 
-from firstbreak.diagnosis.stats.changes import Change, changes, for_good, settled, weighted_median
+from firstbreak.diagnosis.stats.changes import Change, changes, departed, for_good, settled, weighted_median
 from firstbreak.model import Series
 
 pytestmark = pytest.mark.slow  # seconds: `make quick` leaves it to `make test`
@@ -124,3 +124,10 @@ def test_for_good_begins_where_the_hits_begin() -> None:
 def test_a_curve_settles_where_it_was_for_most_of_the_last_steps() -> None:
     curve = over(np.arange(100), np.where(np.arange(100) < 50, 1.0, 7.0))
     assert (settled(curve), settled(curve, 50)) == (7, 1)
+
+
+def test_a_slow_ramp_that_ends_is_told_from_correlated_noise() -> None:
+    ramp = 6 * np.clip((np.linspace(0, 1, 60) - 0.3) / 0.4, 0, 1)
+    found = [departed(noise(60, seed, 0.0) + ramp) for seed in range(30)]
+    assert sum(change is not None and change.direction > 0 for change in found) >= 28
+    assert sum(departed(noise(60, seed, 0.8)) is not None for seed in range(60)) <= 3

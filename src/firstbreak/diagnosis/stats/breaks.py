@@ -160,6 +160,12 @@ def _healthy(
     return best
 
 
+def course(y: np.ndarray) -> float:
+    """By how much (in deviance) a smooth course explains y (n,) better than one level with noise that is correlated."""
+    level = _healthy(y, y, ("constant",), ())[0]
+    return level - _healthy(y, y, ("linear", "cosine", "exponential", "power", "logistic"), ())[0]
+
+
 def waves(n: int, k: int) -> np.ndarray:
     """The first k cosines (k, n): with a constant, any curve that turns less than k times."""
     return np.cos(np.pi * np.outer(np.arange(1, k + 1), np.arange(n) + 0.5) / n)

@@ -1,8 +1,11 @@
 """Ratios leave the clip range, and nothing is clipped.
 
 ## What it looks for
-Updates in which the largest ratio to the old policy lies more than `min_excess` clip ranges above 1. From some step on,
-the clip fraction is exactly 0 in a share of `min_share` of these updates. There must be `min_points_beyond` of them.
+Updates in which the largest ratio to the old policy lies more than `min_excess` clip ranges above 1, or the divergence from
+it is larger than ratios so far from 1 allow. From some step on, the clip fraction is exactly 0 in a share of `min_share` of
+these updates. There must be `min_points_beyond` of them.
+
+Ratios have the mean 1. If all of them lie within 1 - w and 1 + w, then the divergence is at most w^2 / 2: 0.02 nats for 0.2.
 
 ## Why it matters
 The clip is PPO's bound on the size of an update. If ratios pass the clip range and nothing is clipped, there is no
@@ -48,6 +51,7 @@ def detect(
     policy_clip_fraction: Series,
     config: Config,
     policy_ratio_max: Series | None = None,
+    kl_old: Series | None = None,
     *,
     default_clip_range: Annotated[
         float,
@@ -76,31 +80,39 @@ def detect(
         int, Threshold(unit="points", reason="Fewer updates show no pattern.", source="convention")
     ] = 12,
 ) -> Finding | NotApplicable | NotMeasured | None:
-    clipped, largest = policy_clip_fraction.finite, policy_ratio_max.finite if policy_ratio_max is not None else None
-    if largest is None or min(len(clipped), len(largest)) < min_points:
-        return NotMeasured(f"the largest ratio and the clip fraction are not both logged for {min_points} updates")
+    clipped = policy_clip_fraction.finite
     width = config.number("clip_range_high") or config.number("clip_range") or default_clip_range
-    limit = 1 + min_excess * width
-    found = unbound(largest, clipped, limit, min_share=min_share, min_points_beyond=min_points_beyond)
-    if found is None:
-        return None
-    since, share = found
-    return Finding(
-        message=facts.tell(
-            "ratios reach {top} with a clip range of {width}, and in {share} of the updates that pass it nothing is clipped: "
-            "the clip does not act; print the clip range that the loss receives",
-            top=facts.highest(largest.between(since)),
-            width=number(width),
-            share=percent(share),
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        metric="policy.clip_fraction",
-        onset=since,
-        interval=(since, since),
-        evidence=(
-            Evidence(text="largest ratio", series=largest, since=since, level=1 + width),
-            Evidence(text="clip fraction", series=clipped, since=since),
-        ),
-        facts={"share": share},
-    )
+    beyond = min_excess * width
+    #: what tells how far ratios go, and how far it may go
+    reaches = [(policy_ratio_max, 1 + beyond, 1 + width), (kl_old, beyond**2 / 2, width**2 / 2)]
+    logged = [(s.finite, limit, level) for s, limit, level in reaches if s is not None and len(s.finite) >= min_points]
+    if len(clipped) < min_points or not logged:
+        return NotMeasured(
+            f"the clip fraction, and the largest ratio or the KL divergence per update, are not logged for {min_points} updates"
+        )
+    for reach, limit, level in logged:
+        found = unbound(reach, clipped, limit, min_share=min_share, min_points_beyond=min_points_beyond)
+        if found is None:
+            continue
+        since, share = found
+        far = "ratios reach {top}" if reach.name == "policy.ratio.max" else "updates move the policy by {top} nats"
+        return Finding(
+            message=facts.tell(
+                far + " with a clip range of {width}, and in {share} of the updates that pass it nothing is clipped: "
+                "the clip does not act; print the clip range that the loss receives",
+                top=facts.highest(reach.between(since)),
+                width=number(width),
+                share=percent(share),
+            ),
+            severity=Severity.WARNING,
+            confidence=Confidence.HIGH,
+            metric="policy.clip_fraction",
+            onset=since,
+            interval=(since, since),
+            evidence=(
+                Evidence(text="how far the ratios go", series=reach, since=since, level=level),
+                Evidence(text="clip fraction", series=clipped, since=since),
+            ),
+            facts={"share": share},
+        )
+    return None
