@@ -1,19 +1,26 @@
 """The files in which trainers keep samples.
 
-TRL's are written as `GRPOTrainer.log` does it (a pandas table to parquet), verl's as `_write_generations`, AReaL's as
-`_dump_trajectory`, NeMo-RL's as its `train_data_step*.jsonl`; `plain` is JSON lines of a script of one's own.
+TRL's are written by `GRPOTrainer.log` itself and verl's by its own `_write_generations`, each with samples that it did not make;
+AReaL's as its `_dump_trajectory` does it, NeMo-RL's as its `train_data_step*.jsonl`; `plain` is JSON lines of a script of one's
+own.
 """
 
 from __future__ import annotations
 
+import ast
 import json
+import os
 import random
-from collections.abc import Callable, Iterable
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import redirect_stdout
 from dataclasses import dataclass, field
+from functools import cache
+from io import StringIO
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
-
-import pandas as pd
+from unittest.mock import patch
 
 from benchmarks.statements.carriers.texts import Message
 
@@ -54,32 +61,69 @@ def trl(folder: Path, rows: Iterable[Row]) -> None:
         groups: dict[int, list[float]] = {}
         for row in own:
             groups.setdefault(row.group, []).append(row.reward)
-        table: dict[str, list[Any]] = {
-            "step": [step] * len(own),
+        extra = {name: [r.extra[name] for r in own] for name in own[0].extra}
+        if own[0].answer is not None:
+            extra["answer"] = [r.answer for r in own]
+        if own[0].version is not None:
+            extra["policy_version"] = [r.version for r in own]
+        logs = {
             "prompt": [
                 [{"role": "user", "content": r.prompt}] if isinstance(r.completion, list) else r.prompt for r in own
             ],
             "completion": [r.completion for r in own],
-            **{name: [r.rewards[name] for r in own] for name in own[0].rewards},
-            **{name: [r.extra[name] for r in own] for name in own[0].extra},
-            **({"answer": [r.answer for r in own]} if own[0].answer is not None else {}),
-            **({"policy_version": [r.version for r in own]} if own[0].version is not None else {}),
-            "advantage": [r.reward - sum(groups[r.group]) / len(groups[r.group]) for r in own],
+            "rewards": {name: [r.rewards[name] for r in own] for name in own[0].rewards},
+            "advantages": [r.reward - sum(groups[r.group]) / len(groups[r.group]) for r in own],
+            "extra": extra,
+            "images": None,
         }
-        pd.DataFrame(table).to_parquet(folder / "completions" / f"completions_{step:05d}.parquet")
+        _logged_by_trl(folder, step, logs)
+
+
+def _logged_by_trl(folder: Path, step: int, logs: Mapping[str, Any]) -> None:
+    """What TRL's trainer does with the samples of a step, without a model: only its own method runs."""
+    from transformers import Trainer
+    from trl import GRPOTrainer
+    from trl.trainer import grpo_trainer
+
+    trainer = object.__new__(GRPOTrainer)
+    vars(trainer).update(
+        model=SimpleNamespace(training=True),
+        _metrics={"train": {}},
+        _logs=logs,
+        accelerator=SimpleNamespace(is_main_process=True),
+        log_completions=True,
+        args=SimpleNamespace(report_to=[], output_dir=str(folder)),
+        state=SimpleNamespace(global_step=step),
+    )
+    with patch.object(Trainer, "log"), patch.object(grpo_trainer, "is_rich_available", return_value=False):
+        trainer.log({})
 
 
 def verl(folder: Path, rows: Iterable[Row]) -> None:
     """`rollouts/1.jsonl`, ... with the reward's parts as extra information."""
-    (folder / "rollouts").mkdir(parents=True, exist_ok=True)
     for step, own in by_step(rows).items():
-        with (folder / "rollouts" / f"{step}.jsonl").open("w", encoding="utf-8") as out:
-            for r in own:
-                parts = r.rewards if len(r.rewards) > 1 else {}
-                version = {} if r.version is None else {"min_global_steps": r.version, "max_global_steps": r.version}
-                prompt = f"system\nYou are a helpful assistant.\nuser\n{r.prompt}\nassistant\n"
-                entry = {"input": prompt, "output": r.completion, "gts": r.answer, "score": r.reward, "step": step}
-                out.write(json.dumps(entry | parts | r.extra | version, ensure_ascii=False) + "\n")
+        parts = {name: [r.rewards[name] for r in own] for name in own[0].rewards} if len(own[0].rewards) > 1 else {}
+        extra = {name: [r.extra[name] for r in own] for name in own[0].extra}
+        if own[0].version is not None:
+            extra |= {name: [r.version for r in own] for name in ("min_global_steps", "max_global_steps")}
+        prompts = [f"system\nYou are a helpful assistant.\nuser\n{r.prompt}\nassistant\n" for r in own]
+        texts, answers, scores = [r.completion for r in own], [r.answer for r in own], [r.reward for r in own]
+        with redirect_stdout(StringIO()):
+            _verls_writer()(prompts, texts, answers, scores, parts | extra, str(folder / "rollouts"), step)
+
+
+@cache
+def _verls_writer() -> Callable[..., None]:
+    """verl's own function, out of the file as it ships: the file's imports ask for engines."""
+    source = Path(sys.prefix) / "trackers" / "verl" / "trainer" / "ppo" / "ray_trainer.py"
+    if not source.exists():
+        raise FileNotFoundError(f"{source}: verl is not installed there; `make setup-test` does it")
+    tree = ast.parse(source.read_text(encoding="utf-8"))
+    writer = next(n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == "_write_generations")
+    writer.decorator_list = []
+    known: dict[str, Any] = {"json": json, "os": os}
+    exec(compile(ast.Module([writer], []), str(source), "exec"), known)  # a function of an installed package
+    return known["_write_generations"]
 
 
 def areal(folder: Path, rows: Iterable[Row]) -> None:
