@@ -90,6 +90,12 @@ class BatchRecorder:
             return found
         return {}
 
+    def env(self, env: Any) -> Any:
+        """The same Gymnasium environment or vector of them, looked at: `env = record.env(env)`."""
+        from firstbreak.inside.environment import recorded
+
+        return recorded(env, self)
+
     def measure(self, step: int, given: Mapping[str, Any]) -> dict[str, float]:
         """The numbers of every identity whose inputs are given; places are written down."""
         arrays = {name: value for name, value in ((n, _array(v)) for n, v in given.items()) if value is not None}

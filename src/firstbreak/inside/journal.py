@@ -25,13 +25,13 @@ class ProofFiles:
         self.folder = folder
         self.places: dict[str, str] = {}
 
-    def write(self, step: int, numbers: Mapping[str, float]) -> None:
-        """One line with the numbers of a step."""
+    def write(self, step: int, numbers: Mapping[str, float], prefix: str = PREFIX, name: str = NUMBERS) -> None:
+        """One line with the numbers of a step, in the file `name`."""
         if self.folder is None or not numbers:
             return
-        row = {"step": step} | {PREFIX + name: _plain(value) for name, value in numbers.items()}
+        row = {"step": step} | {prefix + signal: _plain(value) for signal, value in numbers.items()}
         self.folder.mkdir(parents=True, exist_ok=True)
-        with (self.folder / NUMBERS).open("ab", buffering=0) as file:  # one write: all of a line, or nothing
+        with (self.folder / name).open("ab", buffering=0) as file:  # one write: all of a line, or nothing
             file.write(json.dumps(row).encode() + b"\n")
 
     def locate(self, step: int, name: str, place: str, arrays: Mapping[str, Any]) -> None:

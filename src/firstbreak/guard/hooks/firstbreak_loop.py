@@ -42,11 +42,8 @@ class Transitions:
     ) -> dict[str, float]:
         """Add one step of all environments. Returns the metrics if the step completes a window, otherwise nothing."""
         self.rewards.extend(np.ravel(rewards).tolist())
-        self.ages = self.ages + np.ones(len(dones), dtype=int)
         limited = [bool(done and info.get("TimeLimit.truncated")) for done, info in zip(dones, infos, strict=True)]
-        self.limit = max([self.limit, *self.ages[limited].tolist()])
-        self.early += int((self.ages[limited] < self.limit).sum())
-        self.ages[dones] = 0
+        self.pass_over(dones, np.array(limited, dtype=bool))
         self.steps.append((_columns(before), _features(actions), dones.copy()))
         if len(self.steps) <= WINDOW:
             return {}
@@ -56,6 +53,13 @@ class Transitions:
             described |= {"step_reward": float(earned.mean()), "reward_size": float(np.sqrt((earned**2).mean()))}
         self.steps, self.early, self.rewards = [], 0, []
         return described
+
+    def pass_over(self, dones: np.ndarray, limited: np.ndarray, steps: int = 1) -> None:
+        """Count steps of all environments without measuring them. `limited`: whose episode a time limit ended in the last one."""
+        self.ages = self.ages + np.full(len(dones), steps)
+        self.limit = max([self.limit, *self.ages[limited].tolist()])
+        self.early += int((self.ages[limited] < self.limit).sum())
+        self.ages[dones] = 0
 
     def _described(self) -> dict[str, float]:
         seen, acted, done = (np.stack(part) for part in zip(*self.steps, strict=True))
