@@ -127,15 +127,21 @@ def _table(question: Any) -> str:
 @SETTINGS
 @FOLDER
 @TRAINER
+@click.option(
+    "--all", "everything", is_flag=True, help="List experiments for a run in which nothing is accused as well."
+)
 @click.option("--json", "as_json", is_flag=True, help="Write JSON, for programs.")
-def plan(path: str, file: Path, folder: Path | None, trainer: str | None, as_json: bool) -> None:
-    """List the experiments that separate the most probable causes of RUN best, per minute of compute."""
+def plan(path: str, file: Path, folder: Path | None, trainer: str | None, everything: bool, as_json: bool) -> None:
+    """List the experiments that separate the most probable causes of RUN best, per minute of compute.
+
+    A run that the diagnosis lets go on needs none.
+    """
     from firstbreak.diagnosis.check import check
     from firstbreak.diagnosis.diagnose import diagnose
     from firstbreak.diagnosis.inputs import Inputs
     from firstbreak.diagnosis.rank import rank
     from firstbreak.experiments import conduct
-    from firstbreak.experiments.plan import propose
+    from firstbreak.experiments.plan import called_for, propose
     from firstbreak.experiments.settings import ExperimentSettings, load
     from firstbreak.readers.read import read
 
@@ -144,12 +150,22 @@ def plan(path: str, file: Path, folder: Path | None, trainer: str | None, as_jso
     done = {e["experiment"] for e in conduct.entries(place / conduct.LEDGER) if e["event"] == "concluded"}
     known = conduct.evidence(place, run)
     outcomes = check(run)
-    proposals = propose(run, rank(Inputs(run), outcomes, known), settings, done)
     dx = diagnose(run, outcomes, known=known)
+    wanted = everything or called_for(dx)
+    proposals = propose(run, rank(Inputs(run), outcomes, known), settings, done) if wanted else []
     if as_json:
         write(json.dumps({"causes": _causes(dx.causes), "proposals": [_proposal(p) for p in proposals]}, indent=2))
         return
+    if not wanted:
+        write("\n".join(_no_plan_lines(path, dx.verdict.summary)))
+        return
     write("\n".join(_plan_lines(path, dx.causes, proposals, sorted(done), started=bool(settings.command))))
+
+
+def _no_plan_lines(path: str, summary: str) -> list[str]:
+    why = "An experiment tells causes apart, and nothing is accused here: this run itself, as it goes on, tells most."
+    again = shlex.join(["firstbreak", "experiment", "plan", path, "--all"])
+    return [*wrap(summary, 80), "", *wrap(why, 80), f"All experiments: {again}"]
 
 
 def _causes(causes: Sequence[Any]) -> list[dict[str, Any]]:

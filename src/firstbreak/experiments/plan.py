@@ -22,7 +22,7 @@ from firstbreak.diagnosis.rank import cautious_probabilities
 from firstbreak.dialects.hyperparameters import HYPERPARAMETERS
 from firstbreak.experiments.overrides import CannotOverride, hooked, in_force, render, resolve
 from firstbreak.experiments.settings import ExperimentSettings
-from firstbreak.model import RankedCause, Run, Weight, WeightKind
+from firstbreak.model import Action, Diagnosis, RankedCause, Run, Weight, WeightKind
 
 LEAST_POINTS = 10  #: smallest number of updates or evaluations of an arm
 #: settings that the hooks can read from trainers of language models, and from trainers of other policies
@@ -79,6 +79,11 @@ def propose(
             )
         )
     return sorted(proposals, key=lambda p: (bool(p.cannot), -p.worth))
+
+
+def called_for(dx: Diagnosis) -> bool:
+    """Whether the diagnosis accuses or doubts anything. Whether a run is healthy is seen by continuing it."""
+    return dx.verdict.action is not Action.CONTINUE
 
 
 def answerable(design: Design, run: Run, settings: ExperimentSettings) -> tuple[Question, ...]:
