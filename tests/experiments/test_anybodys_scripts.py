@@ -71,7 +71,7 @@ def test_a_broken_run_goes_all_the_way(name: str, tmp_path: Path) -> None:
     firstbreak("experiment", "init", "--run", run, *shlex.split(command), cwd=home)
     with (home / "firstbreak.toml").open("a") as toml:
         toml.writelines(f"{line}\n" for line in WRITTEN[name])
-    assert "Next: firstbreak experiment run " in firstbreak("experiment", "plan", run, cwd=home)
+    assert "Next: firstbreak experiment run " in firstbreak("experiment", "plan", run, "--all", cwd=home)
     before = {path: path.stat().st_mtime_ns for path in place.rglob("*") if path.is_file()}
     firstbreak("experiment", "run", "next", run, cwd=home)
     if any(TOO_BUSY in path.read_text() for path in home.glob("firstbreak-experiments/*/*/*/output.txt")):

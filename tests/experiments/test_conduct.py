@@ -12,9 +12,13 @@ import pytest
 
 from firstbreak.cli.experiment import _conclusion_lines
 from firstbreak.diagnosis.catalogue import catalogue
+from firstbreak.diagnosis.check import check
 from firstbreak.diagnosis.diagnose import diagnose
+from firstbreak.diagnosis.inputs import Inputs
+from firstbreak.diagnosis.rank import rank
 from firstbreak.experiments import conduct
 from firstbreak.experiments.overrides import CannotOverride
+from firstbreak.experiments.plan import propose
 from firstbreak.experiments.settings import ExperimentSettings, TrialLimits
 from firstbreak.model import Run
 from firstbreak.readers.read import read
@@ -121,12 +125,34 @@ def test_a_failed_trial_is_shown_and_not_counted_so_that_what_an_earlier_one_sai
     assert "\n  out of memory\n" in lines
 
 
+def test_a_trial_that_is_too_short_is_no_answer_and_the_plan_keeps_the_experiment_at_the_length_that_would_do(
+    original: Run, tmp_path: Path
+) -> None:
+    design, ledger = catalogue()["long-horizon"], tmp_path / conduct.LEDGER
+    before = probability(original, tmp_path, "horizon-too-short")
+    given = settings(limits=TrialLimits(steps=5))
+    done = conduct.conduct(design, original, given, tmp_path, execute=conduct.local(1))
+    assert done.answers[0].yes is None
+    assert probability(original, tmp_path, "horizon-too-short") == before
+    assert conduct.concluded(ledger) == set()
+    longer = conduct.lengths(ledger)["long-horizon"]
+    assert 0.03 <= longer <= 0.15  # of 200 steps: 6 points or a few more
+    assert "too short to tell: --length" in "\n".join(_conclusion_lines(done))
+    ranked = rank(Inputs(original), check(original))
+    (kept,) = (p for p in propose(original, ranked, settings(), [], {"long-horizon": 0.5}) if p.design.id == design.id)
+    assert kept.share == 0.5
+    conduct.conduct(design, original, settings(), tmp_path, execute=conduct.local(1))
+    assert conduct.concluded(ledger) == {"long-horizon"}
+    assert conduct.lengths(ledger) == {}
+
+
 def test_an_intervention_that_does_not_reach_the_trainer_proves_nothing(original: Run, tmp_path: Path) -> None:
     done = conduct.conduct(
         catalogue()["toy-reward"], original, settings(hooks=True), tmp_path, execute=conduct.local(1)
     )
     assert done.answers[0].yes is None
     assert "did not change the trainer" in done.answers[0].reason
+    assert conduct.concluded(tmp_path / conduct.LEDGER) == set()
 
 
 def test_a_measurement_that_does_not_reach_the_trainer_leaves_other_questions_answered(

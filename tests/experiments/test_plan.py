@@ -14,9 +14,18 @@ from hypothesis import strategies as st
 from firstbreak.diagnosis.catalogue import catalogue
 from firstbreak.diagnosis.check import check
 from firstbreak.diagnosis.inputs import Inputs
-from firstbreak.diagnosis.questions import Answer, Question, rises
+from firstbreak.diagnosis.questions import TREATED, Answer, Arms, Question, outruns, rises
 from firstbreak.diagnosis.rank import rank
-from firstbreak.experiments.plan import answerable, applicable, information, probability, propose, weigh
+from firstbreak.experiments.plan import (
+    Power,
+    answerable,
+    applicable,
+    information,
+    power_of,
+    probability,
+    propose,
+    weigh,
+)
 from firstbreak.experiments.settings import ExperimentSettings
 from firstbreak.model import Config, Run, Series
 from firstbreak.readers.read import read
@@ -94,6 +103,44 @@ def test_the_plan_of_a_real_run_puts_first_what_tells_most_for_its_cost_and_says
     assert any("sft_model" in p.cannot for p in proposals)
     assert all(p.share <= 0.5 for p in possible)
     assert not {"critic-only", "long-horizon"} & {p.design.id for p in proposals}, "a text policy has neither"
+
+
+def test_what_a_trial_can_show_is_known_before_it_is_run() -> None:
+    rng, n = np.random.default_rng(0), 400
+
+    def power(noise: float) -> Power:
+        values = 0.2 + np.linspace(0, 0.2, n) + noise * rng.standard_normal(n)
+        curve = Series(name="reward.mean", steps=np.arange(1.0, n + 1), values=values)
+        keys = {"gamma": "gamma", "total_steps": "steps"}
+        run = Run(path="x", trainer="cleanrl", algorithm="ppo", series={"reward.mean": curve}, config=Config(keys=keys))
+        design = replace(catalogue()["long-horizon"], length=0.1)
+        found = power_of(design, run, ExperimentSettings(command=("train", "{overrides}")))
+        assert found is not None
+        return found
+
+    steady, noisy = power(0.01), power(0.25)
+    assert steady.points == noisy.points == 40
+    assert steady.visible < 0.01
+    assert steady.longer is None
+    assert noisy.visible > noisy.moved > 0.05
+    assert noisy.longer is not None
+    assert noisy.longer > 0.1
+    found = [found_in(40, steady.visible, 0.01, rng) for _ in range(300)]
+    assert 0.7 <= np.mean(found) <= 0.97, "what is said to be visible is found in about 80 %"
+
+
+def found_in(n: int, difference: float, noise: float, rng: np.random.Generator) -> bool:
+    """Whether a trial that is better by this much is found to be better."""
+
+    def run(level: float, points: int) -> Run:
+        values = level + noise * rng.standard_normal(points)
+        return Run(
+            path="r",
+            series={"reward.mean": Series(name="reward.mean", steps=np.arange(1.0, points + 1), values=values)},
+        )
+
+    arms = Arms(runs={TREATED: [run(0.2 + difference, n)]}, folders={}, original=run(0.2, 400))
+    return outruns("reward_mean")(arms).yes is True
 
 
 def test_what_is_done_is_not_proposed_again() -> None:

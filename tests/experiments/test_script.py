@@ -11,11 +11,14 @@ import pytest
 from click.testing import CliRunner
 
 from firstbreak.cli.experiment import command
+from firstbreak.diagnosis.catalogue import catalogue
 from firstbreak.experiments import script
 from firstbreak.experiments.init import prepare
 from firstbreak.experiments.script import changed, read_script
 from firstbreak.experiments.settings import parse
 from firstbreak.readers import Unreadable
+
+HEALTHY = str(Path(__file__).parents[1] / "data" / "trl_grpo_healthy")
 
 SCRIPTS = Path(__file__).parent / "scripts"
 
@@ -142,6 +145,18 @@ def test_a_plan_needs_no_file_and_says_what_comes_before_a_trial(
     planned = CliRunner().invoke(command, ["plan", "log.jsonl"])
     assert planned.exit_code == 0, planned.output
     assert "Next: firstbreak experiment init --run log.jsonl SCRIPT" in planned.output
+
+
+def test_a_run_in_which_nothing_is_accused_is_left_alone_unless_experiments_are_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    planned = CliRunner().invoke(command, ["plan", HEALTHY])
+    assert planned.exit_code == 0, planned.output
+    assert "nothing is accused here" in planned.output
+    assert not [name for name in catalogue() if name in planned.output]
+    assert json.loads(CliRunner().invoke(command, ["plan", HEALTHY, "--json"]).output)["proposals"] == []
+    assert "toy-reward" in CliRunner().invoke(command, ["plan", HEALTHY, "--all"]).output
 
 
 def test_what_is_no_script_is_refused(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -34,8 +35,6 @@ TOOLS = {"inspect", "diagnose", "explain", "samples", "compare", "experiment_pla
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    import shutil
-
     folder = tmp_path_factory.mktemp("agents") / "runs"
     shutil.copytree(RUN, folder / "demo")
     write_jsonl(folder / "steady" / "metrics.jsonl", 60)
@@ -215,6 +214,11 @@ def test_a_plan_weighs_what_experiments_tell_against_what_they_cost(root: Path) 
     worth = [p["bits"] / p["share"] for p in possible]
     assert worth == sorted(worth, reverse=True)
     assert "What it tells" in possible[0]["what"]
+    healthy = str(Path(__file__).parents[1] / "data" / "trl_grpo_healthy")
+    shutil.copytree(healthy, root / "healthy")
+    server = create(root)
+    assert call(server, "experiment_plan", path="healthy").structured_content["proposals"] == []
+    assert call(server, "experiment_plan", path="healthy", everything=True).structured_content["proposals"]
 
 
 def test_runs_are_compared(root: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -127,29 +128,46 @@ def _table(question: Any) -> str:
 @SETTINGS
 @FOLDER
 @TRAINER
+@click.option(
+    "--all", "everything", is_flag=True, help="List experiments for a run in which nothing is accused as well."
+)
 @click.option("--json", "as_json", is_flag=True, help="Write JSON, for programs.")
-def plan(path: str, file: Path, folder: Path | None, trainer: str | None, as_json: bool) -> None:
-    """List the experiments that separate the most probable causes of RUN best, per minute of compute."""
+def plan(path: str, file: Path, folder: Path | None, trainer: str | None, everything: bool, as_json: bool) -> None:
+    """List the experiments that separate the most probable causes of RUN best, per minute of compute.
+
+    A run that the diagnosis lets go on needs none.
+    """
     from firstbreak.diagnosis.check import check
     from firstbreak.diagnosis.diagnose import diagnose
     from firstbreak.diagnosis.inputs import Inputs
     from firstbreak.diagnosis.rank import rank
     from firstbreak.experiments import conduct
-    from firstbreak.experiments.plan import propose
+    from firstbreak.experiments.plan import called_for, propose
     from firstbreak.experiments.settings import ExperimentSettings, load
     from firstbreak.readers.read import read
 
     run, settings = read(path, trainer=trainer), load(file) if file.exists() else ExperimentSettings(syntax="flags")
     place = folder or _folder(path)
-    done = {e["experiment"] for e in conduct.entries(place / conduct.LEDGER) if e["event"] == "concluded"}
+    ledger = place / conduct.LEDGER
+    done, lengths = conduct.concluded(ledger), conduct.lengths(ledger)
     known = conduct.evidence(place, run)
     outcomes = check(run)
-    proposals = propose(run, rank(Inputs(run), outcomes, known), settings, done)
     dx = diagnose(run, outcomes, known=known)
+    wanted = everything or called_for(dx)
+    proposals = propose(run, rank(Inputs(run), outcomes, known), settings, done, lengths) if wanted else []
     if as_json:
         write(json.dumps({"causes": _causes(dx.causes), "proposals": [_proposal(p) for p in proposals]}, indent=2))
         return
+    if not wanted:
+        write("\n".join(_no_plan_lines(path, dx.verdict.summary)))
+        return
     write("\n".join(_plan_lines(path, dx.causes, proposals, sorted(done), started=bool(settings.command))))
+
+
+def _no_plan_lines(path: str, summary: str) -> list[str]:
+    why = "An experiment tells causes apart, and nothing is accused here: this run itself, as it goes on, tells most."
+    again = shlex.join(["firstbreak", "experiment", "plan", path, "--all"])
+    return [*wrap(summary, 80), "", *wrap(why, 80), f"All experiments: {again}"]
 
 
 def _causes(causes: Sequence[Any]) -> list[dict[str, Any]]:
@@ -163,7 +181,15 @@ def _proposal(proposal: Any) -> dict[str, Any]:
         "share": round(proposal.share, 4),
         "minutes": None if proposal.minutes is None else round(proposal.minutes, 2),
         "cannot": proposal.cannot or None,
+        "power": _power(proposal.power),
     }
+
+
+def _power(power: Any) -> dict[str, Any] | None:
+    if power is None:
+        return None
+    seen = round(power.visible, 6) if math.isfinite(power.visible) else None
+    return {"curve": power.curve, "points": power.points, "visible": seen, "moved": power.moved, "longer": power.longer}
 
 
 def _plan_lines(
@@ -180,6 +206,9 @@ def _plan_lines(
             minutes = "?" if p.minutes is None else f"{p.minutes:.1f}"
             line = f"{p.design.id:18} {p.bits:4.2f} bits {percent(p.share):>6} {minutes:>8}  {p.design.title}"
             lines.append(shorten(line, 80))
+        if any(p.power for p in possible[:SHOWN]):
+            lines += ["", "What a trial can show, with a probability of 80 %"]
+            lines += [line for p in possible[:SHOWN] if p.power for line in _shows(p)]
         command = shlex.join(["firstbreak", "experiment", "run", possible[0].design.id, path])
         lines += ["", f"Next: {command if started else NOT_STARTED + path + ' SCRIPT'}"]
     else:
@@ -192,6 +221,25 @@ def _plan_lines(
             said = f"{p.design.id} ({p.bits:.2f} bits): {p.cannot}"
             lines += wrap(said, 80, initial_indent="  ", subsequent_indent="    ")
     return lines
+
+
+def _shows(proposal: Any) -> list[str]:
+    """What the trials of an experiment can show, and the length that would do where they are too short."""
+    power = proposal.power
+    points = "1 point" if power.points == 1 else f"{power.points} points"
+    visible = f"differences from {number(power.visible)} on" if math.isfinite(power.visible) else "no difference"
+    run = f" (the run moved by {number(power.moved)})" if power.moved else ""
+    said = f"{proposal.design.id}: {power.curve}, {points}: {visible}{run}"
+    if power.longer is not None:
+        said += f"; too short to tell: {_would_do(power.longer)}"
+    return wrap(said, 80, initial_indent="  ", subsequent_indent="    ")
+
+
+def _would_do(share: float) -> str:
+    """The length of a trial that would do."""
+    if share > 1:
+        return "not even the run's own length would do; evaluate more often, or on more problems"
+    return f"--length {math.ceil(100 * share) / 100:g} would do"
 
 
 @command.command("run")
@@ -215,6 +263,11 @@ def _plan_lines(
     help="Number of trials at a time on this machine.",
 )
 @click.option("--minutes", type=float, help="Time limit of one trial; replaces the limit in the settings.")
+@click.option(
+    "--length",
+    type=click.FloatRange(0, 1, min_open=True),
+    help="Length of a trial, as a share of the original run's steps; replaces that of the experiment.",
+)
 @click.option("--dry-run", is_flag=True, help="Print the exact commands, and run nothing.")
 @click.option("--ray", "address", help="Run the trials on this Ray cluster: auto, local or ray://host:port.")
 @click.option("--cpus", type=float, default=1, show_default=True, help="CPUs of one trial on Ray.")
@@ -228,6 +281,7 @@ def run_(
     seeds: int,
     processes: int,
     minutes: float | None,
+    length: float | None,
     dry_run: bool,
     address: str | None,
     cpus: float,
@@ -250,6 +304,8 @@ def run_(
         settings = replace(settings, limits=replace(settings.limits, minutes=minutes))
     place = folder or _folder(path)
     design = _design(name) if name != "next" else _next(run, settings, place)
+    if length is not None:
+        design = replace(design, length=length)
     seeds = max(seeds, design.seeds)
     execute = conduct.local(processes) if address is None else _on_ray(address, cpus, gpus)
     try:
@@ -318,6 +374,9 @@ def _conclusion_lines(conclusion: Any) -> list[str]:
         lines.append(
             f"  {no} of {len(asked)} questions are answered with no, {open_} are open; the record of the experiment holds all"
         )
+    if conclusion.longer is not None:
+        again = f"{design.id} was too short to tell: {_would_do(conclusion.longer)}"
+        lines += ["", *wrap(again, 80)]
     lines += ["", f"{conclusion.decision.decided.value}, for {percent(conclusion.share)} of the original run's steps"]
     if conclusion.claim is not None:
         lines += wrap(f"A better than B? {conclusion.claim.decided.value}: {conclusion.claim.reason}", 80)
@@ -373,9 +432,10 @@ def _next(run: Any, settings: Any, place: Path) -> Any:
     from firstbreak.experiments import conduct
     from firstbreak.experiments.plan import propose
 
-    done = {e["experiment"] for e in conduct.entries(place / conduct.LEDGER) if e["event"] == "concluded"}
+    ledger = place / conduct.LEDGER
     ranked = rank(Inputs(run), check(run), conduct.evidence(place, run))
-    best = next((p for p in propose(run, ranked, settings, done) if not p.cannot), None)
+    proposals = propose(run, ranked, settings, conduct.concluded(ledger), conduct.lengths(ledger))
+    best = next((p for p in proposals if not p.cannot), None)
     if best is None:
         raise BadCall("no experiment is possible; `firstbreak experiment plan` says why")
     return best.design

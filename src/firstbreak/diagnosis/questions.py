@@ -2,13 +2,15 @@
 
 An answer is yes where the arms show it beyond chance, also in a run that has not ended; no where the arms have ended (or show
 the opposite) and do not show it; and open where nothing could be measured. So "no" means "measured and not seen", as with a
-detector that finds nothing, and P(yes | cause) says what a "no" is worth.
+detector that finds nothing, and P(yes | cause) says what a "no" is worth. A trial in which a change as large as the run's own
+would probably not have shown is too short to tell: its answer is open, and names the number of points that would do.
 """
 
 from __future__ import annotations
 
 import json
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,7 +20,7 @@ import numpy as np
 
 from firstbreak.diagnosis.families import EVERY, Families
 from firstbreak.diagnosis.inputs import DERIVED, Inputs
-from firstbreak.diagnosis.stats.normal import t_to_z, two_sided
+from firstbreak.diagnosis.stats.normal import above, quantile, t_to_z, two_sided
 from firstbreak.diagnosis.stats.sequential import ALPHA, Decided, Decision, decide
 from firstbreak.dialects import signals
 from firstbreak.model import EMPTY, FirstBreak, Interval, Link, Run, Series
@@ -28,6 +30,14 @@ TREATED, CONTROL = "treated", "control"
 UNKNOWN = object()  #: a setting that the run does not show (None: the run shows that the setting is off)
 MIN_POINTS = 6  #: points of a curve: with fewer, a question is open (convention)
 FIRST_TEST = 8  #: points at the first test; each further test comes at twice as many (convention)
+FEW_POINTS = 4  #: points of a curve: with fewer, two curves that lie apart do so by chance too often (1 in 20 with 3)
+MOST_POINTS = 100_000  #: of a curve (bounds a search)
+POWER = 0.8  #: probability with which a difference of the smallest visible size is found (convention)
+EFFICIENCY = 0.955  #: of rank tests, against those that know that the noise is Gaussian (3 / pi)
+MOVED = 3.0  #: standard errors between thirds of a curve that has moved (convention)
+START_UP = 0.75  #: growth that slows down by more than this is that of the first steps (convention)
+#: the scores that arms are compared by: the same one on both sides
+SCORES = ("eval_score", "training_score")
 MIN_RANKS = 5  #: signed ranks: fewer all have one sign by chance too often (1 in 16)
 MIN_GAIN = 0.05  #: share of the control's level: a fix of the cause gains more (convention)
 EACH_SIDE = 3  #: points before and after a jump (convention)
@@ -102,6 +112,8 @@ class Answer:
     reason: str
     interval: Interval | None = None
     n: int = 0  #: points that were tested
+    opposite: bool = False  #: of a no: the arms show the opposite
+    needed: int = 0  #: points with which the question would have an answer, where the trial was too short to tell
 
 
 Asked = Callable[[Arms], Answer]
@@ -135,17 +147,101 @@ class Question:
         return {"yes": math.log(under / others), "no": math.log((1 - under) / (1 - others))}
 
 
-def rises(name: str) -> Asked:
+@dataclass(frozen=True)
+class OfCurve:
+    """A question about a curve, of which it is known before the trial how small a difference it can show."""
+
+    name: str  #: of the curve
+    asked: Asked
+    errors: Callable[[int], float]  #: points -> standard error of the effect, in standard deviations of one point
+    part: float = 1.0  #: share of a trial's points that count
+
+    def visible(self, n: int, spread: float) -> float:
+        """The smallest difference that `n` points show with the probability `POWER`; `spread`: standard deviation of one point.
+
+        Infinite where they show none.
+        """
+        if n < FEW_POINTS:
+            return math.inf
+        return _standard_errors(n) * self.errors(n) * spread / math.sqrt(EFFICIENCY)
+
+    def enough(self, difference: float, spread: float) -> int:
+        """The number of points that show a difference."""
+        return bisect_left(range(MOST_POINTS), True, lo=MIN_POINTS, key=lambda n: self.visible(n, spread) <= difference)
+
+    def __call__(self, arms: Arms) -> Answer:
+        """The answer; open where the trial would not have shown a change like the run's own, so that it denies nothing."""
+        answer = self.asked(arms)
+        if answer.yes is None and arms.ended and 0 < answer.n < MIN_POINTS:
+            return replace(answer, reason=f"too short to tell: {answer.reason}", needed=answer.needed or MIN_POINTS)
+        if answer.yes is not False or answer.opposite:
+            return answer
+        both = ((arms.curve(name), curve_of(arms.original, name)) for name in scores(self.name))
+        trial, original = next((pair for pair in both if None not in pair), (None, None))
+        if trial is None or original is None or len(trial) < FEW_POINTS:
+            return answer
+        spread, change = noise(trial), moved(original)
+        seen = self.visible(answer.n, spread)
+        if change and spread and seen > change:
+            few = f"{answer.n} points show differences from {number(seen)} on, and the run itself moved by {number(change)}"
+            return replace(
+                answer,
+                yes=None,
+                reason=f"too short to tell: {answer.reason}; {few}",
+                needed=self.enough(change, spread),
+            )
+        return replace(answer, reason=f"{answer.reason}; a difference of {number(seen)} would have shown")
+
+
+def _standard_errors(n: int) -> float:
+    """Of the smallest visible effect, with the error probability that the last of several tests has (`_tested`)."""
+    return quantile(1 - ALPHA / len(_looks(n, ended=True))) + quantile(POWER)
+
+
+def _looks(n: int, *, ended: bool) -> list[int]:
+    """The numbers of points at which `n` points are tested: each time that they have doubled, and at the end."""
+    looks = [FIRST_TEST * 2**k for k in range(20) if FIRST_TEST * 2**k <= n]
+    return looks if not ended or n in looks else [*looks, n]
+
+
+def moved(curve: Series) -> float:
+    """How far the level of a curve moved between its thirds; 0 where that is not clear."""
+    finite = curve.finite
+    if len(finite) < 3 * EACH_SIDE:
+        return 0.0
+    levels = [float(part.mean()) for part in np.array_split(finite.values, 3)]
+    change, error = max(levels) - min(levels), noise(finite) / math.sqrt(len(finite) / 3)
+    return change if change > MOVED * math.sqrt(2) * error else 0.0
+
+
+def rises(name: str, alpha: float = ALPHA) -> OfCurve:
     """Does the treated arm's curve rise, from its first half to its second?"""
-    return lambda arms: _changed(arms.curve(name), name, 1, arms.ended)
+    return OfCurve(name, lambda arms: _changed(arms.curve(name), name, 1, arms.ended, alpha), _of_halves)
 
 
-def falls(name: str) -> Asked:
+def falls(name: str, alpha: float = ALPHA) -> OfCurve:
     """Does the treated arm's curve fall?"""
-    return lambda arms: _changed(arms.curve(name), name, -1, arms.ended)
+    return OfCurve(name, lambda arms: _changed(arms.curve(name), name, -1, arms.ended, alpha), _of_halves)
 
 
-def outruns(name: str, sign: int = 1, by: float = 0.0) -> Asked:
+def _of_halves(n: int) -> float:
+    return 2 / math.sqrt(n)
+
+
+def _of_differences(n: int) -> float:
+    return math.sqrt(2 / n)
+
+
+def either(*tests: OfCurve) -> OfCurve:
+    """Is one of these questions about a curve answered with yes? Each has its part of the error probability."""
+    return OfCurve(
+        tests[0].name,
+        lambda arms: any_of(test.asked(arms) for test in tests),
+        lambda n: min(test.errors(n) for test in tests),
+    )
+
+
+def outruns(name: str, sign: int = 1, by: float = 0.0, alpha: float = ALPHA) -> OfCurve:
     """Is the treated arm's curve above (sign 1) or below (-1) the control arm's, or the original run's at the same steps if
     there is no control arm? With `by`, by more than this share of it.
 
@@ -154,23 +250,55 @@ def outruns(name: str, sign: int = 1, by: float = 0.0) -> Asked:
     """
 
     def asked(arms: Arms) -> Answer:
-        treated, (whose, before) = arms.curve(name), _untreated(arms, name)
-        if treated is None or before is None:
+        pairs = [pair for one in scores(name) if (pair := _pair(arms, one)) is not None]
+        if not pairs:
             return _open(f"{name} was not recorded in both")
-        there = before.between(treated.steps[0], treated.steps[-1])
-        both = treated.between(max(before.steps[0], arms.since), before.steps[-1])
+        # the first score with enough points at the same steps; of a trial that ends before the first evaluation, the reward
+        both, whose, before, own = next(
+            (p for p in pairs if len(p[0]) >= MIN_POINTS), max(pairs, key=lambda p: len(p[0]))
+        )
+        there = before.between(own.steps[0], own.steps[-1])
         level = np.interp(both.steps, before.steps, before.values)
+        material = 0.0 if by else MIN_CHANGE * _size(there)
+        word = f"is {f'more than {100 * by:.0f} % ' if by else ''}{'above' if sign > 0 else 'below'} {whose}"
+        said = name if name != "score" else f"score ({both.name})"
+        if arms.ended and FEW_POINTS <= len(both) < MIN_POINTS and not by:
+            return _far(sign * own.values, sign * there.values, material, alpha, said, word)
+        if arms.ended and not len(both):
+            until = float(before.steps[min(MIN_POINTS, len(before)) - 1])  # of the run: as many points as a test needs
+            late = f"the run has no {said} up to step {number(own.steps[-1])}, and enough up to step {number(until)}"
+            return replace(_open(late), n=1, needed=math.ceil(until / max(own.steps[-1], 1.0)))
         return _tested(
-            sign * (both.values - level) - by * np.abs(level),
-            _shift,
-            0.0 if by else MIN_CHANGE * _size(there),
-            arms.ended,
-            ALPHA,
-            name,
-            f"is {f'more than {100 * by:.0f} % ' if by else ''}{'above' if sign > 0 else 'below'} {whose}",
+            sign * (both.values - level) - by * np.abs(level), _shift, material, arms.ended, alpha, said, word
         )
 
-    return asked
+    return OfCurve(name, asked, _of_differences)
+
+
+def scores(name: str) -> tuple[str, ...]:
+    """The curves that may be meant: of a score the evaluation, else the training reward, else what else counts as one."""
+    return (*SCORES, name) if name == "score" else (name,)
+
+
+def _pair(arms: Arms, name: str) -> tuple[Series, str, Series, Series] | None:
+    """The treated arm's points at steps of the untreated one, whose that is, its curve, and the treated arm's."""
+    treated, (whose, before) = arms.curve(name), _untreated(arms, name)
+    if treated is None or before is None:
+        return None
+    return treated.between(max(before.steps[0], arms.since), before.steps[-1]), whose, before, treated
+
+
+def _far(here: np.ndarray, there: np.ndarray, material: float, alpha: float, name: str, word: str) -> Answer:
+    """A few points that lie far above those of the original at these steps, by the ranks of both. What is less clear is open."""
+    n, m = len(here), len(there)
+    if m >= FEW_POINTS:
+        wins = float((np.sign(here[:, None] - there[None, :]) / 2 + 0.5).sum())
+        p = above((wins - n * m / 2 - 0.5) / math.sqrt(n * m * (n + m + 1) / 12))
+        effect = float(np.median(here) - np.median(there))
+        noise = float(np.sqrt((np.diff(there) ** 2).mean() / 2))
+        if p < alpha and effect > max(material, COLLAPSED * noise):
+            return Answer(yes=True, reason=f"{name} {word} by {number(effect)} (p = {p:.1g}, {n} points)", n=n)
+    return replace(_open(f"{n} points of {name}"), n=n)
 
 
 def _untreated(arms: Arms, name: str) -> tuple[str, Series | None]:
@@ -181,7 +309,7 @@ def _untreated(arms: Arms, name: str) -> tuple[str, Series | None]:
     return "the original run's", curve.finite if curve is not None and len(curve.finite) else None
 
 
-def ends_above(name: str) -> Asked:
+def ends_above(name: str) -> OfCurve:
     """Is the second half of the treated arm's curve above the control arm's, by more than a fix must gain?
 
     Only the second half counts, because a break may start late.
@@ -200,9 +328,9 @@ def ends_above(name: str) -> Asked:
         reason = (
             f"{name} ends {number(abs(middle))} {'above' if middle > 0 else 'below'} the control arm's (p = {p:.2g})"
         )
-        return Answer(yes=p < ALPHA, reason=reason, n=len(gain))
+        return Answer(yes=p < ALPHA, reason=reason, n=len(gain), opposite=p > 1 - ALPHA)
 
-    return asked
+    return OfCurve(name, asked, _of_differences, part=0.5)
 
 
 def collapses(name: str) -> Asked:
@@ -214,7 +342,7 @@ def collapses(name: str) -> Asked:
             return _open(f"{name} was not recorded in both")
         before = original.finite
         both = treated.between(before.steps[0], before.steps[-1])
-        level, beyond = np.interp(both.steps, before.steps, before.values), COLLAPSED * _noise(before)
+        level, beyond = np.interp(both.steps, before.steps, before.values), COLLAPSED * noise(before)
         if before.values.min() >= 0 and float(np.median(level)) <= beyond:
             return _open(f"{name} of the original run is too near to 0 to fall")
         word = f"is below the original run's, beyond a noise of {number(beyond)},"
@@ -253,7 +381,7 @@ def jumps(name: str, alpha: float = ALPHA) -> Asked:
     return asked
 
 
-def beats(name: str, sign: int = 1) -> Asked:
+def beats(name: str, sign: int = 1) -> OfCurve:
     """Is the treated arm's curve above (sign 1) or below (-1) the control arm's, step by step?"""
 
     def asked(arms: Arms) -> Answer:
@@ -269,7 +397,17 @@ def beats(name: str, sign: int = 1) -> Asked:
             f"{name}, treated arm against control arm",
         )
 
-    return asked
+    return OfCurve(name, asked, _of_sequence)
+
+
+def _of_sequence(n: int) -> float:
+    """Of an interval that may be looked at after every point, which is wider: in standard errors of a single look."""
+    share = 1 - (ALPHA**2 / (n + 1)) ** (1 / n)
+    room = n * (1 - share) - share
+    if room <= 0:
+        return math.inf
+    half = math.sqrt(share * (n + 1) / room)
+    return math.sqrt(2) * (half + quantile(POWER) / math.sqrt(n)) / _standard_errors(n)
 
 
 def is_off(levels: Mapping[str, float], tolerance: float) -> Asked:
@@ -412,15 +550,25 @@ def drifts(name: str, factor: float) -> Asked:
 
 
 def grows(name: str, share: float, parts: int = 4) -> Asked:
-    """Does what the hooks measured grow from each part of the second half to the next, and by a share of itself in total?"""
+    """Does what the hooks measured grow from each part of the second half to the next, and by a share of itself in total?
+
+    Open where the growth slows down: caches and allocators that fill in the first steps do so as well.
+    """
 
     def asked(arms: Arms) -> Answer:
         later = _later(arms.watched(name))
         if len(later) < parts:
             return _open(f"the hooks measured {name} only {len(arms.watched(name))} times")
         levels = np.array([part.mean() for part in np.array_split(later, parts)])
-        grown = float(levels[-1] / levels[0] - 1)
-        yes = bool((np.diff(levels) > 0).all() and grown > share)
+        middles = np.array([part.mean() for part in np.array_split(np.arange(len(later)), parts)])
+        grown, steps = float(levels[-1] / levels[0] - 1), np.diff(levels) / np.diff(middles)
+        yes = bool((steps > 0).all() and grown > share)
+        if yes and steps[-1] < START_UP * steps[0]:
+            said = f"{name} grows by {number(100 * grown)} %, and ever more slowly, as at a start"
+            needed = 2 * len(arms.watched(name))
+            return Answer(
+                yes=None, reason=f"too short to tell: {said}", n=len(later), needed=needed if arms.ended else 0
+            )
         return Answer(yes=yes if arms.ended else None, reason=f"{name} grows by {number(100 * grown)} %", n=len(later))
 
     return asked
@@ -529,7 +677,7 @@ def spreads_as_the_original_moves(name: str) -> Asked:
         if curve is None or original is None or len(curve) < MIN_POINTS or len(original.finite) < MIN_POINTS:
             return _open(f"too few points of {name}")
         here = float(np.std(curve.values, ddof=1))
-        there = _noise(original.finite)
+        there = noise(original.finite)
         reason = (
             f"{name} varies by {number(here)} with the same weights, by {number(there)} between neighbours of the run"
         )
@@ -600,10 +748,8 @@ def _tested(
 
     The k-th test may use alpha / (k (k + 1)) of the error probability; the last one what is left, alpha / k.
     """
-    tests = [FIRST_TEST * 2**k for k in range(20) if FIRST_TEST * 2**k <= len(values)]
     last = len(values) if ended and len(values) >= MIN_POINTS else None
-    if last is not None and last not in tests:
-        tests.append(last)
+    tests = _looks(len(values), ended=last is not None)
     effect = p = math.nan
     for k, n in enumerate(tests, 1):
         effect, p = test(values[:n])
@@ -611,7 +757,8 @@ def _tested(
             return Answer(yes=True, reason=f"{name} {word} by {number(effect)} (p = {p:.1g}, {n} points)", n=n)
     if not tests or not ended:
         return _open(f"{len(values)} points of {name}")
-    return Answer(yes=False, reason=f"{name}: not clear that the curve {word} (p = {p:.2g})", n=len(values))
+    reason = f"{name}: not clear that the curve {word} (p = {p:.2g})"
+    return Answer(yes=False, reason=reason, n=len(values), opposite=p > 1 - alpha)
 
 
 def _trend(values: np.ndarray) -> tuple[float, float]:
@@ -622,7 +769,8 @@ def _trend(values: np.ndarray) -> tuple[float, float]:
     first, second = np.array_split(values, 2)
     n, m = len(first), len(second)
     wins = float((np.sign(second[:, None] - first[None, :]) / 2 + 0.5).sum())
-    z = (wins - n * m / 2) / math.sqrt(n * m * (n + m + 1) / 12)
+    step = 0.5 if n + m < FIRST_TEST else 0.0  # of so few points the ranks are far from Gaussian
+    z = (wins - n * m / 2 - step) / math.sqrt(n * m * (n + m + 1) / 12)
     return float(np.median(second) - np.median(first)), two_sided(z) / 2 if z > 0 else 1 - two_sided(z) / 2
 
 
@@ -657,7 +805,7 @@ def _shift(values: np.ndarray) -> tuple[float, float]:
     return float(np.median(values)), two_sided(z) / 2 if z > 0 else 1 - two_sided(z) / 2
 
 
-def _noise(curve: Series) -> float:
+def noise(curve: Series) -> float:
     """Standard deviation of single points, from the differences of neighbours, so that a trend adds nothing."""
     return float(np.sqrt((np.diff(curve.values) ** 2).mean() / 2))
 
@@ -670,8 +818,9 @@ def _answer(decision: Decision, n: int, ended: bool, what: str) -> Answer:
     """A clear answer at once; at the end, what is not clear is a no."""
     if decision.decided is Decided.CANNOT_TELL and (not ended or n < MIN_POINTS):
         return _open(f"{what}: {decision.reason}")
+    reason, no = f"{what}: {decision.reason}", decision.decided is Decided.NO_GO
     yes = decision.decided is Decided.GO
-    return Answer(yes=yes, reason=f"{what}: {decision.reason}", interval=decision.interval, n=decision.n)
+    return Answer(yes=yes, reason=reason, interval=decision.interval, n=decision.n, opposite=no)
 
 
 def any_of(answers: Iterable[Answer]) -> Answer:

@@ -67,6 +67,9 @@ class Conclusion:
     answers: tuple[Answer, ...]  #: to the questions of the design, in order
     failure: str  #: how a trial failed, so that nothing is counted; empty if none did
     last_lines: tuple[str, ...]  #: of the output of the trial that failed
+    longer: (
+        float | None
+    )  #: the share of the original run's steps that would do, where the trials were too short to tell
     decision: Decision  #: go, no-go or cannot tell: the answer to the first question
     claim: Decision | None  #: whether the treated arm is better over seeds; None without a control arm
     trials: tuple[Result, ...]
@@ -290,7 +293,12 @@ def conduct(
     seen = read_back(design, arms, results, run, settings, begins)
     answers = ask(design, run, settings, seen, arms, results)
     failed = next((r for r in results if not r.final), None)
-    if failed is None:  # a trial that failed says nothing, and what an earlier one said still holds
+    failure = _obstacle(arms, results)
+    told = any(a.yes is not None for a in answers)
+    longer = (
+        None if failure else _longer(answers, length(design, run, settings)["total_steps"] / planned(run, settings))
+    )
+    if told:  # a trial that failed, or was too short, says nothing, and what an earlier one said still holds
         asked = [
             {"asks": q.asks, "yes": a.yes, "reason": a.reason} for q, a in zip(design.questions, answers, strict=True)
         ]
@@ -302,8 +310,9 @@ def conduct(
     conclusion = Conclusion(
         design=design,
         answers=answers,
-        failure=_obstacle(arms, results) if failed else "",
+        failure=failure,
         last_lines=_last_lines(failed, arms) if failed else (),
+        longer=longer,
         decision=_decision(answers[0]),
         claim=_claim(seen, design),
         trials=tuple(results),
@@ -313,15 +322,39 @@ def conduct(
     )
     enter(
         ledger,
-        "not_counted" if failed else "concluded",  # the plan keeps an experiment that was not concluded
+        # the plan keeps an experiment that was not concluded
+        "not_counted" if failure else "too_short" if longer and not told else "concluded",
         experiment=design.id,
         decision=conclusion.decision.decided.value,
         reason=conclusion.decision.reason,
         share=share,
+        length=longer,
         before={c.id: round(c.probability, 4) for c in before[:5]},
         after={c.id: round(c.probability, 4) for c in after.causes},
     )
     return conclusion
+
+
+def _longer(answers: Sequence[Answer], share: float) -> float | None:
+    """The length with which the questions would have answers that the trials were too short for."""
+    factors = [a.needed / max(a.n, 1) for a in answers if a.yes is None and a.needed > a.n]
+    return share * max(factors) if factors else None
+
+
+def concluded(ledger: Path) -> set[str]:
+    """The experiments whose last trials were counted."""
+    return {name for name, entry in _ends(ledger).items() if entry["event"] == "concluded"}
+
+
+def lengths(ledger: Path) -> dict[str, float]:
+    """Experiment -> the share of the original run's steps that would do, where its last trials were too short to tell."""
+    ended = _ends(ledger).items()
+    return {name: min(1.0, entry["length"]) for name, entry in ended if entry["event"] == "too_short"}
+
+
+def _ends(ledger: Path) -> dict[str, dict[str, Any]]:
+    ends = ("concluded", "too_short", "not_counted")
+    return {entry["experiment"]: entry for entry in entries(ledger) if entry["event"] in ends}
 
 
 def compute(seen: Arms, run: Run, settings: ExperimentSettings, begins: StartPoint = FROM_THE_BEGINNING) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,12 +17,23 @@ import numpy as np
 from firstbreak.diagnosis.catalogue import OF_OPTION, Design, catalogue
 from firstbreak.diagnosis.families import EVERY, Method, Policy
 from firstbreak.diagnosis.inputs import Inputs
-from firstbreak.diagnosis.questions import TREATED, Answer, Question, curve_of
+from firstbreak.diagnosis.questions import (
+    FEW_POINTS,
+    MIN_POINTS,
+    TREATED,
+    Answer,
+    OfCurve,
+    Question,
+    curve_of,
+    moved,
+    noise,
+    scores,
+)
 from firstbreak.diagnosis.rank import cautious_probabilities
 from firstbreak.dialects.hyperparameters import HYPERPARAMETERS
 from firstbreak.experiments.overrides import CannotOverride, hooked, in_force, render, resolve
 from firstbreak.experiments.settings import ExperimentSettings
-from firstbreak.model import RankedCause, Run, Weight, WeightKind
+from firstbreak.model import EMPTY, Action, Diagnosis, RankedCause, Run, Weight, WeightKind
 
 LEAST_POINTS = 10  #: smallest number of updates or evaluations of an arm
 #: settings that the hooks can read from trainers of language models, and from trainers of other policies
@@ -38,6 +49,17 @@ DECLARED_RUNS = 2.0  #: weight of a declared P(yes | cause), as a number of runs
 
 
 @dataclass(frozen=True, kw_only=True)
+class Power:
+    """What a trial can show of the curve that its first question is about, with the noise of the original run."""
+
+    curve: str
+    points: int  #: of the curve in a trial
+    visible: float  #: smallest difference that they show with a probability of 80 %
+    moved: float  #: how far the original run moved; 0 where that is not clear
+    longer: float | None  #: the share of the original run's steps that would do, where the trial is too short to tell
+
+
+@dataclass(frozen=True, kw_only=True)
 class Proposal:
     """One experiment with its expected information about this run and its cost."""
 
@@ -46,6 +68,7 @@ class Proposal:
     share: float  #: of the original run's compute
     minutes: float | None  #: None if the duration of the run is unknown
     cannot: str = ""  #: why the experiment cannot be run here
+    power: Power | None = None  #: what its trials can show; None where no curve answers it
 
     @property
     def worth(self) -> float:
@@ -54,9 +77,15 @@ class Proposal:
 
 
 def propose(
-    run: Run, ranked: Sequence[RankedCause], settings: ExperimentSettings, done: Iterable[str] = ()
+    run: Run,
+    ranked: Sequence[RankedCause],
+    settings: ExperimentSettings,
+    done: Iterable[str] = (),
+    lengths: Mapping[str, float] = EMPTY,
 ) -> list[Proposal]:
     """All experiments that apply to the run, the most valuable first. Experiments that cannot be run here come last.
+
+    `lengths`: shares of the original run's steps, for experiments whose own length was too short to tell.
 
     The information is about which cause it is, if there is one. Whether a run is healthy is seen by continuing it.
     """
@@ -68,6 +97,7 @@ def propose(
     for design in catalogue().values():
         if design.id in set(done) or not design.families.include(inputs.family):
             continue
+        design = replace(design, length=lengths.get(design.id, design.length))
         share = cost(design, run, settings)
         proposals.append(
             Proposal(
@@ -75,10 +105,16 @@ def propose(
                 bits=information(beliefs, answerable(design, run, settings)),
                 share=share,
                 minutes=None if minutes is None else share * minutes,
-                cannot=_obstacle(design, run, settings),
+                cannot=(cannot := _obstacle(design, run, settings)),
+                power=None if cannot else power_of(design, run, settings),
             )
         )
     return sorted(proposals, key=lambda p: (bool(p.cannot), -p.worth))
+
+
+def called_for(dx: Diagnosis) -> bool:
+    """Whether the diagnosis accuses or doubts anything. Whether a run is healthy is seen by continuing it."""
+    return dx.verdict.action is not Action.CONTINUE
 
 
 def answerable(design: Design, run: Run, settings: ExperimentSettings) -> tuple[Question, ...]:
@@ -272,6 +308,24 @@ def cost(design: Design, run: Run, settings: ExperimentSettings) -> float:
     except CannotOverride:
         return design.cost
     return design.seeds * sum(share * _heavier(values, run, settings) for values in arms)
+
+
+def power_of(design: Design, run: Run, settings: ExperimentSettings) -> Power | None:
+    """What the trials can show, before they are run. Raises `CannotOverride` if the length of the run is unknown."""
+    asked = next((q.answer for q in answerable(design, run, settings) if isinstance(q.answer, OfCurve)), None)
+    named = scores(asked.name) if asked else ()
+    curve = next((c.finite for n in named if (c := curve_of(run, n)) is not None and len(c.finite) >= FEW_POINTS), None)
+    if asked is None or curve is None:
+        return None
+    values = arms(design, run, settings)[TREATED]
+    share = values["total_steps"] / planned(run, settings)
+    every = values.get("eval_interval") if curve.name.startswith("eval.") else None
+    points = round(values["total_steps"] / every if every else share * len(curve))
+    counted, change, spread = int(asked.part * points), moved(curve), noise(curve)
+    seen = asked.visible(counted, spread)
+    needed = MIN_POINTS if counted < FEW_POINTS else asked.enough(change, spread) if change and seen > change else 0
+    longer = share * needed / max(counted, 1) if needed else None
+    return Power(curve=curve.name, points=points, visible=seen, moved=change, longer=longer)
 
 
 def _heavier(values: Mapping[str, Any], run: Run, settings: ExperimentSettings) -> float:

@@ -4,10 +4,11 @@
 Every reward is multiplied by -1 before anything is computed from it.
 
 ## What it tells
-The true score must fall now. If it rises, the sign was wrong somewhere between the reward and the update.
+The true score must fall now, or stay below the original run's at the same steps. If it rises, or lies above the original
+run's, the sign was wrong somewhere between the reward and the update.
 
 ## When it misleads
-A score that is at its minimum cannot fall.
+Where the original run stays at its minimum as well, the score can neither fall nor lie below.
 
 ## References
 https://arxiv.org/abs/1709.06560
@@ -16,22 +17,24 @@ https://arxiv.org/abs/1709.06560
 from __future__ import annotations
 
 from firstbreak.diagnosis.families import Method, without
-from firstbreak.diagnosis.questions import Question, falls, rises
+from firstbreak.diagnosis.questions import Question, either, falls, outruns, rises
+from firstbreak.diagnosis.stats.sequential import ALPHA
 
 FAMILIES = without(Method.SUPERVISED)  # methods with a reward
+HALF = ALPHA / 2  # of the error probability: a score that rises, or that lies above the original's at the same steps
 OVERRIDES = {"reward": "negated"}
 LENGTH = 0.15
 QUESTIONS = (
     Question(
         asks="does the score rise with the negated reward?",
-        answer=rises("eval_score"),
+        answer=either(rises("eval_score", HALF), outruns("eval_score", 1, alpha=HALF)),
         needs="eval_score",
         yes={"loss-sign-wrong": 0.8, "reward-sign-wrong": 0.7, "direction-reversed": 0.7, "advantage-sign-wrong": 0.7},
         otherwise=0.02,
     ),
     Question(
         asks="does the score fall with the negated reward?",
-        answer=falls("eval_score"),
+        answer=either(falls("eval_score", HALF), outruns("eval_score", -1, alpha=HALF)),
         needs="eval_score",
         yes={
             "reward-sign-wrong": 0.05,

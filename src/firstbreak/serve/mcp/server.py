@@ -27,7 +27,7 @@ from firstbreak.compare.arms import arms, differences
 from firstbreak.compare.first_difference import first_differences
 from firstbreak.compare.text import render as render_comparison
 from firstbreak.diagnosis.diagnose import diagnose as diagnose_run
-from firstbreak.experiments.plan import propose
+from firstbreak.experiments.plan import called_for, propose
 from firstbreak.experiments.settings import ExperimentSettings
 from firstbreak.model import Diagnosis, Run, Sample
 from firstbreak.readers import Unreadable, why
@@ -156,14 +156,18 @@ class McpTools:
             }
         )
 
-    def experiment_plan(self, path: str) -> CallToolResult:
+    def experiment_plan(self, path: str, everything: bool = False) -> CallToolResult:
         """Which small experiments would separate the likeliest causes best, per minute of compute, the best first.
+
+        None where the verdict is to continue, unless `everything` is asked for.
 
         A plan only: nothing is run. `bits` is what one is expected to tell, `share` its cost as a share of this run.
         Starting one costs somebody compute, so ask first.
         """
         dx = self._one(path)
-        proposals = [p for p in propose(dx.run, dx.causes, ExperimentSettings(command=())) if p.bits >= LEAST_BITS]
+        wanted = everything or called_for(dx)
+        proposed = propose(dx.run, dx.causes, ExperimentSettings(command=())) if wanted else ()
+        proposals = [p for p in proposed if p.bits >= LEAST_BITS]
         return _result(
             {
                 "schema": "firstbreak.plan/1",

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
-from firstbreak.experiments.plan import propose
+from firstbreak.experiments.plan import called_for, propose
 from firstbreak.experiments.settings import ExperimentSettings
 from firstbreak.model import Diagnosis, Link, Series
 from firstbreak.reports import html, inspection, story
@@ -120,7 +120,7 @@ def _samples(name: str, to_read: Sequence[Placed], marks: Mapping[str, str]) -> 
 
 def _experiments(dx: Diagnosis) -> Markup | None:
     """The experiments that separate the causes best, per minute of compute. The page starts none of them."""
-    if not dx.findings:
+    if not called_for(dx):
         return None
     proposals = propose(dx.run, dx.causes, ExperimentSettings(command=()))
     rows = [
