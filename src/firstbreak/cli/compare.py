@@ -22,8 +22,8 @@ from firstbreak.readers.read import find_runs, read
 def command(paths: tuple[str, ...], plot: Path | None, trainer: str | None) -> None:
     """Compare runs: which settings differ, where curves first differ, and whether the difference is real.
 
-    Runs whose configuration and code differ only in seed and task form one side. A folder of several runs is one side as
-    well. Every side is compared with the first side.
+    A folder of several runs is one side, whatever they record. Runs that are named one by one form one side where their
+    configuration and code differ only in seed and task. Every side is compared with the first side.
     """
     from firstbreak.compare.arms import arms
     from firstbreak.compare.text import render
