@@ -219,8 +219,9 @@ def _by_place(paths: Sequence[str]) -> dict[str, str]:
 
     Empty where this gives one side only, or no side with two runs: then what the runs have in common is not known.
     """
-    for side in (lambda path: str(path.parent), lambda path: str(path.parent / _NUMBERED.sub("", path.stem))):
-        found = {path: side(Path(path)) for path in paths}
+    by_folder = {path: str(Path(path).parent) for path in paths}
+    by_name = {path: str(Path(path).parent / _NUMBERED.sub("", Path(path).stem)) for path in paths}
+    for found in (by_folder, by_name):
         count = Counter(found.values())
         if len(count) > 1 and min(count.values()) > 1:
             return found

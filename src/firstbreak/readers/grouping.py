@@ -12,7 +12,7 @@ import enum
 import os
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -276,13 +276,13 @@ def _beginning(path: Path, size: int) -> Recording | None:
         found = next(iter(claimed(path)), None)
         if found is None:
             return None
-        reader = found[1]
+        read: Callable[[Path], Recording] = found[1].read
         if size <= BEGINNING or path.is_dir():
-            return reader.read(path)  # type: ignore[no-any-return]
+            return read(path)
         with tempfile.TemporaryDirectory(prefix="firstbreak-") as folder, open_file(path) as file:
             part = Path(folder) / path.name
             part.write_bytes(file.read(BEGINNING).rpartition(b"\n")[0] + b"\n")
-            return contextvars.Context().run(reader.read, part)  # it lies outside of what was given  # type: ignore[no-any-return]
+            return contextvars.Context().run(read, part)  # it lies outside of what was given
     return None
 
 
