@@ -29,7 +29,8 @@ from benchmarks.statements import suite
 from benchmarks.statements.trainers import write
 from firstbreak.diagnosis.diagnose import diagnose
 from firstbreak.model import Message, Run, Series
-from firstbreak.readers.read import find_runs, read
+from firstbreak.readers.grouping import find_runs
+from firstbreak.readers.read import read
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "facts.json"

@@ -18,7 +18,8 @@ from benchmarks.size import place, sized
 from firstbreak.diagnosis.diagnose import diagnose
 from firstbreak.model import Action, Diagnosis
 from firstbreak.readers import Unreadable
-from firstbreak.readers.read import find_runs, read
+from firstbreak.readers.grouping import find_runs
+from firstbreak.readers.read import read
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"

@@ -11,7 +11,8 @@ import pytest
 from benchmarks import report_card
 
 from firstbreak.diagnosis.diagnose import diagnose
-from firstbreak.readers.read import find_runs, read
+from firstbreak.readers.grouping import find_runs
+from firstbreak.readers.read import read
 from firstbreak.reports import html, markdown, terminal
 from firstbreak.reports import json as json_report
 

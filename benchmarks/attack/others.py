@@ -37,7 +37,8 @@ from firstbreak.evals.ledger import Ledger
 from firstbreak.experiments import supervisor
 from firstbreak.guard import bundle
 from firstbreak.readers import Unreadable, budget
-from firstbreak.readers.read import find_runs, read
+from firstbreak.readers.grouping import find_runs
+from firstbreak.readers.read import read
 from firstbreak.reports import html, inspection, markdown, terminal
 from firstbreak.reports import json as report
 from firstbreak.serve.mcp.server import McpTools

@@ -17,7 +17,8 @@ from firstbreak.diagnosis.check import check
 from firstbreak.diagnosis.stats.proportion import wilson
 from firstbreak.model import Link
 from firstbreak.readers import Unreadable
-from firstbreak.readers.read import find_runs, read
+from firstbreak.readers.grouping import find_runs
+from firstbreak.readers.read import read
 
 FIRM = ("high", "medium")
 

@@ -30,6 +30,79 @@ def test_runs_that_differ_in_seed_only_are_one_arm(tmp_path: Path) -> None:
     assert [len(arm.members) for arm in found] == [3, 1]
 
 
+def five(folder: Path, *, level: float, seeded: bool = True, **config: object) -> Path:
+    """Five runs as scripts lay them out: their own places, names, dates and identifiers are among their options."""
+    for i in range(5):
+        name = f"exp-{i}-17634{i}1207"
+        places = {
+            "out": f"{folder}/{name}",
+            "run_name": name,
+            "output_dir": f"models/{name}",
+            "tensorboard_log": f"tb/{name}",
+        }
+        own = {"started": f"2026-11-2{i} 10:00:00", "wandb_id": f"a{i}b7", "env_seed": i, "save_path": f"ckpt/{i}"}
+        made = write(folder / name, seed=i, level=level, **places, **own, **config)
+        if not seeded:
+            (made / "config.yaml").unlink()
+    return folder
+
+
+@pytest.mark.parametrize("seeded", [True, False], ids=["with options", "without a configuration"])
+def test_five_seeds_against_five_are_two_sides(tmp_path: Path, seeded: bool) -> None:
+    folders = (
+        five(tmp_path / "low", level=0.5, seeded=seeded),
+        five(tmp_path / "high", level=0.9, total=9, seeded=seeded),
+    )
+    found = arms([(str(f), [read(run) for run in sorted(f.iterdir())]) for f in folders])
+    assert [(arm.name, len(arm.members)) for arm in found] == [("low", 5), ("high", 5)]
+    assert [d.name for d in differences(found)] == (["total"] if seeded else [])
+    judged = judge(*found)
+    assert judged is not None
+    assert judged.real
+
+
+def test_runs_named_one_by_one_are_sorted_by_what_they_record_or_where_they_lie(tmp_path: Path) -> None:
+    for seeded in (True, False):
+        place = tmp_path / str(seeded)
+        one, other = (
+            five(place / "low", level=0.5, seeded=seeded),
+            five(place / "high", level=0.9, total=9, seeded=seeded),
+        )
+        assert [len(arm.members) for arm in compared(*sorted(one.iterdir()), *sorted(other.iterdir()))] == [5, 5]
+
+
+def test_two_runs_without_settings_are_two_sides(tmp_path: Path) -> None:
+    runs = sorted(five(tmp_path / "low", level=0.5, seeded=False).iterdir())[:2]
+    assert [len(arm.members) for arm in compared(*runs)] == [1, 1]
+
+
+def test_a_folder_of_several_settings_is_one_side_and_says_so(tmp_path: Path) -> None:
+    for i, rate in enumerate((1e-3, 1e-3, 3e-3)):
+        write(tmp_path / "mixed" / f"s{i}", seed=i, actor={"optimizer": {"lr": rate}})
+        write(tmp_path / "plain" / f"s{i}", seed=i)
+    printed = run(tmp_path / "mixed", tmp_path / "plain")
+    assert re.search(r"^mixed +3 ", printed, re.MULTILINE)
+    assert "mixed holds runs of several settings" in printed
+    assert "0.001, 0.003" in printed
+
+
+def test_a_copy_of_a_run_is_no_further_seed(tmp_path: Path) -> None:
+    for i in range(3):
+        write(tmp_path / "one" / f"s{i}", seed=i)
+        write(tmp_path / "other" / f"s{i}", seed=5, total=9)
+    printed = run(tmp_path / "one", tmp_path / "other")
+    assert re.search(r"^other +1 ", printed, re.MULTILINE)
+    assert " ".join(printed.split()).count("it counts once") == 2
+
+
+def test_what_training_reads_counts_and_what_it_writes_does_not(tmp_path: Path) -> None:
+    runs = [
+        write(tmp_path / n, seed=0, model_name=f"base-{n}", data_path=f"/data/{n}.jsonl", log_dir=f"logs/{n}", notes=n)
+        for n in "ab"
+    ]
+    assert [d.name for d in differences(compared(*runs))] == ["data_path", "model_name"]
+
+
 def test_the_same_setting_on_other_tasks_is_one_arm(tmp_path: Path) -> None:
     found = compared(write(tmp_path / "a", seed=0, env="Pong"), write(tmp_path / "b", seed=0, env="Qbert"))
     assert [len(arm.members) for arm in found] == [2]

@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from firstbreak.readers import Unreadable
-from firstbreak.readers.read import find_runs, merge_restarts, read
+from firstbreak.readers.grouping import find_runs
+from firstbreak.readers.read import merge_restarts, read
 from tests.make import series
 from tests.readers.test_opening import refuse
 

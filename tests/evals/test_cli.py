@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -187,3 +188,46 @@ def test_every_field_is_explained() -> None:
     printed = good("fields")
     assert "sticky_actions" in printed
     assert "probability that the last action is repeated" in printed
+
+
+def test_a_return_has_a_range_of_its_own() -> None:
+    """A return of 480 in a range of 0 to 1 had no room for luck."""
+    good("split", "dev", "--kind", "dev", "--size", 20)
+    for value in (480, 470, 455):
+        good("record", "dev", "--use", "select", "--score", f"eval.reward={value}")
+    said = " ".join(good("log").split())
+    assert "3 choices by eval.reward, best 480: nothing is known of what luck adds" in said
+    assert "`eval split` with --range LOW HIGH gives a bound" in said
+    good("split", "dev", "--kind", "dev", "--size", 20, "--range", 0, 500)
+    said = " ".join(good("log").split())
+    found = re.search(r"luck alone raises the best score by about ([\d.]+)", said)
+    assert found is not None
+    assert 15 < float(found[1]) < 30  # the error of 20 episodes of 0 or 500, times 0.85 for the best of three
+
+
+def test_scores_from_0_to_1_are_taken_for_shares_and_it_is_said() -> None:
+    good("split", "dev", "--kind", "dev", "--size", 100)
+    for value in (0.5, 0.55):
+        good("record", "dev", "--use", "select", "--score", f"accuracy={value}")
+    assert "for scores from 0 to 1, where all of them lie" in " ".join(good("log").split())
+
+
+def test_a_score_outside_of_the_declared_range_is_refused_in_one_line() -> None:
+    good("split", "dev", "--kind", "dev", "--range", 0, 500)
+    refused = eval_("record", "dev", "--use", "observe", "--score", "mean_return=-1400", "--score", "mean_length=1000")
+    assert refused.exit_code == 2
+    assert "eval.reward -1400 lies outside of the range of dev, 0 to 500" in refused.output
+    assert refused.output.strip().count("\n") == 0
+    assert rows() == []
+    good("record", "dev", "--use", "observe", "--score", "mean_return=480", "--score", "mean_length=1000")
+    backwards = eval_("split", "other", "--kind", "dev", "--range", 500, 0)
+    assert backwards.exit_code == 2
+    assert "give the lowest one first" in backwards.output
+
+
+def test_the_return_of_an_npz_and_of_a_run_are_one_score() -> None:
+    good("split", "dev", "--kind", "dev")
+    for name in ("mean_return", "eval/mean_reward", "eval.reward"):
+        good("record", "dev", "--use", "select", "--score", "mean_length=9", "--score", f"{name}=0.5")
+    assert {frozenset(row["scores"]) for row in rows()} == {frozenset({"eval.reward", "eval.episode_length"})}
+    assert "3 choices by eval.reward" in good("log")

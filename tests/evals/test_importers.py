@@ -160,8 +160,8 @@ def test_stable_baselines3(tmp_path: Path) -> None:
     with np.load(tmp_path / "evaluations.npz") as archive:
         returns = archive["results"]
     assert [e.step for e in found] == [64, 128]
-    assert [e.scores["mean_return"] for e in found] == pytest.approx(list(returns.mean(axis=1)))
-    assert found[0].errors["mean_return"] == pytest.approx(returns[0].std(ddof=1) / np.sqrt(3))
+    assert [e.scores["eval.reward"] for e in found] == pytest.approx(list(returns.mean(axis=1)))
+    assert found[0].errors["eval.reward"] == pytest.approx(returns[0].std(ddof=1) / np.sqrt(3))
     assert found[0].protocol.values["env_id"] == "CartPole-v1"
     assert found[0].protocol.values["episodes"] == 3
     assert "deterministic" in found[0].protocol.missing

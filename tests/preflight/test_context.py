@@ -16,7 +16,8 @@ from firstbreak import context
 from firstbreak.context import Context
 from firstbreak.masking import MASK, Mask
 from firstbreak.readers import Unreadable
-from firstbreak.readers.read import find_runs, read
+from firstbreak.readers.grouping import find_runs
+from firstbreak.readers.read import read
 
 
 @pytest.fixture

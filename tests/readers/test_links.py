@@ -14,7 +14,8 @@ from firstbreak import context
 from firstbreak.cli import main
 from firstbreak.guard import bundle
 from firstbreak.readers import Unreadable, opening
-from firstbreak.readers.read import find_runs, read
+from firstbreak.readers.grouping import find_runs
+from firstbreak.readers.read import read
 from tests.closeout.test_closeout import closeout
 from tests.test_cli import DEMO, healthy
 

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from firstbreak.readers import Unreadable, sb3_zip
-from firstbreak.readers.read import find_runs, read
+from firstbreak.readers.grouping import find_runs
+from firstbreak.readers.read import read
 
 PICKLED = {":type:": "<class 'function'>", ":serialized:": "gAWVKwAAAAAAAAA="}
 DQN = {

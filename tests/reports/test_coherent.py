@@ -19,7 +19,8 @@ from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.diagnose import diagnose
 from firstbreak.diagnosis.registry import causes, sections
 from firstbreak.model import Action, Checkpoint, Confidence, Finding, LinkStatus, Run, Severity
-from firstbreak.readers.read import find_runs, read
+from firstbreak.readers.grouping import find_runs
+from firstbreak.readers.read import read
 from firstbreak.reports import html, inspection, markdown, story, terminal
 from firstbreak.reports import json as json_report
 from tests.make import learning, noise, run

@@ -10,7 +10,8 @@ from firstbreak_lab import classic
 from firstbreak_lab.classic.trainer import train as train_classic
 from firstbreak_lab.trl import trainer as trl
 
-from firstbreak.readers.read import find_runs, read
+from firstbreak.readers.grouping import find_runs
+from firstbreak.readers.read import read
 from tests.cluster import cluster
 
 pytestmark = pytest.mark.trainer

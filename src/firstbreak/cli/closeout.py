@@ -63,7 +63,8 @@ def _close_out(run_path: str, output: Path, seeds: tuple[str, ...], place: str, 
     from firstbreak.closeout.folder import close_out, manifest_hash, missing
     from firstbreak.evals.ledger import Ledger
     from firstbreak.evals.splits import history
-    from firstbreak.readers.read import find_runs, read
+    from firstbreak.readers.grouping import find_runs
+    from firstbreak.readers.read import read
 
     ledger, head = None, None
     if "://" in place or Path(place).exists():  # opening a missing file would create it

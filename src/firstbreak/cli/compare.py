@@ -7,9 +7,10 @@ from pathlib import Path
 
 import click
 
-from firstbreak.cli import _roots
+from firstbreak.cli import _grouping, _roots
 from firstbreak.cli._output import say, write
-from firstbreak.readers.read import find_runs, read
+from firstbreak.readers.grouping import How
+from firstbreak.readers.read import read
 
 
 @click.command("compare")
@@ -18,17 +19,18 @@ from firstbreak.readers.read import find_runs, read
     "--plot", type=click.Path(dir_okay=False, path_type=Path), help="Draw the scores of all seeds into this SVG file."
 )
 @click.option("--trainer", metavar="NAME", help="The trainer, if the automatic choice is wrong.")
+@_grouping.options
 @_roots.option
-def command(paths: tuple[str, ...], plot: Path | None, trainer: str | None) -> None:
+def command(paths: tuple[str, ...], plot: Path | None, trainer: str | None, how: How | None) -> None:
     """Compare runs: which settings differ, where curves first differ, and whether the difference is real.
 
-    Runs whose configuration and code differ only in seed and task form one side. A folder of several runs is one side as
-    well. Every side is compared with the first side.
+    A folder of several runs is one side, whatever they record. Runs that are named one by one form one side where their
+    configuration and code differ only in seed and task. Every side is compared with the first side.
     """
     from firstbreak.compare.arms import arms
     from firstbreak.compare.text import render
 
-    groups = [(path, [read(run, trainer=trainer) for run in find_runs(path)]) for path in paths]
+    groups = [(path, [read(run, trainer=trainer) for run in _grouping.runs_of(path, how)]) for path in paths]
     compared = arms(groups)
     if sum(len(arm.members) for arm in compared) < 2:
         raise click.UsageError("give two or more runs, or a folder with several runs")

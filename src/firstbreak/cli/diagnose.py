@@ -8,13 +8,14 @@ from pathlib import Path
 
 import click
 
-from firstbreak.cli import EXIT_BAD_INPUT, _names, _roots, _thresholds
+from firstbreak.cli import EXIT_BAD_INPUT, _grouping, _names, _roots, _thresholds
 from firstbreak.cli._output import complain, on_a_terminal, say, show, write
 from firstbreak.diagnosis.diagnose import diagnose
 from firstbreak.diagnosis.thresholds import Thresholds, for_run, parsed
 from firstbreak.model import Action, Diagnosis
 from firstbreak.readers import Unreadable, names
-from firstbreak.readers.read import find_runs, read
+from firstbreak.readers.grouping import How
+from firstbreak.readers.read import read
 
 FORMATS = ("terminal", "json", "html", "markdown")
 FAILS = {
@@ -60,6 +61,7 @@ FAILS = {
     type=click.Path(dir_okay=False, path_type=Path),
     help="With --recursive: the file of results, to continue from.  [default: in the user's cache]",
 )
+@_grouping.options
 @_roots.option
 def command(
     paths: tuple[str, ...],
@@ -74,6 +76,7 @@ def command(
     processes: int | None,
     address: str | None,
     store: Path | None,
+    how: How | None,
 ) -> None:
     """Say which link of the training loop broke first, when, why, and what to do.
 
@@ -82,13 +85,15 @@ def command(
     """
     thresholds, meanings = parsed(settings), names.parsed(named)
     if recursive:
+        if how is not None:
+            raise click.UsageError("--one-run and --each are for single paths, not for --recursive")
         if named:
             raise click.UsageError("--name is for single runs; the table [names] of firstbreak.toml is for many")
         actions = _survey(paths, format_, output, trainer, thresholds, processes, address, store)
         if actions & {action.value for action in FAILS[fail_on]}:
             sys.exit(1)
         return
-    found = [run for path in paths for run in find_runs(path)]
+    found = [run for path in paths for run in _grouping.runs_of(path, how)]
     several = len(found) > 1
     diagnoses, unread = [], False
     for i, path in enumerate(found, 1):

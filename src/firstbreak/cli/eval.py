@@ -16,6 +16,7 @@ import click
 from firstbreak.cli._output import BadCall, say, write
 from firstbreak.evals import protocol as protocols
 from firstbreak.evals.ledger import Conflict, Ledger
+from firstbreak.evals.metrics import main, named
 from firstbreak.evals.protocol import Comparison, Protocol
 from firstbreak.evals.splits import KINDS, EvaluationHistory, Split, Use, declare, history, record
 from firstbreak.readers import Unreadable
@@ -102,15 +103,17 @@ def compare(left: str, right: str, accept: tuple[str, ...], place: str) -> None:
     "--range",
     "bounds",
     type=(float, float),
-    default=(0.0, 1.0),
-    show_default=True,
-    help="Lowest and highest score of one problem.",
+    metavar="LOW HIGH",
+    help="Lowest and highest score of one problem or episode; scores outside are refused.  [default: 0 1 where all "
+    "scores lie there, else unknown]",
 )
 @LEDGER
-def split_(name: str, kind: str, looks: int | None, size: int | None, bounds: tuple[float, float], place: str) -> None:
+def split_(
+    name: str, kind: str, looks: int | None, size: int | None, bounds: tuple[float, float] | None, place: str
+) -> None:
     """Declare a split: its purpose, and how many evaluations it allows."""
     allowed = KINDS[kind].allowed if looks is None else looks
-    split = Split(name=name, kind=kind, allowed=allowed, size=size, low=bounds[0], high=bounds[1])
+    split = Split(name=name, kind=kind, allowed=allowed, size=size, low=bounds and bounds[0], high=bounds and bounds[1])
     with _ledger(place) as ledger:
         row = declare(ledger, split)
     often = "any number of evaluations" if allowed is None else f"{allowed} evaluation{'' if allowed == 1 else 's'}"
@@ -421,11 +424,12 @@ def _scores(before: Evaluation, after: Evaluation) -> str:
     from firstbreak.compare.text import table
 
     rows = [("metric", "left", "right", "difference", "")]
-    for metric in before.scores:
-        if metric not in after.scores:
+    one, other = named(before.scores), named(after.scores)
+    for metric in one:
+        if metric not in other:
             continue
-        left, right = before.scores[metric], after.scores[metric]
-        errors = [side.errors.get(metric) for side in (before, after)]
+        left, right = one[metric], other[metric]
+        errors = [named(side.errors).get(metric) for side in (before, after)]
         interval = ""
         if errors[0] is not None and errors[1] is not None:
             error = math.hypot(errors[0], errors[1])
@@ -495,4 +499,6 @@ def _located(found: Any) -> Iterator[dict[str, Any]]:
 
 
 def _said(scores: Any, most: int = 4) -> str:
-    return ", ".join(f"{name} {number(value)}" for name, value in list(scores.items())[:most])
+    first = main(scores)
+    ordered = sorted(scores.items(), key=lambda item: item[0] != first)
+    return ", ".join(f"{name} {number(value)}" for name, value in ordered[:most])

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import click
 
-from firstbreak.cli import _names, _roots
+from firstbreak.cli import _grouping, _names, _roots
 from firstbreak.cli._output import on_a_terminal, show, write
 from firstbreak.readers import names
-from firstbreak.readers.read import find_runs, read
+from firstbreak.readers.grouping import How
+from firstbreak.readers.read import read
 
 
 @click.command("inspect")
@@ -17,13 +18,14 @@ from firstbreak.readers.read import find_runs, read
 )
 @click.option("--trainer", metavar="NAME", help="The trainer, if the automatic choice is wrong.")
 @_names.option
+@_grouping.options
 @_roots.option
-def command(path: str, format_: str, trainer: str | None, named: tuple[str, ...]) -> None:
+def command(path: str, format_: str, trainer: str | None, named: tuple[str, ...], how: How | None) -> None:
     """Show what a log contains: format, trainer, each metric with its meaning, configuration, samples, missing signals."""
     from firstbreak.reports import inspection
 
     meanings = names.parsed(named)
-    runs = [read(run, trainer=trainer, named=meanings) for run in find_runs(path)]
+    runs = [read(run, trainer=trainer, named=meanings) for run in _grouping.runs_of(path, how)]
     if format_ == "json":
         write(inspection.render_json(runs))
     elif on_a_terminal():

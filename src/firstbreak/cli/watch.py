@@ -23,7 +23,7 @@ from firstbreak.guard.schedule import ENDS, Suspicion
 from firstbreak.model import EMPTY, Action, Diagnosis
 from firstbreak.readers import Unreadable, names
 from firstbreak.readers.follow import Follower
-from firstbreak.readers.read import find_runs
+from firstbreak.readers.grouping import find_runs
 from firstbreak.words import number
 
 STDIN = "-"

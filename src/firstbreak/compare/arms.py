@@ -1,8 +1,9 @@
-"""Sort runs into arms. The runs of one arm differ only in their seed and their task."""
+"""Sort runs into arms. The runs of one arm differ only in their seed and their task, or lie in one folder that the user named."""
 
 from __future__ import annotations
 
-from collections import defaultdict
+import re
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from firstbreak import context
+from firstbreak.compare.per_run import BOOKKEEPING, is_per_run
 from firstbreak.diagnosis.inputs import Inputs
 from firstbreak.dialects.hyperparameters import HYPERPARAMETERS
 from firstbreak.evals.canonical import canonical
@@ -19,8 +21,7 @@ from firstbreak.model import Run, Series
 
 LATE = 0.1  #: share of the points of the score; their mean is the final score of a run
 TASK = ("env_id", "dataset")
-#: options that say where and how often something is logged, and do not change training
-_BOOKKEEPING = frozenset({"log_interval", "eval_interval", "save_interval"})
+LR = "lr"  #: the curve that tells the learning rate of a run that recorded no settings
 
 
 @dataclass(frozen=True)
@@ -54,13 +55,38 @@ class Member:
 
     @cached_property
     def settings(self) -> Mapping[str, Any]:
-        """All options except seed, task and bookkeeping, under canonical names where known, else under the trainer's names."""
+        """The recorded options that may change training, under canonical names where known, else under the trainer's names.
+
+        Left out are the task, and what belongs to one run alone: its name, seed, dates and places.
+        """
         config = self.run.config
+        if not config.raw:  # what is known then is what the trainer assumes
+            return {}
         own = {option: name for name, option in config.keys.items()}
-        left_out = {config.option(name) for name in ("seed", *TASK, *_BOOKKEEPING)} | {"seed", *TASK, *_BOOKKEEPING}
-        raw = {own.get(key, key): value for key, value in _flat(config.raw)}
+        left_out = {"seed", *TASK, *BOOKKEEPING}
+        raw = {
+            own.get(key, key): value
+            for key, value in _flat(config.raw)
+            if key in own or not is_per_run(key, value, self.run.path)
+        }
         values = {name: value for name, value in config.values.items() if name not in config.defaulted}
-        return {name: value for name, value in (raw | values).items() if name not in left_out and not _is_place(value)}
+        return {name: value for name, value in (raw | values).items() if name not in left_out}
+
+    @cached_property
+    def logged(self) -> Mapping[str, Any]:
+        """The settings; where none are recorded, the learning rate with which the run began, as it was logged."""
+        curve = self.run.series.get(LR)
+        if self.settings or curve is None or not len(curve.finite):
+            return self.settings
+        return {"learning_rate": float(curve.finite.values[0])}
+
+    def copies(self, other: Member) -> bool:
+        """Whether the other run is the same one: no curve tells them apart."""
+        alike = self.task == other.task and self.run.series.keys() == other.run.series.keys()
+        return alike and all(
+            np.array_equal(curve.values, other.run.series[name].values, equal_nan=True)
+            for name, curve in self.run.series.items()
+        )
 
 
 @dataclass(frozen=True)
@@ -69,6 +95,7 @@ class Arm:
 
     name: str
     members: tuple[Member, ...]
+    notes: tuple[str, ...] = ()  #: what is said of how they were put together
 
     @cached_property
     def scores(self) -> dict[str, np.ndarray]:
@@ -77,14 +104,40 @@ class Arm:
         for member in self.members:
             if member.final is not None:
                 found[member.task].append(member.final)
+        if len(found) == 2 and "" in found:  # a run that does not say its task has that of its neighbours
+            task = next(name for name in found if name)
+            found = defaultdict(list, {task: [*found[task], *found[""]]})
         return {task: np.array(values) for task, values in found.items()}
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """The recorded tasks."""
+        return tuple(sorted({member.task for member in self.members} - {""}))
+
+    @cached_property
+    def settings(self) -> Mapping[str, tuple[Any, ...]]:
+        """Each setting with its different values, in the order of the runs.
+
+        Without options that the trainer names itself and that have another value in every run: they tell runs apart.
+        """
+        found: dict[str, dict[str, Any]] = defaultdict(dict)
+        count: Counter[str] = Counter()
+        for member in self.members:
+            for name, value in member.logged.items():
+                found[name].setdefault(str(value), value)
+                count[name] += 1
+        return {
+            name: tuple(values.values())
+            for name, values in found.items()
+            if name in HYPERPARAMETERS or len(values) == 1 or len(values) < count[name]
+        }
 
 
 @dataclass(frozen=True)
 class ArmDifference:
     """One setting in which arms differ. `values` has one entry for each arm, None where an arm does not record it."""
 
-    part: str  #: "config", "code", "packages", "data", "seeds", ...
+    part: str  #: "config", "code", "packages", "data", ...
     name: str
     values: tuple[Any, ...]
 
@@ -92,40 +145,112 @@ class ArmDifference:
 def arms(groups: Sequence[tuple[str, Sequence[Run]]]) -> list[Arm]:
     """Sort runs into arms. `groups`: (name, runs) for each path that the user gave.
 
-    Runs with different code are in different arms. So are runs from different folders of several runs, runs without
-    recorded settings, and a second run with the same seed: what differs between them is not recorded.
+    Beside other paths, a folder of several runs is one arm, whatever its runs record. The other runs are sorted by their
+    settings and their code. A second run with the same seed is an arm of its own: what differs between them is not recorded.
+    Runs that record no settings are sorted by where they lie.
     """
-    sorted_: dict[str, list[Member]] = defaultdict(list)
-    names: dict[str, str] = {}
+    several = len(groups) > 1
+    found: list[tuple[str, list[Member]]] = []
+    alone: list[tuple[str, Member]] = []
     for name, runs in groups:
-        for run in runs:
-            member = Member(run, context.load(run.path) if Path(run.path).exists() else None)
-            code = (member.context.code.commit, member.context.code.digest) if member.context else None
-            apart = name if len(runs) > 1 or not member.settings else None
-            key = canonical([_text(member.settings), code, apart])
-            if any((other.task, other.seed) == (member.task, member.seed) for other in sorted_[key]):
-                key = canonical([_text(member.settings), code, str(run.path)])
-            sorted_[key].append(member)
-            names.setdefault(key, name)
-    return [Arm(name, tuple(sorted_[key])) for key, name in zip(sorted_, _unlike(list(names.values())), strict=True)]
+        members = [Member(run, context.load(run.path) if Path(run.path).exists() else None) for run in runs]
+        if several and len(members) > 1:
+            found.append((name, members))
+        else:
+            alone += [(name if len(members) == 1 else member.run.path, member) for member in members]
+    found += _by_settings(alone)
+    order = {id(run): i for i, run in enumerate(run for _, runs in groups for run in runs)}
+    found.sort(key=lambda side: order[id(side[1][0].run)])
+    names = _unlike([name for name, _ in found])
+    return [_arm(name, members) for name, (_, members) in zip(names, found, strict=True)]
+
+
+def _arm(name: str, members: Sequence[Member]) -> Arm:
+    """One side without copies of its runs, and what is to be said of it."""
+    kept: list[Member] = []
+    notes = []
+    for member in members:
+        twin = next((other for other in kept if len(members) > 1 and member.copies(other)), None)
+        if twin is None:
+            kept.append(member)
+        else:
+            why = "a copy" if member.seed == twin.seed else f"the seed ({twin.seed}, {member.seed}) changes nothing"
+            notes.append(f"{member.run.path} has the same curves as {twin.run.path}: {why}; it counts once")
+    arm = Arm(name, tuple(kept))
+    mixed = {option: values for option, values in arm.settings.items() if len(values) > 1}
+    if mixed:
+        option, values = next(iter(sorted(mixed.items(), key=lambda item: item[0] not in HYPERPARAMETERS)))
+        more = f" and {len(mixed) - 1} more" if len(mixed) > 1 else ""
+        shown = _listed([str(value) for value in values])
+        notes.append(f"{name} holds runs of several settings ({option} {shown}{more}): its spread is not one of seeds")
+    again = Counter((m.task, m.seed) for m in kept if m.seed is not None)
+    if twice := [str(seed) for (_, seed), times in again.items() if times > 1]:
+        notes.append(
+            f"{name} holds several runs of seed {_listed(twice)}, with different curves: not all is set by the seed"
+        )
+    return Arm(name, tuple(kept), tuple(notes))
+
+
+def _by_settings(alone: Sequence[tuple[str, Member]]) -> list[tuple[str, list[Member]]]:
+    """Runs of equal settings and code together; those that record no settings by where they lie."""
+    sides: dict[str, list[Member]] = {}
+    names: dict[str, str] = {}
+    places = _by_place([member.run.path for _, member in alone if not member.settings])
+    for name, member in alone:
+        code = (member.context.code.commit, member.context.code.digest) if member.context else None
+        if member.settings:
+            key = canonical([{k: str(v) for k, v in sorted(member.settings.items())}, code])
+            if any(other.task == member.task and _same_seed(member, other) for other in sides.get(key, ())):
+                key = canonical([key, member.run.path])
+        else:
+            key = name = places.get(member.run.path, name)
+        sides.setdefault(key, []).append(member)
+        names.setdefault(key, name)
+    return [(names[key], members) for key, members in sides.items()]
+
+
+def _same_seed(one: Member, other: Member) -> bool:
+    """Whether nothing recorded tells two runs of one setting apart. Without a recorded seed, other curves are another seed."""
+    return one.copies(other) if one.seed is None and other.seed is None else bool(one.seed == other.seed)
+
+
+def _by_place(paths: Sequence[str]) -> dict[str, str]:
+    """Path -> the side it belongs to: its folder, or its name without the number at the end (slow_1, slow_2, fast_1).
+
+    Empty where this gives one side only, or no side with two runs: then what the runs have in common is not known.
+    """
+    by_folder = {path: str(Path(path).parent) for path in paths}
+    by_name = {path: str(Path(path).parent / _NUMBERED.sub("", Path(path).stem)) for path in paths}
+    for found in (by_folder, by_name):
+        count = Counter(found.values())
+        if len(count) > 1 and min(count.values()) > 1:
+            return found
+    return {}
+
+
+#: what tells the runs of one setting apart at the end of a name: `_seed0`, `-s3`, `_12`
+_NUMBERED = re.compile(r"(?:[-_. ]*(?:seed|run|trial|rep|s)?[-_. =]*\d+)+$", re.IGNORECASE)
 
 
 def differences(compared: Sequence[Arm]) -> list[ArmDifference]:
-    """The settings in which arms differ, by the first run of each: configuration, then code, data, packages and machine."""
-    first = [arm.members[0] for arm in compared]
+    """The settings in which arms differ: configuration, then code, data, packages and machine (by the first run of each arm)."""
     found = [
-        *_unequal("data", [{"task": ", ".join(sorted({m.task for m in arm.members}))} for arm in compared]),
-        *_unequal("config", [member.settings for member in first]),
+        *_unequal("data", [{"task": tasks} if (tasks := ", ".join(arm.tasks)) else {} for arm in compared]),
+        *_unequal("config", [{name: _one(values) for name, values in arm.settings.items()} for arm in compared]),
     ]
-    contexts = [member.context for member in first]
+    contexts = [arm.members[0].context for arm in compared]
     reference = next((c for c in contexts if c is not None), None)
     if reference is not None:
         found += _from_contexts(contexts, reference)
-    return [*found, *_unequal("seeds", [{"seeds": _listed(sorted(map(str, _seeds(arm))))} for arm in compared])]
+    return found
 
 
-def _seeds(arm: Arm) -> set[Any]:
-    return {member.seed for member in arm.members if member.seed is not None}
+def _one(values: Sequence[Any]) -> Any:
+    """A setting as one value, or the values of an arm that has several."""
+    return values[0] if len(values) == 1 else _listed([str(value) for value in values])
+
+
+_OF_ONE_JOB = frozenset({"SLURM_JOB_ID", "RANK"})
 
 
 def _from_contexts(contexts: Sequence[context.Context | None], reference: context.Context) -> list[ArmDifference]:
@@ -133,7 +258,7 @@ def _from_contexts(contexts: Sequence[context.Context | None], reference: contex
     named: dict[tuple[str, str], list[Any]] = {}
     for i, other in enumerate(contexts):
         for d in context.differences(reference, other) if other else []:
-            if d.part in ("code", "packages", "hardware", "environment"):
+            if d.part in ("code", "packages", "hardware", "environment") and d.name not in _OF_ONE_JOB:
                 row = named.setdefault((d.part, d.name), [d.before if c else None for c in contexts])
                 row[i] = d.after
     return [ArmDifference(part, name, tuple(row)) for (part, name), row in named.items()]
@@ -154,15 +279,6 @@ def _flat(tree: Mapping[str, Any], before: str = "") -> list[tuple[str, Any]]:
             _flat(value, f"{before}{key}.") if isinstance(value, Mapping) and value else [(f"{before}{key}", value)]
         )
     return leaves
-
-
-def _text(settings: Mapping[str, Any]) -> dict[str, str]:
-    return {name: str(value) for name, value in sorted(settings.items())}
-
-
-def _is_place(value: Any) -> bool:
-    """Whether a value is a path. Paths differ between any two runs."""
-    return isinstance(value, str) and value.startswith(("/", "~/", "./"))
 
 
 def _listed(values: Sequence[str]) -> str:

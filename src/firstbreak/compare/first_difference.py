@@ -48,6 +48,11 @@ def first_differences(left: Arm, right: Arm) -> list[FirstDifference]:
     return sorted(first.values(), key=lambda p: p.link.order)
 
 
+def earliest(found: Sequence[FirstDifference]) -> FirstDifference:
+    """The one that came first. Speed and memory differ between machines without a reason in the loop: only if alone."""
+    return min(found, key=lambda p: (p.link is Link.SYSTEMS, p.step, p.link.order))
+
+
 def first_difference(name: str, left: Sequence[Series], right: Sequence[Series]) -> FirstDifference | None:
     """Where the means of two sets of curves first differ, or None."""
     signal = signals.lookup(name.partition("@")[0])

@@ -38,9 +38,12 @@ def judge(left: Arm, right: Arm) -> Judgement | None:
     One task keeps its own scale. Several tasks are scaled to [0, 1] first, by the lowest and highest score of any run.
     """
     tasks = tuple(task for task in left.scores if task in right.scores)
+    one, other = ([arm.scores[task] for task in tasks] for arm in (left, right))
+    if not tasks and len(left.scores) == len(right.scores) == 1 and "" in (*left.scores, *right.scores):
+        tasks = tuple(filter(None, (*left.scores, *right.scores)))  # one side does not say its task
+        one, other = ([*arm.scores.values()] for arm in (left, right))
     if not tasks:
         return None
-    one, other = ([arm.scores[task] for task in tasks] for arm in (left, right))
     if len(tasks) > 1:
         one, other = _normalised(one, other)
     few = min(map(len, [*one, *other])) < 2

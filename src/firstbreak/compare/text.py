@@ -7,7 +7,7 @@ from textwrap import wrap
 from typing import Any
 
 from firstbreak.compare.arms import Arm, differences
-from firstbreak.compare.first_difference import FirstDifference, first_differences
+from firstbreak.compare.first_difference import FirstDifference, earliest, first_differences
 from firstbreak.compare.judge import Judgement, judge
 from firstbreak.compare.statistics import Estimate
 from firstbreak.reports.story import link_word
@@ -33,27 +33,41 @@ def _arms(compared: Sequence[Arm]) -> str:
         scores = ["?" if member.final is None else number(member.final) for member in arm.members]
         shown = scores if len(scores) <= 6 else [*scores[:5], f"... ({len(scores)})"]
         rows.append((arm.name, str(len(arm.members)), ",".join(seeds[:6]) or "?", "  ".join(shown)))
-    return table(rows)
+    said = [line for arm in compared for note in arm.notes for line in wrap(note, 80, subsequent_indent="  ")]
+    return "\n".join([table(rows), *map(visible, said)])
 
 
 def _differences(compared: Sequence[Arm]) -> str:
     found = differences(compared)
-    if not found and not any(member.settings for arm in compared for member in arm.members):
+    unrecorded = not any(member.settings for arm in compared for member in arm.members)
+    if not found and unrecorded:
         return "No run records its configuration, so it is unknown what differs."
     if not found:
-        return "No recorded setting differs: configuration, code, data and seeds are the same."
+        return "No recorded setting differs: configuration, code and data are the same."
     rows = [("what differs", "", *(arm.name for arm in compared))]
     for part in dict.fromkeys(d.part for d in found):
         here = [d for d in found if d.part == part]
-        rows += [(part if i == 0 else "", d.name, *map(_cell, d.values)) for i, d in enumerate(here[:MOST_ROWS])]
+        rows += [(part if i == 0 else "", d.name, *_cells(d.values)) for i, d in enumerate(here[:MOST_ROWS])]
         if len(here) > MOST_ROWS:
             rows.append(("", f"... and {len(here) - MOST_ROWS} more", *("" for _ in compared)))
-    return table(rows)
+    logged = ["No run records its configuration; this was read off the curves."] if unrecorded else []
+    return "\n".join([table(rows), *logged])
+
+
+def _cells(values: Sequence[Any]) -> list[str]:
+    """Each value in the width of a column; of long ones that begin alike, the part in which they differ."""
+    texts = [_cell(value) for value in values]
+    cut = [text if len(text) <= WIDEST else text[: WIDEST - 3] + "..." for text in texts]
+    if len(set(cut)) > 1:
+        return cut
+    shared = next((i for i, letters in enumerate(zip(*texts, strict=False)) if len(set(letters)) > 1), 0)
+    alike = max(0, shared - WIDEST // 3)
+    ends = [f"...{text[alike:]}" for text in texts]
+    return [end if len(end) <= WIDEST else end[: WIDEST - 3] + "..." for end in ends]
 
 
 def _cell(value: Any) -> str:
-    text = "not recorded" if value is None else number(value) if isinstance(value, float) else str(value)
-    return text if len(text) <= WIDEST else text[: WIDEST - 3] + "..."
+    return "not recorded" if value is None else number(value) if isinstance(value, float) else str(value)
 
 
 def _against(left: Arm, right: Arm) -> str:
@@ -71,7 +85,7 @@ def _against(left: Arm, right: Arm) -> str:
 def _first_differences(left: Arm, right: Arm, found: Sequence[FirstDifference]) -> list[str]:
     if not found:
         return ["No curve differs: no signal that both sides record stays outside its noise."]
-    first = min(found, key=lambda p: (p.step, p.link.order))
+    first = earliest(found)
     rows = [("first difference", "signal", "at step", left.name, right.name, "")]
     rows += [
         (link_word(p.link), p.metric, number(p.step), number(p.left), number(p.right), "<- first" if p is first else "")

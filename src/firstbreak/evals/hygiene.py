@@ -6,10 +6,11 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from firstbreak.evals import metrics
 from firstbreak.evals.protocol import compare
 from firstbreak.evals.reuse import improvements, ladder_bound, luck
 from firstbreak.evals.splits import KINDS, EvaluationHistory, EvaluationRecord, Split
-from firstbreak.model import Confidence, Finding, Severity
+from firstbreak.model import Confidence, Finding, Interval, Severity
 from firstbreak.words import number
 
 TESTS = ("public_test", "private_test")
@@ -128,7 +129,11 @@ class Explained:
     steering: int  #: evaluations whose score was used in a decision about training
     improvements: int
     luck: float | None  #: expected gain if all candidates were equally good; None without a standard error
-    bound: float | None  #: largest gain, with 95 % confidence; None without the size of the split
+    bound: (
+        float | None
+    )  #: largest gain, with 95 % confidence; None without the size of the split and the range of a score
+    learned: bool = False  #: whether the range, 0 to 1, was learned from the scores
+    lacks: tuple[str, ...] = ()  #: options of `eval split` that would give the numbers that are None
 
 
 def explained(history: EvaluationHistory, name: str) -> Explained | None:
@@ -137,31 +142,40 @@ def explained(history: EvaluationHistory, name: str) -> Explained | None:
     steering = [record for record in history.evaluations_of(name) if record.use.steers and record.scores]
     if not steering:
         return None
-    metric = next(iter(steering[0].scores))
+    metric = metrics.main(steering[0].scores) or ""
     scored = [record for record in steering if metric in record.scores]
     scores = [record.scores[metric] for record in scored]
     gains = improvements(scores)
-    error = _error(split, scored, metric)
-    width = split.high - split.low
+    bounds = split.range or metrics.range_of(scores)
+    error = _error(split, bounds, scored, metric)
+    bounded = bounds is not None and split.size is not None
     return Explained(
         metric=metric,
         best=max(scores),
         steering=len(scored),
         improvements=gains,
         luck=None if error is None else luck(len(scored), error),
-        bound=None if split.size is None else width * ladder_bound(split.size, len(scored), gains),
+        bound=(bounds[1] - bounds[0]) * ladder_bound(split.size, len(scored), gains)
+        if bounds is not None and split.size is not None
+        else None,
+        learned=split.range is None and bounds is not None,
+        lacks=()
+        if bounded
+        else tuple(
+            option for option, there in (("--size N", split.size), ("--range LOW HIGH", bounds)) if there is None
+        ),
     )
 
 
-def _error(split: Split, records: Sequence[EvaluationRecord], metric: str) -> float | None:
-    """The standard error of one score: the reported one, else that of right-or-wrong answers to all problems of the split."""
+def _error(split: Split, bounds: Interval | None, records: Sequence[EvaluationRecord], metric: str) -> float | None:
+    """The standard error of one score: the reported one, else the largest that its mean and range allow (right or wrong)."""
     reported = [record.errors[metric] for record in records if metric in record.errors]
     if reported:
         return sum(reported) / len(reported)
-    if split.size is None:
+    if split.size is None or bounds is None:
         return None
-    width = split.high - split.low
-    share = sum(record.scores[metric] - split.low for record in records) / len(records) / width
+    width = bounds[1] - bounds[0]
+    share = sum(record.scores[metric] - bounds[0] for record in records) / len(records) / width
     return float(width * (max(0.0, share * (1 - share)) / split.size) ** 0.5)
 
 
@@ -173,9 +187,12 @@ def in_words(explained: Explained) -> str:
         parts.append(f"luck alone raises the best score by about {number(explained.luck)}")
     if explained.bound is not None:
         parts.append(f"adaptive re-use raises it by at most {number(explained.bound)} (95 %)")
-    return (
-        f"{what}, best {number(explained.best)}: {', '.join(parts) or 'declare the size of the split to get a bound'}"
-    )
+    if explained.learned and parts:
+        parts.append("for scores from 0 to 1, where all of them lie")
+    if explained.lacks:
+        more = "" if parts else "nothing is known of what luck adds; "
+        parts.append(f"{more}`eval split` with {' and '.join(explained.lacks)} gives a bound")
+    return f"{what}, best {number(explained.best)}: {', '.join(parts)}"
 
 
 def _finding(rule: str, records: Sequence[EvaluationRecord], message: str, severity: Severity) -> Finding:

@@ -7,8 +7,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from firstbreak.evals import metrics
 from firstbreak.evals.ledger import Ledger, LedgerEntry
 from firstbreak.evals.protocol import Protocol
+from firstbreak.model import Interval
+from firstbreak.words import number
 
 
 class Use(enum.StrEnum):
@@ -76,9 +79,14 @@ class Split:
     kind: str
     allowed: int | None  #: number of evaluations; None: any number
     size: int | None = None  #: number of problems or episodes
-    low: float = 0.0  #: smallest and largest score of one problem
-    high: float = 1.0
+    low: float | None = None  #: smallest and largest score of one problem, where they were declared
+    high: float | None = None
     number: int = 0  #: its row in the ledger
+
+    @property
+    def range(self) -> Interval | None:
+        """The declared range of one problem's score."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
 
     @property
     def uses(self) -> frozenset[Use]:
@@ -138,7 +146,9 @@ def history(entries: Iterable[LedgerEntry]) -> EvaluationHistory:
                 protocols[data["hash"]] = Protocol(data["fields"])
             case "evaluation":
                 named = ("at", "who", "split", "scores", "protocol", "run", "checkpoint", "step", "fed", "errors")
-                evaluations.append(EvaluationRecord(number=entry.number, use=Use(data["use"]), **_fields(data, *named)))
+                fields = _fields(data, *named)
+                fields |= {name: metrics.named(fields[name]) for name in ("scores", "errors") if name in fields}
+                evaluations.append(EvaluationRecord(number=entry.number, use=Use(data["use"]), **fields))
     return EvaluationHistory(splits, tuple(evaluations), protocols)
 
 
@@ -151,8 +161,13 @@ def _fields(data: Mapping[str, Any], *names: str) -> dict[str, Any]:
 
 def declare(ledger: Ledger, split: Split) -> LedgerEntry:
     """Write a split into the ledger. A second declaration is valid from then on, and both stay in the ledger."""
-    body = {"name": split.name, "split_kind": split.kind, "looks": split.allowed, "low": split.low, "high": split.high}
-    return ledger.append("split", body | ({} if split.size is None else {"size": split.size}))
+    if split.range is not None and not split.range[0] < split.range[1]:
+        raise ValueError(
+            f"the range {number(split.low)} to {number(split.high)} holds no score; give the lowest one first"
+        )
+    body = {"name": split.name, "split_kind": split.kind, "looks": split.allowed}
+    known = {"size": split.size, "low": split.low, "high": split.high}
+    return ledger.append("split", body | {name: value for name, value in known.items() if value is not None})
 
 
 def record(
@@ -168,7 +183,8 @@ def record(
 ) -> LedgerEntry:
     """Write an evaluation in one transaction; a protocol is written once. `what`: run, checkpoint, step, fed.
 
-    Raises LookupError for a split that was not declared, because its purpose is unknown.
+    A score has one name, whatever wrote it (`metrics.one_name`). Raises LookupError for a split that was not declared, because
+    its purpose is unknown, and ValueError for a score outside of the declared range.
     """
     declared = history(ledger).splits
     if split not in declared:
@@ -176,9 +192,11 @@ def record(
         raise LookupError(
             f"no split is called {split!r} ({known}); `firstbreak eval split {split} --kind dev` declares it"
         )
-    body: dict[str, Any] = {"split": split, "use": use.value, "scores": dict(scores)}
+    scores = metrics.named(scores)
+    _check_range(declared[split][-1], scores)
+    body: dict[str, Any] = {"split": split, "use": use.value, "scores": scores}
     body |= {name: value for name, value in what.items() if value is not None}
-    body |= {"errors": dict(errors)} if errors else {}
+    body |= {"errors": metrics.named(errors)} if errors else {}
     records: list[tuple[str, Mapping[str, Any], str | None]] = []
     if protocol is not None:
         body["protocol"] = protocol.hash
@@ -186,3 +204,16 @@ def record(
             ("protocol", {"hash": protocol.hash, "fields": dict(protocol.values)}, f"protocol-{protocol.hash}")
         )
     return ledger.extend([*records, ("evaluation", body, key)])[-1]
+
+
+def _check_range(split: Split, scores: Mapping[str, float]) -> None:
+    """Raises ValueError where a score lies outside of the range that was declared."""
+    if split.range is None:
+        return
+    low, high = split.range
+    for metric, value in scores.items():
+        if metrics.is_score(metric) and not low <= value <= high:
+            raise ValueError(
+                f"{metric} {number(value)} lies outside of the range of {split.name}, {number(low)} to {number(high)}; "
+                f"correct it, or declare it again: `firstbreak eval split {split.name} --kind {split.kind} --range LOW HIGH`"
+            )

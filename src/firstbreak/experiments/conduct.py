@@ -41,7 +41,8 @@ from firstbreak.experiments.settings import ExperimentSettings
 from firstbreak.model import EMPTY, Diagnosis, FirstBreak, RankedCause, Run, Weight
 from firstbreak.readers import Unreadable
 from firstbreak.readers.follow import Follower
-from firstbreak.readers.read import find_runs, read
+from firstbreak.readers.grouping import find_runs
+from firstbreak.readers.read import read
 
 HOOKS = Path(__file__).parent.parent / "guard" / "hooks"
 LEDGER = "ledger.jsonl"

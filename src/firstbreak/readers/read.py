@@ -45,9 +45,6 @@ MAX_FILES = 20_000  #: a run folder with more files than this is listed only so 
 MAX_DEPTH = 8
 CHECKPOINT = re.compile(r"(?:checkpoint|global_step|step|iter(?:ation)?|rl_model)[-_]?0*(\d+)(?:_steps)?(?:\.\w+)?$")
 EVALUATION_FOLDERS = frozenset({"eval", "evaluation", "validation", "val", "test"})
-ROOT_OF_A_RUN = re.compile(
-    r"tfevents|\.wandb$|monitor\.csv$|^(progress|result|metrics|trainer_state|evaluations|trainer_log|logs?)\.(csv|txt|jsonl?|npz)$"
-)
 PARTS_OF_A_RUN = re.compile(
     r"(checkpoint|global_step|events|logs?$|runs?$|tb$|tensorboard|wandb|files$|eval|val|test|train|metrics|plots"
     r"|completions|rollouts|samples|scalars|configs?$|monitor|version_|trackio|mlruns|swanlog)",
@@ -153,7 +150,7 @@ def assemble(
         files=tuple(_relative(p, base) for p, _ in recordings),
         damage=(*lost.values(), *(f"{_relative(p, base)}: {d}" for p, r in recordings for d in (*r.unread, *r.damage))),
         unread=(
-            *(_relative(p, base) for p in lost if _may_hold_a_score(p)),
+            *(_relative(p, base) for p in lost if may_hold_a_score(p)),
             *(_relative(p, base) for p, r in recordings if r.unread),
         ),
         notes=tuple(dict.fromkeys(notes)),
@@ -167,42 +164,6 @@ def _nulls(recordings: Iterable[tuple[Path, Recording]]) -> set[str]:
 def _is_reward(signal: str) -> bool:
     """Whether every row of a log should hold it, so that null means a number that could not be computed."""
     return signal.startswith(("reward.", "success_rate"))
-
-
-def find_runs(path: str | os.PathLike[str]) -> list[Path]:
-    """The runs below a path: the path itself, unless it is a folder of separate runs.
-
-    A folder holds separate runs when several of its children hold readable files and none of them is named like a part of
-    a run (checkpoint-10, tensorboard, eval, ...), unless a file that a trainer writes at the root of a run lies beside them.
-    A folder `runs` is a part where it holds one run, and holds those of a project where it holds several.
-    """
-    if wandb_api.is_address(str(path)):
-        return [Path(str(path))]
-    place = existing(path)
-    with beneath(*roots_of(place)):
-        return _runs_below(place)
-
-
-def _runs_below(place: Path) -> list[Path]:
-    if not place.is_dir() or _claim(place):
-        return [place]
-    # a folder in which nothing can be read is still a run, whose report says so
-    readable = [
-        (p, r) for p, r in files(place) if not isinstance(r, Unreadable) or (not p.is_dir() and _may_hold_a_score(p))
-    ]
-    logs = [p for p, reader in readable if not getattr(reader, "BESIDE", False)]
-    children = sorted({place / p.relative_to(place).parts[0] for p in logs})
-    own = [p for p in logs if p.parent == place]
-    folders = [c for c in children if c not in own]
-    if any(ROOT_OF_A_RUN.search(p.name) for p in own) or any(
-        PARTS_OF_A_RUN.match(c.name) for c in folders if c.name != RUNS
-    ):
-        return [place]
-    if len(folders) < (2 if own else 1):
-        return [place]
-    found = [run for folder in folders for run in _runs_below(folder)]
-    alone = folders[0].name != RUNS and len(logs) == len(readable)
-    return found if len(found) > 1 or alone else [place]
 
 
 def existing(path: str | os.PathLike[str]) -> Path:
@@ -346,7 +307,8 @@ def _not_text(path: Path) -> Unreadable | None:
     return Unreadable(path, "is named like a log and holds no text", "copy or export it again")
 
 
-def _may_hold_a_score(path: Path) -> bool:
+def may_hold_a_score(path: Path) -> bool:
+    """Whether a file or folder is named like one that holds the score of a run."""
     if path.is_symlink() and path.is_dir():
         return PARTS_OF_A_RUN.match(path.name) is not None and not path.name.startswith("checkpoint")
     return not CHECKPOINT.match(path.name) if path.is_dir() else _like_scores(plain(path).name)
@@ -354,6 +316,11 @@ def _may_hold_a_score(path: Path) -> bool:
 
 def _like_scores(name: str) -> bool:
     return LIKE_A_LOG.search(name) is not None and not OPTIONS_ONLY.search(name)
+
+
+def whole_folder(path: Path) -> bool:
+    """Whether one reader reads this folder as a whole, as a wandb run or a database of MLflow."""
+    return _claim(path) is not None
 
 
 def _claim(path: Path) -> ModuleType | None:
@@ -476,7 +443,7 @@ def _streams(
         for path, recording in pieces:
             if recording.restarts_at is not None:
                 parts = defaultdict(list, {n: [_before(s, recording.restarts_at) for s in p] for n, p in parts.items()})
-            for series in _on_axis(recording, dialect, notes):
+            for series in on_axis(recording, dialect, notes):
                 name = _prefixed(series.raw, path, base)
                 parts[name].append(replace(series, name=name, raw=name, source=_relative(path, base)))
         yield from map(merge_restarts, parts.values())
@@ -548,7 +515,7 @@ def _prefixed(name: str, path: Path, base: Path) -> str:
     return name
 
 
-def _on_axis(recording: Recording, dialect: ModuleType, notes: list[str]) -> Iterator[Series]:
+def on_axis(recording: Recording, dialect: ModuleType, notes: list[str]) -> Iterator[Series]:
     """The recording's curves with steps; a table's steps are read off its axis column."""
     if recording.indexed_by == "step":
         kind = dialects.axis_kind(recording.axis, dialect)

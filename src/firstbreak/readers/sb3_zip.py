@@ -65,7 +65,7 @@ def _options(tree: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     """What was not pickled and is no state of the training."""
     options = {name: value for name, value in tree.items() if not name.startswith("_") and name not in _PROGRESS}
     for name, value in leaves(options, "."):
-        if not name.startswith(":") and ".:" not in name and _is_plain(value):
+        if not name.startswith(":") and ".:" not in name and _is_plain(value) and not _is_object(value):
             yield name, value
 
 
@@ -73,6 +73,11 @@ def _is_plain(value: Any) -> bool:
     return isinstance(value, (bool, int, float, str)) or (
         isinstance(value, list) and all(isinstance(item, (bool, int, float, str)) for item in value)
     )
+
+
+def _is_object(value: Any) -> bool:
+    """Whether a text describes code or an object of the process that saved: <function forward at 0x7f...>."""
+    return isinstance(value, str) and value.startswith("<") and " at 0x" in value
 
 
 def _version(archive: zipfile.ZipFile) -> str:

@@ -21,8 +21,9 @@ from firstbreak.diagnosis.thresholds import Thresholds, for_run
 from firstbreak.model import EMPTY, Action, Diagnosis
 from firstbreak.processes import end_with_parent
 from firstbreak.readers import Unreadable, readers
+from firstbreak.readers.grouping import ROOT_OF_A_RUN, find_runs
 from firstbreak.readers.names import for_run as names_for_run
-from firstbreak.readers.read import PARTS_OF_A_RUN, ROOT_OF_A_RUN, claimed, find_runs, read
+from firstbreak.readers.read import PARTS_OF_A_RUN, claimed, read
 
 AHEAD = 4  #: runs handed to the pool per process before their results are taken
 CHUNK = 25  #: runs of one task on Ray

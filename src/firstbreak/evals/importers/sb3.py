@@ -39,7 +39,7 @@ def beside(model: Path) -> Path:
 
 
 def read(path: Path) -> list[Evaluation]:
-    """Oldest first; `scores` holds the mean return, `errors` its standard error over the episodes."""
+    """Oldest first; `scores` holds the mean return (eval.reward, as in a run), `errors` its standard error over the episodes."""
     try:
         with np.load(path, allow_pickle=False) as archive:
             steps, returns, lengths = (np.asarray(archive[name]) for name in ("timesteps", "results", "ep_lengths"))
@@ -53,7 +53,7 @@ def read(path: Path) -> list[Evaluation]:
         {
             "env_id": values.get("env_id") or values.get("env") or _monitored(path),
             "episodes": int(returns.shape[1]),
-            "metric": ["mean_return"],
+            "metric": "eval.reward",
             "harness": "stable-baselines3",
         },
     )
@@ -61,8 +61,8 @@ def read(path: Path) -> list[Evaluation]:
     return [
         Evaluation(
             protocol=protocol,
-            scores={"mean_return": float(r.mean()), "mean_length": float(n.mean())},
-            errors={"mean_return": float(s / np.sqrt(len(r)))} if np.isfinite(s) else {},
+            scores={"eval.reward": float(r.mean()), "eval.episode_length": float(n.mean())},
+            errors={"eval.reward": float(s / np.sqrt(len(r)))} if np.isfinite(s) else {},
             step=float(step),
             source=str(path),
         )

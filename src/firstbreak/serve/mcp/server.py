@@ -31,8 +31,9 @@ from firstbreak.experiments.plan import called_for, propose
 from firstbreak.experiments.settings import ExperimentSettings
 from firstbreak.model import Diagnosis, Run, Sample
 from firstbreak.readers import Unreadable, why
+from firstbreak.readers.grouping import find_runs
 from firstbreak.readers.opening import beneath
-from firstbreak.readers.read import find_runs, read
+from firstbreak.readers.read import read
 from firstbreak.reports import inspection, json
 from firstbreak.reports.text import visible
 

@@ -19,8 +19,9 @@ from firstbreak.diagnosis.inputs import Inputs
 from firstbreak.model import Action, Diagnosis, Run, Sample, Series
 from firstbreak.readers import Unreadable
 from firstbreak.readers.follow import Follower
+from firstbreak.readers.grouping import find_runs
 from firstbreak.readers.opening import beneath
-from firstbreak.readers.read import MAX_FILES, claimed, find_runs
+from firstbreak.readers.read import MAX_FILES, claimed
 from firstbreak.reports import curves, json, story
 from firstbreak.words import number
 

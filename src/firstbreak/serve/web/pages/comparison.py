@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from firstbreak.compare.arms import Arm, arms, differences
-from firstbreak.compare.first_difference import FirstDifference, first_differences
+from firstbreak.compare.first_difference import FirstDifference, earliest, first_differences
 from firstbreak.compare.judge import Judgement, judge
 from firstbreak.compare.statistics import Estimate
 from firstbreak.model import Interval, Link, Run, Series
@@ -60,7 +60,7 @@ def _differences(sides: Sequence[Arm]) -> Markup:
         return element("p", "Only seed and task differ: these are runs of one setting.")
     found = sorted(differences(sides), key=lambda d: None in d.values)  # settings that all sides record come first
     if not found:
-        return element("p", "No recorded setting differs: configuration, code, data and seeds are the same.")
+        return element("p", "No recorded setting differs: configuration, code and data are the same.")
     rows = (
         element(
             "tr",
@@ -89,7 +89,7 @@ def _against(left: Arm, right: Arm) -> Markup:
 
 
 def _first_differences(left: Arm, right: Arm, found: Sequence[FirstDifference]) -> Markup:
-    first = min(found, key=lambda p: (p.step, p.link.order))
+    first = earliest(found)
     rows = (
         element(
             "tr",

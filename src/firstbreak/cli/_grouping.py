@@ -1,0 +1,30 @@
+"""The options --one-run and --each, and the runs of a path, with what is said of how they were told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from firstbreak.cli._output import say
+from firstbreak.readers.grouping import How, group
+
+
+def options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds `how`, which says how paths are divided into runs."""
+    for flag, value, said in (
+        ("--each", How.EACH, "Every log and every folder directly below PATH is a run."),
+        ("--one-run", How.ONE, "All that lies below PATH is one run."),
+    ):
+        function = click.option(flag, "how", flag_value=value, type=How, help=said)(function)
+    return function
+
+
+def runs_of(path: str, how: How | None) -> list[Path]:
+    """The runs of a path. How they were told apart is said on stderr, where something had to be decided."""
+    found = group(path, how or How.AUTO)
+    if found.why:
+        say(found.why)
+    return list(found.runs)

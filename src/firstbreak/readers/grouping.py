@@ -1,0 +1,299 @@
+"""Which files below a path are one run, and why.
+
+Folders are told apart by their names. Text logs that lie side by side are told apart by what they say: logs of one run are
+copies of each other, go on where the other ends, hold other metrics, or are named as parts (`rank0.log`, `eval.csv`).
+Logs that begin at the same step with the same metrics and go on with other numbers are different runs.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import enum
+import os
+import re
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+
+from firstbreak import dialects
+from firstbreak.model import Series
+from firstbreak.readers import Recording, Unreadable, wandb_api
+from firstbreak.readers.opening import beneath, open_file, roots_of
+from firstbreak.readers.read import (
+    PARTS_OF_A_RUN,
+    ROUNDING,
+    RUNS,
+    claimed,
+    existing,
+    files,
+    may_hold_a_score,
+    on_axis,
+    whole_folder,
+)
+
+ROOT_OF_A_RUN = re.compile(
+    r"tfevents|\.wandb$|monitor\.csv$|^(progress|result|metrics|trainer_state|evaluations|trainer_log|logs?)\.(csv|txt|jsonl?|npz)$"
+)
+TEXT = frozenset({"console", "csv", "jsonl"})  #: formats of which each file may be a run of its own
+BEGINNING = 1 << 20  #: bytes of a file that are looked at
+LEAST = 3  #: points of a curve that can be compared
+FILES = 20  #: of a folder that are compared with a log beside it
+COMPARED = 8  #: logs of a folder with which each further one is compared
+NAMED = 4  #: files that a sentence names
+_PART = re.compile(
+    r"(rank|worker|node|gpu|proc|process|actor|learner|rollout|trainer|env|evals?|evaluation|val|valid|validation|test|train"
+    r"|training|stdout|stderr|err|error|errors|out|debug|info|warn|monitor|system|episodes?)\d*",
+    re.IGNORECASE,
+)
+
+
+class Relation(enum.Enum):
+    """What two logs are to each other."""
+
+    COPY = "the same numbers"
+    GOES_ON = "one goes on after the other"
+    OTHER = "no metric in common"
+    APART = "the same metrics from the same step on, with other numbers"
+
+
+class How(enum.Enum):
+    """How a path is divided into runs."""
+
+    AUTO = "auto"
+    ONE = "one"  #: all of it is one run
+    EACH = "each"  #: every log and every folder directly below is a run
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """The runs of a path, and what is said of how they were told apart ("" where nothing had to be decided)."""
+
+    runs: tuple[Path, ...]
+    why: str = ""
+
+
+def find_runs(path: str | os.PathLike[str]) -> list[Path]:
+    """The runs below a path: the path itself, unless it is a folder of separate runs. See `group`."""
+    return list(group(path).runs)
+
+
+def group(path: str | os.PathLike[str], how: How = How.AUTO) -> Grouping:
+    """Divide a path into runs. Raises `Unreadable` where there is nothing.
+
+    A folder holds separate runs when several of its children hold readable files and none of them is named like a part of
+    a run (checkpoint-10, tensorboard, eval, ...), unless a file that a trainer writes at the root of a run lies beside them.
+    A folder `runs` is a part where it holds one run, and holds those of a project where it holds several.
+    """
+    if wandb_api.is_address(str(path)):
+        return Grouping((Path(str(path)),))
+    place = existing(path)
+    if how is How.ONE:
+        return Grouping((place,), f"{place}: read as one run, as asked")
+    with beneath(*roots_of(place)):
+        return _each(place) if how is How.EACH else _below(place)
+
+
+def _each(place: Path) -> Grouping:
+    """Every log and every folder directly below the path."""
+    logs = [(p, reader) for p, reader in claimed(place) if not getattr(reader, "BESIDE", False)]
+    found = sorted({place / p.relative_to(place).parts[0] for p, _ in logs if p != place and _has_curves(p)})
+    if not found:
+        return Grouping((place,))
+    return Grouping(tuple(found), f"{place}: {len(found)} runs, each log and folder in it, as asked")
+
+
+def _below(place: Path) -> Grouping:
+    if not place.is_dir() or whole_folder(place):
+        return Grouping((place,))
+    # a folder in which nothing can be read is still a run, whose report says so
+    readable = [
+        (p, r) for p, r in files(place) if not isinstance(r, Unreadable) or (not p.is_dir() and may_hold_a_score(p))
+    ]
+    logs = [p for p, reader in readable if not getattr(reader, "BESIDE", False)]
+    children = sorted({place / p.relative_to(place).parts[0] for p in logs})
+    own = [p for p in logs if p.parent == place]
+    folders = [c for c in children if c not in own]
+    if any(ROOT_OF_A_RUN.search(p.name) for p in own) or any(
+        PARTS_OF_A_RUN.match(c.name) for c in folders if c.name != RUNS
+    ):
+        return Grouping((place,))
+    text = [p for p, r in readable if p in own and isinstance(r, ModuleType) and _format(r) in TEXT]
+    if not folders:
+        return _side_by_side(place, text)
+    if len(folders) == 1 and own:
+        return _beside(place, text, _below(folders[0]).runs)
+    below = [_below(folder) for folder in folders]
+    found = [run for grouping in below for run in grouping.runs]
+    alone = folders[0].name != RUNS and len(logs) == len(readable)
+    if len(found) < 2 and not alone:
+        return Grouping((place,))
+    if own:
+        return _beside(place, text, found)
+    return Grouping(tuple(found), " ".join(filter(None, (grouping.why for grouping in below))))
+
+
+def _side_by_side(place: Path, logs: Sequence[Path]) -> Grouping:
+    """Text logs in one folder: runs of their own where any two are, copies left out."""
+    kept: list[Path] = []
+    copies: list[str] = []
+    apart: tuple[Path, Path] | None = None
+    for log in logs:
+        related = {other: relation(log, other) for other in kept[:COMPARED]}
+        if twin := next((other for other, what in related.items() if what is Relation.COPY), None):
+            copies.append(f"{log.name} (a copy of {twin.name})")
+            continue
+        apart = apart or next(((o, log) for o, what in related.items() if what is Relation.APART), None)
+        kept.append(log)
+    kept = [log for log in kept if _has_curves(log)]
+    if apart is None or len(kept) < 2:
+        return Grouping((place,))
+    left_out = f" Left out: {_listed(copies)}." if copies else ""
+    return Grouping(
+        tuple(kept),
+        f"{place}: {len(kept)} logs are {len(kept)} runs: {apart[0].name} and {apart[1].name} hold {Relation.APART.value}."
+        f"{left_out} --one-run reads all of it as one run.",
+    )
+
+
+def _beside(place: Path, logs: Sequence[Path], runs: Sequence[Path]) -> Grouping:
+    """Text logs beside folders of runs: runs of their own, unless one of the folders holds what they say."""
+    mine: list[Path] = []
+    others: list[str] = []
+    for log in logs:
+        related = [relation(log, run) for run in runs]
+        if Relation.APART in related and Relation.COPY not in related:
+            mine.append(log)
+        else:
+            others.append(log.name)
+    if not mine and len(runs) < 2:
+        return Grouping((place,))
+    left_out = f" Not read: {_listed(others)}, which hold no run of their own." if others else ""
+    if not mine:
+        return Grouping(tuple(runs), f"{place}: {len(runs)} folders are {len(runs)} runs.{left_out}" if others else "")
+    return Grouping(
+        (*runs, *mine),
+        f"{place}: {_listed([log.name for log in mine])} beside {_listed([run.name for run in runs])}: {len(runs) + len(mine)} "
+        f"runs, which hold {Relation.APART.value}.{left_out} --one-run reads all of it as one run.",
+    )
+
+
+def relation(one: Path, other: Path) -> Relation:
+    """What two logs (or a log and the folder of a run) are to each other, by their beginnings."""
+    if _named_as_parts(one, other):
+        return Relation.OTHER
+    left, right = _curves(one), _curves(other)
+    shared = [name for name in left if name in right and _tells(left[name]) and _tells(right[name])]
+    if not shared:
+        return Relation.OTHER
+    if all(_goes_on(left[name], right[name]) for name in shared):
+        return Relation.GOES_ON
+    same = sum(_alike(left[name], right[name]) for name in shared)
+    return Relation.COPY if 2 * same > len(shared) else Relation.APART
+
+
+def _named_as_parts(one: Path, other: Path) -> bool:
+    """`rank0.log` and `rank1.log`, `train.csv` and `eval.csv`, `run.out` and `run.err`."""
+    if other.is_dir():
+        return False
+    joined = [re.sub(r"([a-z])[-_.](\d)", r"\1\2", path.stem.lower()) for path in (one, other)]  # rank_0 is rank0
+    words = [set(re.split(r"[^a-z0-9]+", name)) for name in joined]
+    streams = {one.suffix.lower(), other.suffix.lower()} == {".out", ".err"}
+    return streams or any(_PART.fullmatch(word) for word in words[0] ^ words[1])
+
+
+def _goes_on(one: Series, other: Series) -> bool:
+    """Whether one curve begins where the other has been for a while."""
+    first, second = sorted((one, other), key=lambda s: float(s.steps[0]))
+    between = float(np.median(np.diff(np.unique(first.steps)))) if len(np.unique(first.steps)) > 1 else 0.0
+    return float(second.steps[0]) > float(first.steps[0]) + 2 * between
+
+
+def _alike(one: Series, other: Series) -> bool:
+    """Whether two curves hold the same numbers where both have steps; a console's are rounded."""
+    short, long = sorted((one, other), key=len)
+    inside = (short.steps >= long.steps[0]) & (short.steps <= long.steps[-1])
+    if not inside.any():
+        return False
+    places, first = np.unique(long.steps, return_index=True)
+    expected = np.interp(short.steps[inside], places, long.values[first])
+    near = np.isclose(short.values[inside], expected, rtol=ROUNDING, atol=ROUNDING * float(np.ptp(long.values)))
+    return bool(near.mean() >= 0.9)
+
+
+def _tells(curve: Series) -> bool:
+    """Whether a curve can tell two runs apart: it moves, and is none of the clock or the schedule."""
+    return len(curve) >= LEAST and float(np.ptp(curve.values)) > 0
+
+
+_OF_ALL_RUNS = ("progress.", "time.", "throughput.", "lr", "epsilon", "memory.")
+
+
+def _curves(place: Path) -> Mapping[str, Series]:
+    """The curves of the beginning of a log, by signal where known, or of a folder's files."""
+    if not place.is_dir() or whole_folder(place):
+        return _cached(place)
+    found: dict[str, Series] = {}
+    for path, reader in list(claimed(place))[:FILES]:
+        if not getattr(reader, "BESIDE", False):
+            found = {**_cached(path), **found}
+    return found
+
+
+def _cached(path: Path) -> Mapping[str, Series]:
+    try:
+        state = path.stat()
+    except OSError:
+        return {}
+    return _of_beginning(path, state.st_size, state.st_mtime_ns)
+
+
+@lru_cache(maxsize=256)
+def _of_beginning(path: Path, size: int, changed: int) -> Mapping[str, Series]:
+    recording = _beginning(path, size)
+    if recording is None:
+        return {}
+    names = set(recording.curves)
+    dialect = dialects.choose(names, recording.config, None)
+    meanings = dialects.understand(names, dialect)
+    found: dict[str, Series] = {}
+    for curve in on_axis(recording, dialect, []):
+        name = meanings[curve.raw].signal if curve.raw in meanings else curve.raw
+        finite = curve.finite
+        if len(finite) and not name.startswith(_OF_ALL_RUNS) and len(finite) > len(found.get(name, ())):
+            found[name] = finite
+    return found
+
+
+def _beginning(path: Path, size: int) -> Recording | None:
+    """What a reader finds in the first part of a file, or None."""
+    with suppress(Exception):  # `read` says what is wrong with the file
+        found = next(iter(claimed(path)), None)
+        if found is None:
+            return None
+        read: Callable[[Path], Recording] = found[1].read
+        if size <= BEGINNING or path.is_dir():
+            return read(path)
+        with tempfile.TemporaryDirectory(prefix="firstbreak-") as folder, open_file(path) as file:
+            part = Path(folder) / path.name
+            part.write_bytes(file.read(BEGINNING).rpartition(b"\n")[0] + b"\n")
+            return contextvars.Context().run(read, part)  # it lies outside of what was given
+    return None
+
+
+def _has_curves(path: Path) -> bool:
+    return bool(_curves(path))
+
+
+def _format(reader: ModuleType) -> str:
+    return reader.__name__.rpartition(".")[2]
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return f"{', '.join(names[:NAMED])}{more}"

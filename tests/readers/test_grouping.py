@@ -1,0 +1,114 @@
+"""Which logs below a path are one run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from firstbreak.cli.inspect import command
+from firstbreak.readers import grouping
+from firstbreak.readers.grouping import How, group
+
+
+def lines(seed: int, first: int = 0, last: int = 60, prefix: str = "") -> str:
+    """What a script prints: a reward that depends on the seed."""
+    rng = np.random.default_rng(seed)
+    reward = np.cumsum(rng.normal(size=1000)) + 10 * seed
+    return "".join(
+        f"{prefix}step {i} reward: {reward[i]:.3f} loss: {abs(reward[i]) / 7:.4f}\n" for i in range(first, last)
+    )
+
+
+def table(folder: Path, seed: int, name: str = "metrics.jsonl") -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    rng = np.random.default_rng(seed)
+    rows = (
+        {"step": i, "reward": 10 * seed + float(r), "loss": float(r) ** 2} for i, r in enumerate(rng.normal(size=60))
+    )
+    (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def names(place: Path, how: How = How.AUTO) -> list[str]:
+    return [run.name for run in group(place, how).runs]
+
+
+@pytest.mark.parametrize("long", [False, True], ids=["short", "longer than what is looked at"])
+def test_two_console_logs_are_two_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, long: bool) -> None:
+    if long:
+        monkeypatch.setattr(grouping, "BEGINNING", 1000)
+    for seed in (1, 2):
+        (tmp_path / f"try{seed}.log").write_text(lines(seed))
+    found = group(tmp_path)
+    assert [run.name for run in found.runs] == ["try1.log", "try2.log"]
+    assert "try1.log and try2.log hold the same metrics from the same step on, with other numbers" in found.why
+    assert "--one-run" in found.why
+
+
+def test_a_log_that_goes_on_where_the_other_ends_is_the_same_run(tmp_path: Path) -> None:
+    (tmp_path / "part1.log").write_text(lines(1, 0, 40))
+    (tmp_path / "part2.log").write_text(lines(1, 35, 80))
+    assert group(tmp_path) == grouping.Grouping((tmp_path,))
+
+
+def test_a_copy_is_no_further_run(tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_text(lines(1))
+    (tmp_path / "nohup.out").write_text("started\n" + lines(1, 0, 50))
+    assert names(tmp_path) == [tmp_path.name]
+    (tmp_path / "b.log").write_text(lines(2))
+    assert names(tmp_path) == ["a.log", "b.log"]
+    assert "nohup.out (a copy of a.log)" in group(tmp_path).why
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [("rank0.log", "rank1.log"), ("log_rank_0.log", "log_rank_1.log"), ("train.log", "eval.log"), ("x.out", "x.err")],
+)
+def test_files_named_as_parts_are_one_run(tmp_path: Path, pair: tuple[str, str]) -> None:
+    for seed, name in enumerate(pair, 1):
+        (tmp_path / name).write_text(lines(seed))
+    assert names(tmp_path) == [tmp_path.name]
+
+
+def test_logs_with_other_metrics_are_one_run(tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_text(lines(1))
+    (tmp_path / "b.log").write_text(
+        "".join(f"step {i} entropy: {1 - i / 90:.4f} kl: {i / 999:.5f}\n" for i in range(60))
+    )
+    assert names(tmp_path) == [tmp_path.name]
+
+
+@pytest.mark.parametrize("folders", [1, 2])
+def test_a_console_log_beside_run_folders_is_a_run(tmp_path: Path, folders: int) -> None:
+    for seed in range(1, 1 + folders):
+        table(tmp_path / f"attempt{seed}", seed)
+    (tmp_path / "old.log").write_text(lines(7))
+    found = group(tmp_path)
+    assert [run.name for run in found.runs] == [*(f"attempt{i}" for i in range(1, 1 + folders)), "old.log"]
+    assert "old.log beside attempt1" in found.why
+
+
+def test_the_console_log_of_the_run_beside_it_is_none(tmp_path: Path) -> None:
+    table(tmp_path / "PPO_1", 1)
+    rows = map(json.loads, (tmp_path / "PPO_1" / "metrics.jsonl").read_text().splitlines())
+    printed = "".join(f"step {r['step']} reward: {r['reward']:.2f} loss: {r['loss']:.3f}\n" for r in rows)
+    (tmp_path / "nohup.out").write_text(printed)
+    assert names(tmp_path) == [tmp_path.name]
+
+
+def test_the_user_decides(tmp_path: Path) -> None:
+    (tmp_path / "part1.log").write_text(lines(1, 0, 40))
+    (tmp_path / "part2.log").write_text(lines(1, 40, 80))
+    assert names(tmp_path, How.EACH) == ["part1.log", "part2.log"]
+    (tmp_path / "part2.log").write_text(lines(2))
+    assert names(tmp_path, How.ONE) == [tmp_path.name]
+    shown = {flag: CliRunner().invoke(command, [str(tmp_path), *flag]) for flag in ((), ("--one-run",), ("--each",))}
+    assert {flag: result.stdout.count("Format ") for flag, result in shown.items()} == {
+        (): 2,
+        ("--one-run",): 1,
+        ("--each",): 2,
+    }
+    assert "read as one run, as asked" in shown[("--one-run",)].stderr
