@@ -485,6 +485,12 @@ class BestCheckpoint:
     metric: str
     value: float
     path: str | None = None
+    saved: float | None = None  #: the step of the saved model
+
+    @property
+    def back_to(self) -> float:
+        """The step to go back to: that of the saved model, or where the run was best."""
+        return self.step if self.saved is None else self.saved
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -496,6 +502,7 @@ class Verdict:
     upside: str
     risk: str
     do_first: str
+    known: bool = True  #: False where the log is too short to say anything, and the run goes on until it does
 
 
 @dataclass(frozen=True, kw_only=True)

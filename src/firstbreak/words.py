@@ -30,6 +30,19 @@ def axis_word(axis: str) -> str:
     return _AXIS.get(axis, axis)
 
 
+def moment(axis: str, onset: float | None, interval: tuple[float, float] | None, last: float | None = None) -> str:
+    """'step 212 of 400 (between 205 and 220)'. The limits are rounded to whole steps where the step is whole."""
+    word, of = axis_word(axis), "" if last is None else f" of {number(last)}"
+    if interval is None or interval[0] == interval[1]:
+        at = onset if onset is not None or interval is None else interval[0]
+        return "" if at is None else f"{word} {number(at)}{of}"
+    start, end = interval
+    if onset is not None and onset == round(onset):
+        start, end = math.floor(start), math.ceil(end) if math.isfinite(end) else end
+    within = f"between {number(start)} and {number(end)}" if math.isfinite(end) else f"not before {number(start)}"
+    return f"{word} {within}" if onset is None else f"{word} {number(onset)}{of} ({within})"
+
+
 def percent(share: float) -> str:
     """0.347 as "35 %", 0.0042 as "0.4 %", 0.9998 as "99.9 %": what is not all is never said to be all."""
     if 0.99 < share < 1:

@@ -87,8 +87,13 @@ def summary_and_links_agree(dx: Diagnosis) -> Iterator[str]:
         LinkStatus.SUSPECT,
     ):
         yield f"{dx.first_break.link} is {dx.links[dx.first_break.link].status}: {dx.verdict.summary}"
-    if dx.verdict.action in STOPS and dx.first_break and dx.links[dx.first_break.link].status is not LinkStatus.BROKEN:
+    alone = dx.first_break is not None and dx.first_break.also is None
+    if dx.verdict.action in STOPS and alone and dx.links[dx.first_break.link].status is not LinkStatus.BROKEN:
         yield f"{dx.first_break.link} is {dx.links[dx.first_break.link].status}: {dx.verdict.summary}"
+    if dx.first_break is not None and not alone:
+        either = {dx.links[link].status for link in dx.first_break.links}
+        if either != {LinkStatus.SUSPECT}:
+            yield f"one of {dx.first_break.links} broke, and they are drawn as {either}"
 
 
 def summary_and_causes_agree(dx: Diagnosis) -> Iterator[str]:
@@ -105,7 +110,8 @@ def links_have_what_they_say(dx: Diagnosis) -> Iterator[str]:
     unseen = [link for link in Link if dx.links[link].status is LinkStatus.NOT_MEASURED]
     for link in Link:
         looked = any(o.link is link and o.status in (Status.OK, Status.FOUND) for o in dx.outcomes)
-        if (dx.links[link].status is LinkStatus.OK and not looked) or (link in unseen and looked):
+        silent = link in unseen and looked and dx.verdict.known
+        if (dx.links[link].status is LinkStatus.OK and not (looked and dx.verdict.known)) or silent:
             yield f"{link} is {dx.links[link].status}"
     told = re.search(r"Cannot tell about ([^:]*): not measured", dx.verdict.summary)
     named = {w for w in re.split(r", | and ", told[1]) if w != "over-fitting"} if told else None
@@ -113,10 +119,10 @@ def links_have_what_they_say(dx: Diagnosis) -> Iterator[str]:
         yield f"the summary leaves out {named}, the picture {unseen}"
     inspected = {Link(name) for name in inspection.payload(dx.run)["gaps"]["links"]}
     for link in Link:
-        inferred = dx.first_break is not None and link is dx.first_break.link  # from what other links show
+        inferred = dx.first_break is not None and link in dx.first_break.links  # from what other links show
         if link in inspected and dx.links[link].status is not LinkStatus.NOT_MEASURED and not inferred:
             yield f"inspect says {link} is not measured, the diagnosis {dx.links[link].status}"
-        if link in unseen and link not in inspected:
+        if link in unseen and link not in inspected and dx.verdict.known:
             yield f"inspect knows {link}, the diagnosis does not"
 
 
@@ -127,7 +133,7 @@ def views_agree(dx: Diagnosis) -> Iterator[str]:
     for link in Link:
         if told["links"][link.value]["status"] != dx.links[link].status.value:
             yield f"the JSON says {told['links'][link.value]} of {link}"
-    if f" {story.ACTION_WORD[dx.verdict.action].upper()} " not in re.sub(r"\s+", " ", shown):
+    if f" {story.ACTION_WORD[story.mark(dx.verdict)].upper()} " not in re.sub(r"\s+", " ", shown):
         yield "the terminal shows another action"
     words = {confidence: f"{confidence.value} confidence" for confidence in Confidence}
     for name, text in (("terminal", shown), ("page", html.render(dx)), ("markdown", markdown.render(dx))):

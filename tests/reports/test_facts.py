@@ -11,7 +11,7 @@ import pytest
 
 from firstbreak.model import Diagnosis, Evidence, Finding, Interval, Link, RankedCause
 from firstbreak.reports import html, markdown, story, terminal
-from firstbreak.words import percent
+from firstbreak.words import moment, percent
 from tests.reports import fixtures
 
 
@@ -224,7 +224,7 @@ def test_an_onset_on_another_axis_is_not_marked() -> None:
     ],
 )
 def test_a_time_is_as_precise_as_it_is_known(onset: float | None, interval: Interval | None, said: str) -> None:
-    assert story.when("step", onset, interval) == said
+    assert moment("step", onset, interval) == said
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ def test_nothing_in_a_log_moves_the_cursor_or_is_markup() -> None:
 @pytest.mark.parametrize("width", [60, 80])
 def test_the_loop_shows_each_link_with_its_status(dx: Diagnosis, width: int) -> None:
     report = terminal.render(dx, width=width)
-    words = [story.STATUS_WORD[dx.links[link].status] for link in Link]
+    words = [story.status_word(dx, link) for link in Link]
     picture = report[report.index("The training loop") :].split("\n\n")[0]
     for link, word in zip(Link, words, strict=True):
         assert story.link_word(link) in picture

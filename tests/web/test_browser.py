@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
@@ -19,7 +21,7 @@ from firstbreak.readers.read import read
 from firstbreak.reports import html
 from tests.waiting import PATIENCE
 from tests.web.conftest import opened
-from tests.web.serving import HOSTILE_NAME, Served, write_jsonl
+from tests.web.serving import HOSTILE_NAME, Served, serving, write_jsonl
 
 pytestmark = pytest.mark.browser
 AXE = (Path(__file__).parent / "axe.min.js").read_text()
@@ -335,3 +337,92 @@ def test_the_page_is_accessible_and_does_not_scroll_sideways(
     }
     tab.close()
     assert serious == {}
+
+
+def write_score(path: Path, **curves: list[float | None]) -> None:
+    """A run with these curves, from step 1 on; None where a step has no value."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rows = zip(*curves.values(), strict=True)
+    lines = (
+        {"step": i, **{k: v for k, v in zip(curves, row, strict=True) if v is not None}}
+        for i, row in enumerate(rows, 1)
+    )
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+LEVELS = {"reward_std": 0.3, "entropy": 1.0, "grad_norm": 0.5, "completions/mean_length": 200.0, "learning_rate": 1e-6}
+
+
+@pytest.fixture(scope="module")
+def cases(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """One point, a reward that rises while the evaluation falls, and a folder without a log."""
+    folder = tmp_path_factory.mktemp("cases")
+    write_score(folder / "one-point" / "metrics.jsonl", reward=[0.3], kl=[0.01], grad_norm=[0.5])
+    wobble = [0.02 * math.sin(17.0 * i) for i in range(200)]
+    write_score(
+        folder / "over-optimised" / "metrics.jsonl",
+        reward=[0.2 + 0.004 * i + wobble[i] for i in range(200)],
+        eval_reward=[None if i % 10 else 0.6 - 0.004 * max(0, i - 80) + wobble[i] / 2 for i in range(200)],
+        kl=[0.01 + wobble[i] / 10 for i in range(200)],
+        **{name: [level * (1 + w) for w in wobble] for name, level in LEVELS.items()},
+    )
+    (folder / "notes").mkdir()
+    (folder / "notes" / "README.md").write_text("what I tried\n")
+    with serving(folder) as served:
+        yield served
+
+
+def test_one_point_is_grey_and_says_that_it_cannot_tell(page: Page, cases: Served) -> None:
+    page.goto(f"{cases.address}/run/one-point")
+    assert page.locator("article h2").first.inner_text() == "Cannot tell yet"
+    assert page.locator(".ring .ok").count() == 0
+    grey = page.locator(".ring .not_measured circle").first.evaluate("e => getComputedStyle(e).stroke")
+    assert page.locator("article h2").first.evaluate("e => getComputedStyle(e).color") == grey
+
+
+def test_the_headline_names_step_length_and_interval_and_both_causes(page: Page, cases: Served) -> None:
+    page.goto(f"{cases.address}/run/over-optimised")
+    said = page.locator(".summary").inner_text()
+    assert re.search(r"at step \d+ of 200 \(between \d+ and \d+\)", said)
+    assert "Undecided between two causes: " in said
+    drawn = page.locator(".ring .broken .name, .ring .first .name").all_text_contents()
+    assert drawn
+    assert all(f"broke first at {name}" in said for name in drawn[:1])
+
+
+def test_the_break_is_drawn_on_the_first_screen(page: Page, cases: Served) -> None:
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.goto(f"{cases.address}/run/over-optimised")
+    box = page.locator(".overlay svg.curve").bounding_box()
+    assert box["y"] + box["height"] < 900
+    assert page.locator(".overlay .trace").count() == 2
+    assert page.locator(".overlay .key code").all_inner_texts() == ["reward.mean", "eval.reward"]
+    onset = page.locator(".overlay .onset line").bounding_box()["x"]
+    band = page.locator(".overlay .band").bounding_box()
+    assert band["x"] <= onset <= band["x"] + band["width"]
+    assert page.locator(".overlay line.best").count() == 1
+    starts = [bar.bounding_box()["x"] for bar in page.locator(".cascade .lane rect:last-child").all()]
+    assert len(starts) > 1
+    assert starts == sorted(starts)
+
+
+def test_a_click_on_link_finding_and_cause_goes_there(page: Page, cases: Served) -> None:
+    page.goto(f"{cases.address}/run/over-optimised")
+    for what in (".ring a.broken circle", ".cascade a >> nth=0", ".summary a >> nth=0", ".cause td a >> nth=0"):
+        page.locator(what).click()
+        target = page.locator(f"[id='{page.url.partition('#')[2]}']")
+        assert 0 <= target.bounding_box()["y"] < 900
+        page.goto(page.url)  # the address can be sent to somebody
+        assert 0 <= target.bounding_box()["y"] < 900
+    assert "#run-findings-" in page.url
+
+
+def test_a_command_is_copied(chromium: Browser, cases: Served) -> None:
+    context = chromium.new_context(permissions=["clipboard-read", "clipboard-write"])
+    tab = context.new_page()
+    tab.goto(f"{cases.address}/run/over-optimised")
+    place = tab.locator(".copied", has_text="firstbreak experiment run").first
+    place.get_by_role("button").click()
+    until(tab, "document.querySelector('#said').textContent.startsWith('Copied')")
+    assert tab.evaluate("navigator.clipboard.readText()") == place.locator("code").inner_text()
+    context.close()

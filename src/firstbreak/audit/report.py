@@ -23,7 +23,7 @@ from firstbreak.model import Finding, Outcome, Series, Status
 from firstbreak.reports import sparkline, story
 from firstbreak.reports.terminal_style import STYLE, Page, TerminalStyle, to_string
 from firstbreak.reports.text import count
-from firstbreak.words import number
+from firstbreak.words import moment, number
 
 SCHEMA = "firstbreak.audit/1"
 SHOWN = 120  #: characters of a sample in a line of the report
@@ -221,7 +221,7 @@ def _finding(outcome: Outcome, domain: tuple[float, float], how: TerminalStyle) 
         Text(f"{how.symbol[severity]} {story.SEVERITY_WORD[severity].upper()} ", style=STYLE[severity]),
         how.text(outcome.detector, "bold"),
     )
-    since = story.when("step", finding.onset, finding.interval)
+    since = moment("step", finding.onset, finding.interval)
     facts = (
         story.link_word(outcome.link),
         f"since {since}" if since else "",

@@ -74,7 +74,7 @@ def diagnose(
         first_break=first_break,
         causes=tuple(c for i, c in enumerate(ranked) if i < CAUSES_SHOWN or c.id == HEALTHY),
         outcomes=tuple(outcomes),
-        links=link_verdicts(outcomes, first_break, verdict.action),
+        links=link_verdicts(outcomes, first_break, verdict.action, known=verdict.known),
         best_checkpoint=best,
         cost=cost_since(run, first_break, rate_per_hour),
         forecasts=forecasts(inputs),
@@ -225,7 +225,9 @@ def best_checkpoint(run: Run, inputs: Inputs, dead: float | None = None) -> Best
     metric = score.name
     if metric == "eval.likelihood" and value > 0:  # in the unit that was logged
         metric, value = "eval.loss", -math.log(value)
-    return BestCheckpoint(step=step, metric=metric, value=value, path=saved.path if saved else None)
+    return BestCheckpoint(
+        step=step, metric=metric, value=value, path=saved.path if saved else None, saved=saved.step if saved else None
+    )
 
 
 def cost_since(run: Run, first_break: FirstBreak | None, rate_per_hour: float | None) -> Cost | None:

@@ -33,8 +33,9 @@ from firstbreak.model import (
     Verdict,
     WeightKind,
 )
-from firstbreak.words import axis_word, number, percent, quoted
+from firstbreak.words import axis_word, moment, number, percent, quoted
 
+TOO_FEW = "too few points to tell"
 MIN_PROBABILITY = 0.1  #: a cause less probable than this is not named in a summary (convention)
 LARGE_LOSS = 1 / 3  #: of the gain: a run that lost more does not just go on (convention)
 MIN_SCORES = 30  #: scores in which a rise would show through the noise (convention)
@@ -42,25 +43,37 @@ INSEPARABLE = 2.0  #: ratio of the probabilities of two causes below which the l
 
 
 def link_verdicts(
-    outcomes: Sequence[Outcome], first_break: FirstBreak | None, action: Action
+    outcomes: Sequence[Outcome], first_break: FirstBreak | None, action: Action, *, known: bool = True
 ) -> Mapping[Link, LinkVerdict]:
-    """One verdict for each of the ten links: only the first one is broken, and only where it is one."""
-    return {link: _link_verdict([o for o in outcomes if o.link is link], link, first_break, action) for link in Link}
+    """One verdict for each of the ten links: only the first one is broken, and only where it is one.
+
+    Of two links that cannot be told apart, each is suspect. `known`: the log is long enough for a check that finds nothing
+    to mean something.
+    """
+    found = {link: _link_verdict([o for o in outcomes if o.link is link], link, first_break, action) for link in Link}
+    if known:
+        return found
+    few = LinkVerdict(status=LinkStatus.NOT_MEASURED, why=TOO_FEW)
+    return {link: few if verdict.status is LinkStatus.OK else verdict for link, verdict in found.items()}
 
 
 def _link_verdict(outcomes: list[Outcome], link: Link, first_break: FirstBreak | None, action: Action) -> LinkVerdict:
-    first = first_break is not None and first_break.link is link
-    stopped = first and action in (Action.STOP, Action.ROLLBACK)
+    first = first_break is not None and link in first_break.links
+    alone = first_break is not None and first_break.also is None
+    stopped = first and alone and action in (Action.STOP, Action.ROLLBACK)
     serious = [o for o in outcomes if o.finding is not None and o.finding.severity is not Severity.NOTICE]
     if serious:
         worst = min(serious, key=lambda o: -o.finding.severity.rank if o.finding else 0)
         assert worst.finding is not None
         critical = worst.finding.severity is Severity.CRITICAL
-        status = LinkStatus.BROKEN if stopped or (first and critical) else LinkStatus.SUSPECT
+        status = LinkStatus.BROKEN if stopped or (first and alone and critical) else LinkStatus.SUSPECT
         return LinkVerdict(status=status, why=worst.finding.message)
     if first:
         status = LinkStatus.BROKEN if stopped else LinkStatus.SUSPECT
-        return LinkVerdict(status=status, why="the findings in other links point here")
+        why = "the findings in other links point here"
+        if first_break is not None and first_break.also is not None:
+            why += f", or to {' and '.join(_word(other) for other in first_break.links if other is not link)}"
+        return LinkVerdict(status=status, why=why)
     asked = [o for o in outcomes if o.status in (Status.OK, Status.FOUND)]
     blind = [o for o in outcomes if o.status in (Status.NOT_MEASURED, Status.CRASHED)]
     if asked:
@@ -97,6 +110,7 @@ def judge(
         upside=upside(inputs),
         risk=risk(inputs, outcomes),
         do_first=_do_first(action, inputs, outcomes, ranked, first_break, best, doubted),
+        known=action is not Action.CONTINUE or inputs.trajectory is None or inputs.trajectory.kind != "too_short",
     )
 
 
@@ -188,7 +202,7 @@ def _summary(
             return (
                 f"Cannot tell: no score was recorded, so nothing in this log shows whether the {_who(inputs)} improves."
             )
-        blind = [link.value.replace("_", " ") for link in unmeasured(outcomes)]
+        blind = [_word(link) for link in unmeasured(outcomes)]
         if shape.kind == "too_short":
             n = len(score)
             few = f"Cannot tell yet: {n} {'score is' if n == 1 else 'scores are'} too few to see a shape."
@@ -216,20 +230,23 @@ def _summary(
                 f"What was read shows no break: {what} {how}.{but}{proof}{unseen}"
             )
         return f"Nothing is broken in what was recorded: {what} {how}.{but}{proof}{unseen}"
-    where = " or ".join(link.value.replace("_", " ") for link in first_break.links)
+    where = " or ".join(map(_word, first_break.links))
     if first_break.also is not None:
         where += f" ({percent(first_break.probability)} together)"
     where += ", or earlier," if first_break.or_earlier else ""
-    axis = axis_word(inputs.run.axis_of(first_break.metric))
-    when = f" at {axis} {number(first_break.step)}" if first_break.step is not None else ""
+    axis = inputs.run.axis_of(first_break.metric)
+    last = max((s.steps[-1] for s in inputs.run.series.values() if len(s) and s.axis == axis), default=None)
+    when = "" if first_break.step is None else f" at {moment(axis, first_break.step, first_break.interval, last)}"
     broken = f"{'The loop broke first at' if sure else 'Look first at'} {where}{when}"
     top, rival = leading(ranked, first_break)
     if top is None:
         return f"{broken}. The log does not show the cause.{_unproven(inputs)}"
-    text = f"{broken}. Most probable cause there: {_lower(top.title)} ({percent(top.probability)})."
-    if rival is not None:
-        text += f" Cannot be separated from: {_lower(rival.title)} ({percent(rival.probability)})."
-    return text + _unproven(inputs)
+    likely = f"{_lower(top.title)} ({percent(top.probability)})"
+    if rival is None:
+        return f"{broken}. Most probable cause there: {likely}.{_unproven(inputs)}"
+    elsewhere = "" if rival.link in (None, top.link) else f", which would be at {_word(rival.link)}"
+    other = f"{_lower(rival.title)} ({percent(rival.probability)}){elsewhere}"
+    return f"{broken}. Undecided between two causes: {likely}, and {other}.{_unproven(inputs)}"
 
 
 def _uncertain(ranked: Sequence[RankedCause], doubted: RankedCause | None) -> str:
@@ -277,6 +294,10 @@ _SHAPES: Mapping[Kind, str] = {
     "oscillating": "goes up and down and does not settle",
     "too_short": "is too short to judge",
 }
+
+
+def _word(link: Link) -> str:
+    return link.value.replace("_", " ")
 
 
 def _who(inputs: Inputs) -> str:
@@ -336,7 +357,7 @@ def _gain(inputs: Inputs, score: Series, shape: Trajectory) -> str:
         return facts.tell("small: {score} is at its maximum of {top}", score=score.name, top=facts.highest(score))
     match shape.kind:
         case "too_short":
-            return f"cannot be estimated from {len(score)} scores"
+            return f"cannot be estimated from {len(score)} {'score' if len(score) == 1 else 'scores'}"
         case "flat":
             return facts.tell(
                 "near zero: {score} is still at its first level of {start} at {last}",
@@ -398,6 +419,8 @@ def risk(inputs: Inputs, outcomes: Sequence[Outcome]) -> str:
         return f"growing: the policy moves away from {from_}, and the score gains nothing"
     if shape is None:
         return "unknown: without a score, nothing shows when the run goes wrong"
+    if shape.kind == "too_short":
+        return "unknown: too few points"
     if shape.kind in ("plateau", "flat"):
         return f"low for the {who}, but more compute gains little"
     return "low, as far as the log shows"
@@ -422,9 +445,7 @@ def _do_first(
     if first_break is None and (unread := inputs.run.unread):
         steps.append(f"Let {quoted(unread[0])} be read, and diagnose the run again.")
     if action is Action.ROLLBACK and best is not None:
-        peak = f"{axis_word(inputs.run.axis_of(best.metric))} {number(best.step)}"
-        which = f"{quoted(best.path)}, the best saved model (the score was highest at {peak})" if best.path else None
-        steps.append(f"Stop, and go back to {which or f'the best checkpoint, the one nearest to {peak}'}.")
+        steps.append(f"Stop, and go back to {_back_to(best, axis_word(inputs.run.axis_of(best.metric)))}.")
     elif action is Action.STOP:
         steps.append("Stop the run.")
     top, rival = (doubted, None) if doubted is not None else leading(ranked, first_break)
@@ -438,6 +459,16 @@ def _do_first(
         who = "the untrained model" if inputs.policy is Policy.TEXT else "random actions"
         steps.append(f"Check whether the policy has learned anything: evaluate {who} in the same way, and compare.")
     return " ".join(steps) or "Look at the warnings, the first one first. None of them is a reason to stop."
+
+
+def _back_to(best: BestCheckpoint, axis: str) -> str:
+    """The checkpoint to go back to, and why it is not the one of the best score where it is not."""
+    peak = f"{axis} {number(best.step)}"
+    if best.path is None:
+        return f"the checkpoint nearest to {peak}, where the score was best"
+    if best.back_to == best.step:
+        return f"{quoted(best.path)}, where the score was best"
+    return f"{quoted(best.path)}, the best of the saved models (the score was best at {peak}, where none was saved)"
 
 
 def _score_to_log(inputs: Inputs) -> str:

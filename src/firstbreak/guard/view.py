@@ -37,7 +37,7 @@ def renderable(dx: Diagnosis) -> Page:
 
 
 def _files(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
-    action = dx.verdict.action
+    action = story.mark(dx.verdict)
     word = Text(f" {how.symbol[action]} {story.ACTION_WORD[action].upper()} ", style=f"{STYLE[action]} reverse")
     yield Text.assemble(word, "  ", how.text(dx.run.path, "bold"))
     yield how.text(f"{story.title(dx.run)}  {progress(dx.run, how)}".strip(), "dim")

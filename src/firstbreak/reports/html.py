@@ -6,20 +6,21 @@ import base64
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache
+from functools import cache, partial
 from importlib import resources
 
-from firstbreak.model import Action, Diagnosis, Outcome, RankedCause
+from firstbreak.model import Action, Diagnosis, Link, LinkStatus, Outcome, RankedCause, Series
 from firstbreak.reports import curves, story, svg
 from firstbreak.reports.markup import Markup, element, join
 from firstbreak.reports.story import Exhibit, Section, StoryLine
 from firstbreak.reports.text import spans
-from firstbreak.words import percent
+from firstbreak.words import number, percent
 
 _JOINT = re.compile(r"(?<=[./_])(?=\w)")
 # The mark of the page, and of each verdict, on a 24 x 24 grid.
 MARK = "M1 13h6l1.5-3 2 7 3-15 3 17 2-8 1 2h3.5"
 ICON = {
+    LinkStatus.NOT_MEASURED: "M8 9a4 4 0 1 1 5.3 3.8Q12 13.4 12 15.5M12 20v.01",
     Action.CONTINUE: "M4 12.5l5.5 5.5L20 6.5",
     Action.WATCH: "M2 12s3.6-6.5 10-6.5S22 12 22 12s-3.6 6.5-10 6.5S2 12 2 12zM12 9.2a2.8 2.8 0 1 0 0 5.6 2.8 2.8 0 0 0 0-5.6z",
     Action.STOP: "M8 3h8l5 5v8l-5 5H8l-5-5V8zM8.5 12h7",
@@ -44,7 +45,7 @@ def render_all(diagnoses: Sequence[Diagnosis]) -> str:
         element("meta", name="color-scheme", content="light dark"),
         element("meta", name="referrer", content="no-referrer"),
         element(
-            "title", f"{story.ACTION_WORD[diagnoses[0].verdict.action]}: {names}" if len(diagnoses) == 1 else names
+            "title", f"{story.ACTION_WORD[story.mark(diagnoses[0].verdict)]}: {names}" if len(diagnoses) == 1 else names
         ),
         element("style", style),
     )
@@ -78,7 +79,7 @@ def _policy(style: str) -> str:
 def article(dx: Diagnosis, uid: str) -> Markup:
     """The report, for a page with the styles. Ids begin with `uid`; the id of a finding ends with its detector."""
     sections = [_section(dx, section, uid) for section in story.sections(dx)]
-    return element("article", *sections, aria_labelledby=f"{uid}-verdict", class_=dx.verdict.action.value)
+    return element("article", *sections, aria_labelledby=f"{uid}-verdict", class_=story.mark(dx.verdict).value)
 
 
 def _section(dx: Diagnosis, section: Section, uid: str) -> Markup:
@@ -90,13 +91,31 @@ def _section(dx: Diagnosis, section: Section, uid: str) -> Markup:
 
 
 def _verdict(dx: Diagnosis, uid: str) -> Markup:
-    action = dx.verdict.action
+    action = story.mark(dx.verdict)
     about = story.title(dx.run)
     return join(
         element("p", literal(dx.run.path), element("span", about) if about else None, class_="run"),
         element("h2", icon(ICON[action]), story.ACTION_WORD[action], id=uid),
-        element("p", _prose(dx.verdict.summary), class_="summary"),
+        element("p", _summary(dx, uid.removesuffix(Section.VERDICT.value)), class_="summary"),
     )
+
+
+def _summary(dx: Diagnosis, base: str) -> Markup:
+    """The summary, in which the names of causes lead to them."""
+    text, parts = dx.verdict.summary, []
+    for cause in story.causes(dx) if Section.CAUSES in story.sections(dx) else ():
+        found = re.search(re.escape(f"{cause.title} ({percent(cause.probability)})"), text, re.IGNORECASE)
+        if found is not None:
+            end = found.start() + len(cause.title)
+            parts.append(
+                (found.start(), end, element("a", _prose(text[found.start() : end]), href=f"#{base}causes-{cause.id}"))
+            )
+    done, said = 0, []
+    for start, end, link in sorted(parts):
+        if start >= done:
+            said += [_prose(text[done:start]), link]
+            done = end
+    return join(*said, _prose(text[done:]))
 
 
 def _do_first(dx: Diagnosis, uid: str) -> Markup:
@@ -108,11 +127,61 @@ def _loop(dx: Diagnosis, uid: str) -> Markup:
         element("li", element("strong", f"{story.link_word(link)} ({status}):"), _prose(f" {why}"))
         for link, status, why in story.link_reasons(dx)
     ]
-    return join(svg.ring(dx, f"{uid}-ring"), element("ul", *reasons) if reasons else None)
+    base = uid.removesuffix(Section.LOOP.value)
+    return join(svg.ring(dx, f"{uid}-ring", partial(_address, dx, base)), element("ul", *reasons) if reasons else None)
+
+
+def _address(dx: Diagnosis, base: str, link: Link) -> str | None:
+    """Where a click on a link of the loop goes: its worst finding, or what is missing."""
+    found = next((o.detector for o in dx.findings if o.link is link), None)
+    if found is not None:
+        return f"#{base}{Section.FINDINGS.value}-{found}"
+    unseen = dx.links[link].status is LinkStatus.NOT_MEASURED and Section.NOT_MEASURED in story.sections(dx)
+    return f"#{base}{Section.NOT_MEASURED.value}" if unseen else None
 
 
 def _first_break(dx: Diagnosis, uid: str) -> Markup:
-    return _facts(story.first_break(dx))
+    return join(_drawing(dx, uid), _facts(story.first_break(dx)))
+
+
+def _drawing(dx: Diagnosis, uid: str) -> Markup | None:
+    """The break, drawn: training reward and independent score with the onset, and under them the findings in time."""
+    first, best, drawn = dx.first_break, dx.best_checkpoint, story.scores(dx)
+    bars = story.cascade(dx)
+    base = uid.removesuffix(Section.FIRST_BREAK.value)
+    rows = [
+        element(
+            "li",
+            element("a", bar.outcome.detector, href=f"#{base}{Section.FINDINGS.value}-{bar.outcome.detector}"),
+            element(
+                "span", f"{story.link_word(bar.outcome.link)}, {bar.since}", class_=f"facts at-{bar.outcome.link.value}"
+            ),
+            svg.bar(bar.start, bar.interval, bar.outcome.link),
+        )
+        for bar in bars
+    ]
+    cascade = element("ol", *rows, class_="cascade", aria_label="Findings in order of time") if rows else None
+    if not drawn or first is None:
+        return cascade
+    same = story.axis_of(dx.run, first.metric) == drawn[0].axis
+    exhibit = Exhibit("", None, first.step if same else None, first.interval if same else None)
+    legend = [
+        element("li", literal(s.name), element("span", _course(s)), class_=f"key trace-{i}")
+        for i, s in enumerate(drawn)
+    ]
+    if first.interval is not None and same:
+        legend.append(element("li", "first break", element("span", "and where it lies"), class_="key break"))
+    if best is not None:
+        legend.append(element("li", "best checkpoint" if best.path else "best score", class_="key best"))
+    domain = story.domain(dx, drawn[0])
+    plot = svg.overlay(exhibit, drawn, domain, None if best is None else best.back_to, f"{uid}-drawing")
+    return join(element("div", element("ul", *legend), plot, class_="overlay"), cascade)
+
+
+def _course(series: Series) -> str:
+    """'0.21 to 0.98', each curve on its own scale."""
+    values = series.finite.values
+    return f"{number(float(values[0]))} to {number(float(values[-1]))}" if len(values) else ""
 
 
 def _outlook(dx: Diagnosis, uid: str) -> Markup:
@@ -156,12 +225,12 @@ def _figure(dx: Diagnosis, exhibit: Exhibit, uid: str) -> Markup:
 
 
 def _causes(dx: Diagnosis, uid: str) -> Markup:
-    causes = element("ol", *(_cause(dx, cause) for cause in story.causes(dx)))
+    causes = element("ol", *(_cause(dx, cause, uid) for cause in story.causes(dx)))
     rest = story.other_causes(dx)
     return join(causes, element("p", rest.capitalize() + ".", class_="facts") if rest else None)
 
 
-def _cause(dx: Diagnosis, cause: RankedCause) -> Markup:
+def _cause(dx: Diagnosis, cause: RankedCause, uid: str) -> Markup:
     place = story.cause_place(cause)
     bar = element(
         "svg",
@@ -172,18 +241,30 @@ def _cause(dx: Diagnosis, cause: RankedCause) -> Markup:
     )
     name = element("span", element("strong", cause.title), f" ({place})" if place else None)
     return element(
-        "li", element("div", element("span", percent(cause.probability), class_="number"), bar, name), _why(dx, cause)
+        "li",
+        element("div", element("span", percent(cause.probability), class_="number"), bar, name),
+        _why(dx, cause, uid.removesuffix(Section.CAUSES.value)),
+        id=f"{uid}-{cause.id}",
+        class_="cause",
     )
 
 
-def _why(dx: Diagnosis, cause: RankedCause) -> Markup | None:
+def _why(dx: Diagnosis, cause: RankedCause, base: str) -> Markup | None:
     """The weights of a cause, opened for the leading causes."""
     if not cause.evidence or not dx.findings:
         return None
     table_of_weights = story.weight_table(cause)
     most = max((abs(weight) for weight, _ in table_of_weights.rows), default=0.0) or 1.0
+    found = {outcome.detector for outcome in dx.findings}
+
+    def evidence(text: str) -> Markup:
+        name, colon, rest = text.partition(": ")
+        if name not in found:
+            return _prose(text)
+        return join(element("a", name, href=f"#{base}{Section.FINDINGS.value}-{name}"), colon, _prose(rest))
+
     rows = (
-        element("tr", _weight(weight), _balance(weight / most), element("td", _prose(text)))
+        element("tr", _weight(weight), _balance(weight / most), element("td", evidence(text)))
         for weight, text in table_of_weights.rows
     )
     total = element(
@@ -249,7 +330,11 @@ def _facts(facts: Iterable[StoryLine]) -> Markup:
             element(
                 "div",
                 element("dt", fact.label),
-                element("dd", literal(fact.text) if fact.literal else _prose(fact.text)),
+                element(
+                    "dd",
+                    literal(fact.text) if fact.literal else _prose(fact.text),
+                    class_="copied" if fact.copied else None,
+                ),
             )
             for fact in facts
         ),

@@ -167,6 +167,7 @@ def _verdict(verdict: Verdict) -> dict[str, Any]:
         "upside": text(verdict.upside),
         "risk": text(verdict.risk),
         "do_first": text(verdict.do_first),
+        "known": verdict.known,
     }
 
 
@@ -266,6 +267,7 @@ def outcome_payload(outcome: Outcome) -> dict[str, Any]:
 def _best(best: BestCheckpoint) -> dict[str, Any]:
     return {
         "step": number(best.step),
+        "saved_step": number(best.saved),
         "metric": text(best.metric),
         "value": plain(best.value),
         "path": None if best.path is None else text(best.path),

@@ -15,7 +15,7 @@ PLOT_WIDTH = 76
 _INLINE = re.compile(r"[\\`*\[\]<>|~&$@]|(?<![^\W_])_|_(?![^\W_])")
 _BLOCK = re.compile(r"\A(\s*)([#+=>-]|\d+(?=[.)]))")
 _AUTOLINK = re.compile(r"(?i)(?<=[a-z])(:)(?=//)|(?<=www)(\.)")
-_MARK = {LinkStatus.BROKEN: "**broken**", LinkStatus.SUSPECT: "*suspect*"}
+_EMPHASIS = {LinkStatus.BROKEN: "**{}**", LinkStatus.SUSPECT: "*{}*"}
 
 
 def render(dx: Diagnosis) -> str:
@@ -65,7 +65,7 @@ def _document(dx: Diagnosis) -> Iterator[str]:
 
 
 def _verdict(dx: Diagnosis) -> Iterator[str]:
-    yield f"# {story.ACTION_WORD[dx.verdict.action]}: {code(dx.run.path)}"
+    yield f"# {story.ACTION_WORD[story.mark(dx.verdict)]}: {code(dx.run.path)}"
     yield ""
     about = story.title(dx.run)
     if about:
@@ -84,8 +84,8 @@ def _loop(dx: Diagnosis) -> Iterator[str]:
     yield "| | link | status |"
     yield "|--:|---|---|"
     for link in Link:
-        status = dx.links[link].status
-        yield f"| {link.order + 1} | {story.link_word(link)} | {_MARK.get(status, story.STATUS_WORD[status])} |"
+        word = _EMPHASIS.get(dx.links[link].status, "{}").format(story.status_word(dx, link))
+        yield f"| {link.order + 1} | {story.link_word(link)} | {word} |"
     reasons = [f"{story.link_word(link)} ({status}): {why}" for link, status, why in story.link_reasons(dx)]
     if reasons:
         yield ""

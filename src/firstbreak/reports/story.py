@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from firstbreak.diagnosis.inputs import Inputs
 from firstbreak.model import (
     Action,
     Cost,
@@ -32,9 +33,11 @@ from firstbreak.model import (
     Series,
     Severity,
     Status,
+    Verdict,
 )
+from firstbreak.reports import curves
 from firstbreak.reports.text import count
-from firstbreak.words import number, percent
+from firstbreak.words import moment, number, percent
 
 MOST_CAUSES = 5  # causes with a line of their own
 MOST_WEIGHTS = 8  # weights of one cause with a row of their own
@@ -87,7 +90,7 @@ def sections(dx: Diagnosis) -> tuple[Section, ...]:
         Section.FIRST_BREAK: dx.first_break is not None,
         Section.OUTLOOK: bool(outlook(dx)),
         Section.FINDINGS: bool(dx.findings),
-        Section.CAUSES: bool(dx.causes),
+        Section.CAUSES: bool(dx.causes) and dx.verdict.known,
         Section.REMEDY: bool(remedies(dx)),
         Section.EXPECTED: bool(dx.expected),
         Section.NOT_MEASURED: bool(unmeasured_links(dx) or further_unmeasured(dx)),
@@ -98,14 +101,16 @@ def sections(dx: Diagnosis) -> tuple[Section, ...]:
 
 @dataclass(frozen=True)
 class StoryLine:
-    """A label with its text. `literal`: the text is a name from the log."""
+    """A label with its text. `literal`: the text is a name from the log. `copied`: to be typed, and so to be copied."""
 
     label: str
     text: str
     literal: bool = False
+    copied: bool = False
 
 
-ACTION_WORD = {
+ACTION_WORD: dict[Action | LinkStatus, str] = {
+    LinkStatus.NOT_MEASURED: "Cannot tell yet",
     Action.CONTINUE: "Continue",
     Action.WATCH: "Watch",
     Action.STOP: "Stop",
@@ -120,6 +125,30 @@ STATUS_WORD = {
 }
 SEVERITY_WORD = {Severity.CRITICAL: "critical", Severity.WARNING: "warning", Severity.NOTICE: "notice"}
 _AXIS_WORD = {"env_steps": "environment step"}
+
+
+def mark(verdict: Verdict) -> Action | LinkStatus:
+    """What gives a verdict its word, colour and sign: the action; nothing where the log is too short to tell."""
+    return verdict.action if verdict.known else LinkStatus.NOT_MEASURED
+
+
+def status_word(dx: Diagnosis, link: Link) -> str:
+    """'broken'; "one of two" where the break is in one of two links; "too short" where nothing can be told yet."""
+    if one_of_two(dx, link):
+        return "one of two"
+    status = dx.links[link].status
+    few = status is LinkStatus.NOT_MEASURED and not dx.verdict.known and measured(dx, link)
+    return "too short" if few else STATUS_WORD[status]
+
+
+def one_of_two(dx: Diagnosis, link: Link) -> bool:
+    """Whether the first break is in this link or in one other."""
+    return dx.first_break is not None and dx.first_break.also is not None and link in dx.first_break.links
+
+
+def measured(dx: Diagnosis, link: Link) -> bool:
+    """Whether a check of this link had its inputs."""
+    return any(o.link is link and o.status in (Status.OK, Status.FOUND) for o in dx.outcomes)
 
 
 def link_word(link: Link) -> str:
@@ -144,24 +173,13 @@ def axis_of(run: Run, metric: str | None) -> str:
     return series.axis if series is not None else main_axis(run)
 
 
-def when(axis: str, onset: float | None, interval: Interval | None) -> str:
-    """'step 212 (between 205 and 220)'. The limits are rounded to whole steps where the step is whole."""
-    word = axis_word(axis)
-    if interval is None or interval[0] == interval[1]:
-        at = onset if onset is not None or interval is None else interval[0]
-        return "" if at is None else f"{word} {number(at)}"
-    start, end = interval
-    if onset is not None and onset == round(onset):
-        start, end = float(np.floor(start)), float(np.ceil(end))
-    within = f"between {number(start)} and {number(end)}" if math.isfinite(end) else f"not before {number(start)}"
-    return f"{word} {within}" if onset is None else f"{word} {number(onset)} ({within})"
-
-
 def headline(dx: Diagnosis) -> str:
     """The picture of the loop in one line."""
     if dx.first_break is not None:
         both = " or ".join(map(link_word, dx.first_break.links))
         return f"first break: {place(dx) if dx.first_break.also is None else both}"
+    if not dx.verdict.known:
+        return "cannot tell yet: too few points"
     unseen = len(_unseen(dx))
     return f"no break found; {unseen} of {len(Link)} links not measured" if unseen else "no break found"
 
@@ -184,7 +202,7 @@ def first_break(dx: Diagnosis) -> tuple[StoryLine, ...]:
         raw = logged_as(dx.run, first.metric)
         if raw:
             facts.append(StoryLine("Logged as", raw, literal=True))
-    time = when(axis_of(dx.run, first.metric), first.step, first.interval)
+    time = moment(axis_of(dx.run, first.metric), first.step, first.interval)
     return (*facts, StoryLine("Since", time)) if time else tuple(facts)
 
 
@@ -206,7 +224,7 @@ def outlook(dx: Diagnosis) -> tuple[StoryLine, ...]:
     facts = [
         StoryLine("Upside", dx.verdict.upside),
         StoryLine("Risk", dx.verdict.risk),
-        StoryLine("Best checkpoint", _best(dx)),
+        StoryLine("Best checkpoint" if dx.best_checkpoint and dx.best_checkpoint.path else "Best score", _best(dx)),
     ]
     facts.append(
         StoryLine(
@@ -221,8 +239,13 @@ def _best(dx: Diagnosis) -> str:
     best = dx.best_checkpoint
     if best is None:
         return ""
-    at = f"{axis_word(axis_of(dx.run, best.metric))} {number(best.step)}, {best.metric} {number(best.value)}"
-    return f"{at}: {best.path}" if best.path else f"{at} (no saved model of this step is known)"
+    axis = axis_word(axis_of(dx.run, best.metric))
+    peak = f"{axis} {number(best.step)}, {best.metric} {number(best.value)}"
+    if not best.path:
+        return f"{peak} (no saved model is known)"
+    if best.back_to == best.step:
+        return f"{best.path}: {peak}"
+    return f"{best.path} of {axis} {number(best.back_to)}; the score was best at {peak}, where no model was saved"
 
 
 def _forecast(forecast: Forecast, dx: Diagnosis) -> str:
@@ -268,7 +291,7 @@ def link_reasons(dx: Diagnosis) -> tuple[tuple[Link, str, str], ...]:
     said = {outcome.finding.message for outcome in dx.findings if outcome.finding is not None}
     verdicts = ((link, dx.links[link]) for link in Link)
     return tuple(
-        (link, STATUS_WORD[verdict.status], verdict.why)
+        (link, status_word(dx, link), verdict.why)
         for link, verdict in verdicts
         if verdict.status in (LinkStatus.BROKEN, LinkStatus.SUSPECT) and verdict.why and verdict.why not in said
     )
@@ -302,6 +325,41 @@ def exhibits(dx: Diagnosis, finding: Finding) -> tuple[Exhibit, ...]:
     if own is None or not _drawable(own) or any(item.series is not None for item in shown):
         return shown
     return (exhibit(Evidence(text="", series=own)), *shown)
+
+
+def scores(dx: Diagnosis) -> tuple[Series, ...]:
+    """The training reward and the independent score, as far as they are recorded on one axis."""
+    inputs = Inputs(dx.run)
+    found = [s for s in (inputs.training_score, inputs.eval_score) if _drawable(s)]
+    return tuple(s for s in found if s.axis == found[-1].axis)
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A finding in time: from its onset to the end, with the interval of the onset, as places in 0..1 of the run."""
+
+    outcome: Outcome
+    start: float
+    interval: Interval | None
+    since: str
+
+
+def cascade(dx: Diagnosis) -> tuple[Bar, ...]:
+    """The findings whose onset is known, in order of time."""
+    bars = []
+    for outcome in dx.findings:
+        finding = outcome.finding
+        if finding is None or finding.onset is None or not math.isfinite(finding.onset):
+            continue
+        axis = axis_of(dx.run, finding.metric)
+        ends = [(float(s.steps[0]), float(s.steps[-1])) for s in dx.run.series.values() if s.axis == axis and len(s)]
+        if not ends:
+            continue
+        span = min(start for start, _ in ends), max(end for _, end in ends)
+        low, high = finding.interval or (finding.onset, finding.onset)
+        start, early, late = (float(curves.across(step, span)) for step in (finding.onset, low, high))
+        bars.append(Bar(outcome, start, (early, late) if finding.interval else None, moment(axis, finding.onset, None)))
+    return tuple(sorted(bars, key=lambda bar: bar.start))
 
 
 def caption(exhibit: Exhibit) -> str:
@@ -347,7 +405,7 @@ def finding_facts(dx: Diagnosis, outcome: Outcome) -> tuple[str, ...]:
     """Link, onset and confidence of a finding."""
     finding = outcome.finding
     assert finding is not None
-    time = when(axis_of(dx.run, finding.metric), finding.onset, finding.interval)
+    time = moment(axis_of(dx.run, finding.metric), finding.onset, finding.interval)
     since = f"since {time}" if finding.onset is not None else time
     return tuple(filter(None, (link_word(outcome.link), since, finding.confidence.phrase)))
 
@@ -411,8 +469,8 @@ def experiment(run: Run, plan: Experiment) -> tuple[StoryLine, ...]:
     result if the cause is right.
     """
     settings = [f"{run.config.option(name)} = {value}" for name, value in plan.overrides.items()]
-    facts = [StoryLine("Experiment", plan.text), StoryLine("Run", command(run, plan), literal=True)]
-    facts += [StoryLine("Set", setting, literal=True) for setting in settings]
+    facts = [StoryLine("Experiment", plan.text), StoryLine("Run", command(run, plan), literal=True, copied=True)]
+    facts += [StoryLine("Set", setting, literal=True, copied=True) for setting in settings]
     facts += [StoryLine("Measure", plan.measure, literal=True), StoryLine("If this is the cause", plan.if_cause)]
     return tuple(fact for fact in facts if fact.text)
 
@@ -435,6 +493,8 @@ def _unseen(dx: Diagnosis) -> list[Link]:
 
 def _lacking(dx: Diagnosis, link: Link) -> list[str]:
     """The missing inputs of the checks of a link, first those with a remedy. Else the reason of the link."""
+    if measured(dx, link):
+        return [dx.links[link].why]
     said = {o.note for o in dx.outcomes if o.link is link and o.status is Status.NOT_MEASURED and o.note}
     notes: list[str] = []
     for note in sorted(said, key=lambda note: (": " not in note, len(note), note)):
@@ -491,7 +551,8 @@ def about(run: Run) -> tuple[StoryLine, ...]:
         StoryLine("Algorithm", run.algorithm or "not recognised"),
     ]
     if run.first_step is not None and run.last_step is not None:
-        facts.append(StoryLine("Steps", f"{number(run.first_step)} to {number(run.last_step)} ({main_axis(run)})"))
+        axis = axis_word(main_axis(run))
+        facts.append(StoryLine(f"{axis.capitalize()}s", f"{number(run.first_step)} to {number(run.last_step)}"))
     return (*facts, StoryLine("Metrics", f"{len(run.series)} understood, {len(run.unknown)} not understood"))
 
 

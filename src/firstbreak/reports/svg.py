@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 
 from firstbreak.model import Diagnosis, Interval, Link, LinkStatus, Series
 from firstbreak.reports import curves, story
 from firstbreak.reports.markup import Markup, element, join
 from firstbreak.reports.story import Exhibit
-from firstbreak.words import number
+from firstbreak.words import moment, number
 
 # The ring, in units of its view box: as wide as the screen of a phone, so that text keeps its size there.
 WIDTH, HEIGHT = 376, 300
@@ -27,15 +28,18 @@ _SYMBOL = {
 }
 
 
-def ring(dx: Diagnosis, uid: str) -> Markup:
-    """The loop, clockwise from the top, with the first break as text in the middle. `uid` makes ids unique."""
-    statuses = ", ".join(f"{story.link_word(link)} {story.STATUS_WORD[dx.links[link].status]}" for link in Link)
+def ring(dx: Diagnosis, uid: str, address: Callable[[Link], str | None] = lambda link: None) -> Markup:
+    """The loop, clockwise from the top, with the first break as text in the middle. `uid` makes ids unique.
+
+    `address`: where a click on a link goes.
+    """
+    statuses = ", ".join(f"{story.link_word(link)} {story.status_word(dx, link)}" for link in Link)
     return element(
         "svg",
         element("title", f"The training loop: {story.headline(dx)}", id=f"{uid}-title"),
         element("desc", f"Ten links in a ring, in this order: {statuses}.", id=f"{uid}-desc"),
         *(_arc(link, _tainted(dx, link)) for link in Link),
-        *(_node(link, dx.links[link].status) for link in Link),
+        *(_node(dx, link, address(link)) for link in Link),
         _middle(dx),
         viewBox=f"0 0 {WIDTH} {HEIGHT}",
         class_="ring",
@@ -73,7 +77,8 @@ def _arc(link: Link, tainted: bool) -> Markup:
     )
 
 
-def _node(link: Link, status: LinkStatus) -> Markup:
+def _node(dx: Diagnosis, link: Link, address: str | None) -> Markup:
+    status = dx.links[link].status
     angle = _angle(link.order)
     x, y = _point(angle, RADIUS)
     lx, ly = _point(angle, RADIUS + NODE + 9)
@@ -83,23 +88,29 @@ def _node(link: Link, status: LinkStatus) -> Markup:
     first = ly - 13 + 20 * (1 - math.cos(angle)) / 2
     radius = NODE + 3 if status is LinkStatus.BROKEN else NODE
     return element(
-        "g",
+        "g" if address is None else "a",
+        element("title", f"{story.link_word(link)}: {story.status_word(dx, link)}. {dx.links[link].why}"),
         element("circle", r=radius, cx=x, cy=y),
         element("path", d=_SYMBOL[status], transform=f"translate({x:.1f},{y:.1f})", class_="symbol"),
         element("text", story.link_word(link), x=lx, y=first, text_anchor=anchor, class_="name"),
-        element("text", story.STATUS_WORD[status], x=lx, y=first + 13, text_anchor=anchor, class_="status"),
-        class_=f"link {status.value}",
+        element("text", story.status_word(dx, link), x=lx, y=first + 13, text_anchor=anchor, class_="status"),
+        href=address,
+        class_=f"link {status.value}{' first' if story.one_of_two(dx, link) else ''}",
     )
 
 
 def _middle(dx: Diagnosis) -> Markup:
     first = dx.first_break
     if first is None:
-        unseen = story.headline(dx).partition("; ")[2]
-        lines = [("no break found", "big"), *((part, "small") for part in unseen.split(" links ") if part)]
+        unseen = story.headline(dx).partition("; " if dx.verdict.known else ": ")[2]
+        lines = [
+            ("no break found" if dx.verdict.known else "cannot tell yet", "big"),
+            *((part, "small") for part in unseen.split(" links ") if part),
+        ]
     else:
-        step = "" if first.step is None else f"at {number(first.step)}"
-        lines = [("first break", "small"), *((name, "big") for name in map(story.link_word, first.links))]
+        step = "" if first.step is None else f"at {moment(story.axis_of(dx.run, first.metric), first.step, None)}"
+        *either, last = map(story.link_word, first.links)
+        lines = [("first break", "small"), *((f"{name} or", "big") for name in either), (last, "big")]
         lines += [(line, "small") for line in ("or earlier" if first.or_earlier else "", step) if line]
     top = CENTRE[1] - 9 * (len(lines) - 1)
     return join(
@@ -113,17 +124,43 @@ def _middle(dx: Diagnosis) -> Markup:
 def curve(exhibit: Exhibit, series: Series, domain: Interval, uid: str) -> Markup:
     """A curve with the width of its container. Text keeps its size, and only the line is stretched."""
     scale = curves.scale(series, exhibit.level)
+    level = None if scale is None else _level(exhibit, scale)
+    gaps = (_gap(place) for place in curves.gaps(series, domain, 150))
+    return _plot(exhibit, (series,), domain, uid, _described(exhibit, series), level, *gaps)
+
+
+def overlay(exhibit: Exhibit, drawn: Sequence[Series], domain: Interval, best: float | None, uid: str) -> Markup:
+    """Up to two curves of a run, each on its own scale, with the onset, and the step to go back to as a dashed line."""
+    words = [f"{series.name} {_described(exhibit, series)}" for series in drawn]
+    mark = None
+    if best is not None:
+        x = f"{_percent(best, domain):.2f}%"
+        mark = element("line", x1=x, x2=x, y1=FLAG, y2=FLAG + PLOT, class_="best")
+        words.append(f"Best checkpoint marked: {number(best)}.")
+    return _plot(exhibit, drawn, domain, uid, " ".join(words), mark)
+
+
+def _plot(
+    exhibit: Exhibit, drawn: Sequence[Series], domain: Interval, uid: str, described: str, *more: Markup | None
+) -> Markup:
+    """What every plot has: the stretch of the evidence, the interval and flag of the onset, the lines and the axis."""
+    title = story.caption(exhibit) or " and ".join(series.name for series in drawn)
+    scales = [curves.scale(series, exhibit.level) for series in drawn]
+    lines = (
+        _line(series, scale, domain, i)
+        for i, (series, scale) in enumerate(zip(drawn, scales, strict=True))
+        if scale is not None
+    )
     return element(
         "svg",
-        element("title", story.caption(exhibit), id=f"{uid}-title"),
-        element("desc", _described(exhibit, series), id=f"{uid}-desc"),
+        element("title", title, id=f"{uid}-title"),
+        element("desc", described, id=f"{uid}-desc"),
         _affected(exhibit, domain),
         _band(exhibit, domain),
         element("line", x1="0", x2="100%", y1=FLAG + PLOT, y2=FLAG + PLOT, class_="axis"),
         _flag(exhibit, domain),
-        None if scale is None else _level(exhibit, scale),
-        None if scale is None else _line(series, scale, domain),
-        *(_gap(place) for place in curves.gaps(series, domain, 150)),
+        *lines,
+        *more,
         element("text", curves.label(domain[0]), x="0", y=FLAG + PLOT + 15, class_="tick"),
         element("text", curves.label(domain[1]), x="100%", y=FLAG + PLOT + 15, text_anchor="end", class_="tick"),
         class_="curve",
@@ -134,21 +171,41 @@ def curve(exhibit: Exhibit, series: Series, domain: Interval, uid: str) -> Marku
     )
 
 
+def bar(start: float, interval: Interval | None, link: Link) -> Markup:
+    """One bar of the cascade, from its onset to the end; before it, the interval of the onset. Places in 0..1."""
+    early = None
+    if interval is not None and interval[0] < start:
+        early = element(
+            "rect",
+            x=f"{100 * interval[0]:.2f}%",
+            width=f"{100 * (start - interval[0]):.2f}%",
+            height="100%",
+            class_="early",
+        )
+    late = element("rect", x=f"{100 * start:.2f}%", width=f"{100 * (1 - start):.2f}%", height="100%")
+    return element("svg", early, late, class_=f"lane at-{link.value}", aria_hidden="true")
+
+
 def _described(exhibit: Exhibit, series: Series) -> str:
-    time = story.when(series.axis, exhibit.onset, exhibit.interval)
+    time = moment(series.axis, exhibit.onset, exhibit.interval)
     return f"{story.in_words(series)}.{f' Onset marked: {time}.' if time else ''}"
 
 
-def _line(series: Series, scale: curves.Scale, domain: Interval) -> Markup:
-    """The curve as a nested picture that is stretched to the plot. A single point is drawn as a dot."""
+def path(series: Series, scale: curves.Scale, domain: Interval, width: float, height: float) -> str:
+    """The path of a curve in a box, thinned. A single point is drawn as a dot."""
     pieces = []
     for piece in curves.thin(series):
-        x, y = 1000 * curves.across(piece.steps, domain), 100 * (1 - scale(piece.values))
+        x, y = width * curves.across(piece.steps, domain), height * (1 - scale(piece.values))
         points = [f"{px:.1f},{py:.1f}" for px, py in zip(x, y, strict=True)]
         pieces.append("M" + "L".join(points) + ("h0" if len(points) == 1 else ""))
+    return "".join(pieces)
+
+
+def _line(series: Series, scale: curves.Scale, domain: Interval, place: int) -> Markup:
+    """The curve as a nested picture that is stretched to the plot."""
     return element(
         "svg",
-        element("path", d="".join(pieces), class_="trace"),
+        element("path", d=path(series, scale, domain, 1000, 100), class_=f"trace trace-{place}"),
         x="0",
         y=FLAG,
         width="100%",

@@ -39,7 +39,7 @@ def _parts(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
 
 
 def _verdict(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
-    action = dx.verdict.action
+    action = story.mark(dx.verdict)
     head = Text.assemble(
         Text(f" {how.symbol[action]} {story.ACTION_WORD[action].upper()} ", style=f"{STYLE[action]} reverse"),
         "  ",
@@ -54,7 +54,9 @@ def _verdict(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
 
 
 def _do_first(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
-    yield how.hanging(how.text(Section.DO_FIRST.heading + ":", STYLE[dx.verdict.action]), how.text(dx.verdict.do_first))
+    yield how.hanging(
+        how.text(Section.DO_FIRST.heading + ":", STYLE[story.mark(dx.verdict)]), how.text(dx.verdict.do_first)
+    )
 
 
 def _loop(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
@@ -68,7 +70,7 @@ def _list(dx: Diagnosis, how: TerminalStyle) -> RenderableType:
     rows = [Text()]
     for link in Link:
         status = dx.links[link].status
-        line = f"{link.order + 1:>3} {how.symbol[status]} {story.link_word(link):<14} {story.STATUS_WORD[status]}"
+        line = f"{link.order + 1:>3} {how.symbol[status]} {story.link_word(link):<14} {story.status_word(dx, link)}"
         rows.append(Text(line, style=STYLE[status]))
     return Group(*rows[1:])
 
@@ -85,19 +87,19 @@ def _ring(dx: Diagnosis, how: TerminalStyle) -> RenderableType:
 
 
 def _row(dx: Diagnosis, links: list[Link], arrow: str, how: TerminalStyle) -> list[Text]:
-    boxes = [_box(link, dx.links[link].status, how) for link in links]
+    boxes = [_box(link, dx.links[link].status, story.status_word(dx, link), how) for link in links]
     joints = (" ", arrow, " ", " ")
     return [Text(joint).join(parts) for joint, parts in zip(joints, zip(*boxes, strict=True), strict=True)]
 
 
-def _box(link: Link, status: LinkStatus, how: TerminalStyle) -> list[Text]:
+def _box(link: Link, status: LinkStatus, word: str, how: TerminalStyle) -> list[Text]:
     frame, style, inner = how.frame[status], STYLE[status], BOX - 2
     top_left, top_right, bottom_right, bottom_left = frame.corners
     number, symbol = f" {link.order + 1} ", f" {how.symbol[status]} "
     rows = (
         f"{top_left}{number:{frame.horizontal}<{inner - len(symbol)}}{symbol}{top_right}",
         f"{frame.vertical}{story.link_word(link):^{inner}}{frame.vertical}",
-        f"{frame.vertical}{story.STATUS_WORD[status]:^{inner}}{frame.vertical}",
+        f"{frame.vertical}{word:^{inner}}{frame.vertical}",
         f"{bottom_left}{frame.horizontal * inner}{bottom_right}",
     )
     return [Text(row, style=style) for row in rows]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from firstbreak.model import Action
-from firstbreak.reports import curves, html, story
+from firstbreak.reports import curves, html, story, svg
 from firstbreak.reports.markup import Markup, element
 from firstbreak.reports.text import count
 from firstbreak.serve.web.pages.frame import address, badge, frame
@@ -88,15 +88,13 @@ def _spark(summary: RunSummary) -> Markup | None:
         return None
     scale = curves.scale(series)
     assert scale is not None  # only finite values are kept
-    x = 100 * curves.across(series.steps, (float(series.steps[0]), float(series.steps[-1])))
-    y = 22 - 20 * scale(series.values)
-    path = "M" + "L".join(f"{px:.1f},{py:.1f}" for px, py in zip(x, y, strict=True))
+    path = svg.path(series, scale, (float(series.steps[0]), float(series.steps[-1])), 100, 20)
     words = f"{series.name} {story.in_words(series)}"
     return element(
         "svg",
         element("title", words),
         element("path", d=path),
-        viewBox="0 0 100 24",
+        viewBox="0 -2 100 24",
         role="img",
         class_="spark",
         preserveAspectRatio="none",

@@ -8,7 +8,7 @@ from typing import Any, TypeGuard
 
 from firstbreak.experiments.plan import called_for, propose
 from firstbreak.experiments.settings import ExperimentSettings
-from firstbreak.model import Diagnosis, Link, Series
+from firstbreak.model import Diagnosis, Experiment, Link, Series
 from firstbreak.reports import html, inspection, story
 from firstbreak.reports.markup import Markup, element, join
 from firstbreak.serve.web.pages.frame import address, frame, problem, section
@@ -53,7 +53,7 @@ def page(
     )
     trail = (element("h1", html.literal(summary.name)), _exports(summary.name))
     return frame(
-        f"{story.ACTION_WORD[dx.verdict.action]}: {summary.name}",
+        f"{story.ACTION_WORD[story.mark(dx.verdict)]}: {summary.name}",
         trail,
         contents,
         *map(problem, problems),
@@ -88,7 +88,7 @@ def _curves(name: str, dx: Diagnosis) -> Markup | None:
     """A placeholder for every curve. The curves that show findings come first."""
     groups = [(title, [_plot(dx, series) for series in members]) for title, members in _grouped(dx)]
     first, best = dx.first_break, dx.best_checkpoint
-    return plots([name], groups, onset=first.step if first else None, best=best.step if best else None)
+    return plots([name], groups, onset=first.step if first else None, best=best.back_to if best else None)
 
 
 def _grouped(dx: Diagnosis) -> Iterator[tuple[str, list[Series]]]:
@@ -126,7 +126,8 @@ def _experiments(dx: Diagnosis) -> Markup | None:
     rows = [
         element(
             "tr",
-            element("th", html.literal(p.design.id), element("span", p.design.title, class_="about"), scope="row"),
+            element("th", p.design.title, scope="row"),
+            element("td", html.literal(story.command(dx.run, Experiment(id=p.design.id))), class_="copied"),
             element("td", f"{p.bits:.2f} bits"),
             element("td", percent(p.share) + ("" if p.minutes is None else f", {story.duration(p.minutes / 60)}")),
         )
@@ -136,15 +137,10 @@ def _experiments(dx: Diagnosis) -> Markup | None:
     if not rows:
         return None
     head = element(
-        "tr", *(element("th", text, scope="col") for text in ("Experiment", "Information", "Cost, share of this run"))
+        "tr",
+        *(element("th", text, scope="col") for text in ("Experiment", "Run", "Information", "Cost, share of this run")),
     )
-    hint = element(
-        "p",
-        "Run one with ",
-        element("code", "firstbreak experiment run NAME RUN"),
-        ". The diagnosis then uses its result.",
-        class_="facts",
-    )
+    hint = element("p", "The diagnosis uses the result of an experiment that was run.", class_="facts")
     return join(element("table", element("thead", head), element("tbody", *rows), class_="plain"), hint)
 
 

@@ -166,7 +166,8 @@ function arrange() {
   tellTimes()
   filter()
   countTicked()
-  linkFindings()
+  linkParts()
+  addCopyButtons()
   attach()
 }
 
@@ -178,17 +179,46 @@ function countTicked() {
   button.textContent = n < 2 ? "Compare the selected runs" : `Compare ${n} runs`
 }
 
-// Each finding gets a link to itself, to be sent to somebody.
-function linkFindings() {
-  for (const heading of $$(".finding > h3[id]")) {
-    if ($("a", heading)) continue
+// Each finding and cause gets a link to itself, to be sent to somebody.
+function linkParts() {
+  for (const part of $$(".finding > h3[id], .cause[id]")) {
+    const heading = $(":scope > div > :last-child", part) ?? part
+    if ($(".permalink", heading)) continue
     const link = document.createElement("a")
-    link.href = `#${heading.id}`
+    link.href = `#${part.id}`
     link.textContent = "#"
     link.className = "permalink"
-    link.setAttribute("aria-label", "link to this finding")
+    link.setAttribute("aria-label", part.matches(".cause") ? "link to this cause" : "link to this finding")
     heading.append(link)
   }
+}
+
+// Commands and settings get a button that copies them.
+function addCopyButtons() {
+  for (const place of $$(".copied")) {
+    if ($("button", place)) continue
+    const button = document.createElement("button")
+    button.type = "button"
+    button.textContent = "Copy"
+    button.setAttribute("aria-label", `copy ${$("code", place).textContent}`)
+    button.addEventListener("click", () => copy(button, $("code", place).textContent))
+    place.append(button)
+  }
+}
+
+async function copy(button, text) {
+  try {
+    await navigator.clipboard.writeText(text)
+  } catch { // an address without TLS that is not this machine has no clipboard
+    const box = document.body.appendChild(document.createElement("textarea"))
+    box.value = text
+    box.select()
+    document.execCommand("copy")
+    box.remove()
+  }
+  button.textContent = "Copied"
+  say(`Copied: ${text}`)
+  setTimeout(() => (button.textContent = "Copy"), 1500)
 }
 
 addEventListener("keydown", onKey)
