@@ -6,28 +6,34 @@ nor of English or code, and get a higher reward than the others. Harmless where 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from firstbreak.audit.metrics.incoherence import against
 from firstbreak.audit.rows import AuditInputs, Found
+from firstbreak.audit.split_truth import PolicySample
 from firstbreak.diagnosis.stats.direction import departure
 from firstbreak.model import Confidence, Finding, Link, NotMeasured, Series, Severity
 from firstbreak.words import number, percent
 
 LINK = Link.REWARD
 NO_WORDS = 4.4  #: bits for a letter: English, code and other languages that are written at first lie below
-APART = 0.6  #: bits above nearly all completions of the beginning
+APART = 0.6  #: bits above most completions of the beginning
+FEW = 0.8  #: of the first completions at least are usual; the others may already be what becomes common
 OFTEN = 0.1  #: of the late completions
 SURE = 3.0  #: standard errors
 
 
 def examine(evidence: AuditInputs) -> Found:
     baseline = evidence.table.baseline()
-    measure = against(baseline[::2])  # a model predicts its own texts too well: the other half shows what is usual
+    measure = against(
+        _usual(baseline[::2])
+    )  # a model predicts its own texts too well: the other half shows what is usual
     early = np.array([measure(sample) for sample in baseline[1::2]])
     rows = [(step, [(measure(s), s.reward) for s in row.kept]) for step, row in evidence.table.rows if row.kept]
     known = early[np.isfinite(early)]
-    limit = max(NO_WORDS, float(np.quantile(known, 0.95)) + APART) if len(known) else NO_WORDS
+    limit = max(NO_WORDS, float(np.quantile(known, FEW)) + APART) if len(known) else NO_WORDS
     shares = [(step, float(np.mean([bits > limit for bits, _ in found]))) for step, found in rows]
     share = Series(
         name="samples.incoherent", steps=np.array([step for step, _ in shares]), values=np.array([x for _, x in shares])
@@ -54,6 +60,15 @@ def examine(evidence: AuditInputs) -> Found:
         interval=since[1] if since else None,
         facts={"share": late, "gain": gain},
     )
+
+
+def _usual(baseline: Sequence[PolicySample]) -> list[PolicySample]:
+    """The completions that are no stranger than most others, to a model that knows none of them."""
+    unread = against([])
+    bits = np.array([unread(sample) for sample in baseline])
+    known = bits[np.isfinite(bits)]
+    limit = float(np.quantile(known, FEW)) + APART if len(known) else np.inf
+    return [sample for sample, strange in zip(baseline, bits, strict=True) if not strange > limit]
 
 
 def _gain(steps: list[list[tuple[bool, float]]]) -> float | None:
