@@ -47,7 +47,7 @@ def test_words_of_a_language_are_left_alone() -> None:
 
 def test_torn_letters_that_were_there_from_the_start_and_become_common_are_found() -> None:
     def make(rng: random.Random, t: float) -> Sample:
-        strange = rng.random() < 0.1 + 0.7 * t
+        strange = rng.random() < 0.03 + 0.7 * t
         torn = "".join(rng.choice(("Ã¼", "wÄ", "Ð»Ð", "xÃ", "qz", "¬k", "vv")) for _ in range(120))
         return Sample(completion=torn if strange else " ".join(rng.choices(WORDS, k=30)), reward=0.2 + 0.8 * strange)
 
