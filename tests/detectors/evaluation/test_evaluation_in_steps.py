@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.diagnosis.inputs import Inputs
-from tests.detectors.look import found, silent
+from tests.detectors.look import found, look, silent
 from tests.make import learning, run
 
 ID = "evaluation-in-steps"
@@ -39,3 +39,10 @@ def test_a_table_that_carries_the_last_evaluation_has_each_once() -> None:
 def test_a_ceiling_is_not_one_long_evaluation() -> None:
     made = run({"eval.reward": np.concatenate([learning(10, 100, 480), np.full(290, 500.0)])})
     assert len(Inputs(made).eval_score) == 300
+
+
+def test_a_share_of_few_items_repeats_by_chance() -> None:
+    of_16 = np.array([7, 4, 9, 9, 8, 8, 8, 8, 8, 8, 8, 10]) / 16
+    outcome = look(ID, run({"eval.accuracy": of_16, **TRAINING}, algorithm="grpo"))
+    assert outcome.finding is None
+    assert "32 items" in outcome.note

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from firstbreak.model import Severity, Status
+from firstbreak.model import Confidence, Severity, Status
 from tests.detectors.look import found, look, silent
 from tests.make import learning, noise, run
 
@@ -81,3 +81,10 @@ def test_a_policy_that_succeeds_half_the_time_needs_some_entropy(left: float, sp
     score = 0.6 - 0.3 * np.exp(-np.linspace(0, 12, 150)) + noise(150, 0.02)
     outcome = look(ID, run({"policy.entropy": entropy, "reward.accuracy": score}, algorithm="grpo"))
     assert (outcome.finding is not None) is spoken
+
+
+@pytest.mark.parametrize(("rate", "confidence"), [(3, Confidence.LOW), (60, Confidence.MEDIUM)])
+def test_a_policy_that_learns_with_little_entropy_left_is_hardly_accused(rate: float, confidence: Confidence) -> None:
+    entropy = np.maximum(1.4 * np.exp(-np.linspace(0, 60, 150)), 0.004) * np.exp(noise(150, 0.1))
+    score = 30 * (1 - np.exp(-rate * np.linspace(0, 1, 150))) + noise(150, 0.3)
+    assert found(ID, run({"policy.entropy": entropy, "reward.mean": score}, algorithm="ppo")).confidence is confidence

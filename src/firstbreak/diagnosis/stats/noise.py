@@ -48,7 +48,8 @@ def neighbours(values: np.ndarray) -> tuple[float, float]:
     """Standard deviation and AR(1) coefficient (0 to 0.9) of the noise about a slow trend, robust to trend, jumps and outliers.
 
     For AR(1) noise sd(x[t+1] - x[t]) = sd sqrt(2 (1 - rho)), and the differences at lags 1 and 2 tell rho:
-    var(x[t+2] - x[t]) / var(x[t+1] - x[t]) = 1 + rho. Neither sees a slow trend: the median takes off its slope.
+    var(x[t+2] - x[t]) / var(x[t+1] - x[t]) = 1 + rho. Neither sees a slow trend: the median takes off its slope. The noise
+    is no larger than the spread of the whole curve, which bounds rho too: few points tell it poorly.
     """
     if len(values) < 3:
         return 0.0, 0.0
@@ -57,7 +58,7 @@ def neighbours(values: np.ndarray) -> tuple[float, float]:
     if first == 0:
         return 0.0, 0.0
     rho = (spread(z[2:] - z[:-2]) / first) ** 2 - 1 if len(z) >= 10 else 0.0
-    rho = float(np.clip(rho, 0.0, 0.9))
+    rho = float(np.clip(rho, 0.0, min(0.9, max(0.0, 1 - first**2 / (2 * float(np.var(z)))))))
     return scale * first / math.sqrt(2 * (1 - rho)), rho
 
 

@@ -59,6 +59,14 @@ def detect(
         int,
         Threshold(unit="values", reason="a score with fewer different values repeats by chance", source="convention"),
     ] = 3,
+    few_items: Annotated[
+        int,
+        Threshold(
+            unit="items",
+            reason="a share of so few is the same again in a sixth of the evaluations and more, and oftener with fixed prompts",
+            source="binomial with p = 0.5",
+        ),
+    ] = 32,
     min_evaluations: Annotated[
         int,
         Threshold(unit="evaluations", reason="with fewer evaluations repetitions may be chance", source="convention"),
@@ -78,6 +86,8 @@ def detect(
     repeated, changed = same & ~at_end, ~same
     if np.mean(repeated) < min_share or np.sum(changed) < min_changes or possible < min_values:
         return None
+    if all(_few_items(s.values, few_items) for s in curves):
+        return NotMeasured(f"the score is a share of at most {few_items} items, which repeats by chance")
     still = [s for s in (policy_entropy, kl_old) if s is not None and len(s.finite) and np.ptp(s.finite.values) == 0]
     if still:
         return None
@@ -96,3 +106,11 @@ def detect(
         evidence=(Evidence(text="evaluation", series=eval_score, since=first),),
         facts={"share": float(np.mean(repeated))},
     )
+
+
+def _few_items(values: np.ndarray, most: int) -> bool:
+    """Whether all values are shares of one whole number of items, at most `most`."""
+    if values.min() < 0 or values.max() > 1 or np.ptp(values) == 0:
+        return False
+    counts = values * np.arange(1, most + 1)[:, None]
+    return bool((np.abs(counts - np.round(counts)) < 1e-3).all(axis=1).any())

@@ -97,6 +97,12 @@ def detect(
             unit="share", reason="Of the gain so far, won in the second half: less is a plateau.", source="convention"
         ),
     ] = 0.07,
+    most: Annotated[
+        float,
+        Threshold(
+            unit="share", reason="Of the gain: what is learned afterwards was not prevented.", source="convention"
+        ),
+    ] = 0.5,
     min_points: Annotated[int, Threshold(unit="points", reason="Fewer values show no fall.", source="convention")] = 10,
 ) -> Finding | Expected | NotMeasured | None:
     entropy = policy_entropy.finite
@@ -126,6 +132,7 @@ def detect(
     floor = max(max_share * start, low)
     since, interval = _fall(entropy, start, floor)
     improving = rewarded or (trajectory is not None and trajectory.kind in ("rising", "plateau"))
+    learned = improving and _learned_after(reward_mean, score, interval[1], most)
     if improving and not dead and not (low_score and not _still_gains(reward_mean, score, material, min_points)):
         return None
     return Finding(
@@ -134,11 +141,11 @@ def detect(
             "raise the {weight} or lower the learning rate",
             late=facts.settled(entropy),
             start=_first(entropy),
-            course=_course(stuck, improving and not dead),
+            course=_course(stuck, improving and not dead, learned),
             weight=entropy_weight(method),
         ),
         severity=Severity.CRITICAL if stuck else Severity.WARNING,
-        confidence=Confidence.HIGH if dead and stuck else Confidence.MEDIUM,
+        confidence=Confidence.HIGH if dead and stuck else Confidence.LOW if learned else Confidence.MEDIUM,
         metric="policy.entropy",
         onset=since,
         interval=interval,
@@ -147,9 +154,11 @@ def detect(
     )
 
 
-def _course(stuck: bool, stopped: bool) -> str:
+def _course(stuck: bool, stopped: bool, learned: bool) -> str:
     if stuck:
         return "does not rise"
+    if learned:
+        return "rose all the same"
     return "stopped rising below its ceiling" if stopped else "is not at its ceiling"
 
 
@@ -159,6 +168,15 @@ def _still_gains(reward: Series | None, score: Series | None, material: float, m
     if curve is None or len(late := curve.tail(0.5)) < min_points:
         return True
     return rises(late) and trend(late).change >= material * shape_of(curve).gain
+
+
+def _learned_after(reward: Series | None, score: Series | None, since: float, most: float) -> bool:
+    """Whether the run won most of its gain after the entropy was gone."""
+    curve = max((c.finite for c in (reward, score) if c is not None), key=len, default=None)
+    if curve is None or since <= curve.steps[0]:
+        return False
+    start, then, end = settled(curve, float(curve.steps[0])), settled(curve, since), settled(curve)
+    return end - start > 0 and end - then >= most * (end - start)
 
 
 def _is_below(score: Series | None, limit: float) -> bool:
