@@ -111,3 +111,11 @@ def test_a_jump_to_six_times_the_norm_counts_where_the_score_falls_from_there() 
     lost = np.where(late, 0.4, np.arange(120) / 100) + noise(120, 0.03, 2)
     assert abs(found(ID, run({"grad.norm": norms, "reward.mean": lost})).onset - 71) <= 1
     assert silent(ID, run({"grad.norm": norms, "reward.mean": np.arange(120) / 100 + noise(120, 0.03, 2)}))
+
+
+def test_spikes_below_the_first_norms_are_no_explosion() -> None:
+    solved = np.concatenate([np.ones(30), np.full(N - 30, 0.005)]) * CALM
+    solved[40::10] = 0.2
+    score = np.minimum(1, np.linspace(0, 4, N)) + noise(N, 0.01)
+    assert silent(ID, run({NORM: solved, "reward.mean": score}))
+    assert found(ID, run({NORM: 30 * np.where(np.arange(N) < 30, 1 / 30, 1) * solved, "reward.mean": score}))

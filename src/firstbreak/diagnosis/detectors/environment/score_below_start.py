@@ -80,7 +80,8 @@ def detect(
         return None  # the score held its first level for most of the run, and was lost after that
     began = onset(score, direction=-1, kinds=("level", "ramp"))
     first, last = float(score.steps[0]), trajectory.end_step
-    certain = trajectory.drop_sigma >= sigma_critical and not recovers(score, trajectory.start, first)
+    back = recovers(score, trajectory.start, first)
+    certain = trajectory.drop_sigma >= sigma_critical and not back
     return Finding(
         message=facts.tell(
             "{score} fell from {start} to {end} and {course}: the updates do harm from the first one on; check {first}, then "
@@ -92,7 +93,7 @@ def detect(
             first=_first(policy, method),
         ),
         severity=Severity.CRITICAL if certain else Severity.WARNING,
-        confidence=Confidence.HIGH if certain else Confidence.MEDIUM,
+        confidence=Confidence.HIGH if certain else Confidence.LOW if back else Confidence.MEDIUM,
         metric=score.name,
         onset=began.step if began else first,
         interval=began.interval if began else (first, last),

@@ -132,10 +132,11 @@ def detect(
     if norms.times >= jump_warning and (jump := _jumped(norms.curve, jump_warning, scores)) is not None:
         return jump
     late = norms.curve.tail(1 - warmup_share)
-    spikes = _spikes_repeat(late, spike_ratio, spike_share, min_spikes, config)
+    at_first = float(np.median(norms.curve.head(warmup_share).values))
+    spikes = _spikes_repeat(late, at_first, spike_ratio, spike_share, min_spikes, config)
     if spikes is not None and _stopped(score, min_points):
         return spikes
-    smaller = _spikes_repeat(late, jump_warning, spike_share, min_spikes, config)
+    smaller = _spikes_repeat(late, at_first, jump_warning, spike_share, min_spikes, config)
     harmful = smaller is not None and smaller.onset is not None and fell_since(smaller.onset, *scores)
     return smaller if harmful else _heavy(late, tail_ratio, config)
 
@@ -239,10 +240,15 @@ def _stopped(score: Series | None, min_points: int) -> bool:
     return late is not None and len(late) >= min_points and not rises(late)
 
 
-def _spikes_repeat(norms: Series, ratio: float, share: float, at_least: int, config: Config) -> Finding | None:
-    """Norms far above the usual one that come again and again, from some step on to the end."""
+def _spikes_repeat(
+    norms: Series, at_first: float, ratio: float, share: float, at_least: int, config: Config
+) -> Finding | None:
+    """Norms far above the usual one that come again and again, from some step on to the end.
+
+    They are above those of the first updates too: where little is left to learn the usual norm is next to nothing.
+    """
     usual = float(np.median(norms.values))
-    high = norms.values >= ratio * usual
+    high = (norms.values >= ratio * usual) & (norms.values > at_first)
     first = for_good(high, share)
     if first is None or int(high[first:].sum()) < at_least:
         return None

@@ -153,7 +153,7 @@ def detect(
             back=", and it rises again" if back else "",
         ),
         severity=Severity.CRITICAL if sure else Severity.WARNING,
-        confidence=Confidence.HIGH if sure else Confidence.MEDIUM if large else Confidence.LOW,
+        confidence=Confidence.HIGH if sure else Confidence.MEDIUM if large and not back else Confidence.LOW,
         metric=score.name,
         onset=since,
         interval=interval,
