@@ -150,8 +150,8 @@ def plan(path: str, file: Path, folder: Path | None, trainer: str | None, everyt
     place = folder or _folder(path)
     ledger = place / conduct.LEDGER
     done, lengths = conduct.concluded(ledger), conduct.lengths(ledger)
-    known = conduct.evidence(place, run)
     outcomes = check(run)
+    known = conduct.evidence(place, run, outcomes)
     dx = diagnose(run, outcomes, known=known)
     wanted = everything or called_for(dx)
     proposals = propose(run, rank(Inputs(run), outcomes, known), settings, done, lengths) if wanted else []
@@ -433,7 +433,8 @@ def _next(run: Any, settings: Any, place: Path) -> Any:
     from firstbreak.experiments.plan import propose
 
     ledger = place / conduct.LEDGER
-    ranked = rank(Inputs(run), check(run), conduct.evidence(place, run))
+    outcomes = check(run)
+    ranked = rank(Inputs(run), outcomes, conduct.evidence(place, run, outcomes))
     proposals = propose(run, ranked, settings, conduct.concluded(ledger), conduct.lengths(ledger))
     best = next((p for p in proposals if not p.cannot), None)
     if best is None:
