@@ -385,8 +385,26 @@ def _conclusion_lines(conclusion: Any) -> list[str]:
         lines.append(f"{cause.id:30} {percent(before.get(cause.id, 0)):>8} {percent(cause.probability):>8}")
     following = design.then.get(word[conclusion.answers[0].yes], ())
     if following:
-        lines += ["", f"Next on this branch: {' or '.join(following)}"]
+        lines += [
+            "",
+            "Next on this branch",
+            *(line for name in following for line in _rung(name, conclusion.after.run)),
+        ]
     return [*lines, "", *wrap(f"Do first: {conclusion.after.verdict.do_first}", 80)]
+
+
+def _rung(name: str, run: Any) -> list[str]:
+    """The next step of a ladder: its command, or the code that takes its place where the trainer has no option for it."""
+    from firstbreak.diagnosis.catalogue import catalogue
+    from firstbreak.diagnosis.inputs import Inputs
+
+    design = catalogue()[name]
+    if not design.families.include(Inputs(run).family):
+        return []
+    code = design.code.get(run.trainer or "", "")
+    if code:
+        return [f"  {design.title}; in your training script:", indent(code.rstrip(), "    ")]
+    return [f"  {design.title}:", f"    {shlex.join(['firstbreak', 'experiment', 'run', name, run.path])}"]
 
 
 @command.command()
