@@ -425,7 +425,7 @@ class Experiment:
     """The smallest experiment that separates a cause from its rivals."""
 
     id: str = ""  #: its page in the catalogue of experiments
-    text: str = ""  #: what to do, in words; a cause's own comes from its docstring
+    text: str = ""  #: what to do, in words
     overrides: Mapping[str, Any] = field(default_factory=lambda: EMPTY)  #: canonical hyperparameter -> value
     length: float = 0.1  #: share of the run's steps that is enough
     measure: str = ""  #: the signal to look at

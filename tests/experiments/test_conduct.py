@@ -20,7 +20,7 @@ from firstbreak.experiments import conduct
 from firstbreak.experiments.overrides import CannotOverride
 from firstbreak.experiments.plan import propose
 from firstbreak.experiments.settings import ExperimentSettings, TrialLimits
-from firstbreak.model import Run
+from firstbreak.model import Config, Run
 from firstbreak.readers.read import read
 
 TRAINER = str(Path(__file__).with_name("trainer.py"))
@@ -144,6 +144,31 @@ def test_a_trial_that_is_too_short_is_no_answer_and_the_plan_keeps_the_experimen
     conduct.conduct(design, original, settings(), tmp_path, execute=conduct.local(1))
     assert conduct.concluded(ledger) == {"long-horizon"}
     assert conduct.lengths(ledger) == {}
+
+
+def test_a_trial_that_ends_well_and_logs_nothing_did_not_speak(original: Run, tmp_path: Path) -> None:
+    given = settings(command=(sys.executable, "-c", "print('nothing to do')", "{overrides}"))
+    done = conduct.conduct(catalogue()["long-horizon"], original, given, tmp_path, execute=conduct.local(1))
+    assert "logged no metric in" in done.failure
+    assert done.last_lines == ("nothing to do",)
+    assert conduct.concluded(tmp_path / conduct.LEDGER) == set(), "the plan keeps it"
+
+
+def test_what_the_ranking_has_used_is_not_counted_again_when_an_experiment_reads_it(
+    original: Run, tmp_path: Path
+) -> None:
+    def after(run: Run) -> tuple[float, float]:
+        before = probability(run, tmp_path / "none", "horizon-too-short")
+        return before, probability(run, tmp_path, "horizon-too-short")
+
+    answers = [{"asks": "is the discount factor small?", "yes": True, "reason": "gamma in force: 0.3"}]
+    conduct.enter(tmp_path / conduct.LEDGER, "answered", experiment="invariants", answers=answers)
+    before, again = after(original)  # its config.json holds gamma = 0.3
+    assert 0.1 < before < 0.5
+    assert again < before + 0.1
+    unknown = replace(original, config=Config(values={}, keys=original.config.keys))
+    before, new = after(unknown)
+    assert new > before + 0.3
 
 
 def test_an_intervention_that_does_not_reach_the_trainer_proves_nothing(original: Run, tmp_path: Path) -> None:

@@ -150,8 +150,8 @@ def plan(path: str, file: Path, folder: Path | None, trainer: str | None, everyt
     place = folder or _folder(path)
     ledger = place / conduct.LEDGER
     done, lengths = conduct.concluded(ledger), conduct.lengths(ledger)
-    known = conduct.evidence(place, run)
     outcomes = check(run)
+    known = conduct.evidence(place, run, outcomes)
     dx = diagnose(run, outcomes, known=known)
     wanted = everything or called_for(dx)
     proposals = propose(run, rank(Inputs(run), outcomes, known), settings, done, lengths) if wanted else []
@@ -385,8 +385,26 @@ def _conclusion_lines(conclusion: Any) -> list[str]:
         lines.append(f"{cause.id:30} {percent(before.get(cause.id, 0)):>8} {percent(cause.probability):>8}")
     following = design.then.get(word[conclusion.answers[0].yes], ())
     if following:
-        lines += ["", f"Next on this branch: {' or '.join(following)}"]
+        lines += [
+            "",
+            "Next on this branch",
+            *(line for name in following for line in _rung(name, conclusion.after.run)),
+        ]
     return [*lines, "", *wrap(f"Do first: {conclusion.after.verdict.do_first}", 80)]
+
+
+def _rung(name: str, run: Any) -> list[str]:
+    """The next step of a ladder: its command, or the code that takes its place where the trainer has no option for it."""
+    from firstbreak.diagnosis.catalogue import catalogue
+    from firstbreak.diagnosis.inputs import Inputs
+
+    design = catalogue()[name]
+    if not design.families.include(Inputs(run).family):
+        return []
+    code = design.code.get(run.trainer or "", "")
+    if code:
+        return [f"  {design.title}; in your training script:", indent(code.rstrip(), "    ")]
+    return [f"  {design.title}:", f"    {shlex.join(['firstbreak', 'experiment', 'run', name, run.path])}"]
 
 
 @command.command()
@@ -433,7 +451,8 @@ def _next(run: Any, settings: Any, place: Path) -> Any:
     from firstbreak.experiments.plan import propose
 
     ledger = place / conduct.LEDGER
-    ranked = rank(Inputs(run), check(run), conduct.evidence(place, run))
+    outcomes = check(run)
+    ranked = rank(Inputs(run), outcomes, conduct.evidence(place, run, outcomes))
     proposals = propose(run, ranked, settings, conduct.concluded(ledger), conduct.lengths(ledger))
     best = next((p for p in proposals if not p.cannot), None)
     if best is None:

@@ -126,6 +126,9 @@ class Question:
     asks: str
     answer: Asked
     needs: str = ""  #: signal or derived input, "hooks" or "weights": without it the question is open
+    again: tuple[
+        str, ...
+    ] = ()  #: signals of the original run that the answer reads again: the ranking has used them already
     families: Families = EVERY  #: for which runs it makes sense, if fewer than the experiment
     yes: Mapping[str, float] = field(default_factory=lambda: EMPTY)  #: cause, or "healthy" -> P(yes)
     otherwise: float = 0.5  #: P(yes) for every other candidate

@@ -271,7 +271,7 @@ def _ranked(
         title = "Nothing is wrong" if name == HEALTHY else "A cause that is not in the catalogue"
         return RankedCause(id=name, title=title, link=None, probability=probability, evidence=evidence)
     experiment = smallest(cause.experiments, name, inputs.family)
-    fix, plan = advice(cause, inputs.family)
+    fix, _ = advice(cause, inputs.family)
     return RankedCause(
         id=name,
         title=cause.title.rstrip("."),
@@ -279,7 +279,7 @@ def _ranked(
         probability=probability,
         evidence=evidence,
         fix=tuple(with_options(step, inputs.run) for step in fix if not _settled(step, cause, inputs)),
-        experiment=None if experiment is None else replace(experiment, text=with_options(plan, inputs.run)),
+        experiment=experiment,
     )
 
 

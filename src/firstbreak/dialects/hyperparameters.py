@@ -14,7 +14,7 @@ from types import MappingProxyType, ModuleType
 from typing import Any
 
 from firstbreak import dialects
-from firstbreak.model import Config
+from firstbreak.model import Config, Run
 
 
 @dataclass(frozen=True)
@@ -152,6 +152,60 @@ def canonical_config(raw: Mapping[str, Any], dialect: ModuleType, names: Collect
     values |= refine(values, set(names), flat) if refine else {}
     values = {name: typed for name, value in values.items() if (typed := _typed(name, value)) is not None}
     return Config(values=_with_products(values), raw=dict(raw), defaulted=defaulted & values.keys(), keys=keys)
+
+
+#: (trainer, hyperparameter) -> the algorithms whose options hold it, where a dialect knows options of several
+_ONLY: Mapping[tuple[str, str], frozenset[str]] = {
+    **{
+        ("trl", name): frozenset({"ppo"})
+        for name in ("gamma", "gae_lambda", "minibatches", "normalize_reward", "target_kl")
+    },
+    ("trl", "max_staleness"): frozenset({"async_grpo"}),
+}
+_RELATIVE = re.compile(r"([/x])\s*(\d+(?:\.\d+)?)")
+#: units of options that are counts
+_WHOLE_UNITS = frozenset(
+    {"count", "steps", "samples", "tokens", "turns", "epochs", "environment steps", "policy versions"}
+)
+
+
+def own_option(name: str, run: Run) -> str | None:
+    """What the run's trainer calls a hyperparameter, as an option that can be set; None where it has none.
+
+    An option that the run did not record is one of the trainer's only where the trainer is known, and the algorithm has it.
+    """
+    key = run.config.keys.get(name)
+    if key is None or (key.startswith("_") and run.trainer is None):
+        return None
+    if name not in run.config.values or name in run.config.defaulted:
+        only = _ONLY.get((run.trainer or "", name))
+        if run.trainer is None or (only is not None and run.algorithm not in only):
+            return None
+    if key.startswith("_"):  # recorded under a name that is no option
+        options = getattr(dialects.dialects()[str(run.trainer)], "CONFIG", {})
+        return next((o for o, of in options.items() if of == name and not o.startswith("_")), None)
+    return key
+
+
+def relative(name: str, wanted: Any, now: float | None) -> Any:
+    """A wanted value as a plain one: `"/10"` and `"x4"` are changes of the current value. None where that is not known."""
+    change = _RELATIVE.fullmatch(wanted) if isinstance(wanted, str) else None
+    if change is None:
+        return wanted
+    if now is None:
+        return None
+    factor = float(change[2])
+    value = now / factor if change[1] == "/" else now * factor
+    return max(1, round(value)) if HYPERPARAMETERS[name].unit in _WHOLE_UNITS else float(f"{value:.6g}")
+
+
+def spoken(name: str, option: str, value: Any) -> Any:
+    """A value as the option takes it: a precision is a switch of one trainer and a data type of another."""
+    if name != "precision":
+        return value
+    if option.rpartition(".")[2] in ("bf16", "fp16"):
+        return value == option.rpartition(".")[2]
+    return {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16"}.get(value, value) if "dtype" in option else value
 
 
 def recorded_as(keys: Collection[str], dialect: ModuleType) -> dict[str, str]:

@@ -34,11 +34,11 @@ from firstbreak.diagnosis.stats import sequential
 from firstbreak.diagnosis.stats.sequential import Decided, Decision
 from firstbreak.experiments import plan, runner
 from firstbreak.experiments.overrides import HOOK, CannotOverride, config_file, in_force, render
-from firstbreak.experiments.plan import answerable, duration, length, planned, weigh
+from firstbreak.experiments.plan import already_used, answerable, duration, length, planned, weigh
 from firstbreak.experiments.resume import FROM_THE_BEGINNING, StartPoint, start_of
 from firstbreak.experiments.runner import Result, Trial
 from firstbreak.experiments.settings import ExperimentSettings
-from firstbreak.model import EMPTY, Diagnosis, FirstBreak, RankedCause, Run, Weight
+from firstbreak.model import EMPTY, Diagnosis, FirstBreak, Outcome, RankedCause, Run, Weight
 from firstbreak.readers import Unreadable
 from firstbreak.readers.follow import Follower
 from firstbreak.readers.grouping import find_runs
@@ -47,6 +47,7 @@ from firstbreak.readers.read import read
 HOOKS = Path(__file__).parent.parent / "guard" / "hooks"
 LEDGER = "ledger.jsonl"
 LAST_LINES = 8  #: of the output of a failed trial that are shown
+MEASURED = ("watch.jsonl", "settings.jsonl", "weights.jsonl")  #: what hooks write into a trial's folder
 CHECK_SECONDS = 2.0  #: seconds between two interim analyses of running arms
 
 EvidenceByCause = Mapping[str, Sequence[Weight]]
@@ -196,11 +197,19 @@ def read_back(
         for trial in trials:
             if trial.name in final:
                 folders[arm].append(trial.folder)
-                runs[arm].append(begins.placed(read(logs(trial, settings), trainer=run.trainer)))
+                runs[arm].append(begins.placed(_read(logs(trial, settings), run.trainer)))
     values = plan.arms(design, run, settings)
     return Arms(
         runs=runs, folders=folders, original=run, overrides=values, since=begins.since, first_break=_first_break
     )
+
+
+def _read(place: Path, trainer: str | None) -> Run:
+    """A trial's run; an empty one where the trial wrote nothing that is one."""
+    try:
+        return read(place, trainer=trainer)
+    except Unreadable:
+        return Run(path=str(place), trainer=trainer)
 
 
 def _first_break(run: Run) -> FirstBreak | None:
@@ -293,8 +302,10 @@ def conduct(
     )
     seen = read_back(design, arms, results, run, settings, begins)
     answers = ask(design, run, settings, seen, arms, results)
-    failed = next((r for r in results if not r.final), None)
+    failed = next((r.trial for r in results if not r.final), "")
     failure = _obstacle(arms, results)
+    if not failure:
+        failed, failure = _silent(arms, seen, settings)
     told = any(a.yes is not None for a in answers)
     longer = (
         None if failure else _longer(answers, length(design, run, settings)["total_steps"] / planned(run, settings))
@@ -305,8 +316,8 @@ def conduct(
         ]
         enter(ledger, "answered", experiment=design.id, answers=asked)
     outcomes = check(run)
-    before = rank(Inputs(run), outcomes, evidence(folder, run, leave_out=design.id))
-    after = diagnose(run, outcomes, known=evidence(folder, run))
+    before = rank(Inputs(run), outcomes, evidence(folder, run, outcomes, leave_out=design.id))
+    after = diagnose(run, outcomes, known=evidence(folder, run, outcomes))
     share = compute(seen, run, settings, begins)
     conclusion = Conclusion(
         design=design,
@@ -394,7 +405,7 @@ def _unasked(question: Question, family: Family) -> str:
 def _obstacle(arms: Mapping[str, Sequence[Trial]], results: Sequence[Result]) -> str:
     """Why the experiment has no conclusion. Empty if it has one."""
     if failed := next((r for r in results if not r.final), None):
-        last = "".join(_last_lines(failed, arms)[-1:])
+        last = "".join(_last_lines(failed.trial, arms)[-1:])
         detail = failed.detail or f"exit code {failed.exit_code}: {last}"
         return f"trial {failed.trial} {failed.state.replace('_', ' ')} ({detail}); see its output.txt"
     for trial in (t for of_arm in arms.values() for t in of_arm):
@@ -407,6 +418,16 @@ def _obstacle(arms: Mapping[str, Sequence[Trial]], results: Sequence[Result]) ->
     return ""
 
 
+def _silent(arms: Mapping[str, Sequence[Trial]], seen: Arms, settings: ExperimentSettings) -> tuple[str, str]:
+    """A trial that ended and logged nothing, neither a curve nor what hooks measure; and what to look at. Or twice nothing."""
+    for arm, trials in arms.items():
+        for trial, run in zip(trials, seen.runs.get(arm, ()), strict=False):
+            if not run.series and not any((trial.folder / name).exists() for name in MEASURED):
+                said = f"trial {trial.name} ended and logged no metric in {logs(trial, settings)}; see its output.txt, and `logs`"
+                return trial.name, f"{said} in [experiment]"
+    return "", ""
+
+
 def _stood_still(seen: Arms) -> str:
     """The arm that made no step after the checkpoint, because its trainer counts the steps before the checkpoint. Or empty."""
     went_on = seen.since > -np.inf
@@ -414,9 +435,9 @@ def _stood_still(seen: Arms) -> str:
     return f"arm {arm} logged no step after the checkpoint; see its output.txt" if arm else ""
 
 
-def _last_lines(failed: Result, arms: Mapping[str, Sequence[Trial]]) -> tuple[str, ...]:
+def _last_lines(failed: str, arms: Mapping[str, Sequence[Trial]]) -> tuple[str, ...]:
     """The last lines of a trainer's output, of which the last one is usually the error."""
-    (folder,) = [t.folder for of_arm in arms.values() for t in of_arm if t.name == failed.trial]
+    (folder,) = [t.folder for of_arm in arms.values() for t in of_arm if t.name == failed]
     output = folder / "output.txt"
     text = output.read_text("utf-8", "replace").strip() if output.exists() else ""
     lines = ("".join(c for c in line if c.isprintable())[:200] for line in text.splitlines()[-LAST_LINES:])
@@ -438,10 +459,17 @@ def _claim(seen: Arms, design: Design) -> Decision | None:
     return sequential.claim(np.array(means))
 
 
-def evidence(folder: Path, run: Run, leave_out: str = "") -> EvidenceByCause:
-    """The evidence for each candidate from the experiments in the folder's ledger. The last answers of each experiment count."""
+def evidence(folder: Path, run: Run, outcomes: Sequence[Outcome] | None = None, leave_out: str = "") -> EvidenceByCause:
+    """The evidence for each candidate from the experiments in the folder's ledger. The last answers of each experiment count.
+
+    `outcomes`: those of `check(run)`. One fact is counted once, although an experiment reads it again.
+    """
     last = {e["experiment"]: e["answers"] for e in entries(folder / LEDGER) if e["event"] == "answered"}
-    candidates = [c.id for c in rank(Inputs(run), ())]
+    if not last:
+        return EMPTY
+    outcomes = check(run) if outcomes is None else outcomes
+    ranked = rank(Inputs(run), outcomes)
+    candidates = [c.id for c in ranked]
     found: dict[str, list[Weight]] = {}
     for name, answers in last.items():
         design = catalogue().get(name)
@@ -450,7 +478,8 @@ def evidence(folder: Path, run: Run, leave_out: str = "") -> EvidenceByCause:
         by_question = {a["asks"]: Answer(yes=a["yes"], reason=a["reason"]) for a in answers}
         for question in design.questions:
             if question.asks in by_question:
-                for candidate, weight in weigh(name, question, by_question[question.asks], candidates).items():
+                used = already_used(question, ranked, outcomes, run)
+                for candidate, weight in weigh(name, question, by_question[question.asks], candidates, used).items():
                     found.setdefault(candidate, []).append(weight)
     return found or EMPTY
 

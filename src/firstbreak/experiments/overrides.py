@@ -17,7 +17,7 @@ from typing import Any
 
 import yaml
 
-from firstbreak.dialects.hyperparameters import HYPERPARAMETERS
+from firstbreak.dialects.hyperparameters import own_option, relative, spoken
 from firstbreak.experiments.script import changed
 from firstbreak.experiments.settings import INTERVENTIONS, ExperimentSettings
 from firstbreak.model import EMPTY, Config, Run
@@ -25,9 +25,6 @@ from firstbreak.model import EMPTY, Config, Run
 Pairs = Sequence[tuple[str, Any]]
 HOOK = "FIRSTBREAK_INTERVENE"  #: variable with the interventions for the hooks in the trainer's process
 HOOKED = frozenset({"trl", "sb3"})  #: dialects of the trainers that guard/hooks supports
-#: units of options that are counts
-WHOLE = frozenset({"count", "steps", "samples", "tokens", "turns", "epochs", "environment steps", "policy versions"})
-_RELATIVE = re.compile(r"([/x])\s*(\d+(?:\.\d+)?)")
 
 
 class CannotOverride(Exception):
@@ -55,15 +52,10 @@ def _value(name: str, wanted: Any, config: Config, settings: ExperimentSettings)
         if wanted[1:] not in settings.values:
             raise CannotOverride(f"needs `{wanted[1:]}` in [experiment.values]")
         return settings.values[wanted[1:]]
-    change = _RELATIVE.fullmatch(wanted)
-    if change is None:
-        return wanted
-    now = in_force(name, config, settings)
-    if now is None:
+    value = relative(name, wanted, in_force(name, config, settings))
+    if value is None:
         raise CannotOverride(f"the run does not log {name}; set {name} in [experiment.now]")
-    factor = float(change[2])
-    value = now / factor if change[1] == "/" else now * factor
-    return max(1, round(value)) if HYPERPARAMETERS[name].unit in WHOLE else float(f"{value:.6g}")
+    return value
 
 
 def in_force(name: str, config: Config, settings: ExperimentSettings) -> float | None:
@@ -89,7 +81,8 @@ def render(
         raise CannotOverride(
             f"{names}: this trainer has no option for it; name one in [experiment.options], or set hooks = true"
         )
-    options = [(option(name, run, settings), value) for name, value in values.items() if name not in done]
+    named = {name: option(name, run, settings) for name in values if name not in done}
+    options = [(key, spoken(name, key, values[name])) for name, key in named.items()]
     rendered = _syntax(run, settings)([*options, *own.items()], settings)
     acts = {**done, **inside}
     hook = {HOOK: json.dumps(acts)} if acts else {}
@@ -107,10 +100,15 @@ def option(name: str, run: Run, settings: ExperimentSettings) -> str:
         return settings.options[name]
     if settings.complete:
         raise CannotOverride(f"the command has no option for {name}; if there is one, name it in [experiment.options]")
-    if name not in run.config.keys:
+    key = own_option(name, run)
+    if (
+        key is None and run.trainer is None and not settings.command
+    ):  # a plan: `init` will name the script's own options
+        key = run.config.keys.get(name)
+    if key is None:
         trainer = run.trainer or "this trainer"
         raise CannotOverride(f"{trainer} has no known option for {name}; name it in [experiment.options]")
-    return _in_full(run.config.keys[name], run.trainer)
+    return _in_full(key, run.trainer)
 
 
 #: dialect -> full prefixes of options, if the run's configuration did not contain them

@@ -30,10 +30,12 @@ from firstbreak.diagnosis.questions import (
     scores,
 )
 from firstbreak.diagnosis.rank import cautious_probabilities
+from firstbreak.dialects import signals
 from firstbreak.dialects.hyperparameters import HYPERPARAMETERS
 from firstbreak.experiments.overrides import CannotOverride, hooked, in_force, render, resolve
 from firstbreak.experiments.settings import ExperimentSettings
-from firstbreak.model import EMPTY, Action, Diagnosis, RankedCause, Run, Weight, WeightKind
+from firstbreak.model import EMPTY, Action, Diagnosis, Finding, Outcome, RankedCause, Run, Weight, WeightKind
+from firstbreak.words import number
 
 LEAST_POINTS = 10  #: smallest number of updates or evaluations of an arm
 #: settings that the hooks can read from trainers of language models, and from trainers of other policies
@@ -102,7 +104,7 @@ def propose(
         proposals.append(
             Proposal(
                 design=design,
-                bits=information(beliefs, answerable(design, run, settings)),
+                bits=information(beliefs, [q for q in answerable(design, run, settings) if not _known(q, run)]),
                 share=share,
                 minutes=None if minutes is None else share * minutes,
                 cannot=(cannot := _obstacle(design, run, settings)),
@@ -121,6 +123,12 @@ def answerable(design: Design, run: Run, settings: ExperimentSettings) -> tuple[
     """The questions that hold for the run's family, and whose curves the original run has recorded or the hooks measure."""
     family = Inputs(run).family
     return tuple(q for q in design.questions if q.families.include(family) and _measured(q.needs, run, settings))
+
+
+def _known(question: Question, run: Run) -> bool:
+    """Whether the run's own configuration answers it, so that the ranking has used the answer."""
+    name = question.needs
+    return name in HYPERPARAMETERS and name not in run.config.defaulted and run.config.number(name) is not None
 
 
 def _measured(what: str, run: Run, settings: ExperimentSettings) -> bool:
@@ -217,18 +225,55 @@ def _likelihood(question: Question, candidate: str, yes: bool) -> float:
     return p if yes else 1 - p
 
 
-def weigh(experiment: str, question: Question, answer: Answer, candidates: Iterable[str]) -> dict[str, Weight]:
-    """The evidence of an answer for each candidate, in nats compared with a healthy run. Empty for an open answer."""
+def weigh(
+    experiment: str,
+    question: Question,
+    answer: Answer,
+    candidates: Iterable[str],
+    used: Mapping[str, float] = EMPTY,
+) -> dict[str, Weight]:
+    """The evidence of an answer for each candidate, in nats compared with a healthy run. Empty for an open answer.
+
+    `used`: what the ranking has already counted for a candidate because of the same fact (`already_used`). Only what the answer
+    says beyond that is added.
+    """
     if answer.yes is None:
         return {}
     healthy = _likelihood(question, "healthy", answer.yes)
     text = f"{question.asks} {'yes' if answer.yes else 'no'}: {answer.reason}"
-    weights = {name: math.log(_likelihood(question, name, answer.yes) / healthy) for name in candidates}
+    found = {}
+    for name in candidates:
+        weight = math.log(_likelihood(question, name, answer.yes) / healthy)
+        counted, said = used.get(name, 0.0), text
+        if counted > 0 and weight > 0:
+            weight, said = max(0.0, weight - counted), f"{text}, of which the ranking had counted {number(counted)}"
+        if weight:
+            found[name] = Weight(finding=f"experiment:{experiment}", weight=weight, kind=WeightKind.ANSWER, text=said)
+    return found
+
+
+def already_used(
+    question: Question, ranked: Sequence[RankedCause], outcomes: Sequence[Outcome], run: Run
+) -> dict[str, float]:
+    """Candidate -> nats that the ranking has counted for it because of a setting or a curve that the question reads again."""
+    settings = {question.needs} & HYPERPARAMETERS.keys()
+    curves = {signals.BY_PARAMETER[name].name for name in question.again if name in signals.BY_PARAMETER}
+    if not settings and not curves:
+        return {}
+    options = {run.config.option(name) for name in settings}
+    read = {o.detector for o in outcomes if o.finding is not None and _about(o.finding, settings | curves)}
     return {
-        name: Weight(finding=f"experiment:{experiment}", weight=w, kind=WeightKind.ANSWER, text=text)
-        for name, w in weights.items()
-        if w
+        cause.id: sum(w.weight for w in cause.evidence if w.finding in read or _of_setting(w, options))
+        for cause in ranked
     }
+
+
+def _about(finding: Finding, names: set[str]) -> bool:
+    return finding.metric in names or any(fact.curve in names for fact in finding.stated)
+
+
+def _of_setting(weight: Weight, options: set[str]) -> bool:
+    return weight.kind is WeightKind.CONFIGURATION and any(option in weight.text for option in options)
 
 
 # --- size --------------------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from firstbreak.dialects.hyperparameters import own_option
 from firstbreak.masking import by_look
 from firstbreak.model import (
     BestCheckpoint,
@@ -204,7 +205,7 @@ def _experiment(experiment: Experiment, run: Run) -> dict[str, Any]:
         "command": text(story.command(run, experiment)),
         "text": text(experiment.text),
         "overrides": plain(experiment.overrides),
-        "options": {text(name): text(run.config.option(name)) for name in experiment.overrides},
+        "options": {text(name): text(o) for name in experiment.overrides if (o := own_option(name, run)) is not None},
         "measure": text(experiment.measure),
         "if_cause": text(experiment.if_cause),
     }

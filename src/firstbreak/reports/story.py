@@ -11,10 +11,13 @@ import math
 import shlex
 from collections import Counter
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from firstbreak.diagnosis.catalogue import catalogue
 from firstbreak.diagnosis.inputs import Inputs
+from firstbreak.dialects.hyperparameters import HYPERPARAMETERS, own_option, relative, spoken
 from firstbreak.model import (
     Action,
     Cost,
@@ -468,11 +471,34 @@ def experiment(run: Run, plan: Experiment) -> tuple[StoryLine, ...]:
     """An experiment: the text, the command, the options in the trainer's own names, the metric to check, and the expected
     result if the cause is right.
     """
-    settings = [f"{run.config.option(name)} = {value}" for name, value in plan.overrides.items()]
     facts = [StoryLine("Experiment", plan.text), StoryLine("Run", command(run, plan), literal=True, copied=True)]
-    facts += [StoryLine("Set", setting, literal=True, copied=True) for setting in settings]
+    facts += [
+        StoryLine("Set", f"{option} = {value}", literal=True, copied=True) for option, value in settings(run, plan)
+    ]
+    facts += [StoryLine("Write", line, literal=True) for line in code(run, plan).splitlines()]
     facts += [StoryLine("Measure", plan.measure, literal=True), StoryLine("If this is the cause", plan.if_cause)]
     return tuple(fact for fact in facts if fact.text)
+
+
+def settings(run: Run, plan: Experiment) -> tuple[tuple[str, Any], ...]:
+    """The options of the run's own trainer that an experiment changes, with plain values. What hooks change is no option."""
+    found = []
+    for name, wanted in plan.overrides.items():
+        option = own_option(name, run) if name in HYPERPARAMETERS else None
+        value = relative(name, wanted, run.config.number(name))
+        if option is not None and value is None:
+            value = f"its value {wanted}"
+        elif isinstance(value, str) and value.startswith("@"):
+            value = f"your {value[1:].replace('_', ' ')}"
+        if option is not None:
+            found.append((option, spoken(name, option, value)))
+    return tuple(found)
+
+
+def code(run: Run, plan: Experiment) -> str:
+    """What the user's script needs, where the trainer has no option for it. Or empty."""
+    design = catalogue().get(plan.id)
+    return design.code.get(run.trainer or "", "") if design else ""
 
 
 def command(run: Run, plan: Experiment) -> str:

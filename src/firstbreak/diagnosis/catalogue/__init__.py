@@ -6,6 +6,7 @@ LENGTH: float                    share of the original run's steps (default 0.1)
 SEEDS: int                       least seeds of each arm (default 1)
 CONTROL: dict[str, Any]          the overrides of a second arm of the same length (default: no such arm)
 THEN: dict[str, tuple[str, ...]] "yes" or "no" to the first question -> experiments that come next
+CODE: dict[str, str]             trainer -> code for the user's script, where the trainer has no option for it
 FAMILIES: Families               for which runs it makes sense (see families.py; default: all)
 
 Third parties name a module under the entry-point group `firstbreak.experiments`.
@@ -62,6 +63,7 @@ class Design:
     control: Mapping[str, Any] | None
     bare: bool
     then: Mapping[str, tuple[str, ...]]
+    code: Mapping[str, str]
     families: Families
 
     @property
@@ -92,6 +94,7 @@ def smallest(names: Sequence[str], cause: str, family: Family) -> Experiment | N
     )
     return Experiment(
         id=design.id,
+        text=f"{design.title}, for {100 * design.length:g} % of the run's steps.",
         overrides={option: value for option, value in design.overrides.items() if not option.endswith("?")},
         length=design.length,
         measure=question.measure,
@@ -127,5 +130,6 @@ def _design(module: ModuleType) -> Design:
         control=getattr(module, "CONTROL", None),
         bare=getattr(module, "BARE", False),
         then=getattr(module, "THEN", EMPTY),
+        code=getattr(module, "CODE", EMPTY),
         families=getattr(module, "FAMILIES", EVERY),
     )

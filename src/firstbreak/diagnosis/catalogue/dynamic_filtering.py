@@ -25,6 +25,15 @@ FAMILIES = only(Method.GROUP_RELATIVE, UNKNOWN)  # only groups of completions pe
 OVERRIDES = {"dynamic_sampling": True, "eval_interval?": 1}
 CONTROL = {"eval_interval?": 1}
 LENGTH = 0.25
+CODE = {
+    "areal": """\
+def should_accept_fn(trajectory):  # keep a prompt only if its answers got different rewards
+    rewards = trajectory["rewards"]
+    return bool(rewards.max() > rewards.min())
+
+batch = actor.prepare_batch(train_dataloader, workflow=workflow, should_accept_fn=should_accept_fn)
+"""
+}
 QUESTIONS = (
     Question(
         asks="is the score better than in the control arm?",

@@ -61,6 +61,7 @@ QUESTIONS = (
         asks="is the gradient norm not finite at any step?",
         answer=is_not_finite("grad_norm"),
         needs="grad_norm",
+        again=("grad_norm",),
         yes={"gradients-not-finite": 0.95, "gradients-explode": 0.1},
         otherwise=0.02,
     ),
@@ -68,6 +69,7 @@ QUESTIONS = (
         asks="did the original run have very large ratios that were not clipped?",
         answer=never_clipped,
         needs="policy_ratio_max",
+        again=("policy_ratio_max", "policy_clip_fraction"),
         yes={"clip-missing": 0.9, "old-log-probabilities-wrong": 0.2},
         otherwise=0.03,
     ),
@@ -166,6 +168,7 @@ QUESTIONS = (
         asks="does the rollout become slower although the policy does not change?",
         answer=slows("time_rollout", 1.5),
         needs="time_rollout",
+        again=("time_rollout",),
         yes={
             "phases-out-of-balance": 0.9,
             "interference": 0.6,

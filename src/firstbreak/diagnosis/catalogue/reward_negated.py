@@ -4,11 +4,11 @@
 Every reward is multiplied by -1 before anything is computed from it.
 
 ## What it tells
-The true score must fall now, or stay below the original run's at the same steps. If it rises, or lies above the original
-run's, the sign was wrong somewhere between the reward and the update.
+The true score must fall now. If it rises, or lies above the original run's at the same steps, the sign was wrong somewhere
+between the reward and the update.
 
 ## When it misleads
-Where the original run stays at its minimum as well, the score can neither fall nor lie below.
+A score that is at its minimum cannot fall.
 
 ## References
 https://arxiv.org/abs/1709.06560
@@ -34,7 +34,7 @@ QUESTIONS = (
     ),
     Question(
         asks="does the score fall with the negated reward?",
-        answer=either(falls("eval_score", HALF), outruns("eval_score", -1, alpha=HALF)),
+        answer=falls("eval_score"),
         needs="eval_score",
         yes={
             "reward-sign-wrong": 0.05,

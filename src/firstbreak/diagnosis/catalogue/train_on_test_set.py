@@ -23,7 +23,7 @@ from firstbreak.diagnosis.questions import Question, outruns
 FAMILIES = only(Policy.TEXT)
 OVERRIDES = {"data": "test"}
 LENGTH = 0.15
-THEN = {"yes": ("dynamic-filtering", "one-prompt"), "no": ("usual-settings", "sft-first")}
+THEN = {"yes": ("dynamic-filtering", "one-prompt"), "no": ("usual-settings", "larger-batch")}
 QUESTIONS = (
     Question(
         asks="is the score better than in the original run when the test set is the training data?",

@@ -30,6 +30,7 @@ OVERRIDES = {
     "epochs_per_batch?": 4,
 }
 LENGTH = 0.15
+THEN = {"no": ("larger-batch",)}
 QUESTIONS = (
     Question(
         asks="is the score better than in the original run at the same steps?",
