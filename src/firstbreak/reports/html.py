@@ -115,6 +115,10 @@ def _first_break(dx: Diagnosis, uid: str) -> Markup:
     return _facts(story.first_break(dx))
 
 
+def _baseline(dx: Diagnosis, uid: str) -> Markup:
+    return _facts(story.baseline(dx))
+
+
 def _outlook(dx: Diagnosis, uid: str) -> Markup:
     return _facts(story.outlook(dx))
 
@@ -280,6 +284,7 @@ _SECTIONS: dict[Section, Callable[[Diagnosis, str], Markup]] = {
     Section.DO_FIRST: _do_first,
     Section.LOOP: _loop,
     Section.FIRST_BREAK: _first_break,
+    Section.BASELINE: _baseline,
     Section.OUTLOOK: _outlook,
     Section.FINDINGS: _findings,
     Section.CAUSES: _causes,
