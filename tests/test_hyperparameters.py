@@ -230,3 +230,11 @@ def test_defaults_of_versions_are_hyperparameters() -> None:
         for older in getattr(dialect, "OLDER", ()):
             assert older.names or older.options, "nothing tells this version"
             assert {name for table in older.defaults.values() for name in table} <= HYPERPARAMETERS.keys()
+
+
+def test_options_of_one_word_are_found_in_the_section_of_the_algorithm() -> None:
+    found = config("sb3", {"algo": {"gamma": 0.5, "n_steps": 128}, "env": {"gamma": 7}, "policy": {"n_epochs": 3}})
+    assert (found.get("gamma"), found.get("n_steps")) == (0.5, 128)
+    assert found.get("epochs_per_batch") is None  # `policy` is no section of options
+    assert config("sb3", {"gamma": 0.9, "algo": {"gamma": 0.5}}).get("gamma") == 0.9
+    assert config("sb3", {"ppo": {"gamma": 0.5}, "sac": {"gamma": 0.9}}).get("gamma") is None  # which one is in force?

@@ -535,6 +535,36 @@ class ChangedThreshold:
     default: float
 
 
+@dataclass(frozen=True, kw_only=True)
+class Departure:
+    """A curve beside those of earlier healthy runs, at one step."""
+
+    link: Link
+    metric: str
+    step: float
+    value: float  #: of this run
+    seen: Interval  #: least and largest value of the earlier runs
+    band: Interval  #: where a further run like them may lie
+    size: float  #: distance from their mean in spreads between runs
+
+    @property
+    def side(self) -> str:
+        """Where the value lies: below, inside or above the band."""
+        return "below" if self.value < self.band[0] else "above" if self.value > self.band[1] else "inside"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Baseline:
+    """How a run stands beside earlier healthy runs of the same task."""
+
+    runs: tuple[str, ...]  #: the earlier runs
+    left_out: tuple[str, ...] = ()  #: further runs of the folder, each with the reason
+    departures: tuple[Departure, ...] = ()  #: where curves leave the band for good, the earliest first
+    compared: int = 0  #: curves that all runs record
+    false_alarms: float | None = None  #: share of healthy runs that leave the band of so many runs; None without a band
+    score: Departure | None = None  #: the score at the last step that all runs reach
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Diagnosis:
     """The one object between the engine and every view."""
@@ -551,6 +581,7 @@ class Diagnosis:
     expected: tuple[str, ...] = ()  #: what looks odd and is right, each with the reason ("GRPO loss is 0 because ...")
     suppressed: int = 0  #: findings below the asked tolerance, counted and not shown
     thresholds: tuple[ChangedThreshold, ...] = ()  #: those that the user has set
+    baseline: Baseline | None = None  #: beside earlier healthy runs, where the user gave some
 
     @property
     def findings(self) -> tuple[Outcome, ...]:

@@ -121,6 +121,30 @@ def test_what_is_missing_comes_with_the_way_to_get_it(tmp_path: Path) -> None:
     assert max(map(len, result.output.split("\n\n")[0].splitlines())) <= 80
 
 
+@pytest.mark.parametrize("recorded", [True, False])
+def test_a_folder_of_seeds_may_hold_the_run_itself(tmp_path: Path, recorded: bool) -> None:
+    """Also where no run records its settings: the user says that they are of one setting."""
+    for i in range(3):
+        made = make_run(tmp_path / "seeds" / f"PPO_{i}", seed=i)
+        if not recorded:
+            (made / "config.yaml").unlink()
+    closeout(tmp_path / "seeds" / "PPO_0", "-o", tmp_path / "out", "--seed-run", tmp_path / "seeds")
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())["deliverables"]
+    assert manifest["results of several seeds"]["said"].startswith("3 seeds: ")
+
+
+def test_settings_that_lie_in_the_run_are_kept_where_no_context_was_recorded(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run", seed=3, api_key="hf_" + "a" * 34)
+    closeout(run, "-o", tmp_path / "out")
+    assert (
+        "settings.json"
+        in json.loads((tmp_path / "out" / "manifest.json").read_text())["deliverables"]["experiment context"]["why"]
+    )
+    kept = (tmp_path / "out" / "settings.json").read_text()
+    assert json.loads(kept)["seed"] == 3
+    assert "aaaa" not in kept
+
+
 def test_a_healthy_run_needs_no_failed_checkpoint(tmp_path: Path) -> None:
     rows = ({"step": i, "reward": float(v), "kl": 0.01} for i, v in enumerate(learning(100)))
     (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))

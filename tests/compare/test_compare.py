@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import zipfile
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+import yaml
 from click.testing import CliRunner
 
 from firstbreak import context
@@ -215,3 +217,43 @@ def test_the_plot_has_every_seed(tmp_path: Path) -> None:
     # of each arm: the legend, its runs, their middle; then its profile with a band of two lines
     assert len(paths) == (1 + 3 + 1 + 3) + (1 + 2 + 1 + 3)
     assert "a0 (3 runs)" in "".join(root.itertext())
+
+
+def _model(path: Path, options: dict[str, object]) -> None:
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("data", json.dumps(options))
+
+
+def _files(folder: Path, options: dict[str, object]) -> None:
+    for name, value in options.items():
+        (folder / name).write_text(str(value))
+
+
+#: where trainers and loggers leave the options: folder of the run, options -> file
+SOURCES = {
+    "model.zip": lambda run, options: _model(run / "final_model.zip", options),
+    "args.json": lambda run, options: (run / "args.json").write_text(json.dumps(options)),
+    "config.json": lambda run, options: (run / "config.json").write_text(json.dumps(options)),
+    "hydra": lambda run, options: (run / ".hydra" / "config.yaml").write_text(yaml.safe_dump({"algo": options})),
+    "wandb": lambda run, options: (run / "wandb" / "run-1-a" / "files" / "config.yaml").write_text(
+        yaml.safe_dump({name: {"value": value} for name, value in options.items()})
+    ),
+    "mlflow": lambda run, options: _files(run / "mlruns" / "0" / ("ab" * 16) / "params", options),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_settings_are_compared_wherever_they_lie(tmp_path: Path, source: str) -> None:
+    for name, gamma in (("short", 0.5), ("long", 0.99)):
+        run_ = tmp_path / name
+        tracked = run_ / "mlruns" / "0" / ("ab" * 16)
+        needed = {"hydra": [run_ / ".hydra"], "wandb": [run_ / "wandb" / "run-1-a" / "files"]}
+        for folder in needed.get(source, [tracked / "params", tracked / "metrics"] if source == "mlflow" else [run_]):
+            folder.mkdir(parents=True)
+        if source == "mlflow":
+            (tracked / "meta.yaml").write_text(f"run_id: {'ab' * 16}\nrun_name: x\nstart_time: 1\n")
+        rows = "".join(f"{256 * i},{20 + i},{0.01 * i}\n" for i in range(1, 30))
+        (run_ / "progress.csv").write_text(f"time/total_timesteps,rollout/ep_rew_mean,train/approx_kl\n{rows}")
+        SOURCES[source](run_, {"gamma": gamma, "learning_rate": 0.0003, "n_steps": 256})
+    printed = run(tmp_path / "short", tmp_path / "long")
+    assert re.search(r"^config +gamma +0\.5 +0\.99$", printed, re.MULTILINE)

@@ -38,6 +38,11 @@ ZOO = """!!python/object/apply:collections.OrderedDict
         ("qwen-grpo.yaml", "num_generations: 8\n", {"num_generations": 8}),
         ("recipe.yml", "lr: 0.1\n", {"lr": 0.1}),
         (".hydra/config.yaml", "algo: {lr: 0.1}\n", {"algo.lr": 0.1}),
+        (
+            "config.yaml",
+            "gamma: {value: 0.5}\nlr: {desc: rate, value: 0.1}\n_wandb: {value: {t: 1}}\n",
+            {"gamma": 0.5, "lr": 0.1},
+        ),
         ("hparams.yaml", "base: &b {lr: 1}\nrun:\n  <<: *b\n  n: 2\n", {"base.lr": 1, "run.lr": 1, "run.n": 2}),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -45,6 +46,11 @@ FAILS = {
     metavar="MONEY",
     help="Cost of one hour of the run, to compute the cost since the break.",
 )
+@click.option(
+    "--baseline",
+    metavar="FOLDER",
+    help="Say how the run stands beside your earlier healthy runs of the same task, which lie in this folder.",
+)
 @_thresholds.option
 @_names.option
 @click.option(
@@ -77,6 +83,7 @@ def command(
     address: str | None,
     store: Path | None,
     how: How | None,
+    baseline: str | None,
 ) -> None:
     """Say which link of the training loop broke first, when, why, and what to do.
 
@@ -87,6 +94,8 @@ def command(
     if recursive:
         if how is not None:
             raise click.UsageError("--one-run and --each are for single paths, not for --recursive")
+        if baseline is not None:
+            raise click.UsageError("--baseline is for single runs, not for --recursive")
         if named:
             raise click.UsageError("--name is for single runs; the table [names] of firstbreak.toml is for many")
         actions = _survey(paths, format_, output, trainer, thresholds, processes, address, store)
@@ -101,7 +110,8 @@ def command(
             say(f"[{i}/{len(found)}] {path}")
         try:
             run = read(path, trainer=trainer, named=meanings)
-            diagnoses.append(diagnose(run, rate_per_hour=rate, thresholds=for_run(path, thresholds)))
+            dx = diagnose(run, rate_per_hour=rate, thresholds=for_run(path, thresholds))
+            diagnoses.append(dx if baseline is None else _beside(dx, baseline, trainer))
         except Unreadable as error:  # `runs/*` may contain other files: the runs are still reported
             if i == len(found) and not diagnoses:
                 raise
@@ -114,6 +124,13 @@ def command(
         sys.exit(1)
     if any(dx.run.unread for dx in diagnoses):
         sys.exit(EXIT_BAD_INPUT)
+
+
+def _beside(dx: Diagnosis, folder: str, trainer: str | None) -> Diagnosis:
+    """The diagnosis, with the run beside the earlier healthy runs of the folder."""
+    from firstbreak.compare.baseline import earlier_runs, stand
+
+    return replace(dx, baseline=stand(dx.run, *earlier_runs(dx.run, folder, trainer)))
 
 
 def _survey(

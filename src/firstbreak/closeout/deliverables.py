@@ -14,7 +14,7 @@ from typing import BinaryIO
 from firstbreak import context
 from firstbreak.audit.audit import audit
 from firstbreak.audit.report import render_json as audit_json
-from firstbreak.compare.arms import Arm, arms
+from firstbreak.compare.arms import Arm, arms, of_one_setting
 from firstbreak.compare.plots import scores
 from firstbreak.compare.statistics import estimate
 from firstbreak.compare.text import render as comparison
@@ -36,6 +36,7 @@ BEST = re.compile(r"best([-_](model|agent|checkpoint|policy))?(\.(zip|pt|pth|ckp
 FINAL = re.compile(
     r"(\w+_)?(final|last)([-_](model|agent|checkpoint|policy))?(\.(zip|pt|pth|ckpt|safetensors))?|(checkpoint_final|agent\.pt)"
 )
+SETTINGS = "settings.json"  #: the options of a run without a context
 FEW_SEEDS = 3  #: fewer seeds do not show whether a success was luck
 
 
@@ -203,8 +204,11 @@ def audit_samples(material: Material) -> Deliverable:
 
 def multi_seed(material: Material) -> Deliverable:
     """Results of the same setting with other seeds, to see whether the result was luck."""
-    runs = [material.run, *material.seeds]
+    mine_ = Path(material.run.path).resolve()
+    runs = [material.run, *(run for run in material.seeds if Path(run.path).resolve() != mine_)]
     sides = arms([(run.path, [run]) for run in runs])
+    if not any(member.settings for arm in sides for member in arm.members):  # then the user's word counts
+        sides = [of_one_setting(Path(material.run.path).name, runs)]
     mine = next(arm for arm in sides if any(m.run is material.run for m in arm.members))
     count = max((len(values) for values in mine.scores.values()), default=0)
     if count < FEW_SEEDS:
@@ -273,7 +277,16 @@ def experiment_context(material: Material) -> Deliverable:
     found = context.load(material.run.path) if Path(material.run.path).exists() else None
     if found is None:
         how = "call firstbreak.context.record(folder, config=..., seed=...) in the training script"
-        return Missing(f"there is no {context.FILE} in the folder of the run", how)
+        recorded_options = material.run.config.raw
+        if not recorded_options:
+            return Missing(f"there is no {context.FILE} in the folder of the run", how)
+        kept = material.write(SETTINGS, json.dumps(Mask(os.environ).tree(report.plain(recorded_options)), indent=1))
+        n = len(recorded_options)
+        return Missing(
+            f"the run records its settings ({n} option{'' if n == 1 else 's'}, kept in {kept.name}), and neither code, packages, "
+            "machine nor command",
+            how,
+        )
     source = Path(material.run.path) / context.FILE
     with beneath(*roots_of(source.parent)):
         recorded = read_whole(source, context.MAX_BYTES)

@@ -153,7 +153,7 @@ def arms(groups: Sequence[tuple[str, Sequence[Run]]]) -> list[Arm]:
     found: list[tuple[str, list[Member]]] = []
     alone: list[tuple[str, Member]] = []
     for name, runs in groups:
-        members = [Member(run, context.load(run.path) if Path(run.path).exists() else None) for run in runs]
+        members = [_member(run) for run in runs]
         if several and len(members) > 1:
             found.append((name, members))
         else:
@@ -163,6 +163,15 @@ def arms(groups: Sequence[tuple[str, Sequence[Run]]]) -> list[Arm]:
     found.sort(key=lambda side: order[id(side[1][0].run)])
     names = _unlike([name for name, _ in found])
     return [_arm(name, members) for name, (_, members) in zip(names, found, strict=True)]
+
+
+def of_one_setting(name: str, runs: Sequence[Run]) -> Arm:
+    """Runs that the user says are of one setting, as one arm."""
+    return _arm(name, [_member(run) for run in runs])
+
+
+def _member(run: Run) -> Member:
+    return Member(run, context.load(run.path) if Path(run.path).exists() else None)
 
 
 def _arm(name: str, members: Sequence[Member]) -> Arm:

@@ -118,6 +118,12 @@ _ROWS: tuple[tuple[str, str, str], ...] = (
 
 HYPERPARAMETERS: Mapping[str, Hyperparameter] = MappingProxyType({row[0]: Hyperparameter(*row) for row in _ROWS})
 
+#: sections in which hydra and others keep the options of the algorithm
+_SECTION = re.compile(
+    r"algo|algorithm|agent|learner|train|training|trainer|args|arguments|cfg|config|params|parameters|hparams"
+    r"|hyper_?param(eter)?s|ppo|sac|dqn|td3|a2c|ddpg|trpo",
+    re.IGNORECASE,
+)
 _COUNTS = frozenset(
     name for name, _, unit in _ROWS if unit in ("count", "steps", "samples", "tokens", "environment steps")
 )
@@ -265,7 +271,17 @@ def _by_end(flat: Mapping[str, Any], options: Collection[str]) -> dict[str, str]
             end = ".".join(parts[start:])
             if end in wanted and (start == 0 or "." in end):
                 found.setdefault(end, key)
-    return found
+    return {**_in_sections(flat, wanted), **found}
+
+
+def _in_sections(flat: Mapping[str, Any], wanted: Collection[str]) -> dict[str, str]:
+    """`gamma` of `algo.gamma`: options of one word in the section of the algorithm, unless two sections say different things."""
+    found: dict[str, list[str]] = {}
+    for key in flat:
+        *sections, last = _bare(key).split(".")
+        if last in wanted and sections and _SECTION.fullmatch(sections[-1]):
+            found.setdefault(last, []).append(key)
+    return {last: keys[0] for last, keys in found.items() if all(flat[key] == flat[keys[0]] for key in keys)}
 
 
 def _typed(name: str, value: Any) -> Any:

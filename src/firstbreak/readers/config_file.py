@@ -52,7 +52,7 @@ def read(path: Path, resume: Any = None) -> Recording:
     try:
         suffix = plain(path).suffix.lower()
         tree = _yaml(data) if suffix in _YAML else tomllib.loads(data.decode()) if suffix in _TOML else loads(data)
-        config = dict(leaves(tree, ".", MAX_NODES)) if isinstance(tree, Mapping) else {}
+        config = dict(leaves(_unwrapped(tree), ".", MAX_NODES)) if isinstance(tree, Mapping) else {}
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise Unreadable(path, f"no YAML: {error.problem}", "correct the file", f"line {line}") from None
@@ -65,6 +65,15 @@ def read(path: Path, resume: Any = None) -> Recording:
     if not config:
         raise Unreadable(path, "holds no hyperparameters", "check that this is the file you meant")
     return Recording(format="config_file", config=config, resume=True, replaces=resume is not None)
+
+
+def _unwrapped(tree: Mapping[Any, Any]) -> Mapping[Any, Any]:
+    """The options of wandb's config.yaml, which has each one as {value: ...}, some with a desc; other files as they are."""
+    return {
+        key: value["value"] if isinstance(value, Mapping) and {"value"} <= value.keys() <= {"value", "desc"} else value
+        for key, value in tree.items()
+        if key not in ("_wandb", "wandb_version")
+    }
 
 
 def _yaml(data: bytes) -> Any:

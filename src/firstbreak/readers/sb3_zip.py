@@ -65,7 +65,8 @@ def _options(tree: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     """What was not pickled and is no state of the training."""
     options = {name: value for name, value in tree.items() if not name.startswith("_") and name not in _PROGRESS}
     for name, value in leaves(options, "."):
-        if not name.startswith(":") and ".:" not in name and _is_plain(value) and not _is_object(value):
+        of_code = name.startswith(":") or ".:" in name or ".__" in name or _is_object(value)
+        if not of_code and _is_plain(value):
             yield name, value
 
 

@@ -184,6 +184,10 @@ def _course(series: Series) -> str:
     return f"{number(float(values[0]))} to {number(float(values[-1]))}" if len(values) else ""
 
 
+def _baseline(dx: Diagnosis, uid: str) -> Markup:
+    return _facts(story.baseline(dx))
+
+
 def _outlook(dx: Diagnosis, uid: str) -> Markup:
     return _facts(story.outlook(dx))
 
@@ -365,6 +369,7 @@ _SECTIONS: dict[Section, Callable[[Diagnosis, str], Markup]] = {
     Section.DO_FIRST: _do_first,
     Section.LOOP: _loop,
     Section.FIRST_BREAK: _first_break,
+    Section.BASELINE: _baseline,
     Section.OUTLOOK: _outlook,
     Section.FINDINGS: _findings,
     Section.CAUSES: _causes,

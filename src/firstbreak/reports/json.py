@@ -18,8 +18,10 @@ import numpy as np
 from firstbreak.dialects.hyperparameters import own_option
 from firstbreak.masking import by_look
 from firstbreak.model import (
+    Baseline,
     BestCheckpoint,
     Cost,
+    Departure,
     Diagnosis,
     Evidence,
     Experiment,
@@ -89,6 +91,31 @@ def payload(dx: Diagnosis) -> dict[str, Any]:
             {"detector": t.detector, "name": t.name, "value": plain(t.value), "default": plain(t.default)}
             for t in dx.thresholds
         ],
+        **({} if dx.baseline is None else {"baseline": _baseline(dx.baseline)}),
+    }
+
+
+def _baseline(baseline: Baseline) -> dict[str, Any]:
+    return {
+        "runs": [text(run) for run in baseline.runs],
+        "left_out": [text(line) for line in baseline.left_out],
+        "compared": baseline.compared,
+        "false_alarms": baseline.false_alarms,
+        "score": None if baseline.score is None else _departure(baseline.score),
+        "departures": [_departure(departure) for departure in baseline.departures],
+    }
+
+
+def _departure(departure: Departure) -> dict[str, Any]:
+    return {
+        "link": departure.link.value,
+        "metric": text(departure.metric),
+        "step": number(departure.step),
+        "value": number(departure.value),
+        "seen": [number(end) for end in departure.seen],
+        "band": [number(end) for end in departure.band],
+        "side": departure.side,
+        "size": number(departure.size),
     }
 
 

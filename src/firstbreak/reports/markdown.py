@@ -96,6 +96,10 @@ def _first_break(dx: Diagnosis) -> Iterator[str]:
     yield from _facts(story.first_break(dx))
 
 
+def _baseline(dx: Diagnosis) -> Iterator[str]:
+    yield from _facts(story.baseline(dx))
+
+
 def _outlook(dx: Diagnosis) -> Iterator[str]:
     yield from _facts(story.outlook(dx))
 
@@ -187,6 +191,7 @@ _SECTIONS: dict[Section, Callable[[Diagnosis], Iterator[str]]] = {
     Section.DO_FIRST: _do_first,
     Section.LOOP: _loop,
     Section.FIRST_BREAK: _first_break,
+    Section.BASELINE: _baseline,
     Section.OUTLOOK: _outlook,
     Section.FINDINGS: _findings,
     Section.CAUSES: _causes,

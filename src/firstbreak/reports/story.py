@@ -10,7 +10,9 @@ import enum
 import math
 import shlex
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,7 @@ from firstbreak.dialects.hyperparameters import HYPERPARAMETERS, own_option, rel
 from firstbreak.model import (
     Action,
     Cost,
+    Departure,
     Diagnosis,
     Evidence,
     Experiment,
@@ -42,6 +45,7 @@ from firstbreak.reports import curves
 from firstbreak.reports.text import count
 from firstbreak.words import moment, number, percent
 
+MOST_NAMED = 5  # earlier runs, departures
 MOST_CAUSES = 5  # causes with a line of their own
 MOST_WEIGHTS = 8  # weights of one cause with a row of their own
 MOST_REMEDIES = 2  # remedies for one link that was not measured
@@ -55,6 +59,7 @@ class Section(enum.StrEnum):
     DO_FIRST = "do_first"
     LOOP = "loop"
     FIRST_BREAK = "first_break"
+    BASELINE = "baseline"
     OUTLOOK = "outlook"
     FINDINGS = "findings"
     CAUSES = "causes"
@@ -75,6 +80,7 @@ _HEADINGS = {
     Section.DO_FIRST: "Do this first",
     Section.LOOP: "The training loop",
     Section.FIRST_BREAK: "First break",
+    Section.BASELINE: "Beside your earlier healthy runs",
     Section.OUTLOOK: "If the run continues",
     Section.FINDINGS: "What was found",
     Section.CAUSES: "Probable causes",
@@ -91,6 +97,7 @@ def sections(dx: Diagnosis) -> tuple[Section, ...]:
     said = {
         Section.DO_FIRST: bool(dx.verdict.do_first),
         Section.FIRST_BREAK: dx.first_break is not None,
+        Section.BASELINE: dx.baseline is not None,
         Section.OUTLOOK: bool(outlook(dx)),
         Section.FINDINGS: bool(dx.findings),
         Section.CAUSES: bool(dx.causes) and dx.verdict.known,
@@ -220,6 +227,52 @@ def logged_as(run: Run, metric: str) -> str:
     """The trainer's own name of a signal, if it differs."""
     series = run.series.get(metric)
     return series.raw if series is not None and series.raw != metric else ""
+
+
+def baseline(dx: Diagnosis) -> tuple[StoryLine, ...]:
+    """The earlier runs, the score beside theirs, the first departure from their band and the next, and what a band is worth."""
+    found = dx.baseline
+    if found is None:
+        return ()
+    n = len(found.runs)
+    names = [PurePath(run).name for run in found.runs]
+    lines = [StoryLine("Earlier runs", f"{n}: {_listed(names)}" if n else "none")]
+    if found.left_out:
+        lines.append(StoryLine("Left out", _listed(found.left_out, "; ")))
+    if found.false_alarms is None:
+        return (
+            *lines,
+            StoryLine("Band", f"{count(n, 'earlier run')} {'makes' if n == 1 else 'make'} no band; give 3 or more"),
+        )
+    if found.score is not None:
+        lines.append(
+            StoryLine(
+                "Score",
+                f"{_beside(found.score, dx)}, {found.score.side} {'' if found.score.side == 'inside' else 'of '}their band",
+            )
+        )
+    if found.departures:
+        first, *others = found.departures
+        lines.append(StoryLine("First departure", f"{link_word(first.link)}: {_beside(first, dx)}, {first.side}"))
+        then = [f"{d.metric} {d.side} from {number(d.step)} on" for d in others]
+        lines += [StoryLine("Then", _listed(then, "; "))] if then else []
+    else:
+        lines.append(
+            StoryLine("First departure", f"none: all of the {count(found.compared, 'curve')} stay in the band")
+        )
+    worth = f"of {n} runs, {count(found.compared, 'curve')}; {percent(found.false_alarms)} of healthy runs leave such a band"
+    return (*lines, StoryLine("Band", f"{worth} somewhere (counted on held-out runs of the lab)"))
+
+
+def _beside(place: Departure, dx: Diagnosis) -> str:
+    low, high = place.seen
+    at = f"{axis_word(axis_of(dx.run, place.metric))} {number(place.step)}"
+    return f"{place.metric} {number(place.value)} at {at}, theirs {number(low)} to {number(high)}"
+
+
+def _listed(names: Sequence[str], between: str = ", ") -> str:
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return between.join(names[:MOST_NAMED]) + more
 
 
 def outlook(dx: Diagnosis) -> tuple[StoryLine, ...]:

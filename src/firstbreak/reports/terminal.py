@@ -109,6 +109,10 @@ def _first_break(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
     yield how.facts(story.first_break(dx))
 
 
+def _baseline(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
+    yield how.facts(story.baseline(dx))
+
+
 def _outlook(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
     yield how.facts(story.outlook(dx))
 
@@ -212,6 +216,7 @@ _SECTIONS: dict[Section, Callable[[Diagnosis, TerminalStyle], Iterator[Renderabl
     Section.DO_FIRST: _do_first,
     Section.LOOP: _loop,
     Section.FIRST_BREAK: _first_break,
+    Section.BASELINE: _baseline,
     Section.OUTLOOK: _outlook,
     Section.FINDINGS: _findings,
     Section.CAUSES: _causes,
