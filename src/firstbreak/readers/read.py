@@ -205,6 +205,25 @@ def _runs_below(place: Path) -> list[Path]:
     return found if len(found) > 1 or alone else [place]
 
 
+def without_log(place: Path, runs: Iterable[Path]) -> list[Path]:
+    """The folders beside the runs below `place` that hold no run: what a user may look for in a list of them.
+
+    Folders that are named like a part of a run, and hidden ones, are left out.
+    """
+    held: set[Path] = set()
+    for run in runs:
+        held.add(run)
+        held.update(folder for folder in run.parents if folder == place or place in folder.parents)
+    beside = [folder for folder in held if folder.is_dir() and any(run.parent == folder for run in held)]
+    empty = (
+        Path(entry.path) for folder in beside for entry in os.scandir(folder) if entry.is_dir(follow_symlinks=False)
+    )
+    named = (
+        folder for folder in empty if not folder.name.startswith((".", "_")) and not PARTS_OF_A_RUN.match(folder.name)
+    )
+    return sorted(folder for folder in named if folder not in held)
+
+
 def existing(path: str | os.PathLike[str]) -> Path:
     """The path as a place on this machine; raises `Unreadable` where there is nothing, or nothing that can be opened."""
     place = Path(path)

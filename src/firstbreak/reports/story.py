@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from firstbreak.diagnosis.inputs import Inputs
+from firstbreak.diagnosis.verdict import leading as leading_causes
 from firstbreak.model import (
     Action,
     Cost,
@@ -37,7 +38,7 @@ from firstbreak.model import (
 )
 from firstbreak.reports import curves
 from firstbreak.reports.text import count
-from firstbreak.words import moment, number, percent
+from firstbreak.words import lowered, moment, number, percent
 
 MOST_CAUSES = 5  # causes with a line of their own
 MOST_WEIGHTS = 8  # weights of one cause with a row of their own
@@ -211,6 +212,18 @@ def _likely(first: FirstBreak) -> str:
     which = "this link" if first.also is None else "one of these"
     undecided = ": which link it is remains undecided" if first.undecided else ""
     return f"{percent(first.probability)} that it is {which}, if something is broken{undecided}"
+
+
+def reason(dx: Diagnosis) -> str:
+    """Why a run has its verdict, for one row of a list: the probable causes, or what the score does."""
+    if dx.first_break is None:
+        told = dx.verdict.summary
+        return (told.partition(": ")[2] or told).partition(". ")[0].rstrip(".")
+    causes = [c for c in leading_causes(dx.causes, dx.first_break) if c is not None]
+    return (
+        ", or ".join(f"{percent(c.probability)} {lowered(c.title)}" for c in causes)
+        or "the log does not show the cause"
+    )
 
 
 def logged_as(run: Run, metric: str) -> str:

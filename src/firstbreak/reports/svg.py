@@ -43,7 +43,7 @@ def ring(dx: Diagnosis, uid: str, address: Callable[[Link], str | None] = lambda
         _middle(dx),
         viewBox=f"0 0 {WIDTH} {HEIGHT}",
         class_="ring",
-        role="img",
+        role="group",  # an image has no links in it
         aria_labelledby=f"{uid}-title {uid}-desc",
     )
 
