@@ -375,6 +375,47 @@ def cascade(dx: Diagnosis) -> tuple[Bar, ...]:
     return tuple(sorted(bars, key=lambda bar: bar.start))
 
 
+def exhibits_once(dx: Diagnosis, finding: Finding) -> tuple[Exhibit, ...]:
+    """The evidence of a finding, in which a metric that an earlier finding of the report has drawn is not drawn again."""
+    drawn: dict[str, str] = {}
+    for outcome in dx.findings:
+        if outcome.finding is finding:
+            break
+        for exhibit in exhibits(dx, outcome.finding) if outcome.finding else ():
+            if exhibit.series is not None:
+                drawn.setdefault(exhibit.series.name, outcome.detector)
+    return tuple(
+        exhibit
+        if exhibit.series is None or exhibit.series.name not in drawn
+        else Exhibit(f"{caption(exhibit)}; drawn above, at {drawn[exhibit.series.name]}", None, None, None)
+        for exhibit in exhibits(dx, finding)
+    )
+
+
+def summary_table(dx: Diagnosis) -> tuple[StoryLine, ...]:
+    """The verdict in a few lines, for who reads nothing else."""
+    count_of = Counter(o.finding.severity for o in dx.findings if o.finding is not None)
+    found = ", ".join(f"{count_of[s]} {SEVERITY_WORD[s]}" for s in SEVERITY_WORD if count_of[s])
+    unseen = ", ".join(map(link_word, _unseen(dx)))
+    first = dx.first_break
+    broke = headline(dx).removeprefix("first break: ")
+    if first is not None and (time := moment(axis_of(dx.run, first.metric), first.step, first.interval)):
+        broke += f", since {time}"
+    spent = next((fact.text for fact in outlook(dx) if fact.label == "Spent since the break"), "")
+    best = next((fact for fact in outlook(dx) if fact.label.startswith("Best")), StoryLine("Best score", ""))
+    facts = (
+        StoryLine("Run", title(dx.run)),
+        StoryLine("First break", broke),
+        StoryLine("Why", reason(dx)),
+        StoryLine("Do this first", dx.verdict.do_first),
+        StoryLine("Found", found),
+        best,
+        StoryLine("Spent since the break", spent),
+        StoryLine("Not measured", unseen),
+    )
+    return tuple(fact for fact in facts if fact.text)
+
+
 def caption(exhibit: Exhibit) -> str:
     """The caption of a curve: the signal, the trainer's name, the evidence, the level, non-finite values."""
     series = exhibit.series
