@@ -520,3 +520,55 @@ def test_the_page_says_whether_it_is_live(chromium: Browser, tmp_path: Path) -> 
     until(tab, "document.querySelector('#live').textContent === 'disconnected'")
     assert "Disconnected" in (tab.locator("#said").text_content() or "")
     tab.close()
+
+
+def lines(page: Page) -> str:
+    """What the first curve looks like."""
+    return str(page.locator(".plot canvas").first.evaluate("canvas => canvas.toDataURL()"))
+
+
+def test_smoothing_and_axis_are_kept_in_the_address_with_the_zoom(page: Page, site: Served) -> None:
+    open_curves(page, site, "demo")
+    raw = lines(page)
+    page.select_option("#smooth", "0.9")
+    until(page, "document.querySelector('.plot').dataset.kind.startsWith('true')")
+    smooth = lines(page)
+    assert smooth != raw
+    page.check("#log")
+    page.keyboard.press("+")
+    until(page, "document.querySelector('#range').textContent.includes(' to ')")
+    seen = page.locator("#range").inner_text()
+    assert all(part in page.url for part in ("smooth=0.9", "log=1", "zoom="))
+    address = page.url
+    page.goto("about:blank")
+    page.goto(address)
+    page.evaluate("document.querySelector('#curves').scrollIntoView()")
+    drawn(page)
+    assert page.locator("#range").inner_text() == seen
+    assert page.locator("#smooth").input_value() == "0.9"
+    assert page.locator("#log").is_checked()
+    page.locator(".plot .u-over").first.dblclick()
+    until(page, "document.querySelector('#range').textContent === ''")
+    assert "zoom=" not in page.url
+
+
+def test_a_broken_address_breaks_no_page(page: Page, site: Served) -> None:
+    page.goto(f"{site.address}/run/demo?zoom=%5B%5B1&smooth=x&log=9&hide=,,&q=%00")
+    page.fill("#filter", "")
+    page.evaluate("document.querySelector('#curves').scrollIntoView()")
+    drawn(page)
+
+
+def test_the_legend_hides_and_shows_a_run(page: Page, site: Served) -> None:
+    page.goto(f"{site.address}/compare?run=demo&run=large")
+    page.evaluate("document.querySelector('#curves').scrollIntoView()")
+    drawn(page)
+    both = lines(page)
+    page.locator(".legend button").nth(1).click()
+    until(page, "document.querySelectorAll('.legend [aria-pressed=false]').length === 1")
+    page.wait_for_timeout(200)
+    assert lines(page) != both
+    page.reload()
+    assert page.locator(".legend [aria-pressed=false]").inner_text() == "large"
+    page.locator(".legend button").nth(1).click()
+    assert page.locator(".legend [aria-pressed=false]").count() == 0

@@ -1,5 +1,6 @@
 // What every page does: theme, keys, filter, times, and following what the server says has changed.
-import { attach, clear, refresh, repaint, zoom } from "./plots.js"
+import { asked, remember } from "./address.js"
+import { attach, clear, hide, redraw, refresh, repaint, zoom } from "./plots.js"
 
 const THEMES = ["", "light", "dark"]
 const $ = (selector, root = document) => root.querySelector(selector)
@@ -38,15 +39,6 @@ function tellTimes() {
 }
 
 // --- filter and order, kept in the address so that they can be sent and survive a reload ---
-
-const asked = (name) => new URLSearchParams(location.search).get(name) ?? ""
-
-function remember(name, value) {
-  const query = new URLSearchParams(location.search)
-  if (value) query.set(name, value)
-  else query.delete(name)
-  history.replaceState(null, "", `${location.pathname}${query.size ? `?${query}` : ""}${location.hash}`)
-}
 
 const words = () => ($("#filter")?.value ?? "").toLowerCase().split(/\s+/).filter(Boolean)
 const holds = (text, wanted) => wanted.every((word) => text.toLowerCase().includes(word))
@@ -147,7 +139,7 @@ const KEYS = {
 
 function onKey(event) {
   if (event.ctrlKey || event.metaKey || event.altKey) return
-  if (event.target.closest("input, dialog")) {
+  if (event.target.closest("input:not([type=checkbox]), select, dialog")) {
     if (event.key === "Escape") event.target.blur()
     return
   }
@@ -307,12 +299,17 @@ async function copy(button, text) {
 
 addEventListener("keydown", onKey)
 document.addEventListener("input", (event) => event.target.id === "filter" && onFilter())
-document.addEventListener("change", (event) => event.target.name === "run" && countTicked())
+document.addEventListener("change", ({ target }) => {
+  if (target.name === "run") countTicked()
+  if (target.id === "smooth" || target.id === "log") redraw(target.id, target.id === "log" ? (target.checked ? "1" : "") : target.value)
+})
 document.addEventListener("click", (event) => {
   const button = event.target.closest("[data-zoom]")
   if (button) zoom(button.dataset.zoom)
   const word = event.target.closest("[data-mark]")
   if (word) mark(word)
+  const shown = event.target.closest("[data-run]")
+  if (shown) hide(shown.dataset.run)
   const chip = event.target.closest(".chip")
   if (chip) chooseVerdict(chip.dataset.verdict)
   const head = event.target.closest("[data-sort]")
