@@ -33,10 +33,11 @@ def end_with_parent() -> None:
             _end_after(partial(select.select, [os.pidfd_open(server)], [], []))
 
 
-def in_child(restarts: int = RESTARTS) -> None:
+def in_child(restarts: int = RESTARTS, *, apart: bool = False) -> None:
     """Returns in a child process, in which memory is limited (where the system can fork and limit).
 
     The process that calls waits for it, passes signals on, and ends with its exit code. A child that was killed is made anew.
+    `apart`: the child reads nothing from the terminal, whose Ctrl-C reaches the caller alone.
     """
     if not hasattr(os, "fork"):
         return
@@ -46,12 +47,16 @@ def in_child(restarts: int = RESTARTS) -> None:
         child = os.fork()
         if not child:
             os.close(theirs)
+            if apart:
+                os.setpgid(0, 0)
             _end_after(partial(os.read, ours, 1))
             _limit_memory()
             return
         os.close(ours)
         code = _outcome(child)
         os.close(theirs)
+        if code == -signal.SIGINT:
+            print("\nfirstbreak: stopped", file=sys.stderr, flush=True)
         if code not in (-signal.SIGKILL, -signal.SIGABRT, -signal.SIGSEGV):
             break
         print("firstbreak: the process that reads was killed, probably for want of memory", file=sys.stderr, flush=True)
@@ -59,10 +64,13 @@ def in_child(restarts: int = RESTARTS) -> None:
 
 
 def _outcome(child: int) -> int:
-    """The exit code of a child, or its signal as a negative number. Signals are passed on to it meanwhile."""
+    """The exit code of a child, or its signal as a negative number: SIGINT after Ctrl-C. Signals are passed on to it."""
+    interrupted = threading.Event()
 
     def pass_on(number: int, frame: FrameType | None) -> None:
         # in a terminal, Ctrl-C has reached the child as well, and a second one would cut its answers off
+        if number == signal.SIGINT:
+            interrupted.set()
         with contextlib.suppress(ProcessLookupError):
             os.kill(child, signal.SIGTERM if number == signal.SIGINT else number)
 
@@ -70,7 +78,8 @@ def _outcome(child: int) -> int:
     heard = [number for number in _PASSED_ON if signal.getsignal(number) != signal.SIG_IGN]
     before = [signal.signal(number, pass_on) for number in heard]
     try:
-        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        return -signal.SIGINT if interrupted.is_set() else code
     finally:
         for number, handler in zip(heard, before, strict=True):
             signal.signal(number, handler)

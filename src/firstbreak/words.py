@@ -43,6 +43,19 @@ def moment(axis: str, onset: float | None, interval: tuple[float, float] | None,
     return f"{word} {within}" if onset is None else f"{word} {number(onset)}{of} ({within})"
 
 
+def lowered(title: str) -> str:
+    """A title inside a sentence: 'the updates are too large', 'KL is ...'."""
+    return title if title[:2].isupper() else title[:1].lower() + title[1:]
+
+
+def shortened(name: str, most: int) -> str:
+    """A name of at most `most` characters: the middle is left out, since names differ at both ends."""
+    if len(name) <= most:
+        return name
+    end = (most - 3) // 2
+    return f"{name[: most - 3 - end]}...{name[len(name) - end :]}"
+
+
 def percent(share: float) -> str:
     """0.347 as "35 %", 0.0042 as "0.4 %", 0.9998 as "99.9 %": what is not all is never said to be all."""
     if 0.99 < share < 1:

@@ -8,6 +8,8 @@ import pytest
 from firstbreak.diagnosis.diagnose import best_checkpoint, diagnose
 from firstbreak.diagnosis.inputs import Inputs
 from firstbreak.model import Checkpoint
+from firstbreak.reports import story
+from firstbreak.words import number
 from tests.make import run
 
 
@@ -35,3 +37,18 @@ def test_nothing_is_gone_back_to_that_was_saved_when_weights_were_no_numbers() -
     assert best is not None
     assert best.step < 50
     assert best.path == "40"
+
+
+def test_advice_and_outlook_tell_one_story_of_checkpoints() -> None:
+    steps = np.arange(1, 201)
+    score = np.where(steps <= 120, steps / 120, np.maximum(0.05, 1 - (steps - 120) / 60))
+    saved = [Checkpoint(step=step, path=f"checkpoint-{step}") for step in (50, 100, 150, 200)]
+    kl = np.where(steps < 120, 0.01, 0.01 + (steps - 120) * 0.08)
+    dx = diagnose(run({"reward.mean": score, "kl.ref": kl}, algorithm="grpo", checkpoints=saved))
+    assert dx.best_checkpoint is not None
+    assert (dx.best_checkpoint.path, dx.best_checkpoint.back_to) == ("checkpoint-100", 100)
+    told = next(line for line in story.outlook(dx) if line.label == "Best checkpoint").text
+    peak = f"step {number(dx.best_checkpoint.step)}"
+    for text in (dx.verdict.do_first, told):
+        assert "checkpoint-100" in text
+        assert f"best at {peak}" in text

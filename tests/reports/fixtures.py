@@ -251,7 +251,7 @@ def grpo_truncation() -> Diagnosis:
             freshness=(LinkStatus.NOT_MEASURED, "no probabilities of the sampling engine were logged"),
             systems=(LinkStatus.NOT_APPLICABLE, "one process does everything"),
         ),
-        best_checkpoint=BestCheckpoint(step=187, metric="reward.mean", value=0.594, path="checkpoint-200"),
+        best_checkpoint=BestCheckpoint(step=187, metric="reward.mean", value=0.594, path="checkpoint-200", saved=200),
         cost=Cost(steps=306, fraction=0.613, hours=4.25, money=31.2),
         expected=(
             "GRPO's loss is about 0 by construction (ratio 1, centred advantages): it says nothing about progress.",

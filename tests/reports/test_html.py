@@ -74,11 +74,14 @@ def nodes(source: str) -> list[Node]:
 
 def test_page_is_made_of_known_elements_only(dx: Diagnosis) -> None:
     page = nodes(html.render(dx))
-    assert {node.tag for node in page} <= TAGS | {"document"}
+    assert {node.tag for node in page} <= TAGS | {"document", "a"}
+    ids = {node.attributes.get("id") for node in page}
     for node in page:
-        assert not [
-            name for name in node.attributes if name.startswith("on") or name in ("style", "src", "href", "srcset")
-        ]
+        assert not [name for name in node.attributes if name.startswith("on") or name in ("style", "src", "srcset")]
+        if (href := node.attributes.get("href")) is not None:  # a link leads to a part of this page, and nowhere else
+            assert node.tag == "a"
+            assert href.startswith("#")
+            assert href[1:] in ids
 
 
 def test_page_asks_for_nothing_and_runs_nothing(dx: Diagnosis) -> None:
@@ -112,8 +115,8 @@ def test_a_screen_reader_finds_its_way() -> None:
     tags = [node.tag for node in page]
     assert (tags.count("main"), tags.count("header"), tags.count("article")) == (1, 1, 1)
     assert next(node for node in page if node.tag == "html").attributes["lang"] == "en"
-    pictures = [node for node in page if node.tag == "svg" and node.attributes.get("role") == "img"]
-    assert len(pictures) == 1 + 4
+    pictures = [node for node in page if node.tag == "svg" and node.attributes.get("role") in ("group", "img")]
+    assert len(pictures) == 1 + 1 + 4
     for picture in pictures:
         title, description = picture.children[:2]
         assert isinstance(title, Node)
@@ -125,7 +128,7 @@ def test_a_screen_reader_finds_its_way() -> None:
     assert "lowest 0 at" in pictures[1].text
     assert "Onset marked: step 193 (between 184 and 204)" in pictures[1].text
     assert all(node.attributes.get("scope") == "col" for node in page if node.tag == "th")
-    decoration = [node for node in page if node.tag == "svg" and node.attributes.get("role") != "img"]
+    decoration = [node for node in page if node.tag == "svg" and node.attributes.get("role") not in ("group", "img")]
     assert not [node for node in decoration if node.attributes.get("aria-hidden") not in ("true", None)]
 
 
@@ -154,9 +157,10 @@ def test_curves_are_light_and_share_their_axis() -> None:
     )
     outcome = fixtures.Outcome(detector="x", link=fixtures.Link.REWARD, status=fixtures.Status.FOUND, finding=shown)
     page = nodes(html.render(dataclasses.replace(dx, outcomes=(outcome,))))
-    trace = next(node for node in page if node.attributes.get("class") == "trace")
+    figure = next(node for node in page if node.tag == "figure").walk()
+    trace = next(node for node in figure if node.attributes.get("class") == "trace")
     assert 100 < len(re.findall(r"[ML]", trace.attributes["d"] or "")) <= MOST_POINTS
-    onset = next(node for node in page if node.attributes.get("class") == "onset").children[0]
+    onset = next(node for node in figure if node.attributes.get("class") == "onset").children[0]
     assert isinstance(onset, Node)
     assert onset.attributes["x1"] == "50.00%"
 

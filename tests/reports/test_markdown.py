@@ -11,7 +11,8 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from firstbreak.model import Diagnosis
-from firstbreak.reports import markdown
+from firstbreak.reports import markdown, terminal
+from firstbreak.reports.story import Section
 from firstbreak.reports.text import spans, visible
 from tests.reports import fixtures
 
@@ -43,19 +44,17 @@ def test_a_hostile_log_adds_no_structure() -> None:
         "strong",
         "em",
     }
+    ours = {*("<details>", "</details>"), *(f"<summary>{section.heading}</summary>" for section in Section)}
+    blocks = [token.content for token in tokens(markdown.render(hostile)) if token.type.startswith("html")]
+    assert {line for block in blocks for line in block.splitlines()} <= ours
     kinds = {token.type.removesuffix("_open").removesuffix("_close") for token in tokens(markdown.render(hostile))}
-    assert kinds <= allowed | {"inline", "text", "text_special", "code_inline", "fence"}
+    assert kinds <= allowed | {"html_block", "inline", "text", "text_special", "code_inline", "fence"}
     assert visible(fixtures.HOSTILE).split()[0] in read(markdown.render(hostile))
 
 
 def test_a_hostile_log_has_the_headings_of_a_calm_one() -> None:
     def headings(dx: Diagnosis) -> list[str]:
-        parsed = PARSER.parse(markdown.render(dx))
-        return [
-            parsed[i + 1].content
-            for i, token in enumerate(parsed)
-            if token.type == "heading_open" and token.tag == "h2"
-        ]
+        return [token.content for token in PARSER.parse(markdown.render(dx)) if token.type == "html_block"]
 
     dx = fixtures.hostile()
     calm = dataclasses.replace(dx, run=dataclasses.replace(dx.run, path="a", notes=("b",)))
@@ -93,3 +92,25 @@ def test_no_text_starts_a_block(text: str) -> None:
 
 def test_names_with_underscores_stay_readable() -> None:
     assert markdown.prose("set max_completion_length") == "set max_completion_length"
+
+
+def test_the_verdict_is_a_table_of_ten_lines_and_the_rest_is_folded() -> None:
+    dx = fixtures.grpo_truncation()
+    head, _, folded = markdown.render(dx).partition("<details>")
+    table = [line for line in head.splitlines() if line.startswith("|")]
+    assert 5 <= len(table) <= 10
+    assert dx.verdict.do_first.split()[0] in head
+    assert folded.count("<details>") + 1 == folded.count("</details>")
+    assert len(head.splitlines()) <= 14
+
+
+def test_a_curve_is_drawn_once() -> None:
+    dx = fixtures.grpo_truncation()
+    first = dx.findings[0]
+    twice = dataclasses.replace(first, detector="again", finding=dataclasses.replace(first.finding))
+    both = dataclasses.replace(dx, outcomes=(*dx.outcomes, twice))
+    for render in (markdown.render, terminal.render):
+        once, repeated = render(dx), render(both)
+        axis = "\u2500" * 8  # only under a plot
+        assert repeated.count(axis) == once.count(axis)
+        assert f"drawn above, at {first.detector}" in " ".join(repeated.replace("\\", "").split())

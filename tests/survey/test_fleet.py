@@ -254,10 +254,10 @@ def test_a_link_that_leads_nowhere_hides_no_run(tmp_path: Path) -> None:
 def test_names_that_fit_are_not_cut_for_a_long_cause() -> None:
     cause = SurveyRow(
         path="/runs/ppo-CartPole-v1", fingerprint="", action="rollback", summary="", link="advantage",
-        cause="off-policy-critic-unstable", probability=0.63, onset=1250.0, wasted=0.96,
+        reason="63 % the critic of an off-policy method is unstable", onset=1250.0, wasted=0.96,
     )  # fmt: skip
     text = table.render([cause, replace(cause, path="/runs/a2c-CartPole-v1")])
     assert "ppo-CartPole-v1" in text
     assert "a2c-CartPole-v1" in text
-    assert "(63 %)" in text
+    assert "advantage, step 1250: 63 %" in text
     assert max(map(len, text.splitlines())) <= 80

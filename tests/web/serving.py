@@ -13,10 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import uvicorn
-
 from firstbreak.serve.web.app import Site
-from firstbreak.serve.web.listen import configured
+from firstbreak.serve.web.listen import Listener, configured
 from tests.reports.fixtures import HOSTILE
 from tests.waiting import PATIENCE
 
@@ -59,7 +57,7 @@ def serving(
     """A server in a thread, as `firstbreak serve` starts it; it listens on loopback whatever `host` it believes in."""
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
-    server = uvicorn.Server(configured(Site(folder).app(), host, token, once))
+    server = Listener(configured(Site(folder).app(), host, token, once))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     while not server.started:

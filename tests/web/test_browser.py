@@ -426,3 +426,149 @@ def test_a_command_is_copied(chromium: Browser, cases: Served) -> None:
     until(tab, "document.querySelector('#said').textContent.startsWith('Copied')")
     assert tab.evaluate("navigator.clipboard.readText()") == place.locator("code").inner_text()
     context.close()
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """Eight runs with long names, one of one point, and two folders without a log."""
+    folder = tmp_path_factory.mktemp("many")
+    for i in range(8):
+        method = ("grpo", "ppo")[i % 2]
+        rise = [min(1.0, 0.01 * step) + 0.02 * math.sin(7.0 * step) for step in range(120)]
+        flat = [0.0] * 120
+        curves = {"reward": flat if i == 3 else rise, "kl": [0.01] * 120}
+        write_score(folder / f"{method}-{'a-very-long-setting-' * 4}seed{i}" / "metrics.jsonl", **curves)
+    write_score(folder / "one-point" / "metrics.jsonl", reward=[0.3], kl=[0.01])
+    for name in ("notes", "weights"):
+        (folder / name).mkdir()
+        (folder / name / "readme.md").write_text("nothing to read\n")
+    with serving(folder) as served:
+        yield served
+
+
+def shown_names(page: Page) -> list[str]:
+    return [row.get_attribute("data-name") or "" for row in page.locator(".runs tbody tr:visible").all()]
+
+
+def test_many_runs_are_filtered_sorted_and_kept_in_the_address(page: Page, many: Served) -> None:
+    page.goto(many.address)
+    until(page, "!document.querySelector('#tally').textContent.includes('being read')")
+    assert len(shown_names(page)) == 9
+    page.fill("#filter", "ppo SEED5")  # two words, in any place of the row
+    assert [name[-5:] for name in shown_names(page)] == ["seed5"]
+    page.fill("#filter", "grpo seed")
+    page.locator("[data-sort=name]").click()
+    page.locator("[data-sort=name]").click()
+    assert [name[-1] for name in shown_names(page)] == ["6", "4", "2", "0"]
+    address = page.url
+    assert "q=grpo+seed" in address
+    page.goto("about:blank")
+    page.goto(address)
+    assert [name[-1] for name in shown_names(page)] == ["6", "4", "2", "0"]
+    page.fill("#filter", "no such run")
+    assert page.locator("#none").is_visible()
+    page.locator("#unfilter").click()
+    assert len(shown_names(page)) == 9
+    page.locator("[data-verdict=not_measured].chip").click()
+    assert shown_names(page) == ["one-point"]
+    page.reload()
+    assert shown_names(page) == ["one-point"]
+
+
+def test_every_row_has_a_reason_a_unit_and_both_ends_of_its_name(page: Page, many: Served) -> None:
+    page.goto(many.address)
+    until(page, "!document.querySelector('#tally').textContent.includes('being read')")
+    whys = page.locator(".runs [data-label=Why]").all_inner_texts()
+    assert len(whys) == 9
+    assert "1 score is too few to see a shape" in whys
+    for row in page.locator(".runs tbody tr:not([data-name=one-point])").all():
+        said = row.locator("th a").inner_text()
+        assert re.fullmatch(r"g?r?ppo-a-very.*\.\.\..*seed\d|grpo-a-very.*\.\.\..*seed\d", said)
+        assert row.locator("th a").get_attribute("title") == row.get_attribute("data-name")
+        place = row.get_attribute("data-place")
+        assert not place or re.search(r"step \d+$", place)
+    assert page.locator(".bare").inner_text().startswith("2 folders without a known log")
+    page.locator(".bare summary").click()
+    assert page.locator(".bare li").all_inner_texts() == ["notes", "weights"]
+
+
+def test_the_selection_is_bounded_before_the_button(page: Page, many: Served) -> None:
+    page.goto(many.address)
+    until(page, "!document.querySelector('#tally').textContent.includes('being read')")
+    for box in page.locator("[name=run]").all()[:7]:
+        box.check()
+    assert page.locator("#compare").is_disabled()
+    assert page.locator("#compare").inner_text() == "Select at most 6 runs"
+
+
+def test_an_empty_folder_says_what_to_put_there(page: Page, tmp_path: Path) -> None:
+    with serving(tmp_path) as served:
+        page.goto(served.address)
+        assert "Put the folder or file that your trainer or logger writes here" in page.locator(".nothing").inner_text()
+        assert page.locator(".runs").count() == 0
+        write_jsonl(tmp_path / "first" / "metrics.jsonl", 60)
+        page.wait_for_selector("a[href='/run/first']")
+        page.goto("about:blank")  # a page that is cut off complains
+
+
+def test_the_page_says_whether_it_is_live(chromium: Browser, tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "one" / "metrics.jsonl", 60)
+    tab = opened(chromium)
+    with serving(tmp_path) as served:
+        tab.goto(f"{served.address}/run/one")
+        until(tab, "/^live, written .+ ago$/.test(document.querySelector('#live').textContent)")
+    until(tab, "document.querySelector('#live').textContent === 'disconnected'")
+    assert "Disconnected" in (tab.locator("#said").text_content() or "")
+    tab.close()
+
+
+def lines(page: Page) -> str:
+    """What the first curve looks like."""
+    return str(page.locator(".plot canvas").first.evaluate("canvas => canvas.toDataURL()"))
+
+
+def test_smoothing_and_axis_are_kept_in_the_address_with_the_zoom(page: Page, site: Served) -> None:
+    open_curves(page, site, "demo")
+    raw = lines(page)
+    page.select_option("#smooth", "0.9")
+    until(page, "document.querySelector('.plot').dataset.kind.startsWith('true')")
+    smooth = lines(page)
+    assert smooth != raw
+    page.check("#log")
+    page.keyboard.press("+")
+    until(page, "document.querySelector('#range').textContent.includes(' to ')")
+    seen = page.locator("#range").inner_text()
+    assert all(part in page.url for part in ("smooth=0.9", "log=1", "zoom="))
+    address = page.url
+    page.goto("about:blank")
+    page.goto(address)
+    page.evaluate("document.querySelector('#curves').scrollIntoView()")
+    drawn(page)
+    assert page.locator("#range").inner_text() == seen
+    assert page.locator("#smooth").input_value() == "0.9"
+    assert page.locator("#log").is_checked()
+    page.locator(".plot .u-over").first.dblclick()
+    until(page, "document.querySelector('#range').textContent === ''")
+    assert "zoom=" not in page.url
+
+
+def test_a_broken_address_breaks_no_page(page: Page, site: Served) -> None:
+    page.goto(f"{site.address}/run/demo?zoom=%5B%5B1&smooth=x&log=9&hide=,,&q=%00")
+    page.fill("#filter", "")
+    page.evaluate("document.querySelector('#curves').scrollIntoView()")
+    drawn(page)
+
+
+def test_the_legend_hides_and_shows_a_run(page: Page, site: Served) -> None:
+    page.goto(f"{site.address}/compare?run=demo&run=large")
+    page.evaluate("document.querySelector('#curves').scrollIntoView()")
+    drawn(page)
+    both = lines(page)
+    page.locator(".legend button").nth(1).click()
+    until(page, "document.querySelectorAll('.legend [aria-pressed=false]').length === 1")
+    page.wait_for_timeout(200)
+    assert lines(page) != both
+    page.reload()
+    assert page.locator(".legend [aria-pressed=false]").inner_text() == "large"
+    page.locator(".legend button").nth(1).click()
+    assert page.locator(".legend [aria-pressed=false]").count() == 0

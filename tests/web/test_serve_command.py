@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import pty
 import re
+import socket
 import subprocess
 import sys
 import threading
@@ -51,3 +55,24 @@ def test_the_token_can_be_left_out_on_this_machine_only(tmp_path: Path) -> None:
     assert refused.returncode == 2
     assert refused.stderr.count("\n") == 1
     assert "leave out --no-token" in refused.stderr
+
+
+def test_ctrl_c_ends_it_in_one_line_while_a_page_follows(tmp_path: Path) -> None:
+    """In a terminal, as a person does it: the traceback of what was cut off is no news."""
+    write_jsonl(tmp_path / "one" / "metrics.jsonl", 40)
+    child, terminal = pty.fork()
+    if not child:
+        os.execv(SERVE[0], [*SERVE, str(tmp_path), "--port", "0", "--no-token"])
+    said = os.read(terminal, 1000)
+    while not (found := re.search(rb":(\d+)/\s", said)):
+        said += os.read(terminal, 1000)
+    with socket.create_connection(("127.0.0.1", int(found[1]))) as follower:
+        follower.sendall(b"GET /live/?seen=1 HTTP/1.1\r\nHost: 127.0.0.1:%s\r\n\r\n" % found[1])
+        assert b"text/event-stream" in follower.recv(1000)
+        os.write(terminal, b"\x03")
+        after = b""
+        with contextlib.suppress(OSError):  # the terminal is gone with the last who writes to it
+            while more := os.read(terminal, 1000):
+                after += more
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 130
+    assert [line for line in after.decode().replace("^C", "").split("\r\n") if line] == ["firstbreak: stopped"]

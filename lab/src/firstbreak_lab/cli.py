@@ -6,7 +6,7 @@ import json
 import math
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import Any
 
 import click
 
+from firstbreak.cli._output import bar
 from firstbreak.dialects.hyperparameters import plain
 from firstbreak_lab import catalogue
 from firstbreak_lab.catalogue import Variant
@@ -114,7 +115,7 @@ def build(
 
     _known(variants)
     jobs = corpus.grid(seeds or corpus.SEEDS, healthy_seeds or corpus.HEALTHY_SEEDS, variants or None)
-    with _one_line(), _bar("runs", len(jobs)) as advance:
+    with _one_line(), bar("runs", len(jobs)) as advance:
         manifest = corpus.build(
             output,
             jobs,
@@ -171,7 +172,7 @@ def micro(n: int, first: int, processes: int, out: Path) -> None:
 
     folders = {seed: out / f"{seed:06d}" for seed in range(first, first + n)}
     missing = {seed: folder for seed, folder in folders.items() if not (folder / "label.json").exists()}
-    with _one_line(), _bar("runs", n) as advance, ProcessPoolExecutor(processes) as pool:
+    with _one_line(), bar("runs", n) as advance, ProcessPoolExecutor(processes) as pool:
         for done, _ in enumerate(pool.map(make_one, missing, missing.values(), chunksize=8), n - len(missing) + 1):
             advance(done, "")
     click.echo(f"{out}: {n} runs")
@@ -244,7 +245,7 @@ def bench(
     wanted = [label for label in labels(_corpus(folder)).values() if part in ("all", split(label))]
     rows: dict[str, list[Any]] = {diagnoser.name: [] for diagnoser in everyone}
     options: dict[str, Any] = {"live": live, "trusting": trusting, "processes": processes}
-    with _one_line(), _bar("runs", len(wanted)) as advance:
+    with _one_line(), bar("runs", len(wanted)) as advance:
         for i, said in enumerate(ask(folder, everyone, wanted=wanted.__contains__, **options), 1):
             advance(i, "")
             for name, row in said.items():
@@ -277,7 +278,7 @@ def weigh(folder: Path) -> None:
     about = {"command": f"firstbreak lab weigh --corpus {folder}", "split": "train"}
     wanted = sum(weights.in_training(label) for label in found)
     done = 0
-    with _bar("runs", wanted) as advance:
+    with bar("runs", wanted) as advance:
 
         def report(label: Label) -> None:
             nonlocal done
@@ -376,31 +377,6 @@ def _one_line() -> Iterator[None]:
         raise LabUsageError(f"{error.name} is not installed; pip install 'firstbreak[{extra}]'") from None
     except (ValueError, LookupError) as error:
         raise LabUsageError(str(error)) from None
-
-
-@contextmanager
-def _bar(what: str, total: int) -> Iterator[Callable[[int, str], None]]:
-    """A progress bar on stderr with the remaining time. Yields the function that updates it."""
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (
-        TextColumn(what),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(elapsed_when_finished=True),
-    )
-    with Progress(*columns, TextColumn("{task.fields[note]}"), console=Console(stderr=True)) as progress:
-        task = progress.add_task("", total=total, note="")
-        yield lambda done, note: progress.update(task, completed=done, note=note)
 
 
 def _finite(value: Any) -> Any:

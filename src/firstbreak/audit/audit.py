@@ -72,6 +72,7 @@ def audit(
     marks: Mapping[str, str] | None = None,
     processes: int = 1,
     embed: Embed | None = None,
+    report: Callable[[int, int], None] = lambda done, total: None,
 ) -> Audit:
     """Audit the samples of a dump.
 
@@ -79,7 +80,7 @@ def audit(
     see `marks`), `embed` tells strategies apart by their meaning (see `embeddings`). Memory is bounded whatever the dump
     holds, and what is found does not depend on `processes`. Raises Unreadable where the dump holds no sample.
     """
-    table, truth_store = _counted(samples, marks, processes)
+    table, truth_store = _counted(samples, marks, processes, report)
     if not table.samples:
         raise Unreadable(path, "holds no completion of training", "give a dump of completions, or a run that has one")
     inputs = Inputs(run) if run is not None else None
@@ -138,14 +139,16 @@ class OfSamples:
 
 
 def _counted(
-    samples: Iterable[Sample], marks: Mapping[str, str] | None, processes: int
+    samples: Iterable[Sample], marks: Mapping[str, str] | None, processes: int, report: Callable[[int, int], None]
 ) -> tuple[SampleTable, TruthStore]:
     """The table and the truth_store of all samples, from those of their parts."""
     parts = list(samples.parts()) if isinstance(samples, Samples) else [lambda: samples]
     table, truth_store = SampleTable(), TruthStore()
-    for counted, known in _in_order(partial(_count, marks), parts, processes if len(parts) > 1 else 1):
+    counted_parts = _in_order(partial(_count, marks), parts, processes if len(parts) > 1 else 1)
+    for done, (counted, known) in enumerate(counted_parts, 1):
         table.merge(counted)
         truth_store.merge(known)
+        report(done, len(parts))
     return table, truth_store
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,50 @@ def show(renderables: Sequence[Any]) -> None:
         if i:
             console.print()
         console.print(renderable)
+
+
+@contextmanager
+def bar(what: str, total: int | None = None, *, every: int = 0) -> Iterator[Callable[..., None]]:
+    """Progress on stderr: yields `advance(done, note="", total=None)`.
+
+    A terminal shows a bar with the time that is left, and nothing once it is done. Elsewhere a line is written for each
+    `every` and for the last.
+    """
+    if not sys.stderr.isatty():
+
+        def tell(done: int, note: str = "", total: int | None = total) -> None:
+            if every and (done % every == 0 or done == total):
+                say(f"[{done}/{total}] {note}".strip())
+
+        yield tell
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn(what),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    with Progress(
+        *columns, TextColumn("{task.fields[note]}"), console=Console(stderr=True), transient=True
+    ) as progress:
+        task = progress.add_task("", total=total, note="")
+
+        def advance(done: int, note: str = "", total: int | None = None) -> None:
+            progress.update(task, completed=done, note=_shown(note), **({} if total is None else {"total": total}))
+
+        yield advance
 
 
 def say(text: object) -> None:

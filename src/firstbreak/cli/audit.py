@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from firstbreak.cli import _roots
-from firstbreak.cli._output import on_a_terminal, say, show, write
+from firstbreak.cli._output import bar, on_a_terminal, say, show, write
 from firstbreak.model import Run, Samples, Severity
 
 FAILS = {
@@ -101,7 +101,16 @@ def command(
     processes = min(os.cpu_count() or 1, MOST_PROCESSES)
     known = load(file) if marks or mark else {}
     embed = load_embeddings(embeddings) if embeddings else None
-    found = audit(samples, path=path, run=run, marks=known, processes=processes, embed=embed)
+    with bar("parts of the samples") as advance:
+        found = audit(
+            samples,
+            path=path,
+            run=run,
+            marks=known,
+            processes=processes,
+            embed=embed,
+            report=lambda done, total: advance(done, total=total),
+        )
     if mark:
         from firstbreak.audit.serve import serve
 

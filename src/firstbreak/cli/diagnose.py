@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from firstbreak.cli import EXIT_BAD_INPUT, _grouping, _names, _roots, _thresholds
-from firstbreak.cli._output import complain, on_a_terminal, say, show, write
+from firstbreak.cli._output import bar, complain, on_a_terminal, say, show, write
 from firstbreak.diagnosis.diagnose import diagnose
 from firstbreak.diagnosis.thresholds import Thresholds, for_run, parsed
 from firstbreak.model import Action, Diagnosis
@@ -151,6 +151,7 @@ def _survey(
 
     from firstbreak.compare.survey import survey, table
     from firstbreak.compare.survey.runs import cache
+    from firstbreak.readers.grouping import without_log
     from firstbreak.readers.read import existing
 
     if format_ == "html":
@@ -158,26 +159,25 @@ def _survey(
     for path in paths:
         existing(path)
 
-    def progress(done: int, total: int) -> None:
-        if done % 100 == 0 or done == total:
-            say(f"[{done}/{total}]")
-
-    rows = survey(
-        paths,
-        store=store or cache(paths),
-        processes=processes or os.cpu_count() or 1,
-        ray_address=address,
-        trainer=trainer,
-        thresholds=thresholds,
-        report=progress,
-    )
+    with bar("runs", every=100) as advance:
+        rows = survey(
+            paths,
+            store=store or cache(paths),
+            processes=processes or os.cpu_count() or 1,
+            ray_address=address,
+            trainer=trainer,
+            thresholds=thresholds,
+            report=lambda done, total: advance(done, total=total),
+        )
+    bare = [str(folder) for path in paths for folder in without_log(Path(path), [Path(row.path) for row in rows])]
     match format_:
         case "json":
-            write(json.dumps({"schema": "firstbreak.fleet/1", "runs": [asdict(row) for row in rows]}, indent=1), output)
+            found = {"schema": "firstbreak.fleet/1", "runs": [asdict(row) for row in rows], "without_log": bare}
+            write(json.dumps(found, indent=1), output)
         case "markdown":
-            write(table.markdown(rows), output)
+            write(table.markdown(rows, bare), output)
         case _:
-            write(table.render(rows, shutil.get_terminal_size((100, 24)).columns), output)
+            write(table.render(rows, shutil.get_terminal_size((100, 24)).columns, bare), output)
     return {row.action for row in rows}
 
 

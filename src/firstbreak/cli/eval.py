@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from firstbreak.cli._output import BadCall, say, write
+from firstbreak.cli._output import BadCall, bar, say, write
 from firstbreak.evals import protocol as protocols
 from firstbreak.evals.ledger import Conflict, Ledger
 from firstbreak.evals.metrics import main, named
@@ -260,12 +260,15 @@ def contamination(train: Path, splits: tuple[Path, ...], names: tuple[str, ...],
     Files are JSON lines (also gzipped), Parquet, or one text on each line. Only the splits are held in memory.
     """
     from firstbreak.compare.text import table
-    from firstbreak.evals.contamination import Found, Index, documents
+    from firstbreak.evals.contamination import Found, Index, documents, rows_in
 
     rows: list[Sequence[str]] = [("split", "problems", "exact", "pieces", "reworded", "in all", "same template")]
     results: list[tuple[Path, Found]] = []
+    total = rows_in(train)
     for path in splits:
-        found = Index(list(documents(path, names))).search(documents(train, names))
+        index = Index(list(documents(path, names)))
+        with bar(f"texts against {path.name}", total) as advance:
+            found = index.search(documents(train, names), report=advance)
         results.append((path, found))
         here = len(found.contaminated)
         share = f"{here} ({100 * here / max(1, found.documents):.1f} %)"

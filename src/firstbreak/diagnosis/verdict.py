@@ -33,7 +33,7 @@ from firstbreak.model import (
     Verdict,
     WeightKind,
 )
-from firstbreak.words import axis_word, moment, number, percent, quoted
+from firstbreak.words import axis_word, lowered, moment, number, percent, quoted
 
 TOO_FEW = "too few points to tell"
 MIN_PROBABILITY = 0.1  #: a cause less probable than this is not named in a summary (convention)
@@ -241,11 +241,11 @@ def _summary(
     top, rival = leading(ranked, first_break)
     if top is None:
         return f"{broken}. The log does not show the cause.{_unproven(inputs)}"
-    likely = f"{_lower(top.title)} ({percent(top.probability)})"
+    likely = f"{lowered(top.title)} ({percent(top.probability)})"
     if rival is None:
         return f"{broken}. Most probable cause there: {likely}.{_unproven(inputs)}"
     elsewhere = "" if rival.link in (None, top.link) else f", which would be at {_word(rival.link)}"
-    other = f"{_lower(rival.title)} ({percent(rival.probability)}){elsewhere}"
+    other = f"{lowered(rival.title)} ({percent(rival.probability)}){elsewhere}"
     return f"{broken}. Undecided between two causes: {likely}, and {other}.{_unproven(inputs)}"
 
 
@@ -256,7 +256,7 @@ def _uncertain(ranked: Sequence[RankedCause], doubted: RankedCause | None) -> st
         return f"Something critical was found, and a healthy run is still probable ({healthy})."
     sign = max(doubted.evidence, key=lambda w: w.weight)
     why = sign.finding if sign.kind is WeightKind.FOUND else sign.text
-    cause = f"{_lower(doubted.title)} ({percent(doubted.probability)})"
+    cause = f"{lowered(doubted.title)} ({percent(doubted.probability)})"
     return f"But this cause is more probable than a healthy run ({healthy}): {cause}. The strongest sign: {why}."
 
 
@@ -492,7 +492,3 @@ def unmeasured(outcomes: Sequence[Outcome]) -> list[Link]:
 
 def _join(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]
-
-
-def _lower(title: str) -> str:
-    return title if title[:2].isupper() else title[:1].lower() + title[1:]

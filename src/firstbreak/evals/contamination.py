@@ -20,8 +20,9 @@ import hashlib
 import itertools
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -118,13 +119,14 @@ class Index:
         signed, signatures = _signatures(shingles, owner)
         self._bands = [_Lookup(keys, signed) for keys in _bands(signatures)]
 
-    def search(self, documents: Iterable[str]) -> Found:
-        """Search the training data for the problems of the split."""
+    def search(self, documents: Iterable[str], report: Callable[[int], None] = lambda done: None) -> Found:
+        """Search the training data for the problems of the split. `report` is told how many texts are done."""
         found = Found(self.size)
         self._covered[:] = False
         for batch in _batches(documents, BATCH):
             self._batch([self.words(text) for text in batch], found)
             found.trained += len(batch)
+            report(found.trained)
         covered = np.bincount(self._pieces.owners, self._covered, minlength=self.size)
         total = np.bincount(self._pieces.owners, minlength=self.size)
         found.pieces = {int(i): float(covered[i] / total[i]) for i in np.flatnonzero(covered)}
@@ -262,6 +264,21 @@ def documents(path: Path, names: Sequence[str] = ()) -> Iterator[str]:
         raise Unreadable(
             path, str(error), "give a file of texts: JSON lines, Parquet, or one text on each line"
         ) from None
+
+
+def rows_in(path: Path) -> int | None:
+    """How many texts a file holds at most, where that is known without reading them: None of a packed file."""
+    if path.suffix == ".gz":
+        return None
+    try:
+        if path.suffix == ".parquet":
+            import pyarrow.parquet
+
+            return int(pyarrow.parquet.read_metadata(path).num_rows)
+        with path.open("rb") as file:
+            return sum(block.count(b"\n") for block in iter(partial(file.read, 1 << 20), b""))
+    except Exception:  # `documents` says what is wrong with it
+        return None
 
 
 def _parquet(path: Path) -> Iterator[dict[str, Any]]:

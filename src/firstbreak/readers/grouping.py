@@ -12,7 +12,7 @@ import enum
 import os
 import re
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -297,3 +297,22 @@ def _format(reader: ModuleType) -> str:
 def _listed(names: Sequence[str]) -> str:
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     return f"{', '.join(names[:NAMED])}{more}"
+
+
+def without_log(place: Path, runs: Iterable[Path]) -> list[Path]:
+    """The folders beside the runs below `place` that hold no run: what a user may look for in a list of them.
+
+    Folders that are named like a part of a run, and hidden ones, are left out.
+    """
+    held: set[Path] = set()
+    for run in runs:
+        held.add(run)
+        held.update(folder for folder in run.parents if folder == place or place in folder.parents)
+    beside = [folder for folder in held if folder.is_dir() and any(run.parent == folder for run in held)]
+    empty = (
+        Path(entry.path) for folder in beside for entry in os.scandir(folder) if entry.is_dir(follow_symlinks=False)
+    )
+    named = (
+        folder for folder in empty if not folder.name.startswith((".", "_")) and not PARTS_OF_A_RUN.match(folder.name)
+    )
+    return sorted(folder for folder in named if folder not in held)

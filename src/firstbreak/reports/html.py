@@ -108,23 +108,23 @@ def _summary(dx: Diagnosis, base: str) -> Markup:
         if found is not None:
             end = found.start() + len(cause.title)
             parts.append(
-                (found.start(), end, element("a", _prose(text[found.start() : end]), href=f"#{base}causes-{cause.id}"))
+                (found.start(), end, element("a", prose(text[found.start() : end]), href=f"#{base}causes-{cause.id}"))
             )
     done, said = 0, []
     for start, end, link in sorted(parts):
         if start >= done:
-            said += [_prose(text[done:start]), link]
+            said += [prose(text[done:start]), link]
             done = end
-    return join(*said, _prose(text[done:]))
+    return join(*said, prose(text[done:]))
 
 
 def _do_first(dx: Diagnosis, uid: str) -> Markup:
-    return element("p", _prose(dx.verdict.do_first))
+    return element("p", prose(dx.verdict.do_first))
 
 
 def _loop(dx: Diagnosis, uid: str) -> Markup:
     reasons = [
-        element("li", element("strong", f"{story.link_word(link)} ({status}):"), _prose(f" {why}"))
+        element("li", element("strong", f"{story.link_word(link)} ({status}):"), prose(f" {why}"))
         for link, status, why in story.link_reasons(dx)
     ]
     base = uid.removesuffix(Section.LOOP.value)
@@ -210,19 +210,19 @@ def _finding(dx: Diagnosis, outcome: Outcome, uid: str) -> Markup:
     facts = element("p", ", ".join(story.finding_facts(dx, outcome)), class_="facts")
     figures = (_figure(dx, item, f"{uid}-{i}") for i, item in enumerate(story.exhibits(dx, finding), 1))
     return element(
-        "section", head, facts, element("p", _prose(finding.message)), *figures, aria_labelledby=uid, class_="finding"
+        "section", head, facts, element("p", prose(finding.message)), *figures, aria_labelledby=uid, class_="finding"
     )
 
 
 def _figure(dx: Diagnosis, exhibit: Exhibit, uid: str) -> Markup:
     series = exhibit.series
     if series is None:
-        return element("p", _prose(exhibit.text), class_="evidence")
+        return element("p", prose(exhibit.text), class_="evidence")
     scale = curves.scale(series, exhibit.level)
     edges = [curves.label(scale.high), "log scale" if scale.log else "", curves.label(scale.low)] if scale else []
     return element(
         "figure",
-        element("figcaption", _prose(story.caption(exhibit))),
+        element("figcaption", prose(story.caption(exhibit))),
         element("div", *(element("span", edge) for edge in edges), class_="edges", aria_hidden="true"),
         svg.curve(exhibit, series, story.domain(dx, series), uid),
     )
@@ -264,8 +264,8 @@ def _why(dx: Diagnosis, cause: RankedCause, base: str) -> Markup | None:
     def evidence(text: str) -> Markup:
         name, colon, rest = text.partition(": ")
         if name not in found:
-            return _prose(text)
-        return join(element("a", name, href=f"#{base}{Section.FINDINGS.value}-{name}"), colon, _prose(rest))
+            return prose(text)
+        return join(element("a", name, href=f"#{base}{Section.FINDINGS.value}-{name}"), colon, prose(rest))
 
     rows = (
         element("tr", _weight(weight), _balance(weight / most), element("td", evidence(text)))
@@ -305,7 +305,7 @@ def _remedy(dx: Diagnosis, uid: str) -> Markup:
 
 
 def _one_remedy(dx: Diagnosis, cause: RankedCause, uid: str) -> Markup:
-    fixes = element("ul", *(element("li", "Fix: ", _prose(fix)) for fix in cause.fix)) if cause.fix else None
+    fixes = element("ul", *(element("li", "Fix: ", prose(fix)) for fix in cause.fix)) if cause.fix else None
     plan = None if cause.experiment is None else _facts(story.experiment(dx.run, cause.experiment))
     return element("section", element("h3", cause.title, id=uid), fixes, plan, aria_labelledby=uid)
 
@@ -336,7 +336,7 @@ def _facts(facts: Iterable[StoryLine]) -> Markup:
                 element("dt", fact.label),
                 element(
                     "dd",
-                    literal(fact.text) if fact.literal else _prose(fact.text),
+                    literal(fact.text) if fact.literal else prose(fact.text),
                     class_="copied" if fact.copied else None,
                 ),
             )
@@ -346,10 +346,10 @@ def _facts(facts: Iterable[StoryLine]) -> Markup:
 
 
 def _bullets(lines: Iterable[str]) -> Markup:
-    return element("ul", *(element("li", _prose(line)) for line in lines))
+    return element("ul", *(element("li", prose(line)) for line in lines))
 
 
-def _prose(text: str) -> Markup:
+def prose(text: str) -> Markup:
     """Running text. Text between backticks is code, as in all messages of firstbreak."""
     return join(*(element("code", piece) if code else piece for piece, code in spans(text)))
 

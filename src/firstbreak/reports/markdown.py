@@ -1,4 +1,4 @@
-"""The diagnosis as GitHub-flavoured Markdown: for an issue, a pull request or a logbook."""
+"""The diagnosis as GitHub-flavoured Markdown, for a pull request or a logbook: the verdict as a table, the rest folded in."""
 
 from __future__ import annotations
 
@@ -56,26 +56,33 @@ def code(text: str) -> str:
 
 
 def _document(dx: Diagnosis) -> Iterator[str]:
+    yield from _verdict(dx)
+    yield ""
     for section in story.sections(dx):
-        if section not in (Section.VERDICT, Section.DO_FIRST):
-            yield f"## {section.heading}"
-            yield ""
+        if section in (Section.VERDICT, Section.DO_FIRST):
+            continue
+        yield "<details>"
+        yield f"<summary>{section.heading}</summary>"
+        yield ""
         yield from _SECTIONS[section](dx)
+        yield ""
+        yield "</details>"
         yield ""
 
 
 def _verdict(dx: Diagnosis) -> Iterator[str]:
     yield f"# {story.ACTION_WORD[story.mark(dx.verdict)]}: {code(dx.run.path)}"
     yield ""
-    about = story.title(dx.run)
-    if about:
-        yield f"{prose(about)}"
-        yield ""
     yield f"**{prose(dx.verdict.summary)}**"
+    yield ""
+    first, *rest = story.summary_table(dx)
+    yield f"| {first.label} | {_cell(first.text)} |"
+    yield "|---|---|"
+    yield from (f"| {fact.label} | {_cell(fact.text)} |" for fact in rest)
 
 
-def _do_first(dx: Diagnosis) -> Iterator[str]:
-    yield f"**{Section.DO_FIRST.heading}:** {prose(dx.verdict.do_first)}"
+def _cell(text: str) -> str:
+    return " ".join(prose(text).split())
 
 
 def _loop(dx: Diagnosis) -> Iterator[str]:
@@ -119,7 +126,7 @@ def _finding(dx: Diagnosis, outcome: Outcome) -> Iterator[str]:
     yield f"*{prose(', '.join(story.finding_facts(dx, outcome)))}*"
     yield ""
     yield prose(finding.message)
-    for exhibit in story.exhibits(dx, finding):
+    for exhibit in story.exhibits_once(dx, finding):
         yield ""
         yield prose(story.caption(exhibit))
         if exhibit.series is not None:
@@ -187,8 +194,6 @@ def _bullets(lines: Iterable[str]) -> Iterator[str]:
 
 
 _SECTIONS: dict[Section, Callable[[Diagnosis], Iterator[str]]] = {
-    Section.VERDICT: _verdict,
-    Section.DO_FIRST: _do_first,
     Section.LOOP: _loop,
     Section.FIRST_BREAK: _first_break,
     Section.BASELINE: _baseline,

@@ -19,6 +19,7 @@ import numpy as np
 
 from firstbreak.diagnosis.catalogue import catalogue
 from firstbreak.diagnosis.inputs import Inputs
+from firstbreak.diagnosis.verdict import leading as leading_causes
 from firstbreak.dialects.hyperparameters import HYPERPARAMETERS, own_option, relative, spoken
 from firstbreak.model import (
     Action,
@@ -43,7 +44,7 @@ from firstbreak.model import (
 )
 from firstbreak.reports import curves
 from firstbreak.reports.text import count
-from firstbreak.words import moment, number, percent
+from firstbreak.words import lowered, moment, number, percent
 
 MOST_NAMED = 5  # earlier runs, departures
 MOST_CAUSES = 5  # causes with a line of their own
@@ -221,6 +222,18 @@ def _likely(first: FirstBreak) -> str:
     which = "this link" if first.also is None else "one of these"
     undecided = ": which link it is remains undecided" if first.undecided else ""
     return f"{percent(first.probability)} that it is {which}, if something is broken{undecided}"
+
+
+def reason(dx: Diagnosis) -> str:
+    """Why a run has its verdict, for one row of a list: the probable causes, or what the score does."""
+    if dx.first_break is None:
+        told = dx.verdict.summary
+        return (told.partition(": ")[2] or told).partition(". ")[0].rstrip(".")
+    causes = [c for c in leading_causes(dx.causes, dx.first_break) if c is not None]
+    return (
+        ", or ".join(f"{percent(c.probability)} {lowered(c.title)}" for c in causes)
+        or "the log does not show the cause"
+    )
 
 
 def logged_as(run: Run, metric: str) -> str:
@@ -416,6 +429,47 @@ def cascade(dx: Diagnosis) -> tuple[Bar, ...]:
         start, early, late = (float(curves.across(step, span)) for step in (finding.onset, low, high))
         bars.append(Bar(outcome, start, (early, late) if finding.interval else None, moment(axis, finding.onset, None)))
     return tuple(sorted(bars, key=lambda bar: bar.start))
+
+
+def exhibits_once(dx: Diagnosis, finding: Finding) -> tuple[Exhibit, ...]:
+    """The evidence of a finding, in which a metric that an earlier finding of the report has drawn is not drawn again."""
+    drawn: dict[str, str] = {}
+    for outcome in dx.findings:
+        if outcome.finding is finding:
+            break
+        for exhibit in exhibits(dx, outcome.finding) if outcome.finding else ():
+            if exhibit.series is not None:
+                drawn.setdefault(exhibit.series.name, outcome.detector)
+    return tuple(
+        exhibit
+        if exhibit.series is None or exhibit.series.name not in drawn
+        else Exhibit(f"{caption(exhibit)}; drawn above, at {drawn[exhibit.series.name]}", None, None, None)
+        for exhibit in exhibits(dx, finding)
+    )
+
+
+def summary_table(dx: Diagnosis) -> tuple[StoryLine, ...]:
+    """The verdict in a few lines, for who reads nothing else."""
+    count_of = Counter(o.finding.severity for o in dx.findings if o.finding is not None)
+    found = ", ".join(f"{count_of[s]} {SEVERITY_WORD[s]}" for s in SEVERITY_WORD if count_of[s])
+    unseen = ", ".join(map(link_word, _unseen(dx)))
+    first = dx.first_break
+    broke = headline(dx).removeprefix("first break: ")
+    if first is not None and (time := moment(axis_of(dx.run, first.metric), first.step, first.interval)):
+        broke += f", since {time}"
+    spent = next((fact.text for fact in outlook(dx) if fact.label == "Spent since the break"), "")
+    best = next((fact for fact in outlook(dx) if fact.label.startswith("Best")), StoryLine("Best score", ""))
+    facts = (
+        StoryLine("Run", title(dx.run)),
+        StoryLine("First break", broke),
+        StoryLine("Why", reason(dx)),
+        StoryLine("Do this first", dx.verdict.do_first),
+        StoryLine("Found", found),
+        best,
+        StoryLine("Spent since the break", spent),
+        StoryLine("Not measured", unseen),
+    )
+    return tuple(fact for fact in facts if fact.text)
 
 
 def caption(exhibit: Exhibit) -> str:

@@ -43,7 +43,7 @@ def ring(dx: Diagnosis, uid: str, address: Callable[[Link], str | None] = lambda
         _middle(dx),
         viewBox=f"0 0 {WIDTH} {HEIGHT}",
         class_="ring",
-        role="img",
+        role="group",  # an image has no links in it
         aria_labelledby=f"{uid}-title {uid}-desc",
     )
 
@@ -205,7 +205,7 @@ def _line(series: Series, scale: curves.Scale, domain: Interval, place: int) -> 
     """The curve as a nested picture that is stretched to the plot."""
     return element(
         "svg",
-        element("path", d=path(series, scale, domain, 1000, 100), class_=f"trace trace-{place}"),
+        element("path", d=path(series, scale, domain, 1000, 100), class_=f"trace trace-{place}" if place else "trace"),
         x="0",
         y=FLAG,
         width="100%",

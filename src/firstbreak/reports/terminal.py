@@ -135,7 +135,7 @@ def _finding(dx: Diagnosis, outcome: Outcome, how: TerminalStyle) -> Iterator[Re
     )
     yield how.indented(how.text(", ".join(story.finding_facts(dx, outcome)), "dim"))
     yield how.indented(how.text(finding.message))
-    for exhibit in story.exhibits(dx, finding):
+    for exhibit in story.exhibits_once(dx, finding):
         yield from _exhibit(dx, exhibit, how)
 
 

@@ -24,6 +24,7 @@ from firstbreak.readers import Unreadable, readers
 from firstbreak.readers.grouping import ROOT_OF_A_RUN, find_runs
 from firstbreak.readers.names import for_run as names_for_run
 from firstbreak.readers.read import PARTS_OF_A_RUN, claimed, read
+from firstbreak.reports import story
 
 AHEAD = 4  #: runs handed to the pool per process before their results are taken
 CHUNK = 25  #: runs of one task on Ray
@@ -52,6 +53,9 @@ class SurveyRow:
     wasted: float | None = None  #: share of the run since the break
     trainer: str | None = None
     do_first: str = ""
+    reason: str = ""  #: the probable causes, or what the score does, in words
+    axis: str = "step"  #: what `onset` counts
+    known: bool = True  #: False where the log is too short to tell
 
     @property
     def urgency(self) -> tuple[int, float, float, str]:
@@ -138,6 +142,9 @@ def _row(path: str, seen: str, dx: Diagnosis) -> SurveyRow:
         wasted=dx.cost.fraction if dx.cost else None,
         trainer=dx.run.trainer,
         do_first=dx.verdict.do_first,
+        reason=story.reason(dx),
+        axis=story.axis_of(dx.run, dx.first_break.metric if dx.first_break else None),
+        known=dx.verdict.known,
     )
 
 

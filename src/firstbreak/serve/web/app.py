@@ -29,10 +29,9 @@ from firstbreak.readers.opening import beneath
 from firstbreak.reports import html, json
 from firstbreak.serve.web import pages
 from firstbreak.serve.web.pages.run import EvaluationRow, evaluation
-from firstbreak.serve.web.run_store import MOST_SAMPLES, Placed, RunStore, StoredRun
+from firstbreak.serve.web.run_store import MOST_COMPARED, MOST_SAMPLES, Placed, RunStore, StoredRun
 from firstbreak.serve.web.window import window
 
-MOST_RUNS = 6  #: runs in one comparison
 MOST_METRICS = 32  #: metrics in one request for curves
 MOST_POINTS = 4000  #: points of one curve in one response
 SAMPLES_ON_A_PAGE = 20
@@ -107,7 +106,10 @@ class Site:
     def index(self, request: Request) -> Response:
         self._surveyed.wait(timeout=5)
         live = pages.frame.address("live", seen=self.store.state())
-        return HTMLResponse(pages.listing.page(self.store.root, self.store.summaries(), live, self._surveyed.is_set()))
+        store = self.store
+        return HTMLResponse(
+            pages.listing.page(store.root, store.summaries(), live, self._surveyed.is_set(), store.without_log)
+        )
 
     def run(self, request: Request) -> Response:
         entry = self._entry(request)
@@ -251,10 +253,10 @@ class Site:
         while True:
             if entry.revision != revision:
                 grown, revision = entry.grown, entry.revision
-                yield "event: diagnosed\ndata:\n\n"
+                yield f"event: diagnosed\ndata: {entry.summary.changed:.0f}\n\n"
             elif entry.grown != grown:
                 grown = entry.grown
-                yield "event: grown\ndata:\n\n"
+                yield f"event: grown\ndata: {entry.summary.changed:.0f}\n\n"
             await anyio.sleep(NOTIFY_EVERY)
 
     async def _list_events(self, seen: int) -> AsyncIterator[str]:
@@ -272,8 +274,8 @@ class Site:
     def _asked(self, request: Request) -> list[StoredRun]:
         """The runs of the query, without duplicates."""
         names = list(dict.fromkeys(request.query_params.getlist("run")))
-        if len(names) > MOST_RUNS:
-            raise HTTPException(400, f"at most {MOST_RUNS} runs at a time")
+        if len(names) > MOST_COMPARED:
+            raise HTTPException(400, f"at most {MOST_COMPARED} runs at a time")
         return [self._known(name) for name in names]
 
     def _known(self, name: str) -> StoredRun:

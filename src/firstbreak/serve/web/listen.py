@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
 import sys
 import webbrowser
@@ -50,6 +51,14 @@ class BoundedProtocol(H11Protocol):
             self._late = None
 
 
+class Listener(uvicorn.Server):
+    """A server whose end is no error: pages that follow a run are cut off then."""
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
+        await super().shutdown(sockets)
+
+
 def listen(
     app: ASGIApp, host: str, port: int, path: str, what: str, *, with_token: bool = True, browse: bool = False
 ) -> None:
@@ -66,8 +75,8 @@ def listen(
     print(f"firstbreak: {what} at {address}{_query(token)}", file=sys.stderr, flush=True)
     if browse:
         webbrowser.open(f"{address}{_query(once)}")
-    in_child()
-    uvicorn.Server(configured(app, host, token, once)).run(sockets=[listener])
+    in_child(apart=True)
+    Listener(configured(app, host, token, once)).run(sockets=[listener])
 
 
 def configured(app: ASGIApp, host: str, token: str | None, once: str | None = None) -> uvicorn.Config:

@@ -14,23 +14,25 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from firstbreak.diagnosis.diagnose import diagnose
+from firstbreak.diagnosis.diagnose import diagnose, healthy
 from firstbreak.diagnosis.inputs import Inputs
-from firstbreak.model import Action, Diagnosis, Run, Sample, Series
+from firstbreak.model import Action, Diagnosis, LinkStatus, Run, Sample, Series
 from firstbreak.readers import Unreadable
 from firstbreak.readers.follow import Follower
-from firstbreak.readers.grouping import find_runs
+from firstbreak.readers.grouping import find_runs, without_log
 from firstbreak.readers.opening import beneath
-from firstbreak.readers.read import MAX_FILES, claimed
+from firstbreak.readers.read import MAX_FILES, claimed, files
 from firstbreak.reports import curves, json, story
-from firstbreak.words import number
+from firstbreak.words import moment
 
 MOST_OPEN = 16  #: runs whose curves are kept in memory; for other runs only the summary is kept
 SPARK_POINTS = 60
 MOST_SAMPLES = 100_000  #: samples of a run that are searched
+MOST_COMPARED = 6  #: runs in one comparison
 TO_READ = 3  #: samples on the page of a run; all samples are on a page of their own
 Placed = tuple[int, Sample]  #: a sample and its place in the run
-_URGENCY = {Action.ROLLBACK: 0, Action.STOP: 0, Action.WATCH: 1, Action.CONTINUE: 3}
+#: what needs attention first, as in a survey
+ORDER = (Action.ROLLBACK, Action.STOP, Action.WATCH, None, LinkStatus.NOT_MEASURED, Action.CONTINUE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,21 +41,23 @@ class RunSummary:
 
     name: str
     changed: float  #: time of the latest write, in unix seconds
-    action: Action | None = None  #: None where there is no diagnosis (yet)
+    action: Action | LinkStatus | None = None  #: `story.mark` of the verdict; None where there is no diagnosis (yet)
     problem: str = ""  #: why it could not be read
     about: str = ""
     summary: str = ""
     first_break: str = ""
     since: str = ""
-    cause: str = ""
-    probability: float = 0.0
+    reason: str = ""  #: the probable causes, or what the score does
+    broken: float = 0.0  #: probability that anything is wrong
+    wasted: float = 0.0  #: share of the run since the break
     score: Series | None = None
 
     @property
-    def urgency(self) -> tuple[int, float]:
-        """Sort key for attention: stop, watch, unreadable, continue; then the latest write first."""
-        place = 2 if self.problem else 4 if self.action is None else _URGENCY[self.action]
-        return place, -self.changed
+    def urgency(self) -> tuple[int, float, float, str]:
+        """Sort key for attention: the verdict, then the probability of a break, then the share of the run since it."""
+        being_read = self.action is None and not self.problem
+        place = len(ORDER) if being_read else ORDER.index(self.action)
+        return place, -round(self.broken, 2), -self.wasted, self.name
 
 
 class StoredRun:
@@ -110,10 +114,13 @@ class RunStore:
         self.root = root.resolve()
         self._entries: dict[str, StoredRun] = {}
         self._opened: dict[str, float] = {}
+        self.without_log: list[str] = []  #: folders beside the runs in which nothing could be read
 
     def survey(self) -> None:
         """Find new and removed runs. Raises `Unreadable` where the folder itself cannot be opened."""
-        found = {_name(path, self.root): path for path in _runs(self.root)}
+        places = [path for path in _runs(self.root) if path != self.root or _holds_anything(path)]
+        self.without_log = [_name(folder, self.root) for folder in without_log(self.root, places)]
+        found = {_name(path, self.root): path for path in places}
         known = self._entries
         self._entries = {name: known.get(name) or StoredRun(name, path, self.root) for name, path in found.items()}
 
@@ -140,7 +147,8 @@ class RunStore:
 
     def state(self) -> int:
         """A number that changes whenever the list changes."""
-        return zlib.crc32(repr([(entry.name, entry.revision) for entry in self.entries()]).encode())
+        seen = [(entry.name, entry.revision) for entry in self.entries()]
+        return zlib.crc32(repr((seen, self.without_log)).encode())
 
     def summaries(self) -> list[RunSummary]:
         """The rows of the list. Runs that need attention come first."""
@@ -151,6 +159,12 @@ def _runs(root: Path) -> Iterator[Path]:
     with beneath(root):
         found = [_runs_in_file(place) if place.is_file() else [place] for place in find_runs(root)]
     yield from itertools.chain.from_iterable(found)
+
+
+def _holds_anything(root: Path) -> bool:
+    """Whether a served folder that is no folder of runs holds a file that a reader knows, or may be meant for one."""
+    with beneath(root):
+        return not root.is_dir() or any(True for _ in files(root))
 
 
 def _runs_in_file(place: Path) -> list[Path]:
@@ -199,18 +213,19 @@ def _stats(path: Path) -> Iterator[tuple[Path, os.stat_result]]:
 
 
 def _summary(name: str, changed: float, dx: Diagnosis) -> RunSummary:
-    first, causes = dx.first_break, story.causes(dx)
+    first = dx.first_break
     score = Inputs(dx.run).score
     return RunSummary(
         name=name,
         changed=changed,
-        action=dx.verdict.action,
+        action=story.mark(dx.verdict),
         about=story.title(dx.run),
         summary=dx.verdict.summary,
         first_break="" if first is None else story.place(dx),
-        since="" if first is None or first.step is None else number(first.step),
-        cause=causes[0].title if causes else "",
-        probability=causes[0].probability if causes else 0.0,
+        since="" if first is None else moment(story.axis_of(dx.run, first.metric), first.step, None),
+        reason=story.reason(dx),
+        broken=1 - healthy(dx.causes),
+        wasted=(dx.cost.fraction if dx.cost else None) or 0.0,
         score=_spark(score),
     )
 

@@ -15,7 +15,7 @@ from firstbreak.reports.markup import Markup, element, join
 from firstbreak.serve.web.pages.frame import address, badge, frame, section
 from firstbreak.serve.web.pages.plots import plot, plots
 from firstbreak.serve.web.run_store import RunSummary
-from firstbreak.words import number, percent
+from firstbreak.words import number
 
 MOST_DIFFERENCES = 60  #: packages alone can be hundreds
 
@@ -46,13 +46,13 @@ def _runs(compared: Sequence[tuple[RunSummary, Run]]) -> Markup:
             element("td", badge(summary), class_=summary.action.value if summary.action else None),
             element(
                 "td",
-                f"{summary.first_break}, at {summary.since}" if summary.since else summary.first_break or "none found",
+                ", ".join(filter(None, (summary.first_break, summary.since))) or "none found",
             ),
-            element("td", f"{summary.cause} ({percent(summary.probability)})" if summary.cause else ""),
+            element("td", html.prose(summary.reason)),
         )
         for i, (summary, _) in enumerate(compared)
     )
-    return _table(("", "Run", "Verdict", "First break", "Most probable"), rows, "runs compared")
+    return _table(("", "Run", "Verdict", "First break", "Why"), rows, "runs compared")
 
 
 def _differences(sides: Sequence[Arm]) -> Markup:

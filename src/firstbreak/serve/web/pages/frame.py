@@ -30,8 +30,11 @@ def address(kind: str, name: str = "", **query: str | int) -> str:
     return f"/{kind}/{quote(name)}" + (f"?{urlencode(query)}" if query else "")
 
 
-def frame(title: str, trail: Iterable[str], *body: str | None, live: str | None = None) -> str:
-    """A page. `trail` follows the name of the program in the header; `live` is the address of the events."""
+def frame(title: str, trail: Iterable[str], *body: str | None, live: str | None = None, changed: float = 0.0) -> str:
+    """A page. `trail` follows the name of the program in the header; `live` is the address of the events.
+
+    `changed`: the time of the latest write to what is shown, in unix seconds.
+    """
     head = element(
         "head",
         element("meta", charset="utf-8"),
@@ -50,6 +53,7 @@ def frame(title: str, trail: Iterable[str], *body: str | None, live: str | None 
     brand = element("a", html.icon(html.MARK), "firstbreak", href="/", class_="home")
     tools = element(
         "div",
+        element("span", id="live") if live else None,
         element("button", "Theme", type="button", id="theme", title="Theme: system, light, dark (t)"),
         element("button", "Keys", type="button", id="keys", title="Keyboard (?)"),
         class_="tools",
@@ -58,7 +62,7 @@ def frame(title: str, trail: Iterable[str], *body: str | None, live: str | None 
         "header", brand, element("nav", *trail, class_="trail", aria_label="Breadcrumb"), tools, class_="masthead"
     )
     skip = element("a", "Skip to the content", href="#content", class_="skip")
-    main = element("main", *body, id="content", tabindex="-1", data_live=live)
+    main = element("main", *body, id="content", tabindex="-1", data_live=live, data_changed=f"{changed:.0f}")
     status = element("p", role="status", class_="hidden", id="said")
     page = element("body", skip, bar, main, status, _keys(), class_="firstbreak page web")
     return f"<!DOCTYPE html>\n{element('html', head, page, lang='en')}"

@@ -6,53 +6,117 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from firstbreak.model import Action
 from firstbreak.reports import curves, html, story, svg
-from firstbreak.reports.markup import Markup, element
+from firstbreak.reports.markup import Markup, element, join
 from firstbreak.reports.text import count
 from firstbreak.serve.web.pages.frame import address, badge, frame
-from firstbreak.serve.web.run_store import RunSummary
-from firstbreak.words import percent
+from firstbreak.serve.web.run_store import MOST_COMPARED, ORDER, RunSummary
+from firstbreak.words import shortened
 
-_ORDER = (Action.ROLLBACK, Action.STOP, Action.WATCH, Action.CONTINUE)
-_COLUMNS = ("", "Verdict", "Run", "First break", "Most probable", "Score", "Written")
+_COLUMNS = (  # name, and what its click sorts by
+    ("", ""),
+    ("Verdict", "urgency"),
+    ("Run", "name"),
+    ("First break", "place"),
+    ("Why", ""),
+    ("Score", ""),
+    ("Written", "changed"),
+)
+LONGEST_NAME = 56  #: characters of a name in the list; a longer one is shortened in its middle
+EMPTY = """Put the folder or file that your trainer or logger writes here, one folder for each run: TensorBoard events,
+`trainer_state.json`, `progress.csv`, `metrics.jsonl`, a wandb folder, or the console output as `train.log`. The run appears
+here as soon as it is written. `firstbreak explain readers` lists the formats."""
 
 
-def page(root: Path, lines: Sequence[RunSummary], live: str, surveyed: bool) -> str:
-    """The page. `live` is the address of the events; `surveyed`: the first search of the folder is done."""
+def page(root: Path, lines: Sequence[RunSummary], live: str, surveyed: bool, bare: Sequence[str] = ()) -> str:
+    """The page. `live`: the address of the events; `surveyed`: the first search of the folder is done; `bare`: without a log."""
     heading = element("h1", "Runs in ", html.literal(root.name or str(root)))
     table = element(
         "table",
-        element("thead", element("tr", *(element("th", text, scope="col") for text in _COLUMNS))),
-        element("tbody", *(_row(summary) for summary in lines)),
+        element("thead", element("tr", *(_head(text, by) for text, by in _COLUMNS))),
+        element("tbody", *(_row(summary, i) for i, summary in enumerate(lines))),
         class_="runs",
     )
     tools = element(
         "div",
         element("label", "Filter", element("input", type="search", id="filter", autocomplete="off"), class_="filter"),
-        element("button", "Compare the selected runs", disabled=True, id="compare"),
+        element("button", "Compare the selected runs", disabled=True, id="compare", data_most=MOST_COMPARED),
         class_="row",
     )
-    form = element("form", tools, table, action="/compare", method="get", id="runs")
-    nothing = (
-        "No run was found in this folder. A run is a folder or file that a trainer or logger writes."
-        if surveyed
-        else "Searching for runs ..."
+    none = element(
+        "p",
+        "No run matches. ",
+        element("button", "Show all runs", type="button", id="unfilter"),
+        id="none",
+        hidden=True,
     )
-    body = form if lines else element("p", nothing)
-    return frame(f"Runs in {root.name}", (), element("div", heading, _tally(lines), class_="title"), body, live=live)
+    form = element("form", _chips(lines), tools, table, none, action="/compare", method="get", id="runs")
+    nothing = (
+        join(element("p", element("strong", "No run was found in this folder.")), element("p", html.prose(EMPTY)))
+        if surveyed
+        else element("p", "Searching for runs ...")
+    )
+    body = join(form if lines else element("div", nothing, class_="nothing"), _without_log(bare))
+    return frame(
+        f"Runs in {root.name}",
+        (),
+        element("div", heading, _tally(lines), class_="title"),
+        body,
+        live=live,
+        changed=max((s.changed for s in lines), default=0.0),
+    )
+
+
+def _head(text: str, by: str) -> Markup:
+    return (
+        element("th", element("button", text, type="button", data_sort=by) if by else text, scope="col")
+        if text
+        else element("td")
+    )
+
+
+def _found(lines: Sequence[RunSummary]) -> list[tuple[str, str, int]]:
+    """(class, word, number of runs) of each verdict that occurs, in order of attention."""
+    found = Counter(_verdict(summary) for summary in lines)
+    words = {
+        **{mark.value: story.ACTION_WORD[mark] for mark in ORDER if mark},
+        "unreadable": "Unreadable",
+        "unread": "Being read",
+    }
+    order = ("rollback", "stop", "watch", "unreadable", "not_measured", "continue", "unread")
+    return [(key, words[key], found[key]) for key in order if found[key]]
+
+
+def _verdict(summary: RunSummary) -> str:
+    if summary.action is None:
+        return "unreadable" if summary.problem else "unread"
+    return summary.action.value
 
 
 def _tally(lines: Sequence[RunSummary]) -> Markup:
-    found = Counter(summary.action for summary in lines)
-    said = [count(len(lines), "run"), *(f"{found[a]} {story.ACTION_WORD[a].lower()}" for a in _ORDER if found[a])]
-    broken = sum(bool(summary.problem) for summary in lines)
-    unread = found[None] - broken
-    said += [f"{broken} unreadable"] * bool(broken) + [f"{unread} being read"] * bool(unread)
+    said = [count(len(lines), "run"), *(f"{n} {word.lower()}" for _, word, n in _found(lines))]
     return element("p", ", ".join(said), class_="facts", id="tally")
 
 
-def _row(summary: RunSummary) -> Markup:
+def _chips(lines: Sequence[RunSummary]) -> Markup:
+    """One button for each verdict that occurs: pressed, only its runs are shown."""
+    chips = (
+        element("button", f"{word} {n}", type="button", data_verdict=key, aria_pressed="false", class_=f"chip {key}")
+        for key, word, n in _found(lines)
+    )
+    return element("div", *chips, class_="chips", role="group", aria_label="Show only these verdicts", id="chips")
+
+
+def _without_log(names: Sequence[str]) -> Markup | None:
+    if not names:
+        return None
+    shown = element("ul", *(element("li", html.literal(name)) for name in names))
+    return element(
+        "details", element("summary", f"{count(len(names), 'folder')} without a known log"), shown, class_="bare"
+    )
+
+
+def _row(summary: RunSummary, place: int) -> Markup:
     tick = element(
         "input",
         type="checkbox",
@@ -61,19 +125,27 @@ def _row(summary: RunSummary) -> Markup:
         aria_label=f"compare {summary.name}",
         disabled=summary.action is None,
     )
-    link = element("a", html.literal(summary.name), href=address("run", summary.name))
-    broke = f"{summary.first_break}, at {summary.since}" if summary.since else summary.first_break
+    link = element(
+        "a", html.literal(shortened(summary.name, LONGEST_NAME)), href=address("run", summary.name), title=summary.name
+    )
+    broke = ", ".join(filter(None, (summary.first_break, summary.since)))
     about = summary.problem or summary.about
+    written = element("time", data_unix=f"{summary.changed:.0f}") if summary.changed > 0 else None
     return element(
         "tr",
         element("td", tick, class_="tick"),
         element("td", badge(summary)),
         element("th", link, element("span", about, class_="about") if about else None, scope="row"),
         _cell("First break", broke or ("none found" if summary.action else "")),
-        _cell("Most probable", f"{summary.cause} ({percent(summary.probability)})" if summary.cause else ""),
+        _cell("Why", html.prose(summary.reason)),
         _cell("Score", _spark(summary)),
-        _cell("Written", element("time", data_unix=f"{summary.changed:.0f}")),
+        _cell("Written", written),
         class_=summary.action.value if summary.action else "unread",
+        data_verdict=_verdict(summary),
+        data_name=summary.name,
+        data_place=broke,
+        data_urgency=place,
+        data_changed=f"{summary.changed:.0f}",
     )
 
 

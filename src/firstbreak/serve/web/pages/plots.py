@@ -20,6 +20,9 @@ _ZOOMS = (
 )
 
 
+_SMOOTHING = (("", "none"), ("0.6", "a little"), ("0.9", "more"), ("0.97", "much"))
+
+
 def plots(
     names: Sequence[str],
     groups: Iterable[tuple[str, Sequence[Markup]]],
@@ -38,13 +41,35 @@ def plots(
     tools = element(
         "div",
         element("label", "Filter", element("input", type="search", id="filter", autocomplete="off"), class_="filter"),
+        element(
+            "label",
+            "Smoothing",
+            element("select", *(element("option", word, value=weight) for weight, word in _SMOOTHING), id="smooth"),
+        ),
+        element("label", element("input", type="checkbox", id="log"), "Log axis"),
         element("output", id="range"),
         *zooms,
         class_="row",
         role="toolbar",
         aria_label="Zoom of all curves",
     )
-    hint = "Drag across a curve to zoom. All curves on the same axis zoom together."
+    hint = "Drag across a curve to zoom, double click for the whole run. All curves on the same axis zoom together."
+    runs = (
+        element(
+            "button",
+            element("span", class_=f"swatch run-{i}", aria_hidden="true"),
+            html.literal(name),
+            type="button",
+            data_run=i,
+            aria_pressed="true",
+        )
+        for i, name in enumerate(names)
+    )
+    legend = (
+        element("div", *runs, class_="legend", role="group", aria_label="Runs that are shown")
+        if len(names) > 1
+        else None
+    )
     if onset is not None:
         hint += " Red line: the onset of a finding, with its interval shaded. Dashed green line: the best checkpoint."
     sections = (
@@ -54,6 +79,7 @@ def plots(
     return element(
         "div",
         tools,
+        legend,
         element("p", hint, class_="facts"),
         *sections,
         id="plots",

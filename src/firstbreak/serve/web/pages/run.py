@@ -60,6 +60,7 @@ def page(
         html.article(dx, "run"),
         *sections,
         live=live,
+        changed=summary.changed,
     )
 
 

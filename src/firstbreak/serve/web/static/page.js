@@ -1,5 +1,6 @@
 // What every page does: theme, keys, filter, times, and following what the server says has changed.
-import { attach, clear, refresh, repaint, zoom } from "./plots.js"
+import { asked, remember } from "./address.js"
+import { attach, clear, hide, redraw, refresh, repaint, zoom } from "./plots.js"
 
 const THEMES = ["", "light", "dark"]
 const $ = (selector, root = document) => root.querySelector(selector)
@@ -37,13 +38,68 @@ function tellTimes() {
   }
 }
 
-// --- filter ---
+// --- filter and order, kept in the address so that they can be sent and survive a reload ---
+
+const words = () => ($("#filter")?.value ?? "").toLowerCase().split(/\s+/).filter(Boolean)
+const holds = (text, wanted) => wanted.every((word) => text.toLowerCase().includes(word))
 
 function filter() {
-  const wanted = ($("#filter")?.value ?? "").toLowerCase()
-  for (const row of $$(".runs tbody tr")) row.hidden = !row.textContent.toLowerCase().includes(wanted)
-  for (const plot of $$(".plot")) plot.hidden = !$("figcaption", plot).textContent.toLowerCase().includes(wanted)
+  const wanted = words()
+  const verdicts = asked("verdict").split(",").filter(Boolean)
+  for (const chip of $$(".chip")) chip.setAttribute("aria-pressed", String(verdicts.includes(chip.dataset.verdict)))
+  for (const row of $$(".runs tbody tr")) {
+    row.hidden = !holds(`${row.dataset.name} ${row.textContent}`, wanted) || (verdicts.length && !verdicts.includes(row.dataset.verdict))
+  }
+  const none = $("#none")
+  if (none) none.hidden = Boolean($(".runs tbody tr:not([hidden])"))
+  for (const plot of $$(".plot")) plot.hidden = !holds($("figcaption", plot).textContent, wanted)
   for (const group of $$("#plots section")) group.hidden = !$(".plot:not([hidden])", group)
+}
+
+function onFilter() {
+  if ($(".runs, #plots")) remember("q", $("#filter").value.trim())
+  filter()
+}
+
+function chooseVerdict(verdict) {
+  const chosen = new Set(asked("verdict").split(",").filter(Boolean))
+  if (!chosen.delete(verdict)) chosen.add(verdict)
+  remember("verdict", [...chosen].join())
+  filter()
+}
+
+function showAll() {
+  $("#filter").value = ""
+  remember("q", "")
+  remember("verdict", "")
+  filter()
+}
+
+const NUMBERS = ["urgency", "changed"]
+
+function order() {
+  const [, down, by] = (asked("sort") || "urgency").match(/^(-?)(.*)$/)
+  const body = $(".runs tbody")
+  if (!body) return
+  for (const button of $$("[data-sort]")) {
+    const sorted = button.dataset.sort === by ? (down ? "descending" : "ascending") : null
+    if (sorted) button.closest("th").setAttribute("aria-sort", sorted)
+    else button.closest("th").removeAttribute("aria-sort")
+  }
+  const key = (row) => (NUMBERS.includes(by) ? Number(row.dataset[by]) : row.dataset[by] ?? "")
+  const way = down ? -1 : 1
+  const compare = NUMBERS.includes(by) ? (a, b) => key(a) - key(b) : (a, b) => !key(a) - !key(b) || way * key(a).localeCompare(key(b), "en", { numeric: true })
+  const rows = $$("tr", body)
+  const sorted = rows.toSorted((a, b) => (NUMBERS.includes(by) ? way : 1) * compare(a, b))
+  if (sorted.some((row, i) => row !== rows[i])) body.append(...sorted)
+}
+
+function sortBy(by) {
+  const now = asked("sort") || "urgency"
+  const first = by === "changed" ? `-${by}` : by // the latest write first
+  const next = now === first ? (first.startsWith("-") ? by : `-${by}`) : first
+  remember("sort", next === "urgency" ? "" : next)
+  order()
 }
 
 // --- keys ---
@@ -83,7 +139,7 @@ const KEYS = {
 
 function onKey(event) {
   if (event.ctrlKey || event.metaKey || event.altKey) return
-  if (event.target.closest("input, dialog")) {
+  if (event.target.closest("input:not([type=checkbox]), select, dialog")) {
     if (event.key === "Escape") event.target.blur()
     return
   }
@@ -146,8 +202,8 @@ const why = (details) => details.closest("li")?.querySelector("strong")?.textCon
 async function showList() {
   const fresh = await latest()
   const ticked = new Set($$("[name=run]:checked").map((box) => box.value))
-  swap("#tally", fresh)
-  if (!swap(".runs tbody", fresh)) $("main").replaceChildren(...$("main", fresh).children)
+  for (const part of ["#tally", "#chips", ".bare"]) swap(part, fresh)
+  if (!$(".runs") || !swap(".runs tbody", fresh)) $("main").replaceChildren(...$("main", fresh).children)
   for (const box of $$("[name=run]")) box.checked = ticked.has(box.value)
   arrange()
 }
@@ -155,15 +211,34 @@ async function showList() {
 function follow(address) {
   const events = new EventSource(address)
   const isList = address.startsWith("/live/?")
-  events.addEventListener("grown", () => refresh())
-  events.addEventListener("diagnosed", () => (isList ? showList() : showDiagnosis()))
+  const heard = (event) => (($("main").dataset.changed = event.data || $("main").dataset.changed), tellConnection(true))
+  events.addEventListener("open", () => tellConnection(true))
+  events.addEventListener("error", () => tellConnection(false))
+  events.addEventListener("grown", (event) => (heard(event), refresh()))
+  events.addEventListener("diagnosed", (event) => (heard(event), isList ? showList() : showDiagnosis()))
   addEventListener("pagehide", () => events.close())
+  setInterval(tellConnection, 1000)
+}
+
+let connected = null
+
+// Whether the server answers, and how old the last thing is that was written.
+function tellConnection(now = connected) {
+  if (connected && now === false) say("Disconnected: firstbreak serve has stopped, or cannot be reached.")
+  connected = now
+  if (connected === null) return
+  const live = $("#live")
+  const unix = Number($("main").dataset.changed)
+  live.className = connected ? "on" : "off"
+  live.textContent = connected ? `live${unix > 0 ? `, written ${ago(Date.now() / 1000 - unix)}` : ""}` : "disconnected"
+  live.title = connected ? "The page follows the files; the time is that of the latest write." : "firstbreak serve has stopped, or cannot be reached. The page connects again by itself."
 }
 
 // --- start ---
 
 function arrange() {
   tellTimes()
+  order()
   filter()
   countTicked()
   linkParts()
@@ -175,8 +250,9 @@ function countTicked() {
   const button = $("#compare")
   if (!button) return
   const n = $$("[name=run]:checked").length
-  button.disabled = n < 2
-  button.textContent = n < 2 ? "Compare the selected runs" : `Compare ${n} runs`
+  const most = Number(button.dataset.most)
+  button.disabled = n < 2 || n > most
+  button.textContent = n < 2 ? "Compare the selected runs" : n > most ? `Select at most ${most} runs` : `Compare ${n} runs`
 }
 
 // Each finding and cause gets a link to itself, to be sent to somebody.
@@ -222,18 +298,29 @@ async function copy(button, text) {
 }
 
 addEventListener("keydown", onKey)
-document.addEventListener("input", (event) => event.target.id === "filter" && filter())
-document.addEventListener("change", (event) => event.target.name === "run" && countTicked())
+document.addEventListener("input", (event) => event.target.id === "filter" && onFilter())
+document.addEventListener("change", ({ target }) => {
+  if (target.name === "run") countTicked()
+  if (target.id === "smooth" || target.id === "log") redraw(target.id, target.id === "log" ? (target.checked ? "1" : "") : target.value)
+})
 document.addEventListener("click", (event) => {
   const button = event.target.closest("[data-zoom]")
   if (button) zoom(button.dataset.zoom)
   const word = event.target.closest("[data-mark]")
   if (word) mark(word)
+  const shown = event.target.closest("[data-run]")
+  if (shown) hide(shown.dataset.run)
+  const chip = event.target.closest(".chip")
+  if (chip) chooseVerdict(chip.dataset.verdict)
+  const head = event.target.closest("[data-sort]")
+  if (head) sortBy(head.dataset.sort)
+  if (event.target.id === "unfilter") showAll()
 })
 $("#theme").addEventListener("click", cycleTheme)
 $("#keys").addEventListener("click", () => $("dialog").showModal())
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint)
 setInterval(tellTimes, 30_000)
+if ($(".runs, #plots") && $("#filter")) $("#filter").value = asked("q")
 arrange()
 if (location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView()
 const live = $("main").dataset.live

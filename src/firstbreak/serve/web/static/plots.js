@@ -1,14 +1,32 @@
 // The curves of one run: drawn when they come into view, zoomed together, exact where the points fit on the screen.
 // uPlot is a global of the script before this module.
 
+import { asked, remember } from "./address.js"
+
 const AT_ONCE = 24 // curves in one request
 const HEIGHT = 150
 const COLORS = ["--trace", "--amber", "--green", "--red", "--gray", "--ink"] // one for each run; page.css has the same order
 const charts = new Map() // figure -> uPlot, or null while its points are on the way
-const views = new Map() // axis -> [from, to]; absent: the whole run
+const views = new Map(askedViews()) // axis -> [from, to]; absent: the whole run
 const stale = new Set()
 let waiting = []
-let asked = false
+let batched = false
+
+// What an address holds may be anything.
+function askedViews() {
+  try {
+    return JSON.parse(asked("zoom")).filter(isView)
+  } catch {
+    return []
+  }
+}
+
+function isView(entry) {
+  return Array.isArray(entry) && Array.isArray(entry[1]) && entry[1].length === 2 && entry[1].every(Number.isFinite) && entry[1][0] < entry[1][1]
+}
+
+const smoothing = () => Math.min(0.99, Math.max(0, Number(asked("smooth")) || 0)) // weight of what was before
+const hidden = () => new Set(asked("hide").split(",").filter(Boolean))
 
 const metric = (figure) => JSON.parse(figure.dataset.metric)
 const figures = () => [...document.querySelectorAll(".plot")]
@@ -43,6 +61,7 @@ const sight = new IntersectionObserver((entries) => {
 }, { rootMargin: "200px" })
 
 export function attach() {
+  tellControls()
   for (const figure of figures()) sight.observe(figure)
 }
 
@@ -71,13 +90,13 @@ export function repaint() {
 
 function want(figure) {
   if (!waiting.includes(figure)) waiting.push(figure)
-  if (asked) return
-  asked = true
+  if (batched) return
+  batched = true
   requestAnimationFrame(fetchWanted)
 }
 
 async function fetchWanted() {
-  asked = false
+  batched = false
   const wanted = waiting
   waiting = []
   const batches = Map.groupBy(wanted, (figure) => figure.dataset.axis)
@@ -113,16 +132,67 @@ async function fetchSome(axis, group) {
 function draw(figure, curves, view) {
   figure.classList.toggle("thinned", curves.some((curve) => curve && !curve.exact))
   const tables = curves.map((curve) => [curve?.steps ?? [], curve?.values ?? []])
-  const data = tables.length === 1 ? tables[0] : uPlot.join(tables)
-  const chart = charts.get(figure) ?? new uPlot(options(figure, tables.length), data, figure.querySelector(".canvas"))
+  let data = tables.length === 1 ? tables[0] : uPlot.join(tables)
+  const weight = smoothing()
+  if (weight) data = [data[0], ...data.slice(1).flatMap((values) => [values, smoothed(values, weight)])]
+  const log = "log" in figure.dataset || (asked("log") && data.slice(1).every((values) => values.every((value) => value === null || value === undefined || value > 0)))
+  const kind = `${Boolean(weight)} ${Boolean(log)}`
+  if (charts.get(figure) && figure.dataset.kind !== kind) {
+    charts.get(figure).destroy()
+    charts.delete(figure)
+  }
+  figure.dataset.kind = kind
+  const chart = charts.get(figure) ?? new uPlot(options(figure, tables.length, weight, log), data, figure.querySelector(".canvas"))
   charts.set(figure, chart)
   chart.batch(() => {
     chart.setData(data, false)
     const [from, to] = view ?? whole(figure)
     chart.setScale("x", { min: from, max: to > from ? to : from + 1 })
   })
+  showRuns(chart)
   fit(figure, chart)
   figure.dataset.drawn = view ? span(view) : ""
+}
+
+// An exponential mean without the pull of its start. A gap stays a gap.
+function smoothed(values, weight) {
+  let [mean, mass] = [0, 0]
+  return values.map((value) => {
+    if (value === null || value === undefined) return value
+    mass = weight * mass + (1 - weight)
+    mean += ((1 - weight) / mass) * (value - mean) // in this form, a constant stays itself
+    return mean
+  })
+}
+
+// Smoothing and axis of all curves.
+export function redraw(name, value) {
+  remember(name, value)
+  refresh()
+}
+
+// Which runs a comparison shows.
+export function hide(run) {
+  const runs = hidden()
+  if (!runs.delete(run)) runs.add(run)
+  remember("hide", [...runs].join())
+  tellControls()
+  for (const chart of charts.values()) if (chart) showRuns(chart)
+}
+
+function showRuns(chart) {
+  const without = hidden()
+  const each = smoothing() ? 2 : 1
+  chart.batch(() => chart.series.slice(1).forEach((_, i) => chart.setSeries(i + 1, { show: !without.has(String(Math.floor(i / each))) })))
+}
+
+function tellControls() {
+  const [smooth, log] = ["#smooth", "#log"].map((name) => document.querySelector(name))
+  if (smooth) smooth.value = [...smooth.options].some((option) => option.value === asked("smooth")) ? asked("smooth") : ""
+  if (log) log.checked = asked("log") === "1"
+  for (const button of document.querySelectorAll("[data-run]")) button.setAttribute("aria-pressed", String(!hidden().has(button.dataset.run)))
+  const output = document.querySelector("#range")
+  if (output) output.textContent = [...views.values()].map(span).join("; ")
 }
 
 const span = (view) => view.map((step) => String(+step.toPrecision(9))).join(" to ")
@@ -134,7 +204,7 @@ function fit(figure, chart) {
 
 addEventListener("resize", () => charts.forEach((chart, figure) => chart && fit(figure, chart)))
 
-function options(figure, runs) {
+function options(figure, runs, weight, log) {
   const { axis, unit } = figure.dataset
   const output = figure.querySelector("output")
   const axes = { stroke: () => color("--muted"), font: "11px system-ui, sans-serif", ticks: { show: false } }
@@ -144,17 +214,18 @@ function options(figure, runs) {
     padding: [8, 20, 0, 0], // half of the last number on the axis
     legend: { show: false },
     cursor: { sync: { key: axis }, drag: { x: true, y: false, setScale: false }, points: { size: 6 } },
-    scales: { x: { time: false }, y: { distr: "log" in figure.dataset ? 3 : 1, range: "log" in figure.dataset ? undefined : reach } },
+    scales: { x: { time: false }, y: { distr: log ? 3 : 1, range: log ? undefined : reach } },
     axes: [
       { ...axes, size: 24, gap: 2, grid: { show: false }, values: (_, ticks) => ticks.map(short) },
       { ...axes, size: 52, gap: 4, grid: { stroke: () => color("--line"), width: 1 }, values: (_, ticks) => ticks.map((t) => (t === null ? "" : short(t))) },
     ],
-    series: [{}, ...COLORS.slice(0, runs).map(line)],
+    series: [{}, ...COLORS.slice(0, runs).flatMap((name, i) => (weight ? [{ ...line(name, i), alpha: 0.3 }, line(name, i)] : [line(name, i)]))],
     hooks: {
+      ready: [(chart) => chart.over.addEventListener("dblclick", () => zoom("all"))],
       drawClear: [(chart) => drawBand(chart, figure)],
       draw: [(chart) => drawMarks(chart, figure)],
       setSelect: [(chart) => select(chart, axis)],
-      setCursor: [(chart) => (output.textContent = reading(chart, unit))],
+      setCursor: [(chart) => (output.textContent = reading(chart, unit, weight ? 2 : 1))],
     },
   }
 }
@@ -173,10 +244,11 @@ function reach(_, low, high) {
   return [low - air, high + air]
 }
 
-function reading(chart, unit) {
+function reading(chart, unit, each) {
   const i = chart.cursor.idx
   if (i === null || i === undefined || i >= chart.data[0].length) return ""
-  const values = chart.data.slice(1).map((values) => (values[i] === null || values[i] === undefined ? "-" : +values[i].toPrecision(5)))
+  const raw = chart.data.filter((_, place) => place % each === 1 % each && place > 0)
+  const values = raw.map((values) => (values[i] === null || values[i] === undefined ? "-" : +values[i].toPrecision(5)))
   return `${unit} ${+chart.data[0][i].toPrecision(8)}: ${values.join(", ")}`
 }
 
@@ -229,8 +301,8 @@ function look(axis, view) {
   if (now?.[0] === view?.[0] && now?.[1] === view?.[1]) return
   if (view) views.set(axis, view)
   else views.delete(axis)
-  const output = document.querySelector("#range")
-  if (output) output.textContent = view ? span(view) : ""
+  remember("zoom", views.size ? JSON.stringify([...views]) : "")
+  tellControls()
   refresh(axis)
 }
 
