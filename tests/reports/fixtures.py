@@ -110,8 +110,8 @@ def grpo_truncation() -> Diagnosis:
         series=series,
         unknown=named(curve("my/format_bonus", reward), curve("gpu0/temp", length)),
         config=Config(
-            values={"max_completion_length": 256, "group_size": 8, "learning_rate": 1e-6},
-            keys={"max_completion_length": "max_completion_length", "group_size": "num_generations"},
+            values={"max_new_tokens": 256, "group_size": 8, "learning_rate": 1e-6},
+            keys={"max_new_tokens": "max_completion_length", "group_size": "num_generations"},
         ),
         checkpoints=(Checkpoint(step=200, path="checkpoint-200"),),
         files=("trainer_state.json",),
@@ -195,7 +195,7 @@ def grpo_truncation() -> Diagnosis:
                 experiment=Experiment(
                     id="longer-limit",
                     text="Two runs of 40 steps from checkpoint-200, one with the longer limit.",
-                    overrides={"max_completion_length": 1024},
+                    overrides={"max_new_tokens": 1024},
                     measure="length.clipped_ratio",
                     if_cause="falls below 0.1 within 10 steps with the longer limit, and stays above 0.4 without it",
                 ),

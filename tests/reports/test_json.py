@@ -100,7 +100,7 @@ def test_the_whole_diagnosis_is_there() -> None:
     assert payload["run"]["not_understood"] == ["my/format_bonus", "gpu0/temp"]
     cause = payload["causes"][0]
     assert cause["total_weight"] == pytest.approx(sum(item["weight"] for item in cause["evidence"]))
-    assert cause["experiment"]["overrides"] == {"max_completion_length": 1024}
+    assert cause["experiment"]["overrides"] == {"max_new_tokens": 1024}
     assert cause["experiment"]["command"] == f"firstbreak experiment run longer-limit {dx.run.path}"
     assert payload["first_break"]["step"] == 193
 

@@ -591,13 +591,14 @@ def settings(run: Run, plan: Experiment) -> tuple[tuple[str, Any], ...]:
     """The options of the run's own trainer that an experiment changes, with plain values. What hooks change is no option."""
     found = []
     for name, wanted in plan.overrides.items():
-        option = own_option(name, run) if name in HYPERPARAMETERS else None
-        value = relative(name, wanted, run.config.number(name))
-        if option is not None and value is None:
-            value = f"its value {wanted}"
-        elif isinstance(value, str) and value.startswith("@"):
-            value = f"your {value[1:].replace('_', ' ')}"
-        if option is not None:
+        if name not in HYPERPARAMETERS:
+            found += [] if plan.id in catalogue() else [(name, wanted)]
+        elif (option := own_option(name, run)) is not None:
+            value = relative(name, wanted, run.config.number(name))
+            if value is None:
+                value = f"its value {wanted}" if wanted is not None else None
+            elif isinstance(value, str) and value.startswith("@"):
+                value = f"your {value[1:].replace('_', ' ')}"
             found.append((option, spoken(name, option, value)))
     return tuple(found)
 
