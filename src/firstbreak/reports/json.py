@@ -18,7 +18,7 @@ import numpy as np
 from firstbreak.dialects.hyperparameters import own_option
 from firstbreak.masking import by_look
 from firstbreak.model import (
-    Baseline,
+    Standing,
     BestCheckpoint,
     Cost,
     Departure,
@@ -95,7 +95,7 @@ def payload(dx: Diagnosis) -> dict[str, Any]:
     }
 
 
-def _baseline(baseline: Baseline) -> dict[str, Any]:
+def _baseline(baseline: Standing) -> dict[str, Any]:
     return {
         "runs": [text(run) for run in baseline.runs],
         "left_out": [text(line) for line in baseline.left_out],
