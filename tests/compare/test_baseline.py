@@ -27,13 +27,13 @@ def write(folder: Path, *, seed: int, level: float = 0.8, kl_from: int | None = 
     rows = []
     for step in range(1, 121):
         risen = end * (1 - np.exp(-step / 30))
+        grown = 0.01 * (step - kl_from) if kl_from is not None and step > kl_from else 0.0
         rows.append(
             {
                 "step": step,
                 "eval-rollout/reward": risen + 0.02 * rng.normal(),
                 "ppo_actor/task_reward/avg": risen + 0.02 * rng.normal(),
-                "kl.ref.k1": 0.02 * (1 - np.exp(-step / 30)) + (0.01 * (step - kl_from) if kl_from is not None and step > kl_from else 0)
-                + 0.0005 * rng.normal(),
+                "kl.ref.k1": 0.02 * (1 - np.exp(-step / 30)) + grown + 0.0005 * rng.normal(),
                 "policy.entropy": 1 - 0.4 * risen + 0.01 * rng.normal(),
                 "ppo_actor/update/actor_loss/avg": 0.01 * rng.normal(),
             }

@@ -23,7 +23,7 @@ from firstbreak.diagnosis.inputs import Inputs
 from firstbreak.diagnosis.stats.noise import noise_scale
 from firstbreak.diagnosis.stats.onset import first_sustained
 from firstbreak.dialects import signals
-from firstbreak.model import Baseline, Departure, Link, Run, Series
+from firstbreak.model import Departure, EarlierRuns, Link, Run, Series
 from firstbreak.readers import Unreadable
 from firstbreak.readers.grouping import find_runs
 from firstbreak.readers.read import claimed, read
@@ -46,11 +46,11 @@ def limit(runs: int) -> float:
     return LIMITS[min(max(runs, LEAST), max(LIMITS))]
 
 
-def stand(run: Run, earlier: Sequence[Run], left_out: Sequence[str] = ()) -> Baseline:
+def stand(run: Run, earlier: Sequence[Run], left_out: Sequence[str] = ()) -> EarlierRuns:
     """The run beside earlier healthy ones. `left_out`: what is said of runs of the folder that are not among them."""
     names = tuple(other.path for other in earlier)
     if len(earlier) < LEAST:
-        return Baseline(runs=names, left_out=tuple(left_out))
+        return EarlierRuns(runs=names, left_out=tuple(left_out))
     found = [
         departure
         for name in run.series
@@ -61,7 +61,7 @@ def stand(run: Run, earlier: Sequence[Run], left_out: Sequence[str] = ()) -> Bas
     found.sort(key=lambda d: (d.step, -d.size))
     curve = Inputs(run).score
     others = None if curve is None else _curves(curve.name, earlier)
-    return Baseline(
+    return EarlierRuns(
         runs=names,
         left_out=tuple(left_out),
         departures=tuple(found),

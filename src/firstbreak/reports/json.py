@@ -17,11 +17,11 @@ import numpy as np
 
 from firstbreak.masking import by_look
 from firstbreak.model import (
-    Baseline,
     BestCheckpoint,
     Cost,
     Departure,
     Diagnosis,
+    EarlierRuns,
     Evidence,
     Experiment,
     Fact,
@@ -94,7 +94,7 @@ def payload(dx: Diagnosis) -> dict[str, Any]:
     }
 
 
-def _baseline(baseline: Baseline) -> dict[str, Any]:
+def _baseline(baseline: EarlierRuns) -> dict[str, Any]:
     return {
         "runs": [text(run) for run in baseline.runs],
         "left_out": [text(line) for line in baseline.left_out],
