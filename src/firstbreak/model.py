@@ -554,7 +554,7 @@ class Departure:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Standing:
+class EarlierRuns:
     """How a run stands beside earlier healthy runs of the same task."""
 
     runs: tuple[str, ...]  #: the earlier runs
@@ -581,7 +581,7 @@ class Diagnosis:
     expected: tuple[str, ...] = ()  #: what looks odd and is right, each with the reason ("GRPO loss is 0 because ...")
     suppressed: int = 0  #: findings below the asked tolerance, counted and not shown
     thresholds: tuple[ChangedThreshold, ...] = ()  #: those that the user has set
-    baseline: Standing | None = None  #: beside earlier healthy runs, where the user gave some
+    baseline: EarlierRuns | None = None  #: beside earlier healthy runs, where the user gave some
 
     @property
     def findings(self) -> tuple[Outcome, ...]:

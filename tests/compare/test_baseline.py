@@ -11,7 +11,8 @@ import pytest
 from click.testing import CliRunner
 
 from firstbreak.cli.diagnose import command
-from firstbreak.compare.baseline import MOST, earlier_runs, limit, stand
+from firstbreak.compare.baseline import MOST, depart, earlier_runs, limit, stand
+from firstbreak.model import Series
 from firstbreak.readers.read import read
 from firstbreak.reports import json as report
 
@@ -27,13 +28,13 @@ def write(folder: Path, *, seed: int, level: float = 0.8, kl_from: int | None = 
     rows = []
     for step in range(1, 121):
         risen = end * (1 - np.exp(-step / 30))
+        grown = 0.01 * (step - kl_from) if kl_from is not None and step > kl_from else 0.0
         rows.append(
             {
                 "step": step,
                 "eval-rollout/reward": risen + 0.02 * rng.normal(),
                 "ppo_actor/task_reward/avg": risen + 0.02 * rng.normal(),
-                "kl.ref.k1": 0.02 * (1 - np.exp(-step / 30)) + (0.01 * (step - kl_from) if kl_from is not None and step > kl_from else 0)
-                + 0.0005 * rng.normal(),
+                "kl.ref.k1": 0.02 * (1 - np.exp(-step / 30)) + grown + 0.0005 * rng.normal(),
                 "policy.entropy": 1 - 0.4 * risen + 0.01 * rng.normal(),
                 "ppo_actor/update/actor_loss/avg": 0.01 * rng.normal(),
             }
@@ -81,6 +82,15 @@ def test_the_band_is_as_rarely_left_as_is_said(tmp_path: Path) -> None:
     runs = [read(write(tmp_path / f"s{seed}", seed=seed)) for seed in range(24)]
     left = [bool(stand(runs[i], runs[i + 1 : i + 4]).departures) for i in range(0, 24, 4)]
     assert sum(left) <= 1
+
+
+def test_rounding_is_no_departure_and_another_setting_is_one() -> None:
+    """TensorBoard keeps 32 bits, a console three digits: 0.0003 is the same rate in all of them."""
+    steps = np.arange(40.0)
+    theirs = [Series(name="lr", steps=steps, values=np.full(40, np.float32(3e-4), dtype=float))] * 3
+    same, other = (Series(name="lr", steps=steps, values=np.full(40, rate)) for rate in (3e-4, 4e-4))
+    assert depart("lr", same, theirs) is None
+    assert depart("lr", other, theirs) is not None
 
 
 def test_two_runs_make_no_band(tmp_path: Path, history: Path) -> None:

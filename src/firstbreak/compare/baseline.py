@@ -23,7 +23,7 @@ from firstbreak.diagnosis.inputs import Inputs
 from firstbreak.diagnosis.stats.noise import noise_scale
 from firstbreak.diagnosis.stats.onset import first_sustained
 from firstbreak.dialects import signals
-from firstbreak.model import Standing, Departure, Link, Run, Series
+from firstbreak.model import Departure, EarlierRuns, Link, Run, Series
 from firstbreak.readers import Unreadable
 from firstbreak.readers.grouping import find_runs
 from firstbreak.readers.read import claimed, read
@@ -35,7 +35,7 @@ LIMITS = {3: 5.0, 4: 4.0}
 FALSE_ALARMS = {3: 0.06, 4: 0.07}  #: share of healthy runs, held out, that leave the band anywhere
 NEAR = 5  #: bins on each side over which the spread is pooled
 SHARE = 0.5  #: of the typical spread of the run: the least spread of a bin
-FLAT = 1e-3  #: of the range of a curve: a spread below it is rounding
+FLAT = 1e-3  #: of the size of a curve: a spread below it is rounding, of a console or of 32 bits
 WIDE = 10.0  #: a positive curve whose values differ by more than this factor is compared by ratios
 #: what differs between machines and clocks, and what the settings say
 _LEFT_OUT = ("progress.", "time.", "memory.", "throughput.")
@@ -46,11 +46,11 @@ def limit(runs: int) -> float:
     return LIMITS[min(max(runs, LEAST), max(LIMITS))]
 
 
-def stand(run: Run, earlier: Sequence[Run], left_out: Sequence[str] = ()) -> Standing:
+def stand(run: Run, earlier: Sequence[Run], left_out: Sequence[str] = ()) -> EarlierRuns:
     """The run beside earlier healthy ones. `left_out`: what is said of runs of the folder that are not among them."""
     names = tuple(other.path for other in earlier)
     if len(earlier) < LEAST:
-        return Standing(runs=names, left_out=tuple(left_out))
+        return EarlierRuns(runs=names, left_out=tuple(left_out))
     found = [
         departure
         for name in run.series
@@ -59,9 +59,10 @@ def stand(run: Run, earlier: Sequence[Run], left_out: Sequence[str] = ()) -> Sta
         and (departure := depart(name, run.series[name].finite, curves)) is not None
     ]
     found.sort(key=lambda d: (d.step, -d.size))
-    curve = Inputs(run).score
-    others = None if curve is None else _curves(curve.name, earlier)
-    return Standing(
+    inputs = Inputs(run)
+    scores = ((c, _curves(c.name, earlier)) for c in (inputs.score, inputs.second_score) if c is not None)
+    curve, others = next(((c, theirs) for c, theirs in scores if theirs is not None), (None, None))
+    return EarlierRuns(
         runs=names,
         left_out=tuple(left_out),
         departures=tuple(found),
@@ -145,7 +146,7 @@ def _compared(curve: Series, earlier: Sequence[Series]) -> _Compared | None:
     pooled = np.sqrt((sums[last] - sums[first]) / (last - first))
     spread = np.maximum(pooled, SHARE * math.sqrt(float(np.median(variance))))
     spread = np.maximum(spread, noise_scale(mine))
-    spread = np.maximum(spread, FLAT * float(np.ptp(others)) + 1e-9 * float(np.abs(others).max()) + 1e-300)
+    spread = np.maximum(spread, FLAT * float(np.abs(others).max()) + 1e-300)
     return _Compared(places, mine, others, spread * math.sqrt(1 + 1 / n), ratios)
 
 

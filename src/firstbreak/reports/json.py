@@ -18,11 +18,11 @@ import numpy as np
 from firstbreak.dialects.hyperparameters import own_option
 from firstbreak.masking import by_look
 from firstbreak.model import (
-    Standing,
     BestCheckpoint,
     Cost,
     Departure,
     Diagnosis,
+    EarlierRuns,
     Evidence,
     Experiment,
     Fact,
@@ -95,7 +95,7 @@ def payload(dx: Diagnosis) -> dict[str, Any]:
     }
 
 
-def _baseline(baseline: Standing) -> dict[str, Any]:
+def _baseline(baseline: EarlierRuns) -> dict[str, Any]:
     return {
         "runs": [text(run) for run in baseline.runs],
         "left_out": [text(line) for line in baseline.left_out],
