@@ -19,7 +19,7 @@ def proposed(dx: Diagnosis) -> list[str]:
     page = pages.run.page(RunSummary(name="demo", changed=0.0), dx, "/live/demo", [], {}, [])
     section = page.partition('id="experiments"')[2].partition("</section>")[0]
     assert "<button" not in section  # nothing is started from a page
-    return re.findall(r'<th scope="row"><code dir="auto">(.*?)</code>', section.replace("<wbr>", ""))
+    return re.findall(r"firstbreak experiment run (\S+) ", section.replace("<wbr>", ""))
 
 
 def test_experiments_are_proposed_where_causes_compete_and_only_there() -> None:

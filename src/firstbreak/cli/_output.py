@@ -79,7 +79,7 @@ def bar(what: str, total: int | None = None, *, every: int = 0) -> Iterator[Call
         task = progress.add_task("", total=total, note="")
 
         def advance(done: int, note: str = "", total: int | None = None) -> None:
-            progress.update(task, completed=done, note=_shown(note), **({} if total is None else {"total": total}))
+            progress.update(task, completed=done, total=total, note=_shown(note))
 
         yield advance
 

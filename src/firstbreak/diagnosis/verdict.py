@@ -245,8 +245,8 @@ def _summary(
     if rival is None:
         return f"{broken}. Most probable cause there: {likely}.{_unproven(inputs)}"
     elsewhere = "" if rival.link in (None, top.link) else f", which would be at {_word(rival.link)}"
-    other = f"{lowered(rival.title)} ({percent(rival.probability)}){elsewhere}"
-    return f"{broken}. Undecided between two causes: {likely}, and {other}.{_unproven(inputs)}"
+    second_cause = f"{lowered(rival.title)} ({percent(rival.probability)}){elsewhere}"
+    return f"{broken}. Undecided between two causes: {likely}, and {second_cause}.{_unproven(inputs)}"
 
 
 def _uncertain(ranked: Sequence[RankedCause], doubted: RankedCause | None) -> str:

@@ -272,9 +272,9 @@ def rows_in(path: Path) -> int | None:
         return None
     try:
         if path.suffix == ".parquet":
-            import pyarrow.parquet
+            import pyarrow.parquet as parquet  # type: ignore[import-untyped]
 
-            return int(pyarrow.parquet.read_metadata(path).num_rows)
+            return int(parquet.read_metadata(path).num_rows)
         with path.open("rb") as file:
             return sum(block.count(b"\n") for block in iter(partial(file.read, 1 << 20), b""))
     except Exception:  # `documents` says what is wrong with it
@@ -283,7 +283,7 @@ def rows_in(path: Path) -> int | None:
 
 def _parquet(path: Path) -> Iterator[dict[str, Any]]:
     try:
-        import pyarrow.parquet as parquet  # type: ignore[import-untyped]
+        import pyarrow.parquet as parquet
     except ModuleNotFoundError:
         raise Unreadable(path, "Parquet needs pyarrow", "pip install 'firstbreak[parquet]'") from None
     with parquet.ParquetFile(path) as file:

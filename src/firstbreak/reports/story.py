@@ -399,7 +399,7 @@ def exhibits(dx: Diagnosis, finding: Finding) -> tuple[Exhibit, ...]:
 def scores(dx: Diagnosis) -> tuple[Series, ...]:
     """The training reward and the independent score, as far as they are recorded on one axis."""
     inputs = Inputs(dx.run)
-    found = [s for s in (inputs.training_score, inputs.eval_score) if _drawable(s)]
+    found = [s for s in (inputs.training_score, inputs.eval_score) if s is not None and _drawable(s)]
     return tuple(s for s in found if s.axis == found[-1].axis)
 
 
