@@ -68,9 +68,9 @@ def rises(curve: Series) -> bool:
     return trend(curve).rising or trajectory(curve).kind in ("rising", "plateau")
 
 
-def recovers(curve: Series, level: float, since: float) -> bool:
+def recovers(curve: Series, level: float, since: float, share: float = 1 / 3) -> bool:
     """Whether a score that fell from a level at a step is on its way back: it has risen ever since its lowest level, for a
-    quarter of the log or more, and has made up a third of the fall or more."""
+    quarter of the log or more, and has made up this share of the fall or more."""
     steps, values = points(curve)
     width = max(3, len(values) // 10)
     if len(values) < 4 * width:
@@ -81,7 +81,7 @@ def recovers(curve: Series, level: float, since: float) -> bool:
         return False
     low = began + int(np.argmin(levels[began:]))
     regained, fall = levels[-1] - levels[low], level - levels[low]
-    return len(values) - low >= len(values) / 4 and regained >= fall / 3 and rises(curve.between(float(steps[low])))
+    return len(values) - low >= len(values) / 4 and regained >= share * fall and rises(curve.between(float(steps[low])))
 
 
 def falls(curve: Series) -> bool:

@@ -61,6 +61,14 @@ def detect(
     sigma_critical: Annotated[
         float, Threshold(unit="standard deviations", reason="a fall that noise does not make", source="convention")
     ] = 6.0,
+    mostly: Annotated[
+        float,
+        Threshold(
+            unit="share of the fall",
+            reason="more is made up than is missing: no longer a broken run for sure",
+            source="LOG.md, Lab and corpus, 2026-11-23",
+        ),
+    ] = 0.5,
     min_drop: Annotated[
         float,
         Threshold(
@@ -81,6 +89,7 @@ def detect(
     began = onset(score, direction=-1, kinds=("level", "ramp"))
     first, last = float(score.steps[0]), trajectory.end_step
     back = recovers(score, trajectory.start, first)
+    nearly = back and recovers(score, trajectory.start, first, mostly)
     certain = trajectory.drop_sigma >= sigma_critical and not back
     return Finding(
         message=facts.tell(
@@ -93,7 +102,7 @@ def detect(
             first=_first(policy, method),
         ),
         severity=Severity.CRITICAL if certain else Severity.WARNING,
-        confidence=Confidence.HIGH if certain else Confidence.LOW if back else Confidence.MEDIUM,
+        confidence=Confidence.HIGH if certain else Confidence.LOW if nearly else Confidence.MEDIUM,
         metric=score.name,
         onset=began.step if began else first,
         interval=began.interval if began else (first, last),

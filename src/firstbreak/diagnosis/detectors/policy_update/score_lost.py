@@ -86,6 +86,14 @@ def detect(
             source="LOG.md, Detectors, 2026-11-21",
         ),
     ] = 10,
+    mostly: Annotated[
+        float,
+        Threshold(
+            unit="share of the loss",
+            reason="More is made up than is missing: no longer a broken run for sure.",
+            source="LOG.md, Lab and corpus, 2026-11-23",
+        ),
+    ] = 0.5,
     min_drop: Annotated[
         float,
         Threshold(
@@ -139,6 +147,7 @@ def detect(
     too = ", and the training reward fell as well" if trajectory.beside else ""
     material = trajectory.drop >= min_drop_critical * max(abs(trajectory.best), abs(trajectory.end))
     back = recovers(score, trajectory.best, trajectory.best_step)
+    nearly = back and recovers(score, trajectory.best, trajectory.best_step, mostly)
     sure = large and material and trajectory.n >= min_points_critical and not back
     return Finding(
         message=facts.tell(
@@ -153,7 +162,7 @@ def detect(
             back=", and it rises again" if back else "",
         ),
         severity=Severity.CRITICAL if sure else Severity.WARNING,
-        confidence=Confidence.HIGH if sure else Confidence.MEDIUM if large and not back else Confidence.LOW,
+        confidence=Confidence.HIGH if sure else Confidence.MEDIUM if large and not nearly else Confidence.LOW,
         metric=score.name,
         onset=since,
         interval=interval,
