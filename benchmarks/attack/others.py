@@ -41,6 +41,7 @@ from firstbreak.readers.grouping import find_runs
 from firstbreak.readers.read import read
 from firstbreak.reports import html, inspection, markdown, terminal
 from firstbreak.reports import json as report
+from firstbreak.reports.story import Section
 from firstbreak.serve.mcp.server import McpTools
 
 MAIN = "from firstbreak.cli import main; main()"
@@ -260,11 +261,15 @@ class PageReader(HTMLParser):
         self.acts |= self._script and ORDER in data
 
 
+#: how the report folds its sections, whatever the log holds
+FOLDED = frozenset({"<details>", "</details>", *(f"<summary>{section.heading}</summary>" for section in Section)})
+
+
 def _marked_up(text: str) -> bool:
     """Whether Markdown has a link, an image or HTML, or a heading that the log has written outside of a quotation."""
     heading = False
     for token in MarkdownIt("commonmark").enable("table").parse(text):
-        if token.type == "html_block":
+        if token.type == "html_block" and not set(token.content.splitlines()) <= FOLDED:
             return True
         for part in token.children or ():
             if part.type in ("link_open", "image", "html_inline") or (
