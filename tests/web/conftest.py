@@ -37,7 +37,7 @@ def site(runs: Path) -> Iterator[Served]:
         yield served
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # the driver's event loop runs in this thread: no other module may meet it
 def chromium() -> Iterator[playwright.Browser]:
     found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if found is None:
