@@ -219,6 +219,7 @@ def section() -> list[str]:
         "One line for each thing that AReaL's guide, the training debug guide and experienced practitioners tell people to look at,",
         "and what looks at it here. *Shown in curves*: of how many runs firstbreak says so, and of how many healthy look-alikes",
         "it says nothing. Each name leads to the guide's words, the generator of the runs, and the message that a user reads.",
+        "*Shown on inputs*: the same for samples, checks and machines (`benchmarks/statements/carriers`).",
     ]
     for heading, asked in STATEMENTS.items():
         cells = [
@@ -226,10 +227,16 @@ def section() -> list[str]:
                 said,
                 ", ".join(f"`{name}`" for name in carriers(names)),
                 ", ".join(_figure(figures, id_) for id_ in shown(names)),
+                _on_inputs(figures, said),
             ]
             for said, names in asked.items()
         ]
-        lines += ["", f"### {heading}", "", table(["asked for", "carried by", "shown in curves"], cells)]
+        lines += [
+            "",
+            f"### {heading}",
+            "",
+            table(["asked for", "carried by", "shown in curves", "shown on inputs"], cells),
+        ]
     return lines
 
 
@@ -238,3 +245,12 @@ def _figure(figures: Mapping[str, Any], id_: str) -> str:
     name = id_.removeprefix("curves.")
     counts = (f"{figures[id_][side]['right']}/{figures[id_][side]['runs']}" for side in ("fires", "silent"))
     return f"[{name}](statements.md#{name}) {', '.join(counts)}"
+
+
+def _on_inputs(figures: Mapping[str, Any], line: str) -> str:
+    """Of how many inputs of a line what the guide says is said, and of how many look-alikes nothing; "" where there are none."""
+    own = [f for id_, f in figures.items() if id_.startswith("carriers.") and f["line"] == line]
+    counts = (
+        f"{sum(f[side]['right'] for f in own)}/{sum(f[side]['runs'] for f in own)}" for side in ("fires", "silent")
+    )
+    return ", ".join(counts) if own else ""
