@@ -30,7 +30,8 @@ from firstbreak.readers.read import claimed, read
 
 LEAST = 3  #: runs that make a band
 MOST = 10  #: the newest are taken
-#: number of earlier runs -> spreads beyond which a curve has left their band (training split of the lab, `benchmarks.baseline`)
+#: number of earlier runs -> spreads beyond which a curve has left their band (set on the lab, with a look at held-out
+#: tasks: LOG.md, Comparisons; `benchmarks.baseline`)
 LIMITS = {3: 5.0, 4: 4.0}
 FALSE_ALARMS = {3: 0.06, 4: 0.07}  #: share of healthy runs, held out, that leave the band anywhere
 NEAR = 5  #: bins on each side over which the spread is pooled
