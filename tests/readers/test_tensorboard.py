@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+import firstbreak
 from firstbreak.readers import Recording, Unreadable, _tfrecord, tensorboard
 
 pytest.importorskip("tensorboard")
@@ -428,3 +429,16 @@ def test_a_file_that_is_no_event_file(file):
     file.write_bytes(b"step,loss\n" * 50)
     with pytest.raises(Unreadable, match=r"events\.out\.tfevents"):
         tensorboard.read(file)
+
+
+@pytest.mark.parametrize(("also", "clock"), [([], True), (["time/fps"], False)])
+def test_events_time_a_log_that_names_no_time(tmp_path, also, clock):
+    events = [
+        scalar(tag, step, 1.0, 100.0 + 2 * step)
+        for step in range(20)
+        for tag in ("rollout/ep_rew_mean", "train/loss", *also)
+    ]
+    run = firstbreak.read(write(tmp_path / "events.out.tfevents.1", [version(), *events]))
+    assert ("time.elapsed" in run.series) is clock
+    if clock:
+        assert run.series["time.elapsed"].values.tolist() == [2.0 * step for step in range(20)]

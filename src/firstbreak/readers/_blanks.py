@@ -2,7 +2,8 @@
 
 Writers without NaN write null for it, so a null of a reward that other rows hold counts as NaN. It does not where it says
 only that nothing was logged: before the first number, in rows of another kind (evaluations), at regular intervals, and
-for a name that is rarely a number (the return of an episode, in the rows where one ended).
+for a name that is rarely a number (the return of an episode, in the rows where one ended). A name that was a number in each of
+the first rows is meant to be one in every row.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from firstbreak.readers import Curve, Recording
 from firstbreak.words import number
 
 DENSE = 1.2  #: numbers for each null of a name that is meant to be a number in every row
+WHOLE = 10  #: or so many numbers before the first null
 SEVERAL = 4  #: nulls of which the distance tells whether they follow a schedule
 
 
@@ -31,7 +33,9 @@ def as_nan(recording: Recording, rewards: Set[str]) -> tuple[Recording, list[str
         due = _due(nulls, curve, recording)
         if not len(due):
             continue
-        if len(curve.values) <= DENSE * np.count_nonzero(due < curve.index[-1]) or _regular(due, curve):
+        whole = np.count_nonzero(curve.index < due[0]) >= WHOLE
+        sparse = len(curve.values) <= DENSE * np.count_nonzero(due < curve.index[-1])
+        if (sparse and not whole) or _regular(due, curve):
             notes.append(
                 f"{name} is null in {number(len(due))} of {number(len(due) + len(curve.values))} rows: taken for a value that is "
                 "logged now and then"

@@ -75,6 +75,7 @@ RUNS = "runs"  #: SummaryWriter makes a folder of this name in a run, and people
 
 
 SECONDS = "second"  #: axis of what was read off the machine
+WALL_TIME = "wall_time"  #: the name of a curve that is made of the times of a log's events
 CLOCKS = ("_timestamp", "_runtime")  #: names under which a log tells the time of each step
 
 
@@ -125,6 +126,7 @@ def assemble(
     rewards = {raw for raw, name in understood.items() if _is_reward(name.signal)}
     filled = []
     for p, recording in recordings:
+        recording = _timed(recording, understood)
         recording, said = _blanks.as_nan(recording, rewards)
         notes += [f"{_relative(p, base)}: {note}" for note in said]
         filled.append((p, recording))
@@ -155,6 +157,24 @@ def assemble(
         ),
         notes=tuple(dict.fromkeys(notes)),
     )
+
+
+def _timed(recording: Recording, understood: Mapping[str, Any]) -> Recording:
+    """The recording with the time so far as a curve, from the times of its events, where the log has no time of its own."""
+    signals = {name: understood[name].signal for name in recording.curves if name in understood}
+    clocks = ("time.", "throughput.")
+    if any(signal.startswith(clocks) and ".eval" not in signal for signal in signals.values()):
+        return recording
+    timed = [
+        curve
+        for name, curve in recording.curves.items()
+        if curve.times is not None and not signals.get(name, "").startswith("eval.")
+    ]
+    longest = max(timed, key=lambda curve: len(curve.values), default=None)
+    if longest is None or longest.times is None or len(longest.times) < 2 or not (np.diff(longest.times) >= 0).all():
+        return recording  # one session without gaps in its clock
+    curve = Curve(index=longest.index, values=longest.times - longest.times[0], times=longest.times)
+    return replace(recording, curves={**recording.curves, WALL_TIME: curve})
 
 
 def _nulls(recordings: Iterable[tuple[Path, Recording]]) -> set[str]:

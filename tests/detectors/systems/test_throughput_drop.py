@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from firstbreak.model import Run, Severity, Status
+from firstbreak.model import Confidence, Run, Severity, Status
 from tests.detectors.look import found, look, silent
 from tests.make import noise, run
 
@@ -127,3 +127,25 @@ def test_the_way_back_from_a_fast_stretch_is_no_drop() -> None:
     assert silent(
         ID, run({"throughput.tok_s": 1000 * WOBBLE * np.where((np.arange(N) > 150) & (np.arange(N) < 165), 4, 1)})
     )
+
+
+def test_whole_seconds_do_not_hide_what_the_average_speed_shows() -> None:
+    slower = averaged(20_000 * WOBBLE * np.where(np.arange(N) < 120, 1.0, 0.3))
+    steps = slower.series["throughput.fps"].steps
+    seconds = run(
+        {"time.elapsed": np.floor(np.cumsum(2048 / (20_000 * WOBBLE * np.where(np.arange(N) < 120, 1.0, 0.3))))}
+    )
+    seconds.series["time.elapsed"].steps[:] = steps
+    slower.series["time.elapsed"] = seconds.series["time.elapsed"]
+    assert found(ID, slower).severity is Severity.WARNING
+
+
+def test_longer_texts_are_no_loss_of_speed_by_the_clock() -> None:
+    length = np.geomspace(20, 100, N)
+    assert silent(ID, run({"time.elapsed": np.cumsum(length / 1000 * WOBBLE), "length.mean": length}))
+
+
+@pytest.mark.parametrize(("rate", "sure"), [(0.04, False), (0.12, True)])
+def test_a_slow_loss_is_sure_where_steps_take_three_times_as_long(rate: float, sure: bool) -> None:
+    seconds = 0.03 * (1 + rate * np.maximum(0, np.arange(60) - 10)) * np.exp(noise(60, 0.1))
+    assert (found(ID, run({"time.step": seconds}, algorithm="grpo")).confidence is not Confidence.LOW) is sure

@@ -4,7 +4,8 @@
 A speed that changes its level for good, or sinks, wherever in the run. A speed that the trainer averages since the
 start (`time/fps`, `charts/SPS`) hides most of a drop, so it is first turned back into the speed of each stretch. If
 only the time of the steps (or of their phases) is logged, the speed is tokens per second, or steps per second where no
-tokens are logged: for texts that are no longer than before.
+tokens are logged: for texts that are no longer than before. A log that names no time is timed by its events, where they
+carry their time (TensorBoard, wandb).
 
 ## Why it matters
 Slow rollouts cost money in synchronous training, and make the data old in asynchronous training: the queue ages, and
@@ -78,6 +79,14 @@ def detect(
         float,
         Threshold(unit="share of the speed", reason="The run takes twice as long from there on.", source="convention"),
     ] = 0.5,
+    drop_sure: Annotated[
+        float,
+        Threshold(
+            unit="share of the speed",
+            reason="Steps take three times as long, even if little by little.",
+            source="convention",
+        ),
+    ] = 0.67,
     max_p_value: Annotated[
         float,
         Threshold(
@@ -97,7 +106,11 @@ def detect(
     clocks += [_clock(s.finite) for s in (throughput_sps, throughput_fps) if s is not None]
     warmup = config.number("learning_starts") if config is not None else None
     clocks = [clock.between(warmup) if warmup else clock for clock in clocks]
-    speeds = [*(s.finite for s in instant if s is not None), *map(_speed, clocks)]
+    clocks.sort(key=lambda clock: -len(np.unique(clock.values)))  # whole seconds hide what a short run does
+    speeds = [
+        *(s.finite for s in instant if s is not None),
+        *(_per_token(_speed(clock), length_mean) for clock in clocks),
+    ]
     if (seconds := step_time(time)) is not None:
         made = next((s for s in (tokens_train, length_mean) if s is not None), None)
         if made is not None:
@@ -141,9 +154,9 @@ def detect(
             step=f"{facts.at(speed, began.step)}",
         ),
         severity=Severity.WARNING if lost >= drop_warning else Severity.NOTICE,
-        # a machine that others use becomes slower little by little as well, and again faster
+        # a machine that others use becomes somewhat slower little by little as well, and again faster
         confidence=Confidence.LOW
-        if at_once is None
+        if at_once is None and lost < drop_sure
         else Confidence.HIGH
         if began.p < max_p_value
         else Confidence.MEDIUM,
@@ -155,6 +168,14 @@ def detect(
         ),
         facts={"lost": lost},
     )
+
+
+def _per_token(speed: Series, length: Series | None) -> Series:
+    """Steps per second, times the mean length of a completion where one is logged: longer completions are no loss of speed."""
+    if length is None or not len(length.finite):
+        return speed
+    tokens = length.finite
+    return replace(speed, values=speed.values * np.interp(speed.steps, tokens.steps, tokens.values))
 
 
 def _longer(seconds: Series | None, since: float, min_drop: float) -> bool:
