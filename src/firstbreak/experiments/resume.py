@@ -17,7 +17,7 @@ from firstbreak.diagnosis.diagnose import diagnose
 from firstbreak.experiments.overrides import hooked
 from firstbreak.experiments.settings import ExperimentSettings
 from firstbreak.model import EMPTY, Checkpoint, Run
-from firstbreak.readers.read import checkpoints_in
+from firstbreak.readers.checkpoints import checkpoints_in
 from firstbreak.words import number
 
 OPTION = "resume_from"  #: the key in `[experiment.options]` for a trainer that is not listed here
