@@ -18,7 +18,8 @@ def alarms(values: Iterable[float], *, both: bool = False) -> list[int]:
 
 def falling(sigmas: float, at: int, seed: int, n: int = 50) -> np.ndarray:
     rng = np.random.default_rng(seed)
-    return 0.73 + 0.02 * (np.r_[np.zeros(at), np.full(n, -sigmas)] + rng.normal(size=at + n))
+    values: np.ndarray = 0.73 + 0.02 * (np.r_[np.zeros(at), np.full(n, -sigmas)] + rng.normal(size=at + n))
+    return values
 
 
 @pytest.mark.parametrize(("sigmas", "within"), [(8, 4), (12, 2), (32, 1)])
