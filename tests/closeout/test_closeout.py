@@ -327,3 +327,22 @@ def test_the_result_is_the_row_for_release_and_not_a_later_one_for_selection(
         record(opened, split="final", use=Use.SELECT, scores={"accuracy": 0.9}, protocol=protocol_, run=str(broken))
     done = closeout(broken, "-o", tmp_path / "done", "--ledger", ledger)
     assert "final: accuracy 0.7" in done.output
+
+
+def test_a_private_set_that_only_chose_a_checkpoint_gives_no_private_result(tmp_path: Path, broken: Path) -> None:
+    with Ledger(tmp_path / "ledger.db") as opened:
+        declare(opened, Split(name="final", kind="private_test", allowed=1, size=100))
+        protocol_ = protocol({"task": "t", "temperature": 0})
+        record(opened, split="final", use=Use.SELECT, scores={"accuracy": 0.9}, protocol=protocol_, run=str(broken))
+    done = closeout(broken, "-o", tmp_path / "done", "--ledger", tmp_path / "ledger.db")
+    assert statuses(tmp_path / "done")["report of the private set"] == "missing"
+    assert "final was evaluated to select, and never for the release" in " ".join(done.output.split())
+    assert "accuracy 0.9" not in done.output
+
+
+def test_the_release_is_found_where_the_ledger_has_the_path_from_elsewhere(
+    tmp_path: Path, broken: Path, ledger: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = closeout("broken", "-o", tmp_path / "done", "--ledger", ledger)
+    assert "final: accuracy 0.7" in done.output

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -123,7 +124,7 @@ def test_a_checkpoint_that_was_not_saved_to_its_end_is_passed_over(tmp_path: Pat
     (tmp_path / "run" / "checkpoint-200" / "trainer_state.json").unlink()
     assert start_of(run, TRL, length=50).step == 100
     (tmp_path / "run" / "checkpoint-100" / "scheduler.pt").unlink()  # only the model was saved
-    assert "none of the 4 checkpoints before it is complete" in start_of(run, TRL, length=50).reason
+    assert "none of the 2 checkpoints before it is complete" in start_of(run, TRL, length=50).reason
     poles = late(tmp_path / "poles", "sb3")
     whole = (tmp_path / "poles" / "rl_model_200_steps.zip").read_bytes()
     (tmp_path / "poles" / "rl_model_200_steps.zip").write_bytes(whole[: len(whole) // 2])
@@ -304,6 +305,32 @@ def test_a_dry_run_says_where_it_starts(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     assert done.output.startswith("# start: from checkpoint-")
     assert f"--init {tmp_path / 'run' / 'checkpoint-'}" in done.output
+
+
+def test_a_trial_that_ends_before_the_break_says_so_before_it_is_run(tmp_path: Path) -> None:
+    late(tmp_path / "run")
+    settings = tmp_path / "firstbreak.toml"
+    settings.write_text(
+        '[experiment]\ncommand = "train {overrides}"\nsyntax = "flags"\n'
+        '[experiment.options]\ntotal_steps = "steps"\nlearning_rate = "lr"\nresume_from = "init"\n'
+        "[experiment.now]\ntotal_steps = 500\nlearning_rate = 0.001\n"
+    )
+    run, options = str(tmp_path / "run"), ["--settings", str(settings)]
+    asked = ["experiment", "run", "rate-tenth", run, *options, "--dry-run"]
+    assert "before the break" not in CliRunner().invoke(app, asked).output, "a checkpoint is there"
+    for saved in (tmp_path / "run").glob("checkpoint-*"):
+        shutil.rmtree(saved)
+    done = CliRunner().invoke(app, asked)
+    assert done.exit_code == 0, done.output
+    said = re.search(r"ends at step (\d+), before the break at step (\d+).*--length (\S+) goes on", done.stderr)
+    assert said is not None, done.output
+    steps, at, share = int(said[1]), int(said[2]), float(said[3])
+    assert steps < 300 <= at <= 302
+    assert at + steps <= 500 * share < at + steps + 5, "the proposed length reaches behind the break"
+    assert "a checkpoint from before step" in done.stderr
+    assert "before the break" not in CliRunner().invoke(app, [*asked, "--length", said[3]]).output
+    planned = CliRunner().invoke(app, ["experiment", "plan", run, *options])
+    assert "it can only answer for the beginning" in " ".join(planned.output.split())
 
 
 def test_a_dry_run_shows_the_files_that_a_trial_would_get(tmp_path: Path) -> None:

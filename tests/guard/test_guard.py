@@ -320,3 +320,77 @@ def test_an_alarm_that_does_not_last_is_reported_and_is_no_stop(
     _, reported, decision = guarded(rows, tmp_path)
     assert not decision.stop
     assert any("stop if it lasts" in str(d) for d in reported)
+
+
+def falls(n: int, at: int, sigmas: float) -> Iterable[dict[str, float]]:
+    """A reward of 0.73 that falls by so many times its noise."""
+    rng = np.random.default_rng(0)
+    for i in range(n):
+        yield {
+            "reward": 0.73 - (0.02 * sigmas if i >= at else 0) + rng.normal(0, 0.02),
+            "loss": rng.normal(0, 0.01),
+            "entropy": 1 + rng.normal(0, 0.02),
+        }
+
+
+def fast(rows: Iterable[Mapping[str, Any]], folder: Path) -> tuple[Guard, list[GuardDecision]]:
+    """A loop of 0.1 s a step under the default share, in which checks are rare."""
+    clock, reported = Clock(), list[GuardDecision]()
+    guard = Guard("stop", folder=folder, trainer="trl", on_decision=reported.append, clock=clock, patience=WAIT)
+    for step, row in enumerate(rows):
+        clock.train(0.1)
+        guard.observe(step, row)
+    return guard, reported
+
+
+def test_a_fall_raises_an_alarm_at_once_and_the_detectors_look(tmp_path: Path) -> None:
+    guard, reported = fast(falls(160, at=150, sigmas=8), tmp_path)
+    alarm = reported[0]
+    assert alarm.step is not None
+    assert 150 <= alarm.step < 154
+    assert alarm.by == "level-fell"
+    assert "alarm, the detectors look now (level-fell): reward.mean: fell from 0.7" in str(alarm)
+    assert not any(d.stop for d in reported), "a level that fell stops nothing"
+    assert guard.schedule.checks >= 1
+    assert guard.said.startswith("the detectors have looked ")
+
+
+def test_a_run_without_a_check_says_so(tmp_path: Path) -> None:
+    guard, _ = fast(falls(10, at=99, sigmas=0), tmp_path)
+    assert guard.said == "the detectors have not looked at the run yet"
+
+
+def test_a_check_on_credit_makes_the_next_one_wait() -> None:
+    schedule = guard_schedule.Schedule(share=0.01)
+    assert not schedule.due(50)
+    assert schedule.due(50, borrowed=True)
+    schedule.checked(50, 0.5)
+    schedule.spent(0.5)
+    assert not schedule.due(51, borrowed=True), "what was borrowed has to be earned first"
+    schedule.trained(51.0)
+    assert schedule.due(51, borrowed=True)
+
+
+def test_the_bundle_keeps_the_update_that_broke_beside_the_one_that_stopped(tmp_path: Path) -> None:
+    """The run goes on for longer than the last steps that are stored completely."""
+    guard = Guard("stop", folder=tmp_path, trainer="trl", on_decision=lambda _: None, share=0.0)
+    batch = {"of": -1}
+    guard.attach(
+        "torch", lambda: {"batch.pt": lambda file: file.write(b"%d" % batch["of"]) and None}, update_hooks=False
+    )
+    guard.checkpoint(90, "https://example.org/checkpoint-90")
+    for step, row in enumerate(falls(500, at=100, sigmas=12)):
+        batch["of"] = step
+        guard.observe(step, row, samples=[{"prompt": "p", "completion": f"c{step}", "reward": 0.1}])
+    guard.stop("enough")
+    done = guard.observe(500, {"reward": 0.5})
+    assert done.bundle is not None
+    manifest = bundle.read(done.bundle)
+    assert (manifest["broke"]["step"], manifest["step"]) == (100, 500)
+    broke = json.loads((done.bundle / "broke.json").read_text())
+    assert [row["step"] for row in broke["metrics"]] == list(range(92, 101))
+    assert [sample["completion"] for sample in broke["samples"]] == ["c100"]
+    assert broke["checkpoint_before"]["step"] == 90
+    assert (done.bundle / "broke-batch.pt").read_bytes() == b"100"
+    assert (done.bundle / "batch.pt").read_bytes() == b"499"
+    assert "have not looked" in manifest["checks"]

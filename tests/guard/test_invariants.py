@@ -106,3 +106,25 @@ def test_every_invariant_takes_its_thresholds_from_the_check_that_it_speeds_up()
     times = detectors()["step-too-large"].thresholds["max_target_ratio"].default
     assert through("kl.old", [0.99 * times * 0.02] * 30, target_kl=0.02) == []
     assert acts(through("kl.old", [1.01 * times * 0.02], target_kl=0.02)) == [(0, Act.SKIP_UPDATE)]
+
+
+def test_a_loss_that_doubles_at_every_step_is_stopped_long_before_it_overflows() -> None:
+    noise = 1 + np.random.default_rng(1).normal(0, 0.1, 40)
+    doubles = [*noise, *(2.0**i for i in range(1, 128))]
+    (at, violation), *_ = through("loss.total", doubles)
+    assert violation.act is Act.STOP
+    assert doubles[at] < 65504 / 10, "float16 still holds it"
+    assert "overflows float16 in" in violation.message
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [1.0, *(1.0 * 2**i for i in range(9)), *[256.0] * 50],  # grew, and came to rest
+        [0.0] * 20 + [1e-9 * 2**i for i in range(30)],  # still nothing
+        [1e5 * (1 + 0.3 * (i % 2)) for i in range(99)],  # large, as unscaled returns make it
+        [math.nan, 1.0] * 30,
+    ],
+)
+def test_losses_that_do_not_run_away_go_on(values: list[float]) -> None:
+    assert not [v for _, v in through("value.loss", values) if v.act is Act.STOP]

@@ -77,6 +77,33 @@ def test_several_runs_are_not_watched_as_one(tmp_path: Path) -> None:
     )
 
 
+def test_a_folder_that_does_not_exist_yet_is_waited_for(tmp_path: Path) -> None:
+    run = tmp_path / "later"
+    with subprocess.Popen(
+        [*WATCH, str(run), "--every", "0.1", "--trainer", "trl", "--for", str(PATIENCE)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stderr is not None
+            assert "later does not exist yet" in process.stderr.readline()
+            run.mkdir()
+            (run / "metrics.jsonl").write_text("".join(rows(200, at=100)))
+            assert process.stdout.readline().startswith("step 199  rollback")
+        finally:
+            process.terminate()
+
+
+def test_a_path_that_never_comes_is_one_line_when_the_time_is_over(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [*WATCH, str(tmp_path / "no"), "--every", "0.1", "--for", "0.3"], capture_output=True, text=True
+    )
+    assert done.returncode == 2
+    assert "no such file or folder" in done.stderr.splitlines()[-1]
+
+
 def append(log: Path, lines: Iterable[str]) -> None:
     with log.open("a") as file:
         file.writelines(lines)

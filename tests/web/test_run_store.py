@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 from starlette.exceptions import HTTPException
 
+from firstbreak.compare import baseline
 from firstbreak.diagnosis.diagnose import diagnose
 from firstbreak.model import Diagnosis, Run
-from firstbreak.serve.web import app
+from firstbreak.readers.read import read
+from firstbreak.serve.web import app, pages
 from firstbreak.serve.web import run_store as store
 from firstbreak.serve.web.run_store import MOST_OPEN, RunStore
+from tests.compare.test_baseline import write as write_run
 from tests.web.serving import write_jsonl
 
 
@@ -75,3 +79,55 @@ def test_a_run_that_was_not_looked_for_yet_is_not_called_missing(
     with pytest.raises(HTTPException) as refused:
         app.Site(tmp_path)._known("one")
     assert refused.value.status_code == 503
+
+
+def test_each_run_stands_beside_the_earlier_ones_which_are_read_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for seed in range(5):
+        write_run(tmp_path / "old" / f"s{seed}", seed=seed)
+    for seed in range(7, 9):
+        write_run(tmp_path / "new" / f"s{seed}", seed=seed)
+    write_run(tmp_path / "new" / "off", seed=9, kl_from=60)
+    reads: list[Path] = []
+
+    def counting(path: Path, trainer: str | None = None) -> Run:
+        reads.append(path)
+        return read(path, trainer=trainer)
+
+    monkeypatch.setattr(baseline, "read", counting)
+    found = RunStore(tmp_path / "new", tmp_path / "old")
+    found.survey()
+    entry = found.entry("off")
+    assert entry is not None
+    assert entry.diagnosis is not None
+    page = pages.run.page(entry.summary, entry.diagnosis, "/live/off", [], {}, [])
+    text = " ".join(re.sub("<[^>]+>", " ", page).split())
+    assert "First departure policy update: kl.ref.k1" in text
+    assert 'href="#run-baseline"' in page
+    for name in ("s7", "s8"):
+        other = found.entry(name)
+        assert other is not None
+        assert other.diagnosis is not None
+        assert other.diagnosis.baseline is not None
+        assert len(other.diagnosis.baseline.runs) == 5
+    assert len(reads) == 5
+    write_run(tmp_path / "old" / "s5", seed=5)
+    (tmp_path / "new" / "s7" / "metrics.jsonl").touch()
+    again = found.entry("s7")
+    assert again is not None
+    assert again.diagnosis is not None
+    assert again.diagnosis.baseline is not None
+    assert len(again.diagnosis.baseline.runs) == 6
+    assert len(reads) == 6
+
+
+def test_a_folder_of_earlier_runs_that_has_gone_costs_a_line(tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "new" / "metrics.jsonl", 40)
+    found = RunStore(tmp_path / "new", tmp_path / "gone")
+    found.survey()
+    (entry,) = found.entries()
+    entry.update()
+    assert entry.diagnosis is not None
+    assert entry.diagnosis.baseline is not None
+    assert "gone: no such file or folder" in entry.diagnosis.baseline.left_out[0]

@@ -30,6 +30,7 @@ FOLDER = click.option(
     help="The folder for trials and their record.  [default: firstbreak-experiments/<run>]",
 )
 TRAINER = click.option("--trainer", metavar="NAME", help="The trainer, if the automatic choice is wrong.")
+LEAST_BITS = 0.01  #: of an experiment that is proposed
 SHOWN = 8  #: proposals in a plan
 NOT_STARTED = "firstbreak experiment init --run "  #: what comes first, where no file says how the training is started
 ALL_ANSWERS = 8  #: of an experiment with more questions, only those answered with yes are shown
@@ -161,7 +162,23 @@ def plan(path: str, file: Path, folder: Path | None, trainer: str | None, everyt
     if not wanted:
         write("\n".join(_no_plan_lines(path, dx.verdict.summary)))
         return
-    write("\n".join(_plan_lines(path, dx.causes, proposals, sorted(done), started=bool(settings.command))))
+    lines = _plan_lines(path, dx.causes, proposals, sorted(done), started=bool(settings.command))
+    write("\n".join([*lines, *_early_lines(proposals, run, settings)]))
+
+
+def _early_lines(proposals: Sequence[Any], run: Any, settings: Any) -> list[str]:
+    """What is said of the proposed experiment where its trial would end before the break."""
+    from firstbreak.experiments import conduct
+    from firstbreak.experiments.overrides import CannotOverride
+
+    best = next((p.design for p in proposals if not p.cannot and p.bits >= LEAST_BITS), None)
+    try:
+        begins = None if best is None else conduct.start(best, run, settings)
+    except CannotOverride:
+        return []
+    if best is None or begins is None or not (said := conduct.ends_before_the_break(best, run, settings, begins)):
+        return []
+    return ["", *wrap(said, 80)]
 
 
 def _no_plan_lines(path: str, summary: str) -> list[str]:
@@ -197,7 +214,7 @@ def _plan_lines(
 ) -> list[str]:
     """`started`: whether it is known how the training is started."""
     lines = ["Most probable causes", *(f"  {percent(c.probability):>6}  {c.id}" for c in causes), ""]
-    possible = [p for p in proposals if not p.cannot and p.bits >= 0.01]
+    possible = [p for p in proposals if not p.cannot and p.bits >= LEAST_BITS]
     if done:
         lines += [f"Done and counted: {', '.join(done)}", ""]
     if possible:
@@ -309,8 +326,10 @@ def run_(
     seeds = max(seeds, design.seeds)
     execute = conduct.local(processes) if address is None else _on_ray(address, cpus, gpus)
     try:
+        begins = conduct.start(design, run, settings)
+        if early := conduct.ends_before_the_break(design, run, settings, begins):
+            say(early)
         if dry_run:
-            begins = conduct.start(design, run, settings)
             arms = conduct.prepare(design, run, settings, place, seeds, begins)
             commands = (_command(trial) for trials in arms.values() for trial in trials)
             write("\n\n".join([f"# start: {begins.reason}", *commands]))

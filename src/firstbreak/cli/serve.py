@@ -17,8 +17,14 @@ import click
 @click.option(
     "--no-token", is_flag=True, help="On this machine only: open the page to every user of it, without the token."
 )
+@click.option(
+    "--baseline",
+    metavar="FOLDER",
+    type=click.Path(exists=True, path_type=Path),
+    help="Your earlier runs: each page says how its run stands beside the healthy ones of the same task.",
+)
 @click.option("--open/--no-open", "browse", default=False, help="Open the page in the browser.")
-def command(folder: Path, host: str, port: int, no_token: bool, browse: bool) -> None:
+def command(folder: Path, host: str, port: int, no_token: bool, baseline: Path | None, browse: bool) -> None:
     """Serve a local web page over the runs below DIR: the list, and each run with its curves, with live updates.
 
     The printed address opens the page in one browser: its token becomes a cookie.
@@ -31,4 +37,4 @@ def command(folder: Path, host: str, port: int, no_token: bool, browse: bool) ->
     except ModuleNotFoundError as error:
         click.echo(f"firstbreak: serve: {error.name} is not installed; pip install 'firstbreak[web]'", err=True)
         sys.exit(2)
-    listen(Site(folder).app(), host, port, "/", f"{folder} is shown", with_token=not no_token, browse=browse)
+    listen(Site(folder, baseline).app(), host, port, "/", f"{folder} is shown", with_token=not no_token, browse=browse)

@@ -67,9 +67,9 @@ def command(
 ) -> None:
     """Follow a live run: read new data of the trainer, and update the diagnosis.
 
-    PATH is a path as for `diagnose`, or - for the console output of a trainer: python train.py | firstbreak watch -. On a
-    terminal the screen is updated in place; in a pipe each new verdict is one line. Stops with Ctrl-C, after --for, or at the
-    end of the console output. Exit code 1 means that the run should be stopped, as for `diagnose`.
+    PATH is a path as for `diagnose`, which may not exist yet, or - for the console output of a trainer: python train.py |
+    firstbreak watch -. On a terminal the screen is updated in place; in a pipe each new verdict is one line. Stops with Ctrl-C,
+    after --for, or at the end of the console output. Exit code 1 means that the run should be stopped, as for `diagnose`.
     """
     thresholds, meanings = parsed(settings), names.parsed(named)
     notifier = Notifier(targets) if targets else None
@@ -77,6 +77,7 @@ def command(
     last: Diagnosis | None = None
     end = None if limit is None else time.monotonic() + limit
     try:
+        _await(path, every, end)
         with _source(path) as (place, name, open_):
             follower = Follower(place, trainer=trainer, named=meanings)
             watched = _diagnoses(
@@ -95,6 +96,15 @@ def command(
             notifier.close()
     if last is not None and last.verdict.action in ENDS:
         sys.exit(1)
+
+
+def _await(path: str, every: float, end: float | None) -> None:
+    """Wait for a path that does not exist yet, until the time is over. What does not exist then is said by who reads it."""
+    if path == STDIN or "://" in path or Path(path).exists():
+        return
+    say(f"waiting: {path} does not exist yet; if the trainer writes elsewhere, end this with Ctrl-C")
+    while not Path(path).exists() and (end is None or time.monotonic() + every <= end):
+        time.sleep(every)
 
 
 @contextmanager

@@ -25,6 +25,7 @@ from firstbreak.evals.splits import EvaluationHistory, EvaluationRecord, Use
 from firstbreak.masking import Mask, by_look
 from firstbreak.model import Checkpoint, Diagnosis, Run
 from firstbreak.readers import Unreadable
+from firstbreak.readers.checkpoints import named, only_model
 from firstbreak.readers.opening import beneath, open_raw, read_whole, roots_of
 from firstbreak.reports import html, markdown
 from firstbreak.reports import json as report
@@ -34,7 +35,7 @@ PROGRESS_EVERY = 1 << 30  #: bytes of a copy
 #: what Stable-Baselines3's EvalCallback, rl-zoo, CleanRL and hand-written loops call the best and the last model
 BEST = re.compile(r"best([-_](model|agent|checkpoint|policy))?(\.(zip|pt|pth|ckpt|safetensors))?")
 FINAL = re.compile(
-    r"(\w+_)?(final|last)([-_](model|agent|checkpoint|policy))?(\.(zip|pt|pth|ckpt|safetensors))?|(checkpoint_final|agent\.pt)"
+    r"(\w+_)?(final|last)([-_](model|agent|checkpoint|policy))?(\.(zip|pt|pth|ckpt|safetensors))?|(checkpoint_final|agent\.pt|\w+\.cleanrl_model)"
 )
 SETTINGS = "settings.json"  #: the options of a run without a context
 FEW_SEEDS = 3  #: fewer seeds do not show whether a success was luck
@@ -124,7 +125,7 @@ def best_checkpoint(material: Material) -> Deliverable:
             "no score is recorded, so no checkpoint is best", "evaluate the saved checkpoints on a dev split"
         )
     where = f"{best.metric} is best at step {number(best.step)} ({number(best.value)})"
-    if (kept := _named(material.run, BEST)) is not None:
+    if (kept := _saved_as(material.run, BEST)) is not None:
         left_out, copy = material.copy(kept, "best")
         return Delivered(f"{kept.path}, which the training kept as its best; {where}{left_out}", (copy,))
     saved = next((c for c in material.run.checkpoints if c.path == best.path), None)
@@ -139,7 +140,10 @@ def best_checkpoint(material: Material) -> Deliverable:
 
 def last_checkpoint(material: Material) -> Deliverable:
     """The last saved model, to continue from or to reproduce the end of training."""
-    if (final := _named(material.run, FINAL)) is not None:
+    final = _saved_as(material.run, FINAL)
+    if final is None and not material.run.checkpoints and Path(material.run.path).is_dir():
+        final = only_model(Path(material.run.path), besides=BEST)
+    if final is not None:
         left_out, copy = material.copy(final, "last")
         return Delivered(f"{final.path}{left_out}", (copy,))
     if not material.run.checkpoints:
@@ -149,11 +153,8 @@ def last_checkpoint(material: Material) -> Deliverable:
     return Delivered(f"step {number(last.step)}{left_out}", (copy,))
 
 
-def _named(run: Run, names: re.Pattern[str]) -> Checkpoint | None:
-    """A saved model with a name instead of a step."""
-    place = Path(run.path)
-    found = sorted(p for p in place.glob("*") if names.fullmatch(p.name)) if place.is_dir() else []
-    return Checkpoint(step=run.last_step or 0.0, path=found[0].name) if found else None
+def _saved_as(run: Run, names: re.Pattern[str]) -> Checkpoint | None:
+    return named(Path(run.path), names) if Path(run.path).is_dir() else None
 
 
 def failed_checkpoint(material: Material) -> Deliverable:
@@ -241,8 +242,8 @@ def private_report(material: Material) -> Deliverable:
     private = [name for name, split in material.ledger.splits.items() if split[-1].kind == "private_test"]
     if not private:
         return Missing("no private test is declared", f"`firstbreak eval split NAME --kind private_test`, then {how}")
-    path = os.path.normpath(material.run.path)  # "runs/a/" may be recorded for "runs/a"
-    mine = [e for e in material.ledger.evaluations if e.split in private and os.path.normpath(e.run or "") == path]
+    path = os.path.abspath(material.run.path)  # "runs/a/" or the whole path may be recorded for "runs/a"
+    mine = [e for e in material.ledger.evaluations if e.split in private and e.run and os.path.abspath(e.run) == path]
     if not mine:
         return Missing(f"{', '.join(private)} was not evaluated for this run", how)
     wrong = [f for f in findings(material.ledger) if f.facts["split"] in private]
@@ -253,8 +254,16 @@ def private_report(material: Material) -> Deliverable:
         "warnings": [f.message for f in wrong],
         "ledger_head": material.head,
     }
-    # an evaluation for selection is contaminated by it: the result is the one for release
-    last = next((e for e in reversed(mine) if e.use is Use.RELEASE), mine[-1])
+    released = [e for e in mine if e.use is Use.RELEASE]
+    if not released:  # an evaluation for selection is contaminated by it, and is no result
+        used = ", ".join(dict.fromkeys(e.use.value for e in mine))
+        kept = material.write("private/report.json", json.dumps(record, indent=1))
+        return Missing(
+            f"{mine[-1].split} was evaluated to {used}, and never for the release: that score is no private result "
+            f"(it is in private/{kept.name})",
+            f"on a private set that chose nothing: {how}",
+        )
+    last = released[-1]
     said = ", ".join(f"{metric} {number(value)}" for metric, value in last.scores.items())
     doubt = f", with {len(wrong)} warning{'' if len(wrong) == 1 else 's'} about its use" if wrong else ""
     return Delivered(

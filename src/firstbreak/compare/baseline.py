@@ -10,7 +10,8 @@ runs leave the band in any signal was counted on tasks that were held out (`FALS
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from firstbreak.diagnosis.inputs import Inputs
 from firstbreak.diagnosis.stats.noise import noise_scale
 from firstbreak.diagnosis.stats.onset import first_sustained
 from firstbreak.dialects import signals
-from firstbreak.model import Departure, EarlierRuns, Link, Run, Series
+from firstbreak.model import Departure, EarlierRuns, FirstBreak, Link, Run, Series
 from firstbreak.readers import Unreadable
 from firstbreak.readers.grouping import find_runs
 from firstbreak.readers.read import claimed, read
@@ -34,6 +35,7 @@ MOST = 10  #: the newest are taken
 #: tasks: LOG.md, Comparisons; `benchmarks.baseline`)
 LIMITS = {3: 5.0, 4: 4.0}
 FALSE_ALARMS = {3: 0.06, 4: 0.07}  #: share of healthy runs, held out, that leave the band anywhere
+MOST_KEPT = 64  #: runs of a folder that are held in memory for the next one
 NEAR = 5  #: bins on each side over which the spread is pooled
 SHARE = 0.5  #: of the typical spread of the run: the least spread of a bin
 FLAT = 1e-3  #: of the size of a curve: a spread below it is rounding, of a console or of 32 bits
@@ -157,10 +159,16 @@ def _curves(name: str, runs: Sequence[Run]) -> list[Series] | None:
     return curves if len(curves) == len(runs) and all(len(curve) >= STAYS for curve in curves) else None
 
 
-def earlier_runs(run: Run, folder: str | Path, trainer: str | None = None) -> tuple[list[Run], list[str]]:
+Look = Callable[[Path], tuple[Run, FirstBreak | None]]
+
+
+def earlier_runs(
+    run: Run, folder: str | Path, trainer: str | None = None, look: Look | None = None
+) -> tuple[list[Run], list[str]]:
     """The newest healthy runs of the same task in a folder, and what is said of the others. Raises `Unreadable`.
 
-    Left out are the run itself, runs of another task or trainer, and runs in which the diagnosis names a break.
+    Left out are the run itself, runs of another task or trainer, and runs in which the diagnosis names a break. `look` reads
+    and diagnoses a run.
     """
     kept: list[Run] = []
     left_out: list[str] = []
@@ -171,7 +179,7 @@ def earlier_runs(run: Run, folder: str | Path, trainer: str | None = None) -> tu
             left_out.append(f"older runs than the newest {MOST}")
             break
         try:
-            other = read(path, trainer=trainer)
+            other, broken = _looked_at(path, trainer) if look is None else look(path)
         except Unreadable as error:
             left_out.append(str(error))
             continue
@@ -180,13 +188,44 @@ def earlier_runs(run: Run, folder: str | Path, trainer: str | None = None) -> tu
             left_out.append(f"{path.name}: another task ({theirs.task})")
         elif other.trainer != run.trainer or other.algorithm != run.algorithm:
             left_out.append(f"{path.name}: another trainer or algorithm ({other.trainer}, {other.algorithm})")
-        elif (broken := diagnose(other).first_break) is not None:
+        elif broken is not None:
             left_out.append(f"{path.name}: not healthy, {broken.link.value} broke")
         elif any(theirs.copies(Member(one, None)) for one in (run, *kept)):
             left_out.append(f"{path.name}: a copy")
         else:
             kept.append(other)
     return kept, left_out
+
+
+class EarlierFolder:
+    """A folder of earlier runs for many runs: each is read and diagnosed once, and again when its files have changed."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._known: dict[Path, tuple[float, tuple[Run, FirstBreak | None]]] = {}
+        self._lock = threading.Lock()
+
+    def beside(self, run: Run) -> EarlierRuns:
+        """The run beside the healthy ones of the folder. A folder that cannot be read is said among what is left out."""
+        with self._lock:
+            try:
+                return stand(run, *earlier_runs(run, self.folder, look=self._look))
+            except Unreadable as error:
+                return EarlierRuns(runs=(), left_out=(str(error),))
+
+    def _look(self, path: Path) -> tuple[Run, FirstBreak | None]:
+        changed = _changed(path)
+        if path not in self._known or self._known[path][0] != changed:
+            self._known.pop(path, None)
+            self._known[path] = changed, _looked_at(path, None)
+            if len(self._known) > MOST_KEPT:
+                del self._known[next(iter(self._known))]
+        return self._known[path][1]
+
+
+def _looked_at(path: Path, trainer: str | None) -> tuple[Run, FirstBreak | None]:
+    run = read(path, trainer=trainer)
+    return run, diagnose(run).first_break
 
 
 def _changed(path: Path) -> float:

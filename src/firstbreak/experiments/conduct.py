@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import math
 import os
 import sys
 import threading
@@ -43,6 +44,7 @@ from firstbreak.readers import Unreadable
 from firstbreak.readers.follow import Follower
 from firstbreak.readers.grouping import find_runs
 from firstbreak.readers.read import read
+from firstbreak.words import number
 
 HOOKS = Path(__file__).parent.parent / "guard" / "hooks"
 LEDGER = "ledger.jsonl"
@@ -87,6 +89,22 @@ def start(design: Design, run: Run, settings: ExperimentSettings) -> StartPoint:
     """Where the trials start. Raises `CannotOverride` if the length of the run is unknown."""
     changed = {name.removesuffix("?") for overrides in design.arms.values() for name in overrides}
     return start_of(run, settings, length(design, run, settings)["total_steps"], changed)
+
+
+def ends_before_the_break(design: Design, run: Run, settings: ExperimentSettings, begins: StartPoint) -> str:
+    """What a trial that ends before the break can answer, and the length or the checkpoint that would do. Empty for others."""
+    if begins.missed is None:
+        return ""
+    at, earliest = begins.missed
+    steps, whole = length(design, run, settings)["total_steps"], planned(run, settings)
+    share = math.ceil(100 * (at + steps) / whole) / 100
+    longer = (
+        f"--length {share:g} goes on for as long behind the break" if share <= 1 else "--length 1 repeats the whole run"
+    )
+    return (
+        f"{design.id}: the trial ends at step {number(steps)}, before the break at step {number(at)}: it can only answer for the "
+        f"beginning. {longer}; a checkpoint from before step {number(earliest)} would let a short trial begin there."
+    )
 
 
 def prepare(

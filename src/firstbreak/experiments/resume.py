@@ -17,7 +17,7 @@ from firstbreak.diagnosis.diagnose import diagnose
 from firstbreak.experiments.overrides import hooked
 from firstbreak.experiments.settings import ExperimentSettings
 from firstbreak.model import EMPTY, Checkpoint, Run
-from firstbreak.readers.read import checkpoints_in
+from firstbreak.readers.checkpoints import checkpoints_in
 from firstbreak.words import number
 
 OPTION = "resume_from"  #: the key in `[experiment.options]` for a trainer that is not listed here
@@ -81,6 +81,9 @@ class StartPoint:
     counts_on: bool | None = True
     hooked: bool = False  #: the hooks keep the settings of the trial, and log that the checkpoint was loaded
     lead: float = 0.0  #: steps from the checkpoint to the break, in addition to the trial's own steps
+    missed: tuple[float, float] | None = (
+        None  #: step of the break, and the earliest one, where the trial ends before it
+    )
 
     @property
     def step(self) -> float:
@@ -146,6 +149,7 @@ def start_of(run: Run, settings: ExperimentSettings, length: float, changed: Col
     earliest = first.interval[0] if first.interval else first.step
     dated = f"step {number(first.step)}" + (f" ({number(earliest)} at the earliest)" if earliest < first.step else "")
     late = f"the break is at {dated}, later than the {number(length)} steps of a trial"
+    missed = first.step, earliest
     folder = _folder(run, settings)
     saved = [c for c in checkpoints_in(folder) if 0 < c.step < earliest]
     if not saved:
@@ -153,22 +157,26 @@ def start_of(run: Run, settings: ExperimentSettings, length: float, changed: Col
         return _from_the_beginning(
             method,
             f"{late}, and {folder} has no checkpoint before it ({remedy}); it may not occur in the trials",
+            missed,
         )
     if method is None:
         remedy = f"set {OPTION} in [experiment.options] to its option"
-        return _from_the_beginning(method, f"{late}, and the option of this trainer to resume is not known ({remedy})")
+        return _from_the_beginning(
+            method, f"{late}, and the option of this trainer to resume is not known ({remedy})", missed
+        )
     last = next((c for c in reversed(saved) if _is_whole(folder / c.path, method)), None)
     if last is None:
         return _from_the_beginning(
             method,
             f"{late}, and none of the {len(saved)} checkpoints before it is complete; it may not occur in the trials",
+            missed,
         )
     inside = method.hooked and hooked(run, settings)
     keeps_rate = method.keeps_rate and not RATES.isdisjoint(changed) and not inside
     if keeps_rate and not method.weights_only:
         remedy = "set hooks = true in [experiment]"
         return _from_the_beginning(
-            method, f"{late}, and this trainer would use the checkpoint's learning rate ({remedy})"
+            method, f"{late}, and this trainer would use the checkpoint's learning rate ({remedy})", missed
         )
     place = str((folder / last.path).resolve())
     options = {**method.options, **(method.weights_only if keeps_rate else EMPTY)}
@@ -186,9 +194,11 @@ def start_of(run: Run, settings: ExperimentSettings, length: float, changed: Col
     )
 
 
-def _from_the_beginning(method: ResumeMethod | None, why: str = "") -> StartPoint:
+def _from_the_beginning(
+    method: ResumeMethod | None, why: str = "", missed: tuple[float, float] | None = None
+) -> StartPoint:
     reason = f"{FROM_THE_BEGINNING.reason}: {why}" if why else FROM_THE_BEGINNING.reason
-    return StartPoint(reason=reason, options=method.without_resuming if method else EMPTY)
+    return StartPoint(reason=reason, options=method.without_resuming if method else EMPTY, missed=missed)
 
 
 def _folder(run: Run, settings: ExperimentSettings) -> Path:

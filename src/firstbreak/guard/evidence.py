@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import platform
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import distributions
 from pathlib import Path
@@ -24,12 +26,32 @@ RELEVANT = {
 }  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Moment:
+    """One update at which the run may have broken."""
+
+    step: float
+    points: int  #: steps observed until then
+    about: Mapping[str, Any]  #: the file broke.json
+    batch: bytes | None  #: its data, where an adapter has them
+
+
+def rendered(content: FileContent, most: int) -> bytes | None:
+    """A file's content as it is now. None where it has more than `most` bytes."""
+    if not isinstance(content, bytes):
+        buffer = io.BytesIO()
+        content(buffer)
+        content = buffer.getvalue()
+    return content if len(content) <= most else None
+
+
 def files(
     recent: Iterable[tuple[float, Mapping[str, float]]],
     config: Mapping[str, Any],
     samples: Iterable[Sample],
     diagnosis: Diagnosis | None,
     readme: str,
+    broke: Moment | None = None,
 ) -> dict[str, FileContent]:
     """File name -> content, from what is in memory now. Slow parts are functions that run when the file is written."""
     mask = Mask(os.environ)
@@ -39,7 +61,10 @@ def files(
         "config.json": _json(mask.tree(dict(config))),
         "origin.json": lambda file: _put(file, _json(origin())),
     }
-    if rows := [_plain(sample) for sample in samples]:
+    if broke is not None:
+        kept["broke.json"] = _json(mask.tree(broke.about))
+        kept |= {"broke-batch.pt": broke.batch} if broke.batch is not None else {}
+    if rows := [sample(one) for one in samples]:
         kept["samples.jsonl"] = _lines(mask.tree(rows))
     if diagnosis is not None:
         kept |= {"diagnosis.json": lambda file: _put(file, _diagnosis(diagnosis))}
@@ -88,12 +113,14 @@ def readme(reason: str, adapter: str, command: str, rollback: str | None) -> str
 - `diagnosis.md`, `diagnosis.json`: the findings of the detectors, if a scheduled check has run
 - `metrics.jsonl`: the last steps; `samples.jsonl`: the last completions or episodes; `config.json`: the options
 - `origin.json`: command, versions, commit
+- `broke.json`, `broke-batch.pt`: the update at which it broke, as far as the guard noticed: metrics, samples, batch
 - `state.pt`: weights, optimizer and random numbers before this update; `batch.pt`: the data of this update
 """
 
 
-def _plain(sample: Sample) -> dict[str, Any]:
-    fields = {name: getattr(sample, name) for name in Sample.__dataclass_fields__}
+def sample(one: Sample) -> dict[str, Any]:
+    """The fields of a sample that it has."""
+    fields = {name: getattr(one, name) for name in Sample.__dataclass_fields__}
     return {name: dict(v) if isinstance(v, Mapping) else v for name, v in fields.items() if v not in (None, "", {})}
 
 

@@ -27,6 +27,11 @@ SHARE = 0.01  #: of the training time that scheduled checks may take
 PATIENCE = 1.0  #: seconds that training waits for one check
 WRITING = 30.0  #: seconds that training waits for a bundle at its end
 MOST_SAMPLES = 512  #: largest number of samples; the last ones are stored
+MOST_MOMENTS = 8  #: updates at which something may have broken; the last ones are stored
+AROUND = 8  #: steps before it that are stored with each of them
+MOST_SAMPLES_KEPT = 32  #: with each of them
+MOST_BATCH = 64 << 20  #: bytes of its batch; a larger one is left out
+LEVEL = "level-"  #: begins the name of the tests that only ask for a check
 MOST_STEPS_WAITED = 3  #: steps that a stop waits for an update that can be replayed
 
 Samplelike = Sample | Mapping[str, Any]
@@ -79,6 +84,10 @@ class Guard:
         self._checkpoints: list[Checkpoint] = []
         self._steps, self._minibatches = Watch(trainer, target_kl), Watch(trainer, target_kl)
         self._check: schedule.ScheduledCheck | None = None
+        self._look = False  #: a level has changed, and the detectors have not looked since
+        self._moments: deque[evidence.Moment] = deque(
+            maxlen=MOST_MOMENTS
+        )  #: the last updates at which it may have broken
         self._suspicion = schedule.Suspicion()
         self._reported: Counter[tuple[Act, str]] = Counter()
         self._warned: set[str] = set()
@@ -176,12 +185,21 @@ class Guard:
         self._examine(None)
         return self.diagnosis
 
+    @property
+    def said(self) -> str:
+        """How often the detectors have looked at the run, what a look costs, and what share of the time they take."""
+        return self.schedule.said
+
     def run(self) -> Run:
         """The run so far, as from `firstbreak.read`. Raises `Unreadable` if nothing was observed."""
         return self._snapshot()()
 
     def close(self) -> None:
-        """Training has ended. A stop that still waits for its evidence is written with the evidence so far."""
+        """Training has ended. A stop that still waits for its evidence is written with the evidence so far.
+
+        The log `firstbreak.guard` gets a line on how often the detectors have looked, and what that has cost.
+        """
+        LOG.info("%s", self.said)
         if self._pending is not None and not self._over:
             self._conclude(self._pending)
 
@@ -197,7 +215,7 @@ class Guard:
     def incident(self, reason: str, crash: str = "") -> Path | None:
         """Write a bundle. Returns its folder, or None if writing fails or takes longer than WRITING seconds."""
         name = f"incident-{int(self._step or 0):08d}"
-        back = self.decision.rollback
+        back, broke = self.decision.rollback, self._broke()
         command = f"firstbreak replay {self.folder / name} --with {self.replay_with}"
         about = {
             "reason": reason,
@@ -209,10 +227,12 @@ class Guard:
             "seeds": evidence.seeds(self.config),
             "command": command,
             "rollback": None if back is None else asdict(back),
+            "checks": self.schedule.said,
+            "broke": None if broke is None else {n: broke.about[n] for n in ("step", "noticed", "by", "message")},
         }
         text = evidence.readme(reason, self._adapter, command, None if back is None else back.path)
         try:
-            files = evidence.files(self._history.recent, self.config, self._samples, self.diagnosis, text)
+            files = evidence.files(self._history.recent, self.config, self._samples, self.diagnosis, text, broke)
             writing = bundle.Writing(
                 partial(bundle.write, self.folder, name, {**files, **self._adapter_files()}, about)
             )
@@ -244,8 +264,12 @@ class Guard:
         if self._pending is not None:
             return self._await_update(self._pending, numbers)
         violations = self._steps.violations(numbers, self.config)
+        changed = [violation for violation in violations if violation.invariant.startswith(LEVEL)]
+        self._look |= bool(changed)
         checked = self._scheduled_check(urgent=any(violation.act is Act.CONTINUE for violation in violations))
         advised = [self._advised(violation) for violation in violations]
+        for violation in (*changed, *(v for v in violations if v.act is Act.STOP)):
+            self._keep_moment(violation.invariant, violation.finding(step), violation.lasted)
         return self._most_severe(advised if checked is None else [*advised, checked])
 
     def _before_update(self, metrics: Mapping[str, Any]) -> GuardDecision:
@@ -266,7 +290,7 @@ class Guard:
         if violation.act is not Act.STOP:
             return GuardDecision(advice=violation.act, step=self._step, by=violation.invariant, finding=finding)
         recent = self._history.recent
-        before = recent[max(0, len(recent) - limits().lasting - 1)][0] if recent else 0
+        before = recent[max(0, len(recent) - (violation.lasted or limits().lasting) - 1)][0] if recent else 0
         back = rollback_to(self._checkpoints, before=before)
         advice = Act.STOP if back is None else Act.ROLLBACK
         return GuardDecision(advice=advice, step=self._step, by=violation.invariant, finding=finding, rollback=back)
@@ -275,18 +299,22 @@ class Guard:
 
     def _scheduled_check(self, *, urgent: bool) -> GuardDecision | None:
         """The advice of the detectors, if a check is due or has finished."""
-        if self._check is None and not self.schedule.due(self._history.points, urgent=urgent):
+        if self._check is None and not self.schedule.due(self._history.points, urgent=urgent, borrowed=self._look):
             return None
         return self._examine(self._patience)
 
     def _examine(self, patience: float | None) -> GuardDecision | None:
         began, check = self._clock(), self._check
         if check is None:
+            self.schedule.checks += 1
+            self._look = False
             check = schedule.ScheduledCheck(self._snapshot())
             check.wait(patience)
         done = check.done()
         self._check = None if done else check
-        suspected = check.diagnosis is not None and check.diagnosis.verdict.action in schedule.ENDS
+        suspected = self._just_changed() or (
+            check.diagnosis is not None and check.diagnosis.verdict.action in schedule.ENDS
+        )
         self.schedule.checked(self._history.points, self._clock() - began, suspected=suspected)
         if not done:
             return None
@@ -298,6 +326,42 @@ class Guard:
                 self._warn("a detector", RuntimeError(line))
             return self._judge(check.diagnosis)
         return None
+
+    def _just_changed(self) -> bool:
+        """Whether a level has changed within the part of the run over which an advice to stop must last."""
+        points = self._history.points
+        return bool(self._moments) and points - self._moments[-1].points <= schedule.CONFIRMED * points
+
+    def _keep_moment(self, by: str, finding: Finding, lasted: int = 0) -> None:
+        """Keep the update at which something may have broken: its batch is gone with the next one."""
+        recent = list(self._history.recent)
+        first = max(0, len(recent) - 1 - lasted)
+        step = recent[first][0]
+        kept = [s for s in self._samples if s.step is not None and s.step >= step]
+        saved = [c for c in self._checkpoints if c.step <= step]
+        about = {
+            "step": step,
+            "noticed": self._step,
+            "by": by,
+            "message": finding.message,
+            "checkpoint_before": asdict(saved[-1]) if saved else None,
+            "metrics": [{"step": at, **numbers} for at, numbers in recent[max(0, first - AROUND) :]],
+            "samples": [evidence.sample(s) for s in kept[:MOST_SAMPLES_KEPT]],
+        }
+        batch = None
+        try:
+            if (write := self._adapter_files().get("batch.pt")) is not None:
+                batch = evidence.rendered(write, MOST_BATCH)
+        except Exception as error:
+            self._warn("the adapter", error)
+        self._moments.append(evidence.Moment(step, self._history.points, about, batch))
+
+    def _broke(self) -> evidence.Moment | None:
+        """The kept update at which it broke: the first one since the earliest step of the first break, else the last one."""
+        first = None if self.diagnosis is None else self.diagnosis.first_break
+        start = None if first is None else first.interval[0] if first.interval else first.step
+        since = [m for m in self._moments if start is not None and m.step >= start]
+        return since[0] if since else self._moments[-1] if self._moments else None
 
     def _snapshot(self) -> Callable[[], Run]:
         """A function that builds the run as it is now, even if more steps are observed later."""
@@ -317,6 +381,8 @@ class Guard:
         if diagnosis.verdict.action not in schedule.ENDS or found is None:
             return None
         by, finding = found
+        if self._suspicion.begins:
+            self._keep_moment(by, finding)
         alarm = GuardDecision(
             step=self._step, by=by, finding=finding, diagnosis=diagnosis, synchronous=synchronous.snippet(diagnosis)
         )

@@ -18,6 +18,7 @@ from firstbreak import dialects
 from firstbreak.diagnosis.detectors.numerics.non_finite_values import COMPUTED
 from firstbreak.diagnosis.registry import detectors
 from firstbreak.dialects.hyperparameters import canonical_config
+from firstbreak.guard.change import ALPHA, ChangeTest, LevelChange
 from firstbreak.guard.decision import Act
 from firstbreak.model import Confidence, Config, Finding, Series, Severity
 from firstbreak.words import number, percent
@@ -37,6 +38,9 @@ class Past(NamedTuple):
     start: float = 0.0  #: mean of the first WARM_UP values
     level: float = 0.0  #: running mean of log |value|
     spread: float = 0.0  #: running mean distance from it
+    growing: int = 0  #: values in a row, each far above the one before it
+    last: float = 0.0  #: size of the last value
+    largest: float = 0.0  #: largest size before they began to grow
 
 
 NO_PAST = Past()
@@ -79,6 +83,7 @@ class Violation(NamedTuple):
     message: str
     severity: Severity
     metric: str = ""  #: the signal
+    lasted: int = 0  #: steps since it began, where that is known
 
     def finding(self, step: float | None) -> Finding:
         """As the rest of firstbreak says it."""
@@ -194,6 +199,46 @@ def entropy(past: Past, value: float, limits: Limits) -> tuple[Past, Violation |
     return past, Violation("entropy-floor", Act.CONTINUE, message, Severity.NOTICE)
 
 
+DOUBLING = 1.5  #: times the value before
+DOUBLINGS = 10  #: in a row
+OVERFLOWING = 1e3  #: of the loss, and of its largest value before: no loss comes back from there in one piece
+HALF, SINGLE = 65504.0, 3.4e38  #: the largest numbers of float16, and of float32 and bfloat16
+
+
+def doubling(past: Past, value: float, limits: Limits) -> tuple[Past, Violation | None]:
+    """A loss does not grow by half or more at each of many steps: stopped here, its weights still have values."""
+    size, past = abs(value), past._replace(seen=past.seen + 1)
+    if not (past.last > 0 and size >= DOUBLING * past.last):
+        return past._replace(growing=0, last=size, largest=max(past.largest, past.last, size)), None
+    past = past._replace(growing=past.growing + 1, last=size)
+    if past.growing < DOUBLINGS or size < OVERFLOWING * max(1.0, past.largest):
+        return past, None
+    rate = (size / past.largest) ** (1 / past.growing)
+    left = {name: math.log(most / size) / math.log(rate) for name, most in (("float16", HALF), ("float32", SINGLE))}
+    ends = ", ".join(f"{name} in {math.ceil(n)} steps" for name, n in left.items() if n > 0)
+    message = (
+        f"has grown at each of the last {past.growing} steps, from {number(past.largest)} to {number(size)}"
+        f"{f', and overflows {ends}' if ends else ''}: go back to before it, with a lower learning rate"
+    )
+    return past, Violation("doubling", Act.STOP, message, Severity.CRITICAL, lasted=past.growing)
+
+
+FALLS = frozenset({"reward.mean", "success_rate", "eval.reward", "eval.accuracy", "eval.success_rate"})
+JUMPS = frozenset({"length.mean"})  #: in both directions
+
+
+def level(signal: str, found: LevelChange) -> Violation:
+    """The level of a curve has changed. That stops nothing: the detectors look."""
+    name = "jumped" if signal in JUMPS else "fell"
+    last = "value" if found.last == 1 else f"{found.last} values"
+    message = (
+        f"{name} from {number(found.before)} to {number(found.now)} within the last {last}, by "
+        f"{number(abs(found.now - found.before) / found.noise)} times its noise (a level that "
+        f"stays shows this in less than {percent(ALPHA)} of runs)"
+    )
+    return Violation(f"level-{name}", Act.CONTINUE, message, Severity.WARNING, metric=signal, lasted=found.last - 1)
+
+
 #: invariant -> the check that it speeds up: the same question of the whole run, which decides in the end
 INVARIANTS: Mapping[str, str] = {
     "finite": "non-finite-values",
@@ -202,6 +247,9 @@ INVARIANTS: Mapping[str, str] = {
     "grad-norm-tail": "grad-norm-explosion",
     "clip-fraction": "clip-fraction-high",
     "entropy-floor": "entropy-collapse",
+    "doubling": "non-finite-values",
+    "level-fell": "score-lost",
+    "level-jumped": "length-jump",
 }
 RULES: Mapping[str, Rule] = {
     "kl.old": kl,
@@ -252,6 +300,7 @@ class Watch:
         self._known: set[str] = set()
         self._watched: list[tuple[str, str, float, Rule]] = []
         self._pasts: dict[str, Past] = {}
+        self._levels: dict[str, tuple[str, float, ChangeTest]] = {}
 
     def violations(self, numbers: Mapping[str, float], config: Mapping[str, Any]) -> list[Violation]:
         """What does not hold in these numbers."""
@@ -265,6 +314,9 @@ class Watch:
             self._pasts[name], violation = rule(self._pasts.get(name, NO_PAST), value * scale, self._limits)
             if violation is not None:
                 found.append(violation._replace(metric=signal))
+        for name, (signal, scale, test) in self._levels.items():
+            if name in numbers and (change := test.add(numbers[name] * scale)) is not None:
+                found.append(level(signal, change))
         return found
 
     def learn(self, names: Collection[str], config: Mapping[str, Any]) -> None:
@@ -274,6 +326,9 @@ class Watch:
         meanings = dialects.understand(sorted(self._known), dialect)
         found = ((name, m.signal, m.scale, rule_for(m.signal)) for name, m in meanings.items())
         self._watched = [(name, signal, scale, rule) for name, signal, scale, rule in found if rule is not None]
+        for name, m in meanings.items():
+            if m.signal in FALLS | JUMPS and (name not in self._levels or self._levels[name][0] != m.signal):
+                self._levels[name] = m.signal, m.scale, ChangeTest(both=m.signal in JUMPS)
         if self.target_kl is None:
             target = canonical_config(config, dialect, self._known).number("target_kl")
             self._limits = self._limits._replace(target_kl=target)
@@ -282,8 +337,10 @@ class Watch:
 def rule_for(signal: str) -> Rule | None:
     """What is asked of a signal at every step; None where nothing is."""
     rule = identity(signal) if signal in PROVED else RULES.get(signal)
-    if rule is None:
-        return finite if COMPUTED.fullmatch(signal) else None
+    if rule is None and COMPUTED.fullmatch(signal):
+        rule = doubling if "loss" in signal else finite
+    if rule is None or rule is finite:
+        return rule
 
     def both(past: Past, value: float, limits: Limits) -> tuple[Past, Violation | None]:
         if not math.isfinite(value):
@@ -303,4 +360,4 @@ def _with(past: Past, value: float, beyond: bool, limits: Limits) -> Past:
     level = past.level + weight * (logarithm - past.level)
     spread = past.spread + weight * (abs(logarithm - level) - past.spread)
     start = past.start + (value - past.start) / seen if seen <= WARM_UP else past.start
-    return Past(seen, past.broken, past.broken_in_a_row, run, start, level, spread)
+    return past._replace(seen=seen, beyond=run, start=start, level=level, spread=spread)

@@ -6,6 +6,8 @@ Two rules decide when a scheduled check is due:
   reduces the budget by its measured time.
 - The number of points between two checks grows with the run. The number of checks grows with the logarithm of the steps.
 
+Where the level of a curve has changed, a check does not wait for either: it borrows its time, and the next one waits longer.
+
 A check runs in its own thread, and training waits for a limited time (`patience`). A check that takes longer continues
 beside training. A detector that hangs is interrupted and gives one warning, like a detector that fails.
 
@@ -24,6 +26,7 @@ from firstbreak.diagnosis import registry
 from firstbreak.diagnosis.check import check
 from firstbreak.diagnosis.diagnose import diagnose
 from firstbreak.model import Action, Diagnosis, Finding, Run, Severity, Status
+from firstbreak.words import percent
 
 ENDS = frozenset({Action.STOP, Action.ROLLBACK})
 MIN_POINTS = 4  #: points before the first check
@@ -48,23 +51,42 @@ class Schedule:
     credit: float = 0.0
     cost: float = FIRST_COST
     next_at: float = MIN_POINTS  #: points
+    checks: int = 0  #: so far
+    seconds: float = 0.0  #: that training has waited for them
+    training: float = 0.0  #: seconds
 
     def trained(self, seconds: float) -> None:
         """Add training time to the budget."""
         self.credit += self.share * seconds
+        self.training += seconds
 
     def spent(self, seconds: float) -> None:
         """Subtract the guard's time from the budget, with or without a check."""
         self.credit -= seconds
 
-    def due(self, points: int, *, urgent: bool = False) -> bool:
-        """Whether a check is due. An urgent check does not wait for more points, but it waits for the time budget."""
-        return points >= MIN_POINTS and (urgent or points >= self.next_at) and self.credit >= self.cost
+    def due(self, points: int, *, urgent: bool = False, borrowed: bool = False) -> bool:
+        """Whether a check is due. An urgent check does not wait for more points, but it waits for the time budget.
+
+        A borrowed one waits until the time that was borrowed before has been earned.
+        """
+        enough = self.credit >= (0 if borrowed else self.cost)
+        return points >= MIN_POINTS and (urgent or borrowed or points >= self.next_at) and enough
 
     def checked(self, points: int, seconds: float, *, suspected: bool = False) -> None:
         """Record a check at `points` points that took `seconds`. The next check is earlier if this one advised to stop."""
         self.cost = max(seconds, 1e-3)
+        self.seconds += seconds
         self.next_at = points + max(1.0, (GROWTH_SUSPECTED if suspected else GROWTH) * points)
+
+    @property
+    def said(self) -> str:
+        """How often the detectors have looked, and what that has cost."""
+        if not self.checks:
+            return "the detectors have not looked at the run yet"
+        share = self.seconds / (self.seconds + self.training) if self.training else 1.0
+        times = "once" if self.checks == 1 else f"{self.checks} times"
+        each = f"{self.seconds / self.checks:.2g} s"
+        return f"the detectors have looked {times}, {each} each, {percent(share)} of the time; every step is tested between"
 
 
 class ScheduledCheck:
@@ -112,6 +134,11 @@ class Suspicion:
         self._evidence = 0  #: number of values behind the last of them
         self._since = 0  #: points at the first of them
         self._recovery = 0  #: length in points of the longest alarm that ended by itself
+
+    @property
+    def begins(self) -> bool:
+        """Whether the last check was the first of a row that advised to stop."""
+        return self._checks == 1
 
     def on(self, diagnosis: Diagnosis, points: int) -> bool:
         """Take in the diagnosis of one more check. Returns whether to stop now."""

@@ -34,16 +34,16 @@ import numpy as np
 from firstbreak import dialects
 from firstbreak.dialects import Origin, hyperparameters
 from firstbreak.masking import Mask
-from firstbreak.model import EMPTY, Checkpoint, Run, Sample, Samples, Series
+from firstbreak.model import EMPTY, Run, Sample, Samples, Series
 from firstbreak.readers import Curve, Recording, Unreadable, _blanks, _carried, _stages, budget, readers, wandb_api
 from firstbreak.readers._samples import PART, Span
+from firstbreak.readers.checkpoints import NUMBERED, checkpoints_in, on_the_axis
 from firstbreak.readers.names import Names
 from firstbreak.readers.names import for_run as names_for_run
 from firstbreak.readers.opening import beneath, head_of, leads_out, plain, roots_of
 
 MAX_FILES = 20_000  #: a run folder with more files than this is listed only so far
 MAX_DEPTH = 8
-CHECKPOINT = re.compile(r"(?:checkpoint|global_step|step|iter(?:ation)?|rl_model)[-_]?0*(\d+)(?:_steps)?(?:\.\w+)?$")
 EVALUATION_FOLDERS = frozenset({"eval", "evaluation", "validation", "val", "test"})
 PARTS_OF_A_RUN = re.compile(
     r"(checkpoint|global_step|events|logs?$|runs?$|tb$|tensorboard|wandb|files$|eval|val|test|train|metrics|plots"
@@ -138,7 +138,7 @@ def assemble(
     notes += _read_by_meaning(series.values())
     series = _without_repetitions(series, notes)
     sampled = [p for p, r in recordings if r.has_samples]
-    return Run(
+    run = Run(
         path=str(path),
         formats=tuple(dict.fromkeys(r.format for _, r in recordings)),
         trainer=dialects.trainer_name(dialect),
@@ -148,7 +148,6 @@ def assemble(
         duplicates=duplicates,
         config=hyperparameters.canonical_config(config, dialect, names),
         samples=_samples(sampled, base),
-        checkpoints=checkpoints_in(place) if place.is_dir() else (),
         files=tuple(_relative(p, base) for p, _ in recordings),
         damage=(*lost.values(), *(f"{_relative(p, base)}: {d}" for p, r in recordings for d in (*r.unread, *r.damage))),
         unread=(
@@ -157,6 +156,7 @@ def assemble(
         ),
         notes=tuple(dict.fromkeys(notes)),
     )
+    return replace(run, checkpoints=on_the_axis(checkpoints_in(place), run)) if place.is_dir() else run
 
 
 def _timed(recording: Recording, understood: Mapping[str, Any]) -> Recording:
@@ -331,7 +331,7 @@ def may_hold_a_score(path: Path) -> bool:
     """Whether a file or folder is named like one that holds the score of a run."""
     if path.is_symlink() and path.is_dir():
         return PARTS_OF_A_RUN.match(path.name) is not None and not path.name.startswith("checkpoint")
-    return not CHECKPOINT.match(path.name) if path.is_dir() else _like_scores(plain(path).name)
+    return not NUMBERED.match(path.name) if path.is_dir() else _like_scores(plain(path).name)
 
 
 def _like_scores(name: str) -> bool:
@@ -427,21 +427,6 @@ def _divided(roots: tuple[Path, ...], paths: Iterable[Path]) -> Iterator[list[tu
             size += path.stat().st_size
     if together:
         yield together
-
-
-def checkpoints_in(folder: Path) -> tuple[Checkpoint, ...]:
-    """Saved models, known by name only: `checkpoint-500`, `rl_model_20000_steps.zip`, `global_step_40`."""
-    found: list[Checkpoint] = []
-    for parent, subfolders, files in os.walk(folder):
-        if len(Path(parent).relative_to(folder).parts) >= 3:
-            subfolders.clear()
-        models = (f for f in files if f.endswith((".zip", ".pt", ".pth", ".safetensors", ".ckpt")))
-        found += [
-            Checkpoint(step=float(match[1]), path=_relative(Path(parent) / name, folder))
-            for name in (*subfolders, *models)
-            if (match := CHECKPOINT.match(name))
-        ]
-    return tuple(sorted(found, key=lambda c: (c.step, c.path)))
 
 
 # --- streams ---------------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from firstbreak.guard.bundle import FileContent
 from firstbreak.guard.decision import REDUCTION, Act, GuardPolicy
 from firstbreak.guard.guard import Guard
 from firstbreak.guard.history import number
-from firstbreak.readers.read import CHECKPOINT
+from firstbreak.readers.checkpoints import NUMBERED
 
 if TYPE_CHECKING:
     from stable_baselines3.common.callbacks import BaseCallback
@@ -78,7 +78,7 @@ def callback(guard: Guard, checkpoints: str | Path | None = None) -> BaseCallbac
 
         def observe(self, step: int, metrics: Mapping[str, Any]) -> None:
             for path in Path(checkpoints).glob("*.zip") if checkpoints else ():
-                if match := CHECKPOINT.search(path.name):
+                if match := NUMBERED.search(path.name):
                     guard.checkpoint(float(match[1]), path)
             if guard.observe(step, metrics).act is Act.REDUCE:
                 schedule = self.model.lr_schedule

@@ -48,10 +48,10 @@ _TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 
 class Site:
-    """The web page over the runs below `root`. `app` needs `AuthMiddleware` around it."""
+    """The web page over the runs below `root`, beside those in `baseline`. `app` needs `AuthMiddleware` around it."""
 
-    def __init__(self, root: Path) -> None:
-        self.store = RunStore(root)
+    def __init__(self, root: Path, baseline: Path | None = None) -> None:
+        self.store = RunStore(root, baseline)
         self.files = _static_files()
         self.watched: Counter[str] = Counter()  #: run -> open pages; "" is the list
         self.marks = (root if root.is_dir() else root.parent) / MARKS_FILE

@@ -10,10 +10,11 @@ import threading
 import time
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
+from firstbreak.compare.baseline import EarlierFolder
 from firstbreak.diagnosis.diagnose import diagnose, healthy
 from firstbreak.diagnosis.inputs import Inputs
 from firstbreak.model import Action, Diagnosis, LinkStatus, Run, Sample, Series
@@ -63,8 +64,8 @@ class RunSummary:
 class StoredRun:
     """One run. It is read and diagnosed again when its files have changed."""
 
-    def __init__(self, name: str, path: Path, root: Path) -> None:
-        self.name, self.path, self.root = name, path, root
+    def __init__(self, name: str, path: Path, root: Path, earlier: EarlierFolder | None = None) -> None:
+        self.name, self.path, self.root, self.earlier = name, path, root, earlier
         self.run: Run | None = None
         self.diagnosis: Diagnosis | None = None
         self.to_read: list[Placed] = []
@@ -88,6 +89,8 @@ class StoredRun:
                 self.run = self._follower.run()
                 self.grown += 1
                 self.diagnosis = diagnose(self.run)
+                if self.earlier is not None:
+                    self.diagnosis = replace(self.diagnosis, baseline=self.earlier.beside(self.run))
                 self.to_read = _to_read(self.run)
                 self.summary = _summary(self.name, _changed(self.path), self.diagnosis)
             except (
@@ -108,10 +111,11 @@ class StoredRun:
 
 
 class RunStore:
-    """All runs below `root`. `survey` finds them, `entry` opens one."""
+    """All runs below `root`. `survey` finds them, `entry` opens one. `baseline` is a folder of earlier runs of the user."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, baseline: Path | None = None) -> None:
         self.root = root.resolve()
+        self.earlier = None if baseline is None else EarlierFolder(baseline)
         self._entries: dict[str, StoredRun] = {}
         self._opened: dict[str, float] = {}
         self.without_log: list[str] = []  #: folders beside the runs in which nothing could be read
@@ -122,7 +126,9 @@ class RunStore:
         self.without_log = [_name(folder, self.root) for folder in without_log(self.root, places)]
         found = {_name(path, self.root): path for path in places}
         known = self._entries
-        self._entries = {name: known.get(name) or StoredRun(name, path, self.root) for name, path in found.items()}
+        self._entries = {
+            name: known.get(name) or StoredRun(name, path, self.root, self.earlier) for name, path in found.items()
+        }
 
     def entries(self) -> list[StoredRun]:
         """Every run. Runs that need attention come first."""

@@ -21,7 +21,14 @@ MOST_EXPERIMENTS = 6
 MOST = 1e300  #: a number beyond it is none
 LEAST_BITS = 0.05  #: experiments with less expected information are not proposed
 _LISTED = frozenset(
-    {story.Section.FINDINGS, story.Section.CAUSES, story.Section.REMEDY, story.Section.NOT_MEASURED, story.Section.READ}
+    {
+        story.Section.BASELINE,
+        story.Section.FINDINGS,
+        story.Section.CAUSES,
+        story.Section.REMEDY,
+        story.Section.NOT_MEASURED,
+        story.Section.READ,
+    }
 )
 
 
