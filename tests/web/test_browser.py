@@ -225,9 +225,8 @@ def test_runs_are_compared_side_by_side(page: Page, site: Served) -> None:
         page.check(f"[name=run][value={name}]")
     page.click("#compare")
     page.wait_for_url("**/compare?run=*&run=*")
-    assert page.locator(".compared tbody tr").count() == 2
+    assert page.locator(".sides tbody tr").count() == 2
     assert page.locator("#differences").inner_text()
-    page.evaluate("document.querySelector('#curves').scrollIntoView()")
     drawn(page)
     box = page.locator(".plot .u-over").first.bounding_box()
     page.mouse.move(box["x"] + 1, box["y"] + 20)
@@ -495,6 +494,7 @@ def test_every_row_has_a_reason_a_unit_and_both_ends_of_its_name(page: Page, man
 def test_the_selection_is_bounded_before_the_button(page: Page, many: Served) -> None:
     page.goto(many.address)
     until(page, "!document.querySelector('#tally').textContent.includes('being read')")
+    page.locator("#compare").evaluate("button => (button.dataset.most = 6)")
     for box in page.locator("[name=run]").all()[:7]:
         box.check()
     assert page.locator("#compare").is_disabled()
@@ -561,7 +561,6 @@ def test_a_broken_address_breaks_no_page(page: Page, site: Served) -> None:
 
 def test_the_legend_hides_and_shows_a_run(page: Page, site: Served) -> None:
     page.goto(f"{site.address}/compare?run=demo&run=large")
-    page.evaluate("document.querySelector('#curves').scrollIntoView()")
     drawn(page)
     both = lines(page)
     page.locator(".legend button").nth(1).click()
@@ -572,3 +571,85 @@ def test_the_legend_hides_and_shows_a_run(page: Page, site: Served) -> None:
     assert page.locator(".legend [aria-pressed=false]").inner_text() == "large"
     page.locator(".legend button").nth(1).click()
     assert page.locator(".legend [aria-pressed=false]").count() == 0
+
+
+@pytest.fixture(scope="module")
+def seeds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """Two settings with three seeds each, which only names and first lines tell; and 20 single runs."""
+    folder = tmp_path_factory.mktemp("seeds")
+    for rate in ("1e-5", "1e-6"):
+        for seed in range(3):
+            place = folder / f"grpo-lr{rate}-seed{seed}"
+            place.mkdir()
+            rows = [
+                {
+                    "loss": 0.1,
+                    "reward": (0.004 if rate == "1e-5" else 0.002) * step + 0.05 * seed,
+                    "num_tokens": 1000 * step,
+                }
+                for step in range(100)
+            ]
+            first = f"Namespace(model='org/model-{rate}', seed={seed})\n"
+            (place / "train.log").write_text(first + "".join(f"{row}\n" for row in rows))
+    for i in range(14):
+        write_score(folder / f"other-{chr(97 + i)}" / "metrics.jsonl", reward=[0.01 * i * step for step in range(60)])
+    with serving(folder) as served:
+        yield served
+
+
+SIX = "&".join(f"run=grpo-lr{rate}-seed{seed}" for rate in ("1e-5", "1e-6") for seed in range(3))
+
+
+def test_seeds_are_one_band_over_steps_or_tokens_before_every_table(page: Page, seeds: Served) -> None:
+    page.goto(f"{seeds.address}/compare?{SIX}")
+    drawn(page)
+    legend = page.locator(".legend button").all_inner_texts()
+    assert [text.strip() for text in legend] == ["grpo-lr1e-5 (3 runs)", "grpo-lr1e-6 (3 runs)"]
+    plot = page.locator(".plot").first
+    assert plot.bounding_box()["y"] + plot.bounding_box()["height"] < 900  # seen without scrolling
+    assert plot.bounding_box()["y"] < page.locator("#runs").bounding_box()["y"]
+    box = plot.locator(".u-over").bounding_box()
+    page.mouse.move(box["x"] + box["width"] - 1, box["y"] + 20)
+    said = plot.locator("output").inner_text()
+    assert "grpo-lr1e-5 (3 runs) 0.446 (0.396 to 0.496)" in said
+    assert "grpo-lr1e-6 (3 runs) 0.248 (0.198 to 0.298)" in said
+    bands = lines(page)
+    page.check("#single")
+    until(page, "document.querySelector('.plot').dataset.kind.endsWith('12')")
+    assert lines(page) != bands
+    page.select_option("#x", "tokens")
+    until(page, "document.querySelector('.plot').dataset.kind.includes('tokens')")
+    page.mouse.move(box["x"] + box["width"] - 2, box["y"] + 20)
+    assert plot.locator("output").inner_text().startswith("tokens 99000: ")
+    assert "x=tokens" in page.url
+    assert page.locator("#x option[value=time]").inner_text() == "hours: not recorded by all"
+    page.reload()
+    drawn(page)
+    assert page.locator("#x").input_value() == "tokens"
+    assert "org/model-1e-5" in page.locator("#differences").inner_text()
+    assert "first lines of the logs" in page.locator("#differences").inner_text()
+    assert "is worse, by more than seeds explain" in page.locator("#real").inner_text()
+
+
+def test_single_runs_get_no_probability_and_nothing_unrecorded_is_the_same(page: Page, seeds: Served) -> None:
+    page.goto(f"{seeds.address}/compare?run=other-b&run=other-c")
+    text = page.locator("main").inner_text()
+    assert "so it is unknown what differs" in text
+    assert "the same." not in text
+    assert "P(better)" not in text
+    assert "cannot show whether the setting or the seed causes the difference" in text
+
+
+def test_twenty_runs_are_compared(page: Page, seeds: Served) -> None:
+    page.goto(seeds.address)
+    until(page, "!document.querySelector('#tally').textContent.includes('being read')")
+    for box in page.locator("[name=run]").all():
+        box.check()
+    page.click("#compare")
+    drawn(page)
+    assert page.locator("h1").first.inner_text() == "20 runs compared"
+    assert page.locator(".sides tbody tr").count() == 16
+    marks = page.locator(".legend .swatch").evaluate_all(
+        "all => all.map(e => [getComputedStyle(e).borderTopColor, getComputedStyle(e).borderTopStyle].join())"
+    )
+    assert len(set(marks)) == 16

@@ -35,8 +35,14 @@ def render(dx: Diagnosis) -> str:
 
 def render_all(diagnoses: Sequence[Diagnosis]) -> str:
     """One self-contained page with one article for each diagnosis."""
-    style = stylesheet()
     names = ", ".join(dx.run.path for dx in diagnoses)
+    title = f"{story.ACTION_WORD[story.mark(diagnoses[0].verdict)]}: {names}" if len(diagnoses) == 1 else names
+    return document(title, *(article(dx, f"d{i}") for i, dx in enumerate(diagnoses, 1)))
+
+
+def document(title: str, *articles: Markup, about: str = "diagnosis") -> str:
+    """A self-contained page: nothing is loaded, and nothing runs."""
+    style = stylesheet()
     head = element(
         "head",
         element("meta", charset="utf-8"),
@@ -44,13 +50,10 @@ def render_all(diagnoses: Sequence[Diagnosis]) -> str:
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("meta", name="color-scheme", content="light dark"),
         element("meta", name="referrer", content="no-referrer"),
-        element(
-            "title", f"{story.ACTION_WORD[story.mark(diagnoses[0].verdict)]}: {names}" if len(diagnoses) == 1 else names
-        ),
+        element("title", title),
         element("style", style),
     )
-    brand = element("header", icon(MARK), element("h1", "firstbreak", element("span", " diagnosis")), class_="brand")
-    articles = (article(dx, f"d{i}") for i, dx in enumerate(diagnoses, 1))
+    brand = element("header", icon(MARK), element("h1", "firstbreak", element("span", f" {about}")), class_="brand")
     body = element("body", brand, element("main", *articles), class_="firstbreak page")
     return f"<!DOCTYPE html>\n{element('html', head, body, lang='en')}"
 

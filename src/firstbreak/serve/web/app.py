@@ -28,6 +28,7 @@ from firstbreak.readers import Unreadable
 from firstbreak.readers.opening import beneath
 from firstbreak.reports import html, json
 from firstbreak.serve.web import pages
+from firstbreak.serve.web.over import AXES, over
 from firstbreak.serve.web.pages.run import EvaluationRow, evaluation
 from firstbreak.serve.web.run_store import MOST_COMPARED, MOST_SAMPLES, Placed, RunStore, StoredRun
 from firstbreak.serve.web.window import window
@@ -198,14 +199,26 @@ class Site:
     # --- data ---------------------------------------------------------------------------------------------------------
 
     def curves(self, request: Request) -> Response:
-        """Each `metric` of each `run` between `from` and `to`, with at most `points` points; null where a run lacks it."""
+        """Each `metric` of each `run` between `from` and `to`, with at most `points` points; null where a run lacks it.
+
+        `x`: over tokens or time instead of the steps, where a run records them.
+        """
         names = request.query_params.getlist("metric")
         if len(names) > MOST_METRICS:
             raise HTTPException(400, f"at most {MOST_METRICS} metrics in one request")
         points = _whole(request, "points", 600, most=MOST_POINTS)
         span = _number(request, "from", float("-inf")), _number(request, "to", float("inf"))
-        known = [{**run.unknown, **run.series} for run in map(_read, self._asked(request))]
-        return _json({name: [window(k[name], points, *span) if name in k else None for k in known] for name in names})
+        axis = request.query_params.get("x", "")
+        if axis and axis not in AXES:
+            raise HTTPException(400, f"x is one of {', '.join(AXES)}")
+        runs = [_read(entry) for entry in self._asked(request)]
+
+        def drawn(run: Run, name: str) -> dict[str, Any] | None:
+            series = run.series.get(name, run.unknown.get(name))
+            series = over(run, series, axis) if axis and series is not None else series
+            return None if series is None else window(series, points, *span)
+
+        return _json({name: [drawn(run, name) for run in runs] for name in names})
 
     def report(self, request: Request) -> Response:
         dx = self._entry(request).diagnosis

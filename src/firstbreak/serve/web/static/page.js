@@ -53,7 +53,7 @@ function filter() {
   const none = $("#none")
   if (none) none.hidden = Boolean($(".runs tbody tr:not([hidden])"))
   for (const plot of $$(".plot")) plot.hidden = !holds($("figcaption", plot).textContent, wanted)
-  for (const group of $$("#plots section")) group.hidden = !$(".plot:not([hidden])", group)
+  for (const group of $$("#plots section:has(> .plots)")) group.hidden = !$(".plot:not([hidden])", group)
 }
 
 function onFilter() {
@@ -301,7 +301,8 @@ addEventListener("keydown", onKey)
 document.addEventListener("input", (event) => event.target.id === "filter" && onFilter())
 document.addEventListener("change", ({ target }) => {
   if (target.name === "run") countTicked()
-  if (target.id === "smooth" || target.id === "log") redraw(target.id, target.id === "log" ? (target.checked ? "1" : "") : target.value)
+  if (["smooth", "x"].includes(target.id)) redraw(target.id, target.value)
+  if (["log", "single"].includes(target.id)) redraw(target.id, target.checked ? "1" : "")
 })
 document.addEventListener("click", (event) => {
   const button = event.target.closest("[data-zoom]")
