@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 import time
 from collections.abc import Iterator
@@ -516,7 +517,13 @@ def test_the_page_says_whether_it_is_live(chromium: Browser, tmp_path: Path) -> 
     tab = opened(chromium)
     with serving(tmp_path) as served:
         tab.goto(f"{served.address}/run/one")
-        until(tab, "/^live, written .+ ago$/.test(document.querySelector('#live').textContent)")
+        until(tab, "/^live, (\\d+ s|1 minute) ago$/.test(document.querySelector('#live').textContent)")
+        two_hours_ago = time.time() - 7300
+        os.utime(tmp_path / "one" / "metrics.jsonl", (two_hours_ago, two_hours_ago))
+        tab.reload()
+        until(tab, "document.querySelector('#live').textContent === 'connected, last written 2 hours ago'")
+        write_jsonl(tmp_path / "one" / "metrics.jsonl", 5, start=60)
+        until(tab, "/^live, \\d+ s ago$/.test(document.querySelector('#live').textContent)")
     until(tab, "document.querySelector('#live').textContent === 'disconnected'")
     assert "Disconnected" in (tab.locator("#said").text_content() or "")
     tab.close()

@@ -229,9 +229,18 @@ function tellConnection(now = connected) {
   if (connected === null) return
   const live = $("#live")
   const unix = Number($("main").dataset.changed)
-  live.className = connected ? "on" : "off"
-  live.textContent = connected ? `live${unix > 0 ? `, written ${ago(Date.now() / 1000 - unix)}` : ""}` : "disconnected"
+  const age = Date.now() / 1000 - unix
+  live.className = connected ? (unix > 0 && age > GROWING ? "idle" : "on") : "off"
+  live.textContent = connected ? written(unix, age) : "disconnected"
   live.title = connected ? "The page follows the files; the time is that of the latest write." : "firstbreak serve has stopped, or cannot be reached. The page connects again by itself."
+}
+
+const GROWING = 120 // seconds without a write after which a log is not called live
+
+function written(unix, age) {
+  if (!(unix > 0)) return "connected"
+  if (age > GROWING) return `connected, last written ${ago(age)}`
+  return `live, ${age < 60 ? `${Math.max(0, Math.floor(age))} s ago` : ago(age)}`
 }
 
 // --- start ---
