@@ -660,3 +660,45 @@ def test_twenty_runs_are_compared(page: Page, seeds: Served) -> None:
         "all => all.map(e => [getComputedStyle(e).borderTopColor, getComputedStyle(e).borderTopStyle].join())"
     )
     assert len(set(marks)) == 16
+
+
+def rewards_of(page: Page) -> list[float]:
+    return [float(re.search(r"reward (-?[\d.]+)", s.inner_text())[1]) for s in page.locator(".sample header").all()]
+
+
+def test_a_finding_leads_to_its_samples_which_are_sorted_filtered_and_counted(page: Page, site: Served) -> None:
+    page.goto(f"{site.address}/run/demo")
+    page.locator(".finding", has_text="reward-proxy-only").locator(".reads").click()
+    page.wait_for_url("**/samples/demo?finding=reward-proxy-only*")
+    facts = page.locator(".sample header .facts").all_inner_texts()
+    assert all(float(re.search(r"step (\d+)", text)[1]) >= 61 for text in facts)
+    paid = [float(re.search(r"thoroughness (-?[\d.]+)", text)[1]) for text in facts]
+    assert paid == sorted(paid, reverse=True)
+    assert page.locator("[name=sort]").input_value() == "thoroughness"
+    assert page.locator("[name=once]").is_checked()
+    page.goto(f"{site.address}/samples/demo?sort=reward&order=rising&least=0.5&most=1.5")
+    found = rewards_of(page)
+    assert found == sorted(found)
+    assert 0.5 <= found[0] <= found[-1] <= 1.5
+    page.select_option("[name=order]", "")
+    page.get_by_role("button", name="Find").click()
+    page.wait_for_url("**order=&**")
+    assert rewards_of(page)[0] == max(rewards_of(page))
+
+
+def test_the_last_mark_is_followed_by_a_summary(page: Page, tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "one" / "metrics.jsonl", 60)
+    rows = [{"step": i, "prompt": "p", "completion": ["same", "other"][i == 2], "reward": 1.0} for i in range(3)]
+    (tmp_path / "one" / "completions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with serving(tmp_path) as served:
+        page.goto(f"{served.address}/samples/one?once=1")
+        assert page.locator("#found").inner_text() == "3 samples, 2 different texts"
+        assert "this text 2 times" in page.locator(".sample").first.inner_text()
+        page.keyboard.press("j")
+        page.keyboard.press("1")
+        until(page, "document.querySelectorAll('[aria-pressed=true]').length === 1")
+        assert page.locator("#read").inner_text() == ""
+        page.keyboard.press("j")
+        page.keyboard.press("2")
+        until(page, "document.querySelector('#read').textContent === 'All 2 on this page are marked: 1 keep, 1 hack.'")
+        page.goto("about:blank")

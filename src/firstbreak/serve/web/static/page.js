@@ -159,6 +159,15 @@ async function mark(button) {
   if (!answer.ok) return say("The mark could not be saved.")
   for (const other of $$("button", group)) other.setAttribute("aria-pressed", String(other.dataset.mark === word))
   say(word ? `Marked: ${word}` : "The mark is taken back.")
+  tellMarked()
+}
+
+// After the last mark of a page: how many of each.
+function tellMarked() {
+  const all = $$(".sample .marks")
+  const marked = all.map((group) => $("[aria-pressed=true]", group)?.dataset.mark).filter(Boolean)
+  const counts = Object.entries(Object.groupBy(marked, (word) => word)).map(([word, those]) => `${those.length} ${word}`)
+  if ($("#read")) $("#read").textContent = all.length && marked.length === all.length ? `All ${all.length} on this page are marked: ${counts.join(", ")}.` : ""
 }
 
 // --- following ---
@@ -251,6 +260,7 @@ function arrange() {
   filter()
   countTicked()
   linkParts()
+  tellMarked()
   addCopyButtons()
   attach()
 }
@@ -275,6 +285,13 @@ function linkParts() {
     link.className = "permalink"
     link.setAttribute("aria-label", part.matches(".cause") ? "link to this cause" : "link to this finding")
     heading.append(link)
+    const samples = $("#samples a[href^='/samples/']")
+    if (!samples || part.matches(".cause")) continue
+    const read = document.createElement("a")
+    read.href = `${new URL(samples.href).pathname}?finding=${encodeURIComponent($("code", part).textContent)}&once=1`
+    read.textContent = "read its samples"
+    read.className = "reads"
+    heading.append(read)
   }
 }
 
