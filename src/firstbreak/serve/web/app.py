@@ -28,7 +28,7 @@ from firstbreak.readers import Unreadable
 from firstbreak.readers.opening import beneath
 from firstbreak.reports import html, json
 from firstbreak.serve.web import pages
-from firstbreak.serve.web.browse import SORTS, Asked, browse, components, findings, for_finding
+from firstbreak.serve.web.browse import SORTS, SampleQuery, browse, components, findings, for_finding
 from firstbreak.serve.web.over import AXES, over
 from firstbreak.serve.web.pages.run import EvaluationRow, evaluation
 from firstbreak.serve.web.run_store import MOST_COMPARED, MOST_SAMPLES, RunStore, StoredRun
@@ -159,7 +159,7 @@ class Site:
         finding = found.get(query.get("finding", ""))
         since, by = (-math.inf, "") if finding is None else for_finding(finding, parts)
         by = query.get("sort", by)
-        asked = Asked(
+        asked = SampleQuery(
             text=query.get("q", ""),
             step=_number(request, "step", since),
             by=by if by in (*SORTS, *parts) else "",

@@ -15,7 +15,7 @@ SORTS = ("step", "reward", "advantage", "length")  #: beside the components of t
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class SampleQuery:
     """What a reader asks for. `by`: one of SORTS or a component; "" is the order of the log."""
 
     text: str = ""
@@ -28,7 +28,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Shown:
+class SamplePage:
     """One page of samples."""
 
     samples: list[Placed]
@@ -37,7 +37,7 @@ class Shown:
     texts: int  #: different ones
 
 
-def browse(run: Run, asked: Asked, start: int, most: int) -> Shown:
+def browse(run: Run, asked: SampleQuery, start: int, most: int) -> SamplePage:
     """The samples from the `start`-th on. The samples are read twice, so that only their places are held."""
     wanted = asked.text.casefold()
     keys: list[tuple[float, int, int]] = []
@@ -59,7 +59,7 @@ def browse(run: Run, asked: Asked, start: int, most: int) -> Shown:
     here = {place: text for _, place, text in keys[start : start + most]}
     read = {p: s for p, s in enumerate(islice(run.samples or (), max(here, default=-1) + 1)) if p in here}
     shown = [(place, read[place]) for place in here if place in read]  # a file may have shrunk between two passes
-    return Shown(shown, {place: count[text] for place, text in here.items()}, sum(count.values()), len(count))
+    return SamplePage(shown, {place: count[text] for place, text in here.items()}, sum(count.values()), len(count))
 
 
 def size(sample: Sample, by: str) -> float | None:

@@ -10,7 +10,7 @@ from firstbreak.audit.split_truth import split
 from firstbreak.model import Finding, Sample
 from firstbreak.reports import html
 from firstbreak.reports.markup import Markup, element
-from firstbreak.serve.web.browse import SORTS, Asked, Shown
+from firstbreak.serve.web.browse import SORTS, SampleQuery, SamplePage
 from firstbreak.serve.web.pages.frame import address, frame, problem
 from firstbreak.serve.web.run_store import RunSummary
 from firstbreak.words import number
@@ -21,10 +21,10 @@ PER_PAGE = 20
 
 def page(
     summary: RunSummary,
-    shown: Shown,
+    shown: SamplePage,
     nth: int,
     query: Mapping[str, str],
-    asked: Asked,
+    asked: SampleQuery,
     parts: Sequence[str],
     found: Mapping[str, Finding],
     marks: Mapping[str, str],
@@ -65,7 +65,7 @@ def page(
     )
 
 
-def _search(query: Mapping[str, str], asked: Asked, parts: Sequence[str], found: Mapping[str, Finding]) -> Markup:
+def _search(query: Mapping[str, str], asked: SampleQuery, parts: Sequence[str], found: Mapping[str, Finding]) -> Markup:
     def choice(name: str, options: Iterable[tuple[str, str]], now: str) -> Markup:
         return element(
             "select", *(element("option", word, value=key, selected=key == now) for key, word in options), name=name
