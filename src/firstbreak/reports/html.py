@@ -6,8 +6,10 @@ import base64
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import cache, partial
 from importlib import resources
+from pathlib import Path
 
 from firstbreak.model import Action, Diagnosis, Link, LinkStatus, Outcome, RankedCause, Series
 from firstbreak.reports import curves, story, svg
@@ -65,6 +67,33 @@ def fragment(dx: Diagnosis) -> str:
         "d" + hashlib.sha256(f"{dx.run.path}\0{dx.verdict.summary}".encode("utf-8", "backslashreplace")).hexdigest()[:8]
     )
     return element("div", element("style", stylesheet()), article(dx, uid), class_="firstbreak")
+
+
+@dataclass(frozen=True)
+class Plot:
+    """The drawing of the first screen: training reward and independent score with the break, and the findings in time."""
+
+    markup: str
+
+    def _repr_html_(self) -> str:
+        return self.markup
+
+    def __repr__(self) -> str:
+        """One line; a notebook shows the drawing."""
+        return "<Plot of a diagnosis: a notebook shows it, save(path) writes it as an HTML file>"
+
+    def save(self, path: str | Path) -> None:
+        """Write the drawing as one HTML file without scripts."""
+        Path(path).write_text(f"<!DOCTYPE html>\n<meta charset='utf-8'>\n{self.markup}\n", encoding="utf-8")
+
+
+def plot(dx: Diagnosis) -> Plot:
+    """The break, drawn. Its styles do not affect the rest of a notebook. Raises ValueError where no score is recorded."""
+    drawing = _drawing(dx, "plot", linked=False)
+    if drawing is None:
+        raise ValueError("nothing to draw: the run records neither a reward nor a score, and nothing was found")
+    inside = element("article", element("section", drawing, class_="first-break"), class_=story.mark(dx.verdict).value)
+    return Plot(element("div", element("style", stylesheet()), inside, class_="firstbreak"))
 
 
 @cache
@@ -147,7 +176,7 @@ def _first_break(dx: Diagnosis, uid: str) -> Markup:
     return join(_drawing(dx, uid), _facts(story.first_break(dx)))
 
 
-def _drawing(dx: Diagnosis, uid: str) -> Markup | None:
+def _drawing(dx: Diagnosis, uid: str, *, linked: bool = True) -> Markup | None:
     """The break, drawn: training reward and independent score with the onset, and under them the findings in time."""
     first, best, drawn = dx.first_break, dx.best_checkpoint, story.scores(dx)
     bars = story.cascade(dx)
@@ -155,7 +184,9 @@ def _drawing(dx: Diagnosis, uid: str) -> Markup | None:
     rows = [
         element(
             "li",
-            element("a", bar.outcome.detector, href=f"#{base}{Section.FINDINGS.value}-{bar.outcome.detector}"),
+            element("a", bar.outcome.detector, href=f"#{base}{Section.FINDINGS.value}-{bar.outcome.detector}")
+            if linked
+            else element("code", bar.outcome.detector),
             element(
                 "span", f"{story.link_word(bar.outcome.link)}, {bar.since}", class_=f"facts at-{bar.outcome.link.value}"
             ),
@@ -164,15 +195,16 @@ def _drawing(dx: Diagnosis, uid: str) -> Markup | None:
         for bar in bars
     ]
     cascade = element("ol", *rows, class_="cascade", aria_label="Findings in order of time") if rows else None
-    if not drawn or first is None:
+    if not drawn:
         return cascade
-    same = story.axis_of(dx.run, first.metric) == drawn[0].axis
-    exhibit = Exhibit("", None, first.step if same else None, first.interval if same else None)
+    onset, interval = (None, None) if first is None else (first.step, first.interval)
+    same = first is not None and story.axis_of(dx.run, first.metric) == drawn[0].axis
+    exhibit = Exhibit("", None, onset if same else None, interval if same else None)
     legend = [
         element("li", literal(s.name), element("span", _course(s)), class_=f"key trace-{i}")
         for i, s in enumerate(drawn)
     ]
-    if first.interval is not None and same:
+    if interval is not None and same:
         legend.append(element("li", "first break", element("span", "and where it lies"), class_="key break"))
     if best is not None:
         legend.append(element("li", "best checkpoint" if best.path else "best score", class_="key best"))

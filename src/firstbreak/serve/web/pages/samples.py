@@ -10,7 +10,7 @@ from firstbreak.audit.split_truth import split
 from firstbreak.model import Finding, Sample
 from firstbreak.reports import html
 from firstbreak.reports.markup import Markup, element
-from firstbreak.serve.web.browse import SORTS, SampleQuery, SamplePage
+from firstbreak.serve.web.browse import SORTS, SamplePage, SampleQuery
 from firstbreak.serve.web.pages.frame import address, frame, problem
 from firstbreak.serve.web.run_store import RunSummary
 from firstbreak.words import number
