@@ -233,3 +233,12 @@ def test_the_first_screen_is_drawn_in_a_notebook_and_saved(tmp_path: Path) -> No
     assert 'class="overlay"' in dx._repr_html_()
     drawing.save(tmp_path / "break.html")
     assert shown in (tmp_path / "break.html").read_text()
+
+
+def test_the_best_rewarded_sample_since_the_break_stands_beside_an_early_one() -> None:
+    page = html.render(diagnose(read(RUN)))
+    shown = page.partition('class="pair"')[2].partition("<dl>")[0]
+    late, early = re.findall(r"step (\d+), reward ([\d.]+)", shown)
+    assert float(late[0]) >= 61 > float(early[0])
+    assert float(late[1]) > float(early[1])
+    assert shown.count("thoroughness") == 2

@@ -11,7 +11,7 @@ from functools import cache, partial
 from importlib import resources
 from pathlib import Path
 
-from firstbreak.model import Action, Diagnosis, Link, LinkStatus, Outcome, RankedCause, Series
+from firstbreak.model import Action, Diagnosis, Link, LinkStatus, Outcome, RankedCause, Sample, Series
 from firstbreak.reports import curves, story, svg
 from firstbreak.reports.markup import Markup, element, join
 from firstbreak.reports.story import Exhibit, Section, StoryLine
@@ -173,7 +173,28 @@ def _address(dx: Diagnosis, base: str, link: Link) -> str | None:
 
 
 def _first_break(dx: Diagnosis, uid: str) -> Markup:
-    return join(_drawing(dx, uid), _facts(story.first_break(dx)))
+    return join(_drawing(dx, uid), _guilty(dx), _facts(story.first_break(dx)))
+
+
+LONGEST_SAMPLE = 600  #: characters of a sample beside the break
+
+
+def _guilty(dx: Diagnosis) -> Markup | None:
+    """What was rewarded most since the break, beside what was rewarded most before it."""
+    pair = story.guilty(dx)
+    if pair is None:
+        return None
+    heads = ("Rewarded most since the break", "Rewarded most before it")
+    return element("div", *(_one_sample(head, s) for head, s in zip(heads, pair, strict=True)), class_="pair")
+
+
+def _one_sample(head: str, sample: Sample) -> Markup:
+    parts = [f"step {number(sample.step)}", f"reward {number(sample.reward)}"]
+    parts += [f"{name} {number(value)}" for name, value in sample.rewards.items()]
+    text = sample.completion
+    first, *rest = (text if len(text) <= LONGEST_SAMPLE else f"{text[:LONGEST_SAMPLE]} ...").split("\n")
+    lines = element("p", first, *(part for line in rest for part in (element("br"), line)), dir="auto", class_="text")
+    return element("div", element("strong", head), element("p", ", ".join(parts), class_="facts"), lines)
 
 
 def _drawing(dx: Diagnosis, uid: str, *, linked: bool = True) -> Markup | None:
