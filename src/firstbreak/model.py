@@ -597,6 +597,15 @@ class Diagnosis:
         draw = _renderers.get("html")
         return draw(self) if draw else None
 
+    def plot(self) -> Any:
+        """The break, drawn over training reward and score, with the findings in time; needs no other package.
+
+        A notebook shows it; `.save(path)` writes it as an HTML file. Raises ValueError where nothing can be drawn.
+        """
+        from firstbreak.reports import html
+
+        return html.plot(self)
+
     def __rich__(self) -> Any:
         draw = _renderers.get("rich")
         return draw(self) if draw else repr(self)

@@ -18,6 +18,7 @@ from firstbreak.compare.arms import Arm, arms, differences
 from firstbreak.compare.first_difference import first_differences
 from firstbreak.compare.judge import judge
 from firstbreak.compare.plots import scores
+from firstbreak.compare.sentences import no_difference
 from firstbreak.model import Link
 from firstbreak.readers.read import read
 from tests.compare.runs import write
@@ -257,3 +258,64 @@ def test_settings_are_compared_wherever_they_lie(tmp_path: Path, source: str) ->
         SOURCES[source](run_, {"gamma": gamma, "learning_rate": 0.0003, "n_steps": 256})
     printed = run(tmp_path / "short", tmp_path / "long")
     assert re.search(r"^config +gamma +0\.5 +0\.99$", printed, re.MULTILINE)
+
+
+def told_log(folder: Path, first: str, rise: float) -> Path:
+    """A console log whose first line alone tells its settings."""
+    folder.mkdir(parents=True)
+    rows = "".join(f"{{'loss': 0.1, 'reward': {rise * step:.4f}, 'kl': 0.01}}\n" for step in range(60))
+    (folder / "train.log").write_text(f"{first}\n{rows}")
+    return folder
+
+
+def test_seeds_and_models_in_names_and_first_lines_are_read(tmp_path: Path) -> None:
+    runs = [
+        told_log(
+            tmp_path / f"qwen-0.5b-lr{rate}-seed{seed}",
+            f"python train.py --model Qwen/{model} --seed {seed} --output_dir /tmp/x{seed}",
+            0.01 * rise + 0.0001 * seed,
+        )
+        for rate, model, rise in (("1e-5", "Qwen2.5-0.5B", 1), ("1e-6", "Qwen2.5-1.5B", 2))
+        for seed in range(3)
+    ]
+    found = compared(*runs)
+    assert [(arm.name, sorted(m.seed for m in arm.members)) for arm in found] == [
+        ("qwen-0.5b-lr1e-5", [0, 1, 2]),
+        ("qwen-0.5b-lr1e-6", [0, 1, 2]),
+    ]
+    assert {d.name: d.values for d in differences(found)} == {
+        "learning_rate": (1e-5, 1e-6),
+        "model": ("Qwen/Qwen2.5-0.5B", "Qwen/Qwen2.5-1.5B"),
+    }
+    assert "read off the names, the first lines of the logs" in " ".join(run(*runs).split())
+
+
+def test_first_lines_of_measurements_are_no_settings(tmp_path: Path) -> None:
+    made = told_log(tmp_path / "a", "step=0 loss=0.7 reward=0.1 seed=4", 0.01)
+    assert arms([("a", [read(made)])])[0].members[0].told == {}
+
+
+def test_what_is_not_recorded_is_not_called_the_same(tmp_path: Path) -> None:
+    runs = [told_log(tmp_path / name, "begin", rise) for name, rise in (("a", 0.01), ("b", 0.02))]
+    for printed in (run(*runs), run(*runs, "--format", "html")):
+        assert "so it is unknown what differs" in printed
+        assert "the same." not in printed
+    (written,) = {no_difference(compared(write(tmp_path / "c", seed=0), write(tmp_path / "d", seed=0, level=0.2)))}
+    assert written == "No recorded setting differs: configuration is the same. Not recorded by all: code and data."
+
+
+def test_single_runs_get_no_probability(tmp_path: Path) -> None:
+    runs = [write(tmp_path / "a", seed=0), write(tmp_path / "b", seed=1, level=0.2, total=9)]
+    assert "P(" not in run(*runs)
+    assert "P(" not in run(*runs, "--format", "html")
+    more = [write(tmp_path / "a2", seed=2), write(tmp_path / "b2", seed=3, level=0.2, total=9)]
+    assert "P(" in run(*runs, *more)
+
+
+def test_the_html_has_the_scores_first_and_nothing_that_runs(tmp_path: Path) -> None:
+    runs = [write(tmp_path / name, seed=i, note="<script>x</script>", total=i) for i, name in enumerate("ab")]
+    run(*runs, "--format", "html", "-o", tmp_path / "c.html")
+    text = (tmp_path / "c.html").read_text()
+    assert text.index("<svg xmlns") < text.index("What differs")
+    assert "<script" not in text
+    assert "default-src &#x27;none&#x27;; style-src" in text

@@ -9,10 +9,14 @@ import re
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
+from firstbreak.cli.demo import RUN
+from firstbreak.diagnosis.diagnose import diagnose
 from firstbreak.model import Diagnosis
+from firstbreak.readers.read import read
 from firstbreak.reports import html
 from firstbreak.reports.curves import MOST_POINTS
 from firstbreak.reports.markup import Markup, element, escape, join
@@ -217,3 +221,24 @@ def test_elements_escape_what_is_put_into_them() -> None:
 def test_several_runs_make_one_page(several: int) -> None:
     page = nodes(html.render_all([fixtures.healthy(), fixtures.sb3_collapse()][:several]))
     assert len([node for node in page if node.tag == "article"]) == several
+
+
+def test_the_first_screen_is_drawn_in_a_notebook_and_saved(tmp_path: Path) -> None:
+    dx = diagnose(read(RUN))
+    drawing = dx.plot()
+    shown = drawing._repr_html_()
+    assert "reward-proxy-only" in shown
+    assert 'class="overlay"' in shown
+    assert "<script" not in shown
+    assert 'class="overlay"' in dx._repr_html_()
+    drawing.save(tmp_path / "break.html")
+    assert shown in (tmp_path / "break.html").read_text()
+
+
+def test_the_best_rewarded_sample_since_the_break_stands_beside_an_early_one() -> None:
+    page = html.render(diagnose(read(RUN)))
+    shown = page.partition('class="pair"')[2].partition("<dl>")[0]
+    late, early = re.findall(r"step (\d+), reward ([\d.]+)", shown)
+    assert float(late[0]) >= 61 > float(early[0])
+    assert float(late[1]) > float(early[1])
+    assert shown.count("thoroughness") == 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 import time
 from collections.abc import Iterator
@@ -225,9 +226,8 @@ def test_runs_are_compared_side_by_side(page: Page, site: Served) -> None:
         page.check(f"[name=run][value={name}]")
     page.click("#compare")
     page.wait_for_url("**/compare?run=*&run=*")
-    assert page.locator(".compared tbody tr").count() == 2
+    assert page.locator(".sides tbody tr").count() == 2
     assert page.locator("#differences").inner_text()
-    page.evaluate("document.querySelector('#curves').scrollIntoView()")
     drawn(page)
     box = page.locator(".plot .u-over").first.bounding_box()
     page.mouse.move(box["x"] + 1, box["y"] + 20)
@@ -495,6 +495,7 @@ def test_every_row_has_a_reason_a_unit_and_both_ends_of_its_name(page: Page, man
 def test_the_selection_is_bounded_before_the_button(page: Page, many: Served) -> None:
     page.goto(many.address)
     until(page, "!document.querySelector('#tally').textContent.includes('being read')")
+    page.locator("#compare").evaluate("button => (button.dataset.most = 6)")
     for box in page.locator("[name=run]").all()[:7]:
         box.check()
     assert page.locator("#compare").is_disabled()
@@ -516,7 +517,13 @@ def test_the_page_says_whether_it_is_live(chromium: Browser, tmp_path: Path) -> 
     tab = opened(chromium)
     with serving(tmp_path) as served:
         tab.goto(f"{served.address}/run/one")
-        until(tab, "/^live, written .+ ago$/.test(document.querySelector('#live').textContent)")
+        until(tab, "/^live, (\\d+ s|1 minute) ago$/.test(document.querySelector('#live').textContent)")
+        two_hours_ago = time.time() - 7300
+        os.utime(tmp_path / "one" / "metrics.jsonl", (two_hours_ago, two_hours_ago))
+        tab.reload()
+        until(tab, "document.querySelector('#live').textContent === 'connected, last written 2 hours ago'")
+        write_jsonl(tmp_path / "one" / "metrics.jsonl", 5, start=60)
+        until(tab, "/^live, \\d+ s ago$/.test(document.querySelector('#live').textContent)")
     until(tab, "document.querySelector('#live').textContent === 'disconnected'")
     assert "Disconnected" in (tab.locator("#said").text_content() or "")
     tab.close()
@@ -561,7 +568,6 @@ def test_a_broken_address_breaks_no_page(page: Page, site: Served) -> None:
 
 def test_the_legend_hides_and_shows_a_run(page: Page, site: Served) -> None:
     page.goto(f"{site.address}/compare?run=demo&run=large")
-    page.evaluate("document.querySelector('#curves').scrollIntoView()")
     drawn(page)
     both = lines(page)
     page.locator(".legend button").nth(1).click()
@@ -572,3 +578,127 @@ def test_the_legend_hides_and_shows_a_run(page: Page, site: Served) -> None:
     assert page.locator(".legend [aria-pressed=false]").inner_text() == "large"
     page.locator(".legend button").nth(1).click()
     assert page.locator(".legend [aria-pressed=false]").count() == 0
+
+
+@pytest.fixture(scope="module")
+def seeds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """Two settings with three seeds each, which only names and first lines tell; and 20 single runs."""
+    folder = tmp_path_factory.mktemp("seeds")
+    for rate in ("1e-5", "1e-6"):
+        for seed in range(3):
+            place = folder / f"grpo-lr{rate}-seed{seed}"
+            place.mkdir()
+            rows = [
+                {
+                    "loss": 0.1,
+                    "reward": (0.004 if rate == "1e-5" else 0.002) * step + 0.05 * seed,
+                    "num_tokens": 1000 * step,
+                }
+                for step in range(100)
+            ]
+            first = f"Namespace(model='org/model-{rate}', seed={seed})\n"
+            (place / "train.log").write_text(first + "".join(f"{row}\n" for row in rows))
+    for i in range(14):
+        write_score(folder / f"other-{chr(97 + i)}" / "metrics.jsonl", reward=[0.01 * i * step for step in range(60)])
+    with serving(folder) as served:
+        yield served
+
+
+SIX = "&".join(f"run=grpo-lr{rate}-seed{seed}" for rate in ("1e-5", "1e-6") for seed in range(3))
+
+
+def test_seeds_are_one_band_over_steps_or_tokens_before_every_table(page: Page, seeds: Served) -> None:
+    page.goto(f"{seeds.address}/compare?{SIX}")
+    drawn(page)
+    legend = page.locator(".legend button").all_inner_texts()
+    assert [text.strip() for text in legend] == ["grpo-lr1e-5 (3 runs)", "grpo-lr1e-6 (3 runs)"]
+    plot = page.locator(".plot").first
+    assert plot.bounding_box()["y"] + plot.bounding_box()["height"] < 900  # seen without scrolling
+    assert plot.bounding_box()["y"] < page.locator("#runs").bounding_box()["y"]
+    box = plot.locator(".u-over").bounding_box()
+    page.mouse.move(box["x"] + box["width"] - 1, box["y"] + 20)
+    said = plot.locator("output").inner_text()
+    assert "grpo-lr1e-5 (3 runs) 0.446 (0.396 to 0.496)" in said
+    assert "grpo-lr1e-6 (3 runs) 0.248 (0.198 to 0.298)" in said
+    bands = lines(page)
+    page.check("#single")
+    until(page, "document.querySelector('.plot').dataset.kind.endsWith('12')")
+    assert lines(page) != bands
+    page.select_option("#x", "tokens")
+    until(page, "document.querySelector('.plot').dataset.kind.includes('tokens')")
+    page.mouse.move(box["x"] + box["width"] - 2, box["y"] + 20)
+    assert plot.locator("output").inner_text().startswith("tokens 99000: ")
+    assert "x=tokens" in page.url
+    assert page.locator("#x option[value=time]").inner_text() == "hours: not recorded by all"
+    page.reload()
+    drawn(page)
+    assert page.locator("#x").input_value() == "tokens"
+    assert "org/model-1e-5" in page.locator("#differences").inner_text()
+    assert "first lines of the logs" in page.locator("#differences").inner_text()
+    assert "is worse, by more than seeds explain" in page.locator("#real").inner_text()
+
+
+def test_single_runs_get_no_probability_and_nothing_unrecorded_is_the_same(page: Page, seeds: Served) -> None:
+    page.goto(f"{seeds.address}/compare?run=other-b&run=other-c")
+    text = page.locator("main").inner_text()
+    assert "so it is unknown what differs" in text
+    assert "the same." not in text
+    assert "P(better)" not in text
+    assert "cannot show whether the setting or the seed causes the difference" in text
+
+
+def test_twenty_runs_are_compared(page: Page, seeds: Served) -> None:
+    page.goto(seeds.address)
+    until(page, "!document.querySelector('#tally').textContent.includes('being read')")
+    for box in page.locator("[name=run]").all():
+        box.check()
+    page.click("#compare")
+    drawn(page)
+    assert page.locator("h1").first.inner_text() == "20 runs compared"
+    assert page.locator(".sides tbody tr").count() == 16
+    marks = page.locator(".legend .swatch").evaluate_all(
+        "all => all.map(e => [getComputedStyle(e).borderTopColor, getComputedStyle(e).borderTopStyle].join())"
+    )
+    assert len(set(marks)) == 16
+
+
+def rewards_of(page: Page) -> list[float]:
+    return [float(re.search(r"reward (-?[\d.]+)", s.inner_text())[1]) for s in page.locator(".sample header").all()]
+
+
+def test_a_finding_leads_to_its_samples_which_are_sorted_filtered_and_counted(page: Page, site: Served) -> None:
+    page.goto(f"{site.address}/run/demo")
+    page.locator(".finding", has_text="reward-proxy-only").locator(".reads").click()
+    page.wait_for_url("**/samples/demo?finding=reward-proxy-only*")
+    facts = page.locator(".sample header .facts").all_inner_texts()
+    assert all(float(re.search(r"step (\d+)", text)[1]) >= 61 for text in facts)
+    paid = [float(re.search(r"thoroughness (-?[\d.]+)", text)[1]) for text in facts]
+    assert paid == sorted(paid, reverse=True)
+    assert page.locator("[name=sort]").input_value() == "thoroughness"
+    assert page.locator("[name=once]").is_checked()
+    page.goto(f"{site.address}/samples/demo?sort=reward&order=rising&least=0.5&most=1.5")
+    found = rewards_of(page)
+    assert found == sorted(found)
+    assert 0.5 <= found[0] <= found[-1] <= 1.5
+    page.select_option("[name=order]", "")
+    page.get_by_role("button", name="Find").click()
+    page.wait_for_url("**order=&**")
+    assert rewards_of(page)[0] == max(rewards_of(page))
+
+
+def test_the_last_mark_is_followed_by_a_summary(page: Page, tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "one" / "metrics.jsonl", 60)
+    rows = [{"step": i, "prompt": "p", "completion": ["same", "other"][i == 2], "reward": 1.0} for i in range(3)]
+    (tmp_path / "one" / "completions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with serving(tmp_path) as served:
+        page.goto(f"{served.address}/samples/one?once=1")
+        assert page.locator("#found").inner_text() == "3 samples, 2 different texts"
+        assert "this text 2 times" in page.locator(".sample").first.inner_text()
+        page.keyboard.press("j")
+        page.keyboard.press("1")
+        until(page, "document.querySelectorAll('[aria-pressed=true]').length === 1")
+        assert page.locator("#read").inner_text() == ""
+        page.keyboard.press("j")
+        page.keyboard.press("2")
+        until(page, "document.querySelector('#read').textContent === 'All 2 on this page are marked: 1 keep, 1 hack.'")
+        page.goto("about:blank")

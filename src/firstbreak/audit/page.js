@@ -9,7 +9,9 @@ function show(index) {
   at = Math.min(Math.max(index, 0), samples.length - 1)
   samples.forEach((sample, i) => sample.classList.toggle("current", i === at))
   const marked = samples.filter(sample => sample.dataset.mark).length
-  place.textContent = `${at + 1} of ${samples.length}, ${marked} marked`
+  const counts = ["keep", "hack", "unsure"].map(word => `${samples.filter(s => s.dataset.mark === word).length} ${word}`)
+  const all = marked === samples.length ? `: ${counts.join(", ")}` : ""
+  place.textContent = `${at + 1} of ${samples.length}, ${marked} marked${all}`
   for (const button of buttons) button.setAttribute("aria-pressed", String(button.dataset.mark === samples[at].dataset.mark))
 }
 
@@ -44,8 +46,8 @@ function download() {
 }
 
 const KEYS = {
-  k: () => mark("keep"), h: () => mark("hack"), u: () => mark("unsure"),
-  ArrowRight: () => show(at + 1), ArrowLeft: () => show(at - 1), j: () => show(at + 1), p: () => show(at - 1),
+  1: () => mark("keep"), 2: () => mark("hack"), 3: () => mark("unsure"),
+  ArrowRight: () => show(at + 1), ArrowLeft: () => show(at - 1), j: () => show(at + 1), k: () => show(at - 1),
   r: () => { const earned = samples[at].querySelector("details"); earned.open = !earned.open },
   s: () => { if (!served) download() },
 }

@@ -48,7 +48,7 @@ def render(audit: Audit, marks: Mapping[str, str] | None = None, *, served: bool
         element("header", element("h1", "firstbreak", element("span", " samples")), class_="brand"),
         element(
             "main",
-            _summary(audit),
+            _summary(audit, folded=served),
             _reading(selected, marks or {}),
             _evidence(audit),
             data_path=audit.path,
@@ -76,14 +76,14 @@ def _resource(name: str) -> str:
     return resources.files("firstbreak.audit").joinpath(name).read_text("utf-8")
 
 
-def _summary(audit: Audit) -> Markup:
+def _summary(audit: Audit, *, folded: bool) -> Markup:
     found = [outcome for outcome in audit.findings if outcome.finding is not None]
     items = (_finding(outcome, outcome.finding) for outcome in found if outcome.finding is not None)
     said = element("ul", *items) if found else element("p", "The audit found nothing. Read a few samples anyway.")
     return element(
         "section",
         element("p", element("code", audit.path, dir="auto"), class_="run"),
-        element("details", element("summary", f"What the audit found ({len(found)})"), said),
+        element("details", element("summary", f"What the audit found ({len(found)})"), said, open=not folded),
         class_="summary",
     )
 
@@ -102,9 +102,9 @@ def _finding(outcome: Outcome, finding: Finding) -> Markup:
 def _reading(selected: list[SelectedSample], marks: Mapping[str, str]) -> Markup:
     buttons = (
         element(
-            "button", word.capitalize(), element("kbd", word[0]), type="button", data_mark=word, aria_pressed="false"
+            "button", word.capitalize(), element("kbd", str(i)), type="button", data_mark=word, aria_pressed="false"
         )
-        for word in MARKS
+        for i, word in enumerate(MARKS, 1)
     )
     bar = element(
         "nav",

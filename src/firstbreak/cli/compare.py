@@ -18,23 +18,31 @@ from firstbreak.readers.read import read
 @click.option(
     "--plot", type=click.Path(dir_okay=False, path_type=Path), help="Draw the scores of all seeds into this SVG file."
 )
+@click.option(
+    "--format", "format_", type=click.Choice(("terminal", "html")), default="terminal", help="Format of the comparison."
+)
+@click.option(
+    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file, not to stdout."
+)
 @click.option("--trainer", metavar="NAME", help="The trainer, if the automatic choice is wrong.")
 @_grouping.options
 @_roots.option
-def command(paths: tuple[str, ...], plot: Path | None, trainer: str | None, how: How | None) -> None:
+def command(
+    paths: tuple[str, ...], plot: Path | None, format_: str, output: Path | None, trainer: str | None, how: How | None
+) -> None:
     """Compare runs: which settings differ, where curves first differ, and whether the difference is real.
 
     A folder of several runs is one side, whatever they record. Runs that are named one by one form one side where their
     configuration and code differ only in seed and task. Every side is compared with the first side.
     """
+    from firstbreak.compare import page, text
     from firstbreak.compare.arms import arms
-    from firstbreak.compare.text import render
 
     groups = [(path, [read(run, trainer=trainer) for run in _grouping.runs_of(path, how)]) for path in paths]
     compared = arms(groups)
     if sum(len(arm.members) for arm in compared) < 2:
         raise click.UsageError("give two or more runs, or a folder with several runs")
-    write(render(compared))
+    write(page.render(compared) if format_ == "html" else text.render(compared), output)
     if plot is not None:
         from firstbreak.compare.plots import scores
 

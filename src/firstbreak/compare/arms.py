@@ -14,6 +14,7 @@ import numpy as np
 
 from firstbreak import context
 from firstbreak.compare.per_run import BOOKKEEPING, is_per_run
+from firstbreak.compare.told import told, without_seed
 from firstbreak.diagnosis.inputs import Inputs
 from firstbreak.dialects.hyperparameters import HYPERPARAMETERS
 from firstbreak.evals.canonical import canonical
@@ -44,14 +45,15 @@ class Member:
 
     @property
     def seed(self) -> Any:
-        """The recorded seed, or None."""
+        """The recorded seed, else the one that stands in the names or first lines of the run, or None."""
         seeds = self.context.seeds if self.context else {}
-        return self.run.config.get("seed", next(iter(seeds.values()), None))
+        return self.run.config.get("seed", next(iter(seeds.values()), self.told.get("seed")))
 
     @property
     def task(self) -> str:
         """The environment or dataset, as far as the configuration says."""
-        return " ".join(str(self.run.config.get(name)) for name in TASK if self.run.config.get(name) is not None)
+        known = {name: self.run.config.get(name, self.told.get(name)) for name in TASK}
+        return " ".join(str(value) for value in known.values() if value is not None)
 
     @cached_property
     def settings(self) -> Mapping[str, Any]:
@@ -73,12 +75,20 @@ class Member:
         return {name: value for name, value in (raw | values).items() if name not in left_out}
 
     @cached_property
+    def told(self) -> Mapping[str, Any]:
+        """What the names of the run and the first lines of its logs tell."""
+        return told(self.run)
+
+    @cached_property
     def logged(self) -> Mapping[str, Any]:
-        """The settings; where none are recorded, the learning rate with which the run began, as it was logged."""
-        curve = self.run.series.get(LR)
-        if self.settings or curve is None or not len(curve.finite):
+        """The settings; where none are recorded, what names and first lines tell, and the learning rate as it was logged."""
+        if self.settings:
             return self.settings
-        return {"learning_rate": float(curve.finite.values[0])}
+        curve = self.run.series.get(LR)
+        first: dict[str, Any] = (
+            {} if curve is None or not len(curve.finite) else {"learning_rate": float(curve.finite.values[0])}
+        )
+        return {name: value for name, value in {**first, **self.told}.items() if name not in ("seed", *TASK)}
 
     def copies(self, other: Member) -> bool:
         """Whether the other run is the same one: no curve tells them apart."""
@@ -212,7 +222,8 @@ def _by_settings(alone: Sequence[tuple[str, Member]]) -> list[tuple[str, list[Me
             if any(other.task == member.task and _same_seed(member, other) for other in sides.get(key, ())):
                 key = canonical([key, member.run.path])
         else:
-            key = name = places.get(member.run.path, name)
+            name = places.get(member.run.path, name)
+            key = canonical([name, {k: str(v) for k, v in sorted(member.told.items()) if k != "seed"}])
         sides.setdefault(key, []).append(member)
         names.setdefault(key, name)
     return [(names[key], members) for key, members in sides.items()]
@@ -224,10 +235,14 @@ def _same_seed(one: Member, other: Member) -> bool:
 
 
 def _by_place(paths: Sequence[str]) -> dict[str, str]:
-    """Path -> the side it belongs to: its folder, or its name without the number at the end (slow_1, slow_2, fast_1).
+    """Path -> the side it belongs to: its name without the seed (slow-seed1, slow-seed2, fast-seed1), else its folder, or
+    its name without the number at the end (slow_1, slow_2, fast_1).
 
-    Empty where this gives one side only, or no side with two runs: then what the runs have in common is not known.
+    Empty where the last two give one side only, or a side of one run: then what the runs have in common is not known.
     """
+    seedless = {path: name for path in paths if (name := without_seed(path)) is not None}
+    if len(set(seedless.values())) < len(seedless):
+        return seedless | _by_place([path for path in paths if path not in seedless])
     by_folder = {path: str(Path(path).parent) for path in paths}
     by_name = {path: str(Path(path).parent / _NUMBERED.sub("", Path(path).stem)) for path in paths}
     for found in (by_folder, by_name):

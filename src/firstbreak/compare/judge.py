@@ -20,7 +20,9 @@ class Judgement:
     left: Estimate  #: interquartile mean
     right: Estimate
     difference: Estimate  #: right - left
-    improvement: Estimate  #: probability that a run of the right arm beats one of the left
+    improvement: (
+        Estimate | None
+    )  #: probability that a run of the right arm beats one of the left; None from single runs
     runs: tuple[int, int]
     needed: int | None  #: runs on each side to show a difference of this size, where these runs are not enough
     visible: float | None  #: the smallest difference that this number of runs shows with 80 % probability
@@ -54,7 +56,7 @@ def judge(left: Arm, right: Arm) -> Judgement | None:
         left=statistics.estimate(one),
         right=statistics.estimate(other),
         difference=difference,
-        improvement=statistics.probability_of_improvement(one, other),
+        improvement=None if few else statistics.probability_of_improvement(one, other),
         runs=(sum(map(len, one)), sum(map(len, other))),
         needed=None if few or real else statistics.runs_needed(one, other),
         visible=None if few else statistics.smallest_visible(one, other),

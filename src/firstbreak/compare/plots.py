@@ -12,7 +12,7 @@ from firstbreak.compare.statistics import iqm, profile
 from firstbreak.model import Series
 from firstbreak.reports import curves
 from firstbreak.reports.markup import Markup, element, join
-from firstbreak.words import number
+from firstbreak.words import axis_word, number
 
 WIDTH, HEIGHT, MARGIN, ROW = 720, 260, 56, 18
 #: Okabe and Ito's colours, which colour-blind readers can distinguish; further arms differ in their dashes
@@ -33,7 +33,7 @@ def scores(compared: Sequence[Arm]) -> str:
         element("title", "Scores of " + ", ".join(arm.name for arm in drawn)),
         element("rect", width=WIDTH, height=height, fill="#ffffff"),
         _legend(drawn),
-        _panel(_trajectories(drawn), "score over steps", ROW * len(drawn) + MARGIN / 2),
+        _panel(_trajectories(drawn), f"score over {_unit(drawn)}s", ROW * len(drawn) + MARGIN / 2),
         _panel(_profiles(drawn), "share of runs above a final score", ROW * len(drawn) + HEIGHT + 1.5 * MARGIN),
     )
     return element(
@@ -45,6 +45,10 @@ def scores(compared: Sequence[Arm]) -> str:
         font_size=12,
         role="img",
     )
+
+
+def _unit(drawn: Sequence[Arm]) -> str:
+    return axis_word(next(member.score.axis for arm in drawn for member in arm.members if member.score is not None))
 
 
 def _legend(drawn: Sequence[Arm]) -> Markup:

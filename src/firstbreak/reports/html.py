@@ -6,10 +6,12 @@ import base64
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import cache, partial
 from importlib import resources
+from pathlib import Path
 
-from firstbreak.model import Action, Diagnosis, Link, LinkStatus, Outcome, RankedCause, Series
+from firstbreak.model import Action, Diagnosis, Link, LinkStatus, Outcome, RankedCause, Sample, Series
 from firstbreak.reports import curves, story, svg
 from firstbreak.reports.markup import Markup, element, join
 from firstbreak.reports.story import Exhibit, Section, StoryLine
@@ -35,8 +37,14 @@ def render(dx: Diagnosis) -> str:
 
 def render_all(diagnoses: Sequence[Diagnosis]) -> str:
     """One self-contained page with one article for each diagnosis."""
-    style = stylesheet()
     names = ", ".join(dx.run.path for dx in diagnoses)
+    title = f"{story.ACTION_WORD[story.mark(diagnoses[0].verdict)]}: {names}" if len(diagnoses) == 1 else names
+    return document(title, *(article(dx, f"d{i}") for i, dx in enumerate(diagnoses, 1)))
+
+
+def document(title: str, *articles: Markup, about: str = "diagnosis") -> str:
+    """A self-contained page: nothing is loaded, and nothing runs."""
+    style = stylesheet()
     head = element(
         "head",
         element("meta", charset="utf-8"),
@@ -44,13 +52,10 @@ def render_all(diagnoses: Sequence[Diagnosis]) -> str:
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("meta", name="color-scheme", content="light dark"),
         element("meta", name="referrer", content="no-referrer"),
-        element(
-            "title", f"{story.ACTION_WORD[story.mark(diagnoses[0].verdict)]}: {names}" if len(diagnoses) == 1 else names
-        ),
+        element("title", title),
         element("style", style),
     )
-    brand = element("header", icon(MARK), element("h1", "firstbreak", element("span", " diagnosis")), class_="brand")
-    articles = (article(dx, f"d{i}") for i, dx in enumerate(diagnoses, 1))
+    brand = element("header", icon(MARK), element("h1", "firstbreak", element("span", f" {about}")), class_="brand")
     body = element("body", brand, element("main", *articles), class_="firstbreak page")
     return f"<!DOCTYPE html>\n{element('html', head, body, lang='en')}"
 
@@ -62,6 +67,33 @@ def fragment(dx: Diagnosis) -> str:
         "d" + hashlib.sha256(f"{dx.run.path}\0{dx.verdict.summary}".encode("utf-8", "backslashreplace")).hexdigest()[:8]
     )
     return element("div", element("style", stylesheet()), article(dx, uid), class_="firstbreak")
+
+
+@dataclass(frozen=True)
+class Plot:
+    """The drawing of the first screen: training reward and independent score with the break, and the findings in time."""
+
+    markup: str
+
+    def _repr_html_(self) -> str:
+        return self.markup
+
+    def __repr__(self) -> str:
+        """One line; a notebook shows the drawing."""
+        return "<Plot of a diagnosis: a notebook shows it, save(path) writes it as an HTML file>"
+
+    def save(self, path: str | Path) -> None:
+        """Write the drawing as one HTML file without scripts."""
+        Path(path).write_text(f"<!DOCTYPE html>\n<meta charset='utf-8'>\n{self.markup}\n", encoding="utf-8")
+
+
+def plot(dx: Diagnosis) -> Plot:
+    """The break, drawn. Its styles do not affect the rest of a notebook. Raises ValueError where no score is recorded."""
+    drawing = _drawing(dx, "plot", linked=False)
+    if drawing is None:
+        raise ValueError("nothing to draw: the run records neither a reward nor a score, and nothing was found")
+    inside = element("article", element("section", drawing, class_="first-break"), class_=story.mark(dx.verdict).value)
+    return Plot(element("div", element("style", stylesheet()), inside, class_="firstbreak"))
 
 
 @cache
@@ -141,10 +173,31 @@ def _address(dx: Diagnosis, base: str, link: Link) -> str | None:
 
 
 def _first_break(dx: Diagnosis, uid: str) -> Markup:
-    return join(_drawing(dx, uid), _facts(story.first_break(dx)))
+    return join(_drawing(dx, uid), _guilty(dx), _facts(story.first_break(dx)))
 
 
-def _drawing(dx: Diagnosis, uid: str) -> Markup | None:
+LONGEST_SAMPLE = 600  #: characters of a sample beside the break
+
+
+def _guilty(dx: Diagnosis) -> Markup | None:
+    """What was rewarded most since the break, beside what was rewarded most before it."""
+    pair = story.guilty(dx)
+    if pair is None:
+        return None
+    heads = ("Rewarded most since the break", "Rewarded most before it")
+    return element("div", *(_one_sample(head, s) for head, s in zip(heads, pair, strict=True)), class_="pair")
+
+
+def _one_sample(head: str, sample: Sample) -> Markup:
+    parts = [f"step {number(sample.step)}", f"reward {number(sample.reward)}"]
+    parts += [f"{name} {number(value)}" for name, value in sample.rewards.items()]
+    text = sample.completion
+    first, *rest = (text if len(text) <= LONGEST_SAMPLE else f"{text[:LONGEST_SAMPLE]} ...").split("\n")
+    lines = element("p", first, *(part for line in rest for part in (element("br"), line)), dir="auto", class_="text")
+    return element("div", element("strong", head), element("p", ", ".join(parts), class_="facts"), lines)
+
+
+def _drawing(dx: Diagnosis, uid: str, *, linked: bool = True) -> Markup | None:
     """The break, drawn: training reward and independent score with the onset, and under them the findings in time."""
     first, best, drawn = dx.first_break, dx.best_checkpoint, story.scores(dx)
     bars = story.cascade(dx)
@@ -152,7 +205,9 @@ def _drawing(dx: Diagnosis, uid: str) -> Markup | None:
     rows = [
         element(
             "li",
-            element("a", bar.outcome.detector, href=f"#{base}{Section.FINDINGS.value}-{bar.outcome.detector}"),
+            element("a", bar.outcome.detector, href=f"#{base}{Section.FINDINGS.value}-{bar.outcome.detector}")
+            if linked
+            else element("code", bar.outcome.detector),
             element(
                 "span", f"{story.link_word(bar.outcome.link)}, {bar.since}", class_=f"facts at-{bar.outcome.link.value}"
             ),
@@ -161,15 +216,16 @@ def _drawing(dx: Diagnosis, uid: str) -> Markup | None:
         for bar in bars
     ]
     cascade = element("ol", *rows, class_="cascade", aria_label="Findings in order of time") if rows else None
-    if not drawn or first is None:
+    if not drawn:
         return cascade
-    same = story.axis_of(dx.run, first.metric) == drawn[0].axis
-    exhibit = Exhibit("", None, first.step if same else None, first.interval if same else None)
+    onset, interval = (None, None) if first is None else (first.step, first.interval)
+    same = first is not None and story.axis_of(dx.run, first.metric) == drawn[0].axis
+    exhibit = Exhibit("", None, onset if same else None, interval if same else None)
     legend = [
         element("li", literal(s.name), element("span", _course(s)), class_=f"key trace-{i}")
         for i, s in enumerate(drawn)
     ]
-    if first.interval is not None and same:
+    if interval is not None and same:
         legend.append(element("li", "first break", element("span", "and where it lies"), class_="key break"))
     if best is not None:
         legend.append(element("li", "best checkpoint" if best.path else "best score", class_="key best"))

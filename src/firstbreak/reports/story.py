@@ -12,6 +12,7 @@ import shlex
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import PurePath
 from typing import Any
 
@@ -37,11 +38,13 @@ from firstbreak.model import (
     Outcome,
     RankedCause,
     Run,
+    Sample,
     Series,
     Severity,
     Status,
     Verdict,
 )
+from firstbreak.readers import Unreadable
 from firstbreak.reports import curves
 from firstbreak.reports.text import count
 from firstbreak.words import lowered, moment, number, percent
@@ -401,6 +404,27 @@ def scores(dx: Diagnosis) -> tuple[Series, ...]:
     inputs = Inputs(dx.run)
     found = [s for s in (inputs.training_score, inputs.eval_score) if s is not None and _drawable(s)]
     return tuple(s for s in found if s.axis == found[-1].axis)
+
+
+MOST_SAMPLES = 20_000  #: samples that are looked through for the two beside the break
+
+
+def guilty(dx: Diagnosis) -> tuple[Sample, Sample] | None:
+    """The best-rewarded sample since the break and the best-rewarded one before it, where samples of both sides are logged."""
+    first = dx.first_break
+    if first is None or first.step is None or dx.run.samples is None or axis_of(dx.run, first.metric) != "step":
+        return None
+    best: dict[bool, tuple[float, float, Sample]] = {}  #: since the break? -> reward, step, sample
+    try:
+        for sample in islice(dx.run.samples, MOST_SAMPLES):
+            if sample.step is None or sample.reward is None or sample.meta.get("split") == "eval":
+                continue
+            late, rank = sample.step >= first.step, (sample.reward, sample.step)
+            if math.isfinite(sample.reward) and (late not in best or rank > best[late][:2]):
+                best[late] = (*rank, sample)
+    except Unreadable:  # the files may have changed since they were read
+        return None
+    return (best[True][2], best[False][2]) if len(best) == 2 else None
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import contextlib
 import math
 import threading
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Mapping
 from importlib import resources
 from itertools import islice
 from pathlib import Path
@@ -28,8 +28,10 @@ from firstbreak.readers import Unreadable
 from firstbreak.readers.opening import beneath
 from firstbreak.reports import html, json
 from firstbreak.serve.web import pages
+from firstbreak.serve.web.browse import SORTS, SampleQuery, browse, components, findings, for_finding
+from firstbreak.serve.web.over import AXES, over
 from firstbreak.serve.web.pages.run import EvaluationRow, evaluation
-from firstbreak.serve.web.run_store import MOST_COMPARED, MOST_SAMPLES, Placed, RunStore, StoredRun
+from firstbreak.serve.web.run_store import MOST_COMPARED, MOST_SAMPLES, RunStore, StoredRun
 from firstbreak.serve.web.window import window
 
 MOST_METRICS = 32  #: metrics in one request for curves
@@ -151,14 +153,25 @@ class Site:
     def samples(self, request: Request) -> Response:
         entry = self._entry(request)
         page = _whole(request, "page", 0, most=MOST_SAMPLES)
-        asked = {name: value for name in ("q", "step") if (value := request.query_params.get(name))}
-        start = page * SAMPLES_ON_A_PAGE
-        fitting = _fitting(_read(entry), asked.get("q", ""), _number(request, "step", -math.inf))
-        found = list(islice(fitting, start, start + SAMPLES_ON_A_PAGE + 1))
-        shown, more = found[:SAMPLES_ON_A_PAGE], len(found) > SAMPLES_ON_A_PAGE
+        run, found = _read(entry), findings(entry.diagnosis)
+        parts = components(run)
+        query = {name: value for name in pages.samples.ASKED if (value := request.query_params.get(name))}
+        finding = found.get(query.get("finding", ""))
+        since, by = (-math.inf, "") if finding is None else for_finding(finding, parts)
+        by = query.get("sort", by)
+        asked = SampleQuery(
+            text=query.get("q", ""),
+            step=_number(request, "step", since),
+            by=by if by in (*SORTS, *parts) else "",
+            rising=query.get("order") == "rising",
+            least=_number(request, "least", -math.inf),
+            most=_number(request, "most", math.inf),
+            once=query.get("once") == "1",
+        )
+        shown = browse(run, asked, page * SAMPLES_ON_A_PAGE, SAMPLES_ON_A_PAGE)
         problems: list[str] = []
         marks = self._marks(problems)
-        return HTMLResponse(pages.samples.page(entry.summary, shown, page, more, asked, marks, problems))
+        return HTMLResponse(pages.samples.page(entry.summary, shown, page, query, asked, parts, found, marks, problems))
 
     async def mark(self, request: Request) -> Response:
         """Save a mark of a sample in the marks file of the served folder. The mark "" removes an earlier one."""
@@ -198,14 +211,26 @@ class Site:
     # --- data ---------------------------------------------------------------------------------------------------------
 
     def curves(self, request: Request) -> Response:
-        """Each `metric` of each `run` between `from` and `to`, with at most `points` points; null where a run lacks it."""
+        """Each `metric` of each `run` between `from` and `to`, with at most `points` points; null where a run lacks it.
+
+        `x`: over tokens or time instead of the steps, where a run records them.
+        """
         names = request.query_params.getlist("metric")
         if len(names) > MOST_METRICS:
             raise HTTPException(400, f"at most {MOST_METRICS} metrics in one request")
         points = _whole(request, "points", 600, most=MOST_POINTS)
         span = _number(request, "from", float("-inf")), _number(request, "to", float("inf"))
-        known = [{**run.unknown, **run.series} for run in map(_read, self._asked(request))]
-        return _json({name: [window(k[name], points, *span) if name in k else None for k in known] for name in names})
+        axis = request.query_params.get("x", "")
+        if axis and axis not in AXES:
+            raise HTTPException(400, f"x is one of {', '.join(AXES)}")
+        runs = [_read(entry) for entry in self._asked(request)]
+
+        def drawn(run: Run, name: str) -> dict[str, Any] | None:
+            series = run.series.get(name, run.unknown.get(name))
+            series = over(run, series, axis) if axis and series is not None else series
+            return None if series is None else window(series, points, *span)
+
+        return _json({name: [drawn(run, name) for run in runs] for name in names})
 
     def report(self, request: Request) -> Response:
         dx = self._entry(request).diagnosis
@@ -291,15 +316,6 @@ def _read(entry: StoredRun) -> Run:
     if entry.run is None:
         raise HTTPException(409, "this run cannot be read yet")
     return entry.run
-
-
-def _fitting(run: Run, query: str, step: float) -> Iterator[Placed]:
-    """The samples from a step on whose prompt or completion contains the text, ignoring case."""
-    wanted = query.casefold()
-    for place, sample in enumerate(islice(run.samples or (), MOST_SAMPLES)):
-        late = step == -math.inf or (sample.step is not None and sample.step >= step)
-        if late and (wanted in sample.completion.casefold() or wanted in sample.prompt.casefold()):
-            yield place, sample
 
 
 def _whole(request: Request, name: str, default: int, most: int = 2**63) -> int:

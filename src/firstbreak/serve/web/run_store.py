@@ -26,10 +26,10 @@ from firstbreak.readers.read import MAX_FILES, claimed, files
 from firstbreak.reports import curves, json, story
 from firstbreak.words import moment
 
-MOST_OPEN = 16  #: runs whose curves are kept in memory; for other runs only the summary is kept
+MOST_OPEN = 20  #: runs whose curves are kept in memory; for other runs only the summary is kept
 SPARK_POINTS = 60
 MOST_SAMPLES = 100_000  #: samples of a run that are searched
-MOST_COMPARED = 6  #: runs in one comparison
+MOST_COMPARED = 20  #: runs in one comparison; as many are kept in memory
 TO_READ = 3  #: samples on the page of a run; all samples are on a page of their own
 Placed = tuple[int, Sample]  #: a sample and its place in the run
 #: what needs attention first, as in a survey

@@ -1,149 +1,85 @@
-"""The comparison of runs: what differs, where the curves first differ, whether the difference is real, and the curves."""
+"""The comparison of runs: the scores over each other first, then the runs, what differs, whether it is real, and all curves."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any
 
-from firstbreak.compare.arms import Arm, arms, differences
-from firstbreak.compare.first_difference import FirstDifference, earliest, first_differences
-from firstbreak.compare.judge import Judgement, judge
-from firstbreak.compare.statistics import Estimate
+from firstbreak.compare import page as parts
+from firstbreak.compare.arms import Arm, Member, arms
+from firstbreak.diagnosis.inputs import Inputs
 from firstbreak.model import Interval, Link, Run, Series
 from firstbreak.reports import html, inspection, story
-from firstbreak.reports.markup import Markup, element, join
+from firstbreak.reports.markup import Markup, element
+from firstbreak.serve.web.over import AXES, RULER
 from firstbreak.serve.web.pages.frame import address, badge, frame, section
 from firstbreak.serve.web.pages.plots import plot, plots
 from firstbreak.serve.web.run_store import RunSummary
-from firstbreak.words import number
+from firstbreak.words import shortened
 
-MOST_DIFFERENCES = 60  #: packages alone can be hundreds
+REWARD = "reward.mean"
+MOST_OVERLAYS = 2
 
 
 def page(compared: Sequence[tuple[RunSummary, Run]]) -> str:
-    """The page. Every run is compared with the first one."""
-    names = [summary.name for summary, _ in compared]
+    """The page. Every side is compared with the first one."""
+    summaries = {id(run): summary for summary, run in compared}
     sides = arms([(summary.name, [run]) for summary, run in compared])
-    parts = (
-        ("runs", "The runs", _runs(compared)),
-        ("differences", "What differs", _differences(sides)),
-        *(
-            (f"parts-{i}", f"{sides[0].name} and {other.name}", _against(sides[0], other))
-            for i, other in enumerate(sides[1:])
-        ),
-        ("curves", "Curves", plots(names, _curves([run for _, run in compared]))),
-    )
-    sections = (section(key, title, content) for key, title, content in parts if content)
-    return frame("Comparison", (element("h1", f"{len(compared)} runs compared"),), *sections)
 
-
-def _runs(compared: Sequence[tuple[RunSummary, Run]]) -> Markup:
-    rows = (
-        element(
-            "tr",
-            element("td", element("span", class_=f"swatch run-{i}", aria_hidden="true")),
-            element("th", element("a", html.literal(summary.name), href=address("run", summary.name)), scope="row"),
-            element("td", badge(summary), class_=summary.action.value if summary.action else None),
-            element(
-                "td",
-                ", ".join(filter(None, (summary.first_break, summary.since))) or "none found",
-            ),
-            element("td", html.prose(summary.reason)),
+    def shown(member: Member) -> Markup:
+        summary = summaries[id(member.run)]
+        link = element(
+            "a",
+            html.literal(shortened(summary.name, parts.LONGEST_NAME)),
+            href=address("run", summary.name),
+            title=summary.name,
         )
-        for i, (summary, _) in enumerate(compared)
-    )
-    return _table(("", "Run", "Verdict", "First break", "Why"), rows, "runs compared")
-
-
-def _differences(sides: Sequence[Arm]) -> Markup:
-    if len(sides) == 1:
-        return element("p", "Only seed and task differ: these are runs of one setting.")
-    found = sorted(differences(sides), key=lambda d: None in d.values)  # settings that all sides record come first
-    if not found:
-        return element("p", "No recorded setting differs: configuration, code and data are the same.")
-    rows = (
-        element(
-            "tr",
-            element("th", html.literal(d.name), element("span", f" {d.part}", class_="facts"), scope="row"),
-            *(element("td", html.literal(_said(value))) for value in d.values),
+        said = ", ".join(filter(None, (summary.first_break, summary.since, summary.reason)))
+        return element(
+            "span",
+            link,
+            badge(summary),
+            element("span", html.prose(said), class_="about"),
+            class_=summary.action.value if summary.action else None,
         )
-        for d in found[:MOST_DIFFERENCES]
+
+    tables = [
+        section("runs", "The runs", parts.sides(sides, shown, swatch=True)),
+        section("differences", "What differs", parts.what_differs(sides)),
+        *([section("real", "Is it real?", parts.against(sides))] if len(sides) > 1 else []),
+    ]
+    runs = [member.run for arm in sides for member in arm.members]
+    names = [summaries[id(run)].name for run in runs]
+    drawn = plots(
+        names,
+        _curves(runs),
+        first=_overlay(runs),
+        groups_of=[i for i, arm in enumerate(sides) for _ in arm.members],
+        legend=[_legend(arm) for arm in sides],
+        axes=_axes(runs),
+        between=tables,
     )
-    more = len(found) - MOST_DIFFERENCES
-    rest = element("p", f"and {more} more; `firstbreak compare` lists all", class_="facts") if more > 0 else None
-    return join(_table(("", *(side.name for side in sides)), rows), rest)
+    content = [drawn] if drawn is not None else tables
+    return frame("Comparison", (element("h1", f"{len(compared)} runs compared"),), *content)
 
 
-def _said(value: Any) -> str:
-    return "not recorded" if value is None else number(value) if isinstance(value, float) else str(value)
+def _legend(arm: Arm) -> str:
+    return f"{arm.name} ({len(arm.members)} runs)" if len(arm.members) > 1 else arm.name
 
 
-def _against(left: Arm, right: Arm) -> Markup:
-    found, judgement = first_differences(left, right), judge(left, right)
-    return join(
-        _first_differences(left, right, found)
-        if found
-        else element("p", "No curve differs: no signal that both sides record stays outside its noise."),
-        _judged(left, right, judgement),
-    )
+def _axes(runs: Sequence[Run]) -> list[tuple[str, str, bool]]:
+    """(axis, its name, whether a run can be drawn over it)."""
+    rest = [(axis, word, all(RULER[axis](run) is not None for run in runs)) for axis, word in AXES.items()]
+    return [("", f"{story.axis_word(runs[0].axis)}s", True), *rest]
 
 
-def _first_differences(left: Arm, right: Arm, found: Sequence[FirstDifference]) -> Markup:
-    first = earliest(found)
-    rows = (
-        element(
-            "tr",
-            element("th", story.link_word(p.link), scope="row"),
-            element("td", html.literal(p.metric)),
-            element("td", number(p.step) + (" (first)" if p is first else "")),
-            element("td", number(p.left)),
-            element("td", number(p.right)),
-        )
-        for p in found
-    )
-    single = min(len(left.members), len(right.members)) == 1
-    note = (
-        element("p", "With one run on a side, two seeds of the same setting can differ like this.", class_="facts")
-        if single
-        else None
-    )
-    return join(_table(("Link", "First differs in", "At step", left.name, right.name), rows), note)
-
-
-def _judged(left: Arm, right: Arm, judgement: Judgement | None) -> Markup:
-    if judgement is None:
-        return element("p", "The sides record no common score on the same task, so it is unknown which side is better.")
-    facts = (
-        (f"Score of {left.name}", judgement.left),
-        (f"Score of {right.name}", judgement.right),
-        ("Difference", judgement.difference),
-        (f"Probability that {right.name} is better", judgement.improvement),
-    )
-    rows = (element("div", element("dt", label), element("dd", _estimate(estimate))) for label, estimate in facts)
-    return join(element("dl", *rows), element("p", element("strong", _verdict(right, judgement))))
-
-
-def _estimate(estimate: Estimate) -> str:
-    if estimate.interval is None:
-        return f"{number(estimate.value)} (no interval from single runs)"
-    low, high = estimate.interval
-    return f"{number(estimate.value)} (95 % interval {number(low)} to {number(high)})"
-
-
-def _verdict(right: Arm, judgement: Judgement) -> str:
-    if judgement.real is None:
-        return (
-            "Single runs cannot show whether the setting or the seed causes the difference. "
-            "Train at least two more seeds of each."
-        )
-    if judgement.real:
-        return f"The difference is real: {right.name} is {'better' if judgement.difference.value > 0 else 'worse'}."
-    needed = (
-        ""
-        if judgement.needed is None
-        else f" If the difference is as large as observed, about {judgement.needed} runs on each side would show it."
-    )
-    return f"{min(judgement.runs)} seeds are not enough to decide.{needed}"
+def _overlay(runs: Sequence[Run]) -> list[Markup]:
+    """The scores of the runs and the training reward, two curves at most: first what most runs record."""
+    scores = [score.name for run in runs if (score := Inputs(run).score) is not None]
+    names = [name for name, _ in Counter(scores).most_common()] + [REWARD]
+    found = {name: [run.series[name] for run in runs if len(run.series.get(name, ()))] for name in dict.fromkeys(names)}
+    most = sorted(filter(None, found.values()), key=len, reverse=True)[:MOST_OVERLAYS]
+    return [plot(s[0], _span(s), tall=True) for s in most]
 
 
 def _curves(runs: Sequence[Run]) -> Iterable[tuple[str, list[Markup]]]:
@@ -161,21 +97,3 @@ def _curves(runs: Sequence[Run]) -> Iterable[tuple[str, list[Markup]]]:
 
 def _span(members: Sequence[Series]) -> Interval:
     return min(float(s.steps[0]) for s in members), max(float(s.steps[-1]) for s in members)
-
-
-def _table(head: Sequence[str], rows: Iterable[Markup], kind: str = "plain") -> Markup:
-    return element(
-        "div",
-        element(
-            "table",
-            element(
-                "thead", element("tr", *(element("th", text, scope="col") if text else element("td") for text in head))
-            ),
-            element("tbody", *rows),
-            class_=kind,
-        ),
-        class_="wide",
-        tabindex="0",
-        role="region",
-        aria_label="table",
-    )

@@ -9,6 +9,7 @@ from typing import Any
 from firstbreak.model import Interval, Series
 from firstbreak.reports import curves, html, inspection, story
 from firstbreak.reports.markup import Markup, element
+from firstbreak.words import shortened
 
 _ZOOMS = (
     ("in", "+", "Zoom in"),
@@ -20,6 +21,8 @@ _ZOOMS = (
 )
 
 
+LONGEST_NAME = 44  #: characters of a name in the legend
+_HINT = "Drag across a curve to zoom, double click for the whole run. All curves on the same axis zoom together."
 _SMOOTHING = (("", "none"), ("0.6", "a little"), ("0.9", "more"), ("0.97", "much"))
 
 
@@ -28,68 +31,99 @@ def plots(
     groups: Iterable[tuple[str, Sequence[Markup]]],
     onset: float | None = None,
     best: float | None = None,
+    *,
+    first: Sequence[Markup] = (),
+    groups_of: Sequence[int] | None = None,
+    legend: Sequence[str] = (),
+    axes: Sequence[tuple[str, str, bool]] = (),
+    between: Sequence[Markup] = (),
 ) -> Markup | None:
-    """The curves of these runs in groups, with one zoom for all. None without curves."""
+    """The curves of these runs in groups, with one zoom for all. None without curves.
+
+    `first`: curves above all others, before what stands `between`. `groups_of`: the side of each run, with a name in `legend`.
+    `axes`: what curves can be drawn over, as (key, name, whether the runs record it).
+    """
     shown = [(title, members) for title, members in groups if members]
-    if not shown:
+    if not shown and not first:
         return None
+    if onset is not None:
+        hint = f"{_HINT} Red line: the onset of a finding, with its interval shaded. Dashed green line: the best checkpoint."
+    else:
+        hint = _HINT
+    several = groups_of is not None and len(set(groups_of)) < len(groups_of)
+    if several:
+        hint += " Line and band: mean, lowest and highest of the runs of a side."
+    sections = (
+        element(
+            "section",
+            element("h3", f"{title} ({len(members)})"),
+            element("div", *members, class_="plots"),
+            id="curves" if between and i == 0 else None,
+        )
+        for i, (title, members) in enumerate(shown)
+    )
+    return element(
+        "div",
+        _tools(onset is not None, axes, several),
+        _legend(legend) if legend else None,
+        element("p", hint, class_="facts"),
+        element("section", element("div", *first, class_="plots tall")) if first else None,
+        *between,
+        *sections,
+        id="plots",
+        data_runs=_exact(list(names)),
+        data_groups=None if groups_of is None else _exact(list(groups_of)),
+        data_onset=_number(onset),
+        data_best=_number(best),
+    )
+
+
+def _tools(onset: bool, axes: Sequence[tuple[str, str, bool]], several: bool) -> Markup:
     zooms = (
         element("button", text, type="button", data_zoom=key, title=title, aria_label=title)
         for key, text, title in _ZOOMS
-        if key != "onset" or onset is not None
+        if key != "onset" or onset
     )
-    tools = element(
+    options = (
+        element("option", word if recorded else f"{word}: not recorded by all", value=key, disabled=not recorded)
+        for key, word, recorded in axes
+    )
+    return element(
         "div",
         element("label", "Filter", element("input", type="search", id="filter", autocomplete="off"), class_="filter"),
+        element("label", "Over", element("select", *options, id="x")) if axes else None,
         element(
             "label",
             "Smoothing",
             element("select", *(element("option", word, value=weight) for weight, word in _SMOOTHING), id="smooth"),
         ),
         element("label", element("input", type="checkbox", id="log"), "Log axis"),
+        element("label", element("input", type="checkbox", id="single"), "Each run") if several else None,
         element("output", id="range"),
         *zooms,
         class_="row",
         role="toolbar",
         aria_label="Zoom of all curves",
     )
-    hint = "Drag across a curve to zoom, double click for the whole run. All curves on the same axis zoom together."
-    runs = (
+
+
+def _legend(names: Sequence[str]) -> Markup:
+    buttons = (
         element(
             "button",
             element("span", class_=f"swatch run-{i}", aria_hidden="true"),
-            html.literal(name),
+            html.literal(shortened(name, LONGEST_NAME)),
             type="button",
+            title=name,
             data_run=i,
             aria_pressed="true",
         )
         for i, name in enumerate(names)
     )
-    legend = (
-        element("div", *runs, class_="legend", role="group", aria_label="Runs that are shown")
-        if len(names) > 1
-        else None
-    )
-    if onset is not None:
-        hint += " Red line: the onset of a finding, with its interval shaded. Dashed green line: the best checkpoint."
-    sections = (
-        element("section", element("h3", f"{title} ({len(members)})"), element("div", *members, class_="plots"))
-        for title, members in shown
-    )
-    return element(
-        "div",
-        tools,
-        legend,
-        element("p", hint, class_="facts"),
-        *sections,
-        id="plots",
-        data_runs=_exact(list(names)),
-        data_onset=_number(onset),
-        data_best=_number(best),
-    )
+    return element("div", *buttons, class_="legend", role="group", aria_label="Runs that are shown")
 
 
-def plot(series: Series, domain: Interval, **marks: float | None) -> Markup:
+def plot(series: Series, domain: Interval, *, tall: bool = False, **marks: float | None) -> Markup:
     """The placeholder of one curve, with marks to draw: `onset`, `low` and `high` of its interval, `level`."""
     scale = curves.scale(series)
     raw = f"logged as {series.raw}" if series.raw not in ("", series.name) else ""
@@ -104,6 +138,7 @@ def plot(series: Series, domain: Interval, **marks: float | None) -> Markup:
         data_unit=story.axis_word(series.axis),
         data_from=_number(domain[0]),
         data_to=_number(domain[1]),
+        data_tall=tall,
         data_log=scale is not None and scale.log,
         **{f"data_{name}": _number(value) for name, value in marks.items()},
     )

@@ -2,67 +2,114 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 
 from firstbreak.audit.marks import MARKS, key_of
 from firstbreak.audit.split_truth import split
-from firstbreak.model import Sample
+from firstbreak.model import Finding, Sample
 from firstbreak.reports import html
 from firstbreak.reports.markup import Markup, element
+from firstbreak.serve.web.browse import SORTS, SamplePage, SampleQuery
 from firstbreak.serve.web.pages.frame import address, frame, problem
-from firstbreak.serve.web.run_store import Placed, RunSummary
+from firstbreak.serve.web.run_store import RunSummary
 from firstbreak.words import number
+
+ASKED = ("q", "step", "sort", "order", "least", "most", "once", "finding")  #: what an address may ask for
+PER_PAGE = 20
 
 
 def page(
     summary: RunSummary,
-    shown: Sequence[Placed],
+    shown: SamplePage,
     nth: int,
-    more: bool,
-    asked: Mapping[str, str],
+    query: Mapping[str, str],
+    asked: SampleQuery,
+    parts: Sequence[str],
+    found: Mapping[str, Finding],
     marks: Mapping[str, str],
     problems: Sequence[str] = (),
 ) -> str:
-    """The `nth` page of samples. `asked`: the search, `q` and `step`, where given. `problems`: why there are no marks."""
-    search = element(
-        "form",
-        element(
-            "label", "Find in the text", element("input", type="search", name="q", value=asked.get("q"), id="filter")
-        ),
-        element(
-            "label",
-            "From step",
-            element("input", type="number", name="step", value=asked.get("step"), min=0, step="any"),
-        ),
-        element("button", "Find"),
-        class_="row find",
-        method="get",
-    )
+    """The `nth` page of samples. `query`: the address as given, `asked`: what it asks for; `problems`: why there are no marks."""
+    more = (shown.texts if asked.once else shown.found) > (nth + 1) * PER_PAGE
     turn = element(
         "p",
-        element("a", "Earlier", href=address("samples", summary.name, page=nth - 1, **asked), rel="prev")
+        element("a", "Earlier", href=address("samples", summary.name, page=nth - 1, **query), rel="prev")
         if nth
         else None,
-        element("a", "Later", href=address("samples", summary.name, page=nth + 1, **asked), rel="next")
+        element("a", "Later", href=address("samples", summary.name, page=nth + 1, **query), rel="next")
         if more
         else None,
         class_="row",
     )
     trail = (element("a", html.literal(summary.name), href=address("run", summary.name)), element("h1", "Samples"))
-    content = [sample(summary.name, s, i, marks) for i, s in shown] or [
-        element("p", "No sample matches." if asked else "This page has no samples.")
+    content = [sample(summary.name, s, i, marks, shown.times.get(i, 1)) for i, s in shown.samples] or [
+        element("p", "No sample matches." if query else "This page has no samples.")
     ]
-    return frame(f"Samples: {summary.name}", trail, *map(problem, problems), search, *content, turn)
+    finding = found.get(query.get("finding", ""))
+    said = None if finding is None else element("p", html.prose(finding.message), class_="says")
+    marked = Counter(marks.values())
+    tally = [f"{shown.found} samples, {shown.texts} different texts"]
+    tally += [", ".join(f"{n} {word}" for word in MARKS if (n := marked[word])) + " in all runs"] if marked else []
+    count = element("p", "; marked: ".join(tally), class_="facts", id="found")
+    return frame(
+        f"Samples: {summary.name}",
+        trail,
+        *map(problem, problems),
+        _search(query, asked, parts, found),
+        said,
+        count,
+        *content,
+        element("p", "", class_="facts", id="read", role="status"),
+        turn,
+    )
 
 
-def sample(name: str, shown: Sample, place: int, marks: Mapping[str, str]) -> Markup:
-    """One logged sample, line by line, with its mark."""
+def _search(query: Mapping[str, str], asked: SampleQuery, parts: Sequence[str], found: Mapping[str, Finding]) -> Markup:
+    def choice(name: str, options: Iterable[tuple[str, str]], now: str) -> Markup:
+        return element(
+            "select", *(element("option", word, value=key, selected=key == now) for key, word in options), name=name
+        )
+
+    def entry(name: str, **attributes: str | int | None) -> Markup:
+        return element("input", type="number", step="any", name=name, value=query.get(name), **attributes)
+
+    sorts = [("", "as logged"), *((name, name) for name in (*SORTS, *parts))]
+    orders = [("", "highest first"), ("rising", "lowest first")]
+    return element(
+        "form",
+        element(
+            "label", "Find in the text", element("input", type="search", name="q", value=query.get("q"), id="filter")
+        ),
+        element(
+            "label", "Finding", choice("finding", [("", "any"), *((k, k) for k in found)], query.get("finding", ""))
+        )
+        if found
+        else None,
+        element("label", "From step", entry("step", min=0)),
+        element("label", "Sort by", choice("sort", sorts, asked.by)),
+        element("label", "Order", choice("order", orders, query.get("order", ""))),
+        element("label", "From", entry("least", title="the least of what is sorted by")),
+        element("label", "to", entry("most", title="the most of what is sorted by")),
+        element(
+            "label", element("input", type="checkbox", name="once", value="1", checked=asked.once), "Each text once"
+        ),
+        element("button", "Find"),
+        class_="row find",
+        method="get",
+    )
+
+
+def sample(name: str, shown: Sample, place: int, marks: Mapping[str, str], times: int = 1) -> Markup:
+    """One logged sample, line by line, with its mark. `times`: how often its text was found."""
     said = marks.get(key_of(split(shown)[0]), "")
     facts = [
         *([f"step {number(shown.step)}"] if shown.step is not None else []),
         *([f"reward {number(shown.reward)}"] if shown.reward is not None else []),
         *([f"advantage {number(shown.advantage)}"] if shown.advantage is not None else []),
         *(f"{name} {number(value)}" for name, value in shown.rewards.items()),
+        f"{len(shown.completion)} characters",
+        *([f"this text {times} times"] if times > 1 else []),
     ]
     buttons = element(
         "div",

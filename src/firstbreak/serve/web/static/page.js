@@ -53,7 +53,7 @@ function filter() {
   const none = $("#none")
   if (none) none.hidden = Boolean($(".runs tbody tr:not([hidden])"))
   for (const plot of $$(".plot")) plot.hidden = !holds($("figcaption", plot).textContent, wanted)
-  for (const group of $$("#plots section")) group.hidden = !$(".plot:not([hidden])", group)
+  for (const group of $$("#plots section:has(> .plots)")) group.hidden = !$(".plot:not([hidden])", group)
 }
 
 function onFilter() {
@@ -159,6 +159,15 @@ async function mark(button) {
   if (!answer.ok) return say("The mark could not be saved.")
   for (const other of $$("button", group)) other.setAttribute("aria-pressed", String(other.dataset.mark === word))
   say(word ? `Marked: ${word}` : "The mark is taken back.")
+  tellMarked()
+}
+
+// After the last mark of a page: how many of each.
+function tellMarked() {
+  const all = $$(".sample .marks")
+  const marked = all.map((group) => $("[aria-pressed=true]", group)?.dataset.mark).filter(Boolean)
+  const counts = Object.entries(Object.groupBy(marked, (word) => word)).map(([word, those]) => `${those.length} ${word}`)
+  if ($("#read")) $("#read").textContent = all.length && marked.length === all.length ? `All ${all.length} on this page are marked: ${counts.join(", ")}.` : ""
 }
 
 // --- following ---
@@ -229,9 +238,18 @@ function tellConnection(now = connected) {
   if (connected === null) return
   const live = $("#live")
   const unix = Number($("main").dataset.changed)
-  live.className = connected ? "on" : "off"
-  live.textContent = connected ? `live${unix > 0 ? `, written ${ago(Date.now() / 1000 - unix)}` : ""}` : "disconnected"
+  const age = Date.now() / 1000 - unix
+  live.className = connected ? (unix > 0 && age > GROWING ? "idle" : "on") : "off"
+  live.textContent = connected ? written(unix, age) : "disconnected"
   live.title = connected ? "The page follows the files; the time is that of the latest write." : "firstbreak serve has stopped, or cannot be reached. The page connects again by itself."
+}
+
+const GROWING = 120 // seconds without a write after which a log is not called live
+
+function written(unix, age) {
+  if (!(unix > 0)) return "connected"
+  if (age > GROWING) return `connected, last written ${ago(age)}`
+  return `live, ${age < 60 ? `${Math.max(0, Math.floor(age))} s ago` : ago(age)}`
 }
 
 // --- start ---
@@ -242,6 +260,7 @@ function arrange() {
   filter()
   countTicked()
   linkParts()
+  tellMarked()
   addCopyButtons()
   attach()
 }
@@ -266,6 +285,13 @@ function linkParts() {
     link.className = "permalink"
     link.setAttribute("aria-label", part.matches(".cause") ? "link to this cause" : "link to this finding")
     heading.append(link)
+    const samples = $("#samples a[href^='/samples/']")
+    if (!samples || part.matches(".cause")) continue
+    const read = document.createElement("a")
+    read.href = `${new URL(samples.href).pathname}?finding=${encodeURIComponent($("code", part).textContent)}&once=1`
+    read.textContent = "read its samples"
+    read.className = "reads"
+    heading.append(read)
   }
 }
 
@@ -301,7 +327,8 @@ addEventListener("keydown", onKey)
 document.addEventListener("input", (event) => event.target.id === "filter" && onFilter())
 document.addEventListener("change", ({ target }) => {
   if (target.name === "run") countTicked()
-  if (target.id === "smooth" || target.id === "log") redraw(target.id, target.id === "log" ? (target.checked ? "1" : "") : target.value)
+  if (["smooth", "x"].includes(target.id)) redraw(target.id, target.value)
+  if (["log", "single"].includes(target.id)) redraw(target.id, target.checked ? "1" : "")
 })
 document.addEventListener("click", (event) => {
   const button = event.target.closest("[data-zoom]")

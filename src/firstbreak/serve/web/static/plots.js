@@ -5,7 +5,8 @@ import { asked, remember } from "./address.js"
 
 const AT_ONCE = 24 // curves in one request
 const HEIGHT = 150
-const COLORS = ["--trace", "--amber", "--green", "--red", "--gray", "--ink"] // one for each run; page.css has the same order
+const COLORS = ["--trace", "--amber", "--green", "--red", "--gray", "--ink"] // one for each side; page.css has the same order
+const DASHES = [[], [2, 3], [10, 3, 2, 3], [6, 3]] // and where the colours are used up
 const charts = new Map() // figure -> uPlot, or null while its points are on the way
 const views = new Map(askedViews()) // axis -> [from, to]; absent: the whole run
 const stale = new Set()
@@ -25,6 +26,15 @@ function isView(entry) {
   return Array.isArray(entry) && Array.isArray(entry[1]) && entry[1].length === 2 && entry[1].every(Number.isFinite) && entry[1][0] < entry[1][1]
 }
 
+const over = () => { // tokens, time; "": the steps of each curve
+  const option = document.querySelector(`#x option[value="${CSS.escape(asked("x"))}"]`)
+  return option && !option.disabled ? option.value : ""
+}
+const spans = new Map() // axis that the runs were not logged on -> [from, to]
+const axisOf = (figure) => over() || figure.dataset.axis
+const unitOf = (figure) => (over() ? document.querySelector("#x").selectedOptions[0].textContent : figure.dataset.unit)
+const groupOf = () => JSON.parse(box().dataset.groups ?? "null") ?? JSON.parse(box().dataset.runs).map((_, i) => i)
+const box = () => document.querySelector("#plots")
 const smoothing = () => Math.min(0.99, Math.max(0, Number(asked("smooth")) || 0)) // weight of what was before
 const hidden = () => new Set(asked("hide").split(",").filter(Boolean))
 
@@ -41,17 +51,18 @@ function short(value) {
 }
 
 // A canvas knows no variables and no light-dark(): the browser resolves them on an element, once for each theme.
-function color(name) {
-  if (!colors.has(name)) {
+function color(name, share = 100) {
+  const key = `${name} ${share}`
+  if (!colors.has(key)) {
     const probe = document.querySelector("main").appendChild(document.createElement("span"))
-    probe.style.color = `var(${name})`
-    colors.set(name, getComputedStyle(probe).color)
+    probe.style.color = share === 100 ? `var(${name})` : `color-mix(in srgb, var(${name}) ${share}%, transparent)`
+    colors.set(key, getComputedStyle(probe).color)
     probe.remove()
   }
-  return colors.get(name)
+  return colors.get(key)
 }
 
-const whole = (figure) => [Number(figure.dataset.from), Number(figure.dataset.to)]
+const whole = (figure) => (over() ? spans.get(over()) ?? [0, 1] : [Number(figure.dataset.from), Number(figure.dataset.to)])
 
 const sight = new IntersectionObserver((entries) => {
   for (const { target, isIntersecting } of entries) {
@@ -77,7 +88,7 @@ export function clear() {
 
 export function refresh(axis) {
   for (const figure of figures()) {
-    if (axis !== undefined && figure.dataset.axis !== axis) continue
+    if (axis !== undefined && axisOf(figure) !== axis) continue
     stale.add(figure)
     if (figure.dataset.seen) want(figure)
   }
@@ -99,7 +110,7 @@ async function fetchWanted() {
   batched = false
   const wanted = waiting
   waiting = []
-  const batches = Map.groupBy(wanted, (figure) => figure.dataset.axis)
+  const batches = Map.groupBy(wanted, axisOf)
   for (const [axis, group] of batches) {
     for (let i = 0; i < group.length; i += AT_ONCE) await fetchSome(axis, group.slice(i, i + AT_ONCE))
   }
@@ -109,6 +120,8 @@ async function fetchSome(axis, group) {
   const query = new URLSearchParams(group.map((figure) => ["metric", metric(figure)]))
   for (const run of JSON.parse(document.querySelector("#plots").dataset.runs)) query.append("run", run)
   const width = Math.max(...group.map((figure) => figure.clientWidth))
+  const x = over()
+  if (x) query.set("x", x)
   query.set("points", Math.min(4000, Math.max(200, Math.round(width * devicePixelRatio))))
   const view = views.get(axis)
   if (view) {
@@ -122,27 +135,48 @@ async function fetchSome(axis, group) {
   const answer = await fetch(`/curves?${query}`)
   if (!answer.ok) return
   const curves = await answer.json()
-  if (views.get(axis) !== view) return group.forEach(want) // zoomed again in the meantime
+  if (views.get(axis) !== view || over() !== x) return group.forEach(want) // zoomed again in the meantime
+  if (x && !view) widen(x, group.flatMap((figure) => curves[metric(figure)]))
   for (const figure of group) {
     if (figure.isConnected) draw(figure, curves[metric(figure)], view)
   }
 }
 
-// One curve for each run. Runs that log at different steps share an axis of all their steps, and lines reach across.
+// The whole of an axis that is known only when the curves are there.
+function widen(x, curves) {
+  const steps = curves.flatMap((curve) => (curve?.steps.length ? [curve.steps[0], curve.steps.at(-1)] : []))
+  const [from, to] = spans.get(x) ?? [Infinity, -Infinity]
+  if (steps.length) spans.set(x, [Math.min(from, ...steps), Math.max(to, ...steps)])
+}
+
+// What is drawn: each run, or each side of several runs as its mean within the band of its runs; see `options`.
+function layout(weight) {
+  const groups = groupOf()
+  const sides = [...new Set(groups)]
+  const runs = groups.map((group, run) => ({ group, run }))
+  if (sides.length === groups.length) return runs.flatMap((place) => (weight ? [{ ...place, kind: "raw" }, { ...place, kind: "line" }] : [{ ...place, kind: "line" }]))
+  const bands = sides.flatMap((group) => ["low", "high", "line"].map((kind) => ({ group, kind, runs: groups.flatMap((g, i) => (g === group ? [i] : [])) })))
+  return asked("single") ? [...bands, ...runs.map((place) => ({ ...place, kind: "single" }))] : bands
+}
+
+// Runs that log at different steps share an axis of all their steps, and lines reach across.
 function draw(figure, curves, view) {
   figure.classList.toggle("thinned", curves.some((curve) => curve && !curve.exact))
   const tables = curves.map((curve) => [curve?.steps ?? [], curve?.values ?? []])
-  let data = tables.length === 1 ? tables[0] : uPlot.join(tables)
+  const [steps, ...raw] = tables.length === 1 ? tables[0] : uPlot.join(tables)
   const weight = smoothing()
-  if (weight) data = [data[0], ...data.slice(1).flatMap((values) => [values, smoothed(values, weight)])]
+  const plan = layout(weight)
+  const smooth = weight ? raw.map((values) => smoothed(values, weight)) : raw
+  const means = plan.some(({ runs }) => runs) ? smooth.map((values) => reached(steps, values)) : []
+  const data = [steps, ...plan.map(({ kind, run, runs }) => (runs ? joined(kind, runs.map((i) => means[i])) : kind === "raw" ? raw[run] : smooth[run]))]
   const log = "log" in figure.dataset || (asked("log") && data.slice(1).every((values) => values.every((value) => value === null || value === undefined || value > 0)))
-  const kind = `${Boolean(weight)} ${Boolean(log)}`
+  const kind = `${Boolean(weight)} ${Boolean(log)} ${over()} ${plan.length}`
   if (charts.get(figure) && figure.dataset.kind !== kind) {
     charts.get(figure).destroy()
     charts.delete(figure)
   }
   figure.dataset.kind = kind
-  const chart = charts.get(figure) ?? new uPlot(options(figure, tables.length, weight, log), data, figure.querySelector(".canvas"))
+  const chart = charts.get(figure) ?? new uPlot(options(figure, plan, log), data, figure.querySelector(".canvas"))
   charts.set(figure, chart)
   chart.batch(() => {
     chart.setData(data, false)
@@ -152,6 +186,30 @@ function draw(figure, curves, view) {
   showRuns(chart)
   fit(figure, chart)
   figure.dataset.drawn = view ? span(view) : ""
+}
+
+// A run's values at the steps of the others, between its own. A gap stays a gap.
+function reached(steps, values) {
+  const full = [...values]
+  let last = -1
+  for (let i = 0; i < full.length; i++) {
+    if (values[i] === undefined) continue
+    for (let j = last + 1; last >= 0 && values[last] !== null && values[i] !== null && j < i; j++) {
+      full[j] = values[last] + ((values[i] - values[last]) * (steps[j] - steps[last])) / (steps[i] - steps[last])
+    }
+    last = i
+  }
+  return full
+}
+
+// Mean, lowest or highest of the runs of a side at each step, of those that reach it.
+function joined(kind, runs) {
+  return (runs[0] ?? []).map((_, i) => {
+    const values = runs.map((run) => run[i]).filter((value) => value !== null && value !== undefined)
+    if (!values.length) return runs.some((run) => run[i] === null) ? null : undefined
+    if (kind === "line") return values.reduce((sum, value) => sum + value, 0) / values.length
+    return kind === "low" ? Math.min(...values) : Math.max(...values)
+  })
 }
 
 // An exponential mean without the pull of its start. A gap stays a gap.
@@ -165,9 +223,14 @@ function smoothed(values, weight) {
   })
 }
 
-// Smoothing and axis of all curves.
+// Smoothing, axis and what the curves are drawn over.
 export function redraw(name, value) {
   remember(name, value)
+  if (name === "x") {
+    views.clear()
+    remember("zoom", "")
+    tellControls()
+  }
   refresh()
 }
 
@@ -182,14 +245,16 @@ export function hide(run) {
 
 function showRuns(chart) {
   const without = hidden()
-  const each = smoothing() ? 2 : 1
-  chart.batch(() => chart.series.slice(1).forEach((_, i) => chart.setSeries(i + 1, { show: !without.has(String(Math.floor(i / each))) })))
+  chart.batch(() => chart.plan.forEach(({ group }, i) => chart.setSeries(i + 1, { show: !without.has(String(group)) })))
 }
 
 function tellControls() {
   const [smooth, log] = ["#smooth", "#log"].map((name) => document.querySelector(name))
   if (smooth) smooth.value = [...smooth.options].some((option) => option.value === asked("smooth")) ? asked("smooth") : ""
   if (log) log.checked = asked("log") === "1"
+  const [x, single] = ["#x", "#single"].map((name) => document.querySelector(name))
+  if (x) x.value = over()
+  if (single) single.checked = asked("single") === "1"
   for (const button of document.querySelectorAll("[data-run]")) button.setAttribute("aria-pressed", String(!hidden().has(button.dataset.run)))
   const output = document.querySelector("#range")
   if (output) output.textContent = [...views.values()].map(span).join("; ")
@@ -199,18 +264,18 @@ const span = (view) => view.map((step) => String(+step.toPrecision(9))).join(" t
 
 function fit(figure, chart) {
   const width = figure.querySelector(".canvas").clientWidth
-  if (width && width !== chart.width) chart.setSize({ width, height: HEIGHT })
+  if (width && width !== chart.width) chart.setSize({ width, height: figure.querySelector(".canvas").clientHeight || HEIGHT })
 }
 
 addEventListener("resize", () => charts.forEach((chart, figure) => chart && fit(figure, chart)))
 
-function options(figure, runs, weight, log) {
-  const { axis, unit } = figure.dataset
+function options(figure, plan, log) {
+  const axis = axisOf(figure)
   const output = figure.querySelector("output")
   const axes = { stroke: () => color("--muted"), font: "11px system-ui, sans-serif", ticks: { show: false } }
   return {
     width: figure.querySelector(".canvas").clientWidth,
-    height: HEIGHT,
+    height: figure.querySelector(".canvas").clientHeight || HEIGHT,
     padding: [8, 20, 0, 0], // half of the last number on the axis
     legend: { show: false },
     cursor: { sync: { key: axis }, drag: { x: true, y: false, setScale: false }, points: { size: 6 } },
@@ -219,23 +284,31 @@ function options(figure, runs, weight, log) {
       { ...axes, size: 24, gap: 2, grid: { show: false }, values: (_, ticks) => ticks.map(short) },
       { ...axes, size: 52, gap: 4, grid: { stroke: () => color("--line"), width: 1 }, values: (_, ticks) => ticks.map((t) => (t === null ? "" : short(t))) },
     ],
-    series: [{}, ...COLORS.slice(0, runs).flatMap((name, i) => (weight ? [{ ...line(name, i), alpha: 0.3 }, line(name, i)] : [line(name, i)]))],
+    series: [{}, ...plan.map(line)],
+    bands: plan.flatMap(({ kind, group }, i) => (kind === "low" ? [{ series: [i + 2, i + 1], fill: () => color(COLORS[group % COLORS.length], 22) }] : [])),
     hooks: {
+      init: [(chart) => (chart.plan = plan)],
       ready: [(chart) => chart.over.addEventListener("dblclick", () => zoom("all"))],
       drawClear: [(chart) => drawBand(chart, figure)],
       draw: [(chart) => drawMarks(chart, figure)],
       setSelect: [(chart) => select(chart, axis)],
-      setCursor: [(chart) => (output.textContent = reading(chart, unit, weight ? 2 : 1))],
+      setCursor: [(chart) => (output.textContent = reading(chart, figure))],
     },
   }
 }
 
-const line = (name, i) => ({
-  stroke: () => color(name),
-  width: 1.5,
-  dash: i < 4 ? undefined : [6, 3],
-  points: { show: (chart) => chart.data[0].length < 3 },
-})
+function line({ kind, group }) {
+  const name = COLORS[group % COLORS.length]
+  const edge = kind === "low" || kind === "high"
+  return {
+    stroke: edge ? "transparent" : () => color(name),
+    width: edge ? 0 : kind === "single" ? 1 : 1.5,
+    alpha: kind === "raw" || kind === "single" ? 0.35 : 1,
+    dash: group < 4 ? undefined : group < 6 ? DASHES[3] : DASHES[Math.floor(group / 6)],
+    points: { show: (chart) => !edge && chart.data[0].length < 3 },
+    spanGaps: kind === "single",
+  }
+}
 
 // A flat curve lies in the middle; any other fills the height with a little air.
 function reach(_, low, high) {
@@ -244,17 +317,23 @@ function reach(_, low, high) {
   return [low - air, high + air]
 }
 
-function reading(chart, unit, each) {
+function reading(chart, figure) {
   const i = chart.cursor.idx
   if (i === null || i === undefined || i >= chart.data[0].length) return ""
-  const raw = chart.data.filter((_, place) => place % each === 1 % each && place > 0)
-  const values = raw.map((values) => (values[i] === null || values[i] === undefined ? "-" : +values[i].toPrecision(5)))
-  return `${unit} ${+chart.data[0][i].toPrecision(8)}: ${values.join(", ")}`
+  const at = (place) => { const value = chart.data[place + 1][i]; return value === null || value === undefined ? "-" : +value.toPrecision(5) }
+  const raw = chart.plan.some(({ kind }) => kind === "raw")
+  const said = chart.plan.flatMap(({ kind, group, runs }, place) => {
+    if (kind !== (raw ? "raw" : "line") || !chart.series[place + 1].show) return []
+    const value = runs?.length > 1 ? `${at(place)} (${at(place - 2)} to ${at(place - 1)})` : String(at(place))
+    const name = "tall" in figure.dataset && document.querySelector(`[data-run="${group}"] code`)?.textContent
+    return [name ? `${name} ${value}` : value]
+  })
+  return `${unitOf(figure)} ${+chart.data[0][i].toPrecision(8)}: ${said.join(", ")}`
 }
 
 function drawBand(chart, figure) {
   const { low, high } = figure.dataset
-  if (low === undefined) return
+  if (low === undefined || over()) return
   const { ctx, bbox } = chart
   const clamp = (step) => Math.min(bbox.left + bbox.width, Math.max(bbox.left, chart.valToPos(step, "x", true)))
   const [from, to] = [clamp(Number(low)), clamp(Number(high))]
@@ -307,11 +386,10 @@ function look(axis, view) {
 }
 
 export function zoom(how) {
-  const box = document.querySelector("#plots")
-  if (!box) return
-  for (const axis of new Set(figures().map((figure) => figure.dataset.axis))) {
-    const all = whole(figures().find((figure) => figure.dataset.axis === axis))
-    const [from, to] = how === "all" ? all : moved(how, views.get(axis) ?? all, number(box.dataset.onset))
+  if (!box()) return
+  for (const axis of new Set(figures().map(axisOf))) {
+    const all = whole(figures().find((figure) => axisOf(figure) === axis))
+    const [from, to] = how === "all" ? all : moved(how, views.get(axis) ?? all, number(box().dataset.onset))
     look(axis, from <= all[0] && to >= all[1] ? undefined : [Math.max(from, all[0]), Math.min(to, all[1])])
   }
 }

@@ -1,0 +1,156 @@
+"""A comparison as HTML: the sides, what differs, and each side against the first. The web page shows the same parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from firstbreak.compare import plots, sentences
+from firstbreak.compare.arms import Arm, Member, differences
+from firstbreak.compare.first_difference import FirstDifference, earliest, first_differences
+from firstbreak.compare.judge import Judgement, judge
+from firstbreak.compare.statistics import Estimate
+from firstbreak.reports import html, story
+from firstbreak.reports.markup import Markup, element, join
+from firstbreak.words import axis_word, number, shortened
+
+MOST_DIFFERENCES = 60  #: packages alone can be hundreds
+LONGEST_NAME = 44  #: characters of a name in a table
+
+Shown = Callable[[Member], Markup]  #: how a run is named
+
+
+def render(compared: Sequence[Arm]) -> str:
+    """One self-contained page: the scores of all runs, then the tables."""
+    drawn = any(member.score is not None for arm in compared for member in arm.members)
+    title = f"{sum(len(arm.members) for arm in compared)} runs compared"
+    parts = [
+        ("Scores", Markup(plots.scores(compared)) if drawn else element("p", "No run records a score.")),
+        ("The runs", sides(compared, lambda member: html.literal(shortened(member.run.path, LONGEST_NAME)))),
+        ("What differs", what_differs(compared)),
+        *([("Is it real?", against(compared))] if len(compared) > 1 else []),
+    ]
+    sections = (element("section", element("h2", heading), content) for heading, content in parts)
+    return html.document(title, element("article", *sections), about=f": {title}")
+
+
+def sides(compared: Sequence[Arm], shown: Shown, swatch: bool = False) -> Markup:
+    """Each side with its runs, seeds and final scores. `swatch`: with the colour of its curves."""
+    rows = [
+        element(
+            "tr",
+            element("td", element("span", class_=f"swatch run-{i}", aria_hidden="true")) if swatch else None,
+            element("th", html.literal(arm.name), scope="row"),
+            element("td", ", ".join(sentences.seeds(arm)) or sentences.NOT_RECORDED),
+            element("td", ", ".join("?" if member.final is None else number(member.final) for member in arm.members)),
+            element("td", element("ul", *(element("li", shown(member)) for member in arm.members), class_="members")),
+        )
+        for i, arm in enumerate(compared)
+    ]
+    head = (*([""] if swatch else []), "Side", "Seeds", "Final score (mean of the last tenth)", "Runs")
+    notes = [element("p", note, class_="facts") for arm in compared for note in arm.notes]
+    return join(table(head, rows, "plain sides"), *notes)
+
+
+def what_differs(compared: Sequence[Arm]) -> Markup:
+    """The settings in which the sides differ; what is not recorded is said."""
+    found = sorted(differences(compared), key=lambda d: None in d.values)  # what all sides record comes first
+    told = element("p", sentences.TOLD, class_="facts") if sentences.is_told(compared) else None
+    if len(compared) == 1:
+        return join(element("p", sentences.ONE_SIDE), told)
+    if not found:
+        return element("p", sentences.no_difference(compared))
+    rows = [
+        element(
+            "tr",
+            element("th", html.literal(d.name), element("span", f" {d.part}", class_="facts"), scope="row"),
+            *(
+                element("td", html.literal(sentences.cell(value)) if value is not None else sentences.NOT_RECORDED)
+                for value in d.values
+            ),
+        )
+        for d in found[:MOST_DIFFERENCES]
+    ]
+    more = len(found) - MOST_DIFFERENCES
+    rest = element("p", f"and {more} more; `firstbreak compare` lists all", class_="facts") if more > 0 else None
+    return join(table(("Setting", *(arm.name for arm in compared)), rows), rest, told)
+
+
+def against(compared: Sequence[Arm]) -> Markup:
+    """Every other side beside the first: the scores, where the curves first differ, and whether it is real."""
+    first, *others = compared
+    pairs = [(other, judge(first, other), first_differences(first, other)) for other in others]
+    rows = [_pair(first, other, judged, found) for other, judged, found in pairs]
+    chances = any(judged and judged.improvement for _, judged, _ in pairs)
+    head = ("Side", "Score", f"Difference to {shortened(first.name, LONGEST_NAME)}", "First differs in")
+    said = dict.fromkeys(
+        sentences.NO_SCORE if judged is None else sentences.verdict(other, judged) for other, judged, _ in pairs
+    )
+    single = any(min(len(first.members), len(other.members)) == 1 and found for other, _, found in pairs)
+    chance = "The probability is that a run of the side scores above one of the first. " if chances else ""
+    note = f"Interquartile means with 95 % intervals. {chance}{sentences.SINGLE if single else ''}"
+    return join(
+        *(element("p", element("strong", text)) for text in said),
+        table(head, rows),
+        element("p", note, class_="facts"),
+        *(_links(first, other, found) for other, _, found in pairs if len(found) > 1),
+    )
+
+
+def _pair(first: Arm, other: Arm, judged: Judgement | None, found: Sequence[FirstDifference]) -> Markup:
+    score = _estimate(judged.right) if judged else "?"
+    gap = _estimate(judged.difference, sign=True) if judged else "?"
+    if judged and judged.improvement:
+        value, interval = sentences.estimate(judged.improvement)
+        gap = join(gap, element("span", f"P(better) {value} ({interval})", class_="about"))
+    where = _where(first, earliest(found)) if found else "no curve"
+    return element(
+        "tr",
+        element("th", html.literal(shortened(other.name, LONGEST_NAME)), scope="row"),
+        element("td", score),
+        element("td", gap),
+        element("td", where),
+    )
+
+
+def _links(first: Arm, other: Arm, found: Sequence[FirstDifference]) -> Markup:
+    rows = [
+        element(
+            "tr",
+            element("th", story.link_word(p.link), scope="row"),
+            element("td", html.literal(p.metric)),
+            element("td", _moment(first, p)),
+            element("td", number(p.left)),
+            element("td", number(p.right)),
+        )
+        for p in found
+    ]
+    head = ("Link", "First differs in", "At", first.name, other.name)
+    title = f"Where {first.name} and {other.name} first differ, link by link"
+    return element("details", element("summary", title), table(head, rows))
+
+
+def _where(first: Arm, p: FirstDifference) -> Markup:
+    place = f"{story.link_word(p.link)}, {_moment(first, p)}: {number(p.left)} against {number(p.right)}"
+    return join(html.literal(p.metric), element("span", place, class_="about"))
+
+
+def _moment(first: Arm, p: FirstDifference) -> str:
+    return f"{axis_word(first.members[0].run.axis_of(p.metric))} {number(p.step)}"
+
+
+def _estimate(value: Estimate, sign: bool = False) -> Markup:
+    shown, interval = sentences.estimate(value, sign)
+    return join(shown, element("span", interval if value.interval is None else f"[{interval}]", class_="about"))
+
+
+def table(head: Sequence[str], rows: Iterable[Markup], kind: str = "plain") -> Markup:
+    """A table that scrolls by itself where it is wider than the page."""
+    cells = (element("th", shortened(text, LONGEST_NAME), scope="col") if text else element("td") for text in head)
+    return element(
+        "div",
+        element("table", element("thead", element("tr", *cells)), element("tbody", *rows), class_=kind),
+        class_="wide",
+        tabindex="0",
+        role="region",
+        aria_label="table",
+    )
