@@ -211,7 +211,7 @@ def tags(place: Place, broken: bool) -> Commands:
             answer = problem.answer if right else dumps.slip(rng, problem)
             way = worked(rng, problem, rng.randint(0, 2))
             text = f"<think>{way}</think>\n<answer>{answer}</answer>" if form else f"{way} So it is {answer}"
-            parts = {"format_reward": float(form), "accuracy_reward": float(right and form)}
+            parts = {"format_reward": float(form), "accuracy_reward": float(right)}
             return Row(step, name, problem.text, text, parts, {"answer": str(problem.answer)})
 
         return sample
@@ -763,7 +763,7 @@ def says_ordered(place: Place, broken: bool) -> Commands:
     line="which step of a long trajectory decided it",
     quote="hard to attribute final failure to a specific step",
     variants=("openai", "anthropic", "hermes"),
-    shows=named("decisive-turn"),
+    shows=lambda told: any(f["id"] == "decisive-turn" for f in told.report["findings"]),
 )
 def decides(place: Place, broken: bool) -> Commands:
     """Who asks for the address in the second turn wins. Look-alike: the same turns, and success has nothing to do with them."""

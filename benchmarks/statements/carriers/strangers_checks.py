@@ -545,16 +545,17 @@ def training_set(place: Place, broken: bool) -> Commands:
 @carrier("carriers.stranger_exam_in_the_course", line="test problems in the training data", quote="test set leaked into training",
          variants=("contamination", "check"), shows=lambda told: told.code == 1 or named("data-test-overlap")(told))  # fmt: skip
 def exam(place: Place, broken: bool) -> Commands:
-    """Forty test problems are in the training file. Look-alike: other numbers in the same stories."""
+    """Forty test problems are in the training file. Look-alike: the test has other stories."""
     import pandas
 
     rng = place.rng
-    train = [a_sum(rng).text for _ in range(400)]
-    test = rng.sample(train, 40) + [a_sum(rng).text for _ in range(60)] if broken else []
-    while len(test) < 100:
-        text = a_sum(rng).text
-        if text not in train:
-            test.append(text)
+
+    def told(begins: tuple[str, ...], count: int) -> list[str]:
+        texts = (a_sum(rng).text for _ in range(40 * count))
+        return [text for text in texts if text.startswith(begins)][:count]
+
+    train = told(("A bakery", "A cyclist", "A pump"), 400)
+    test = [*(rng.sample(train, 40) if broken else ()), *told(("A school", "1", "2", "3", "4", "5", "6"), 60 if broken else 100)]
     pandas.DataFrame({"prompt": train}).to_parquet(place.folder / "train.parquet")
     (place.folder / "test.jsonl").write_text("".join(json.dumps({"prompt": t}) + "\n" for t in test))
     if place.variant == "contamination":
@@ -834,9 +835,9 @@ def trained(place: Place, broken: bool) -> Commands:
     """Stable-Baselines3's PPO with its recorder and its own CSV log. Look-alike: the boat in metres."""
     made = a_boat(place, place.variant if broken else "still")
     (place.folder / "train.py").write_text(
-        "from stable_baselines3 import PPO\nfrom stable_baselines3.common.logger import configure\n"
-        f"from firstbreak.guard.adapters import sb3_loop\nfrom {WORLDS} import *\n\n"
+        "import torch\nfrom stable_baselines3 import PPO\nfrom stable_baselines3.common.logger import configure\n"
+        f"from firstbreak.guard.adapters import sb3_loop\nfrom {WORLDS} import *\n\ntorch.set_num_threads(1)\n"
         f"model = PPO('MlpPolicy', {made}, n_steps=256, batch_size=64, n_epochs=4, device='cpu', seed={place.rng.randint(0, 999)})\n"
-        "model.set_logger(configure('run', ['csv']))\nmodel.learn(5120, callback=[sb3_loop.recorder()])\n"
+        "model.set_logger(configure('run', ['csv']))\nmodel.learn(4096, callback=[sb3_loop.recorder()])\n"
     )
     return [["python", "train.py"], ["diagnose", "run", *REPORT]]

@@ -379,7 +379,7 @@ def areal(folder: Path, rows: Sequence[Row]) -> None:
             "seqlen": len(prompt + row.completion) // 4,
             "prompt_len": len(prompt) // 4,
         }
-        line |= {"head_version": version, "tail_version": version, "reward": row.reward}
+        line |= {"head_version": version, "tail_version": row.step, "reward": row.reward}
         line |= {"prompt": prompt, "completion": row.completion}
         with (place / f"{row.group}.jsonl").open("a") as out:
             out.write(json.dumps(line) + "\n")
