@@ -97,7 +97,7 @@ def refuses(place: Place, broken: bool) -> Commands:
 @carrier(
     "carriers.stranger_tokens_are_paid",
     line="incoherent text that scores well",
-    quote="A model can achieve good reward scores while producing incoherent text if the reward function has exploitable patterns.",
+    quote="A model can achieve good reward scores while producing incoherent text",
     variants=("trl", "nemo_rl"),
     shows=named("incoherent-text", "reward-hacking"),
 )
@@ -136,7 +136,7 @@ def _reads(told: Told) -> bool:
 @carrier(
     "carriers.stranger_best_of_the_latest",
     line="read the best, the worst and random samples",
-    quote="at minimum, inspect three types of samples: high-reward samples, low-reward samples, and random samples from the latest",
+    quote="high-reward samples, low-reward samples, and random samples from the latest checkpoint",
     variants=("csv", "areal", "prime_rl"),
     shows=_reads,
 )
@@ -222,7 +222,7 @@ def tags(place: Place, broken: bool) -> Commands:
 @carrier(
     "carriers.stranger_thousands_are_refused",
     line="verdicts that disagree with the reference",
-    quote="a verifier that marks right answers wrong",
+    quote="the reward genuinely encourages the behavior you want",
     variants=("verl", "prime_rl"),
     shows=named("right-answers-unpaid", "verdicts-noisy"),
 )
@@ -335,7 +335,7 @@ def one_answer(place: Place, broken: bool) -> Commands:
 @carrier(
     "carriers.stranger_tries_everything",
     line="diversity of behaviour, not of tokens",
-    quote="diverse behavior but no progress: exploration is not differentiated by evaluation",
+    quote="diverse behavior but no progress ... exploration is not differentiated by evaluation",
     variants=("verl", "prime_rl"),
     shows=named("diverse-without-progress", "reward-flat"),
 )
@@ -674,7 +674,7 @@ def again(place: Place, broken: bool) -> Commands:
 @carrier(
     "carriers.stranger_errors_are_rewarded",
     line="tool failures that count as success",
-    quote="tool failures that count as success",
+    quote="whether tool calls are legal, step count, cost, and failure recovery ability",
     variants=("anthropic", "trl", "prime_rl"),
     shows=named("failed-calls-paid"),
 )
@@ -700,7 +700,7 @@ def rewarded(place: Place, broken: bool) -> Commands:
 @carrier(
     "carriers.stranger_search_goes_down",
     line="tools that fail",
-    quote="Agentic RL evaluation must examine whether tool calls are legal, step count, cost, and failure recovery ability",
+    quote="whether tool calls are legal, step count, cost, and failure recovery ability",
     variants=("prime_rl", "hermes", "anthropic"),
     shows=named("tools-fail", "tool-errors"),
 )

@@ -73,17 +73,26 @@ STATES = "states, actions, terminations and signs are what they seem"
 UNIT_TEST = "do reset/step/done/reward match expectations?"
 
 
-@carrier("carriers.stranger_boat_is_paid_to_leave", line=STATES, quote="reversed reward signs",
-         shows=named("env-expert-beats-random", "env-reward-sign"))  # fmt: skip
+@carrier(
+    "carriers.stranger_boat_is_paid_to_leave",
+    line=STATES,
+    quote="reversed reward signs",
+    shows=named("env-expert-beats-random", "env-reward-sign"),
+)
 def leaves(place: Place, broken: bool) -> Commands:
     """The distance is added and not taken away. Look-alike: right."""
     return env(place, a_boat(place, "sign" if broken else "still"), "steer")
 
 
-@carrier("carriers.stranger_moves_do_nothing", line=STATES, quote=UNIT_TEST, variants=("farm", "kitchen", "boat"),
-         shows=named("env-action-effect", "env-expert-beats-random"))  # fmt: skip
+@carrier(
+    "carriers.stranger_moves_do_nothing",
+    line=STATES,
+    quote=UNIT_TEST,
+    variants=("farm", "kitchen", "boat"),
+    shows=named("env-action-effect", "env-expert-beats-random"),
+)
 def do_nothing(place: Place, broken: bool) -> Commands:
-    """Another action than the chosen one is carried out. Look-alike: one move in five slips; the boat and the kitchen are right."""
+    """Another action than the chosen one is carried out. Look-alike: one move in five slips; all else is right."""
     fault = "ignored" if broken else "still"
     if place.variant == "farm":
         return env(place, a_farm(place, fault, slip=0.2), "pick")
@@ -94,15 +103,24 @@ def do_nothing(place: Place, broken: bool) -> Commands:
     )
 
 
-@carrier("carriers.stranger_picture_is_black", line=STATES, quote=UNIT_TEST,
-         shows=named("env-observation-scale", "env-observation-finite"))  # fmt: skip
+@carrier(
+    "carriers.stranger_picture_is_black",
+    line=STATES,
+    quote=UNIT_TEST,
+    shows=named("env-observation-scale", "env-observation-finite"),
+)
 def black(place: Place, broken: bool) -> Commands:
     """The renderer returns an empty buffer. Look-alike: a picture that is black but for a few pixels."""
     return env(place, a_farm(place, "zero" if broken else "still"), "pick")
 
 
-@carrier("carriers.stranger_pay_comes_later", line=STATES, quote=UNIT_TEST, variants=("boat", "farm"),
-         shows=named("env-reward-timing"))  # fmt: skip
+@carrier(
+    "carriers.stranger_pay_comes_later",
+    line=STATES,
+    quote=UNIT_TEST,
+    variants=("boat", "farm"),
+    shows=named("env-reward-timing"),
+)
 def pay_later(place: Place, broken: bool) -> Commands:
     """The reward of two or three steps before. Look-alike: the step's own."""
     fault = "late" if broken else "still"
@@ -113,8 +131,13 @@ def pay_later(place: Place, broken: bool) -> Commands:
     )
 
 
-@carrier("carriers.stranger_clock_is_an_end", line=STATES, quote=UNIT_TEST, variants=("boat", "farm", "dm_env"),
-         shows=named("env-ends"))  # fmt: skip
+@carrier(
+    "carriers.stranger_clock_is_an_end",
+    line=STATES,
+    quote=UNIT_TEST,
+    variants=("boat", "farm", "dm_env"),
+    shows=named("env-ends"),
+)
 def clock(place: Place, broken: bool) -> Commands:
     """A time limit terminates. Look-alike: it truncates."""
     fault = "limit" if broken else "still"
@@ -126,8 +149,13 @@ def clock(place: Place, broken: bool) -> Commands:
     return env(place, a_boat(place, fault), "steer")
 
 
-@carrier("carriers.stranger_shift_never_ends", line=STATES, quote=UNIT_TEST, variants=("kitchen", "boat"),
-         shows=named("env-ends"))  # fmt: skip
+@carrier(
+    "carriers.stranger_shift_never_ends",
+    line=STATES,
+    quote=UNIT_TEST,
+    variants=("kitchen", "boat"),
+    shows=named("env-ends"),
+)
 def never(place: Place, broken: bool) -> Commands:
     """No episode ends. Look-alike: after 400 steps."""
     fault, horizon = ("never", 50) if broken else ("still", 400)
@@ -145,8 +173,9 @@ def missing(place: Place, broken: bool) -> Commands:
     return env(place, a_kitchen(place, "none" if broken else "still"), "cook")
 
 
-@carrier("carriers.stranger_wind_survives_reset", line=STATES, quote=UNIT_TEST,
-         shows=named("env-state-leak", "env-seeding"))  # fmt: skip
+@carrier(
+    "carriers.stranger_wind_survives_reset", line=STATES, quote=UNIT_TEST, shows=named("env-state-leak", "env-seeding")
+)
 def wind(place: Place, broken: bool) -> Commands:
     """The wind of the last episode still blows. Look-alike: calm."""
     return env(place, a_boat(place, "leak" if broken else "still"), "steer")
@@ -158,8 +187,13 @@ def reused(place: Place, broken: bool) -> Commands:
     return env(place, a_boat(place, "buffer" if broken else "still"), "steer")
 
 
-@carrier("carriers.stranger_millimetres", line="missing normalisation of observations", quote="missing observation normalization",
-         variants=("env", "vec"), shows=named("env-observation-scale"))  # fmt: skip
+@carrier(
+    "carriers.stranger_millimetres",
+    line="missing normalisation of observations",
+    quote="missing observation normalization",
+    variants=("env", "vec"),
+    shows=named("env-observation-scale"),
+)
 def millimetres(place: Place, broken: bool) -> Commands:
     """Millimetres from a far origin. Look-alike: the same environment in Gymnasium's or Stable-Baselines3's normalisation."""
     made = a_boat(place, "unscaled")
@@ -196,16 +230,25 @@ def millimetres(place: Place, broken: bool) -> Commands:
     return env(place, wrapped, rule)
 
 
-@carrier("carriers.stranger_kitchen_pays_dice", line="an expert that is not clearly better than chance: do not train yet",
-         quote="can a simple rule clearly beat random?", variants=("kitchen",),
-         shows=named("env-expert-beats-random"))  # fmt: skip
+@carrier(
+    "carriers.stranger_kitchen_pays_dice",
+    line="an expert that is not clearly better than chance: do not train yet",
+    quote="can a simple rule clearly beat random?",
+    variants=("kitchen",),
+    shows=named("env-expert-beats-random"),
+)
 def dice(place: Place, broken: bool) -> Commands:
     """The reward is noise. Look-alike: the rule earns more."""
     return env(place, a_kitchen(place, "noise" if broken else "still"), "cook")
 
 
-@carrier("carriers.stranger_rule_in_degrees", line="actions of the wrong kind or range", quote="actions of the wrong kind or range",
-         variants=("boat", "kitchen"), shows=named("env-expert-actions", "env-policy-actions", "env-actions-accepted"))  # fmt: skip
+@carrier(
+    "carriers.stranger_rule_in_degrees",
+    line="actions of the wrong kind or range",
+    quote="action scale mismatches",
+    variants=("boat", "kitchen"),
+    shows=named("env-expert-actions", "env-policy-actions", "env-actions-accepted"),
+)
 def degrees(place: Place, broken: bool) -> Commands:
     """The expert's actions are degrees, or count from 1. Look-alike: at the border of the space, and in it."""
     if place.variant == "boat":
@@ -213,9 +256,12 @@ def degrees(place: Place, broken: bool) -> Commands:
     return env(place, a_kitchen(place, "still"), "cook_the_fourth" if broken else "cook")
 
 
-@carrier("carriers.stranger_pay_in_hundred_thousands", line="values on another scale than returns",
-         quote="When the reward scale is too large, advantage becomes a very sharp gradient signal",
-         shows=named("env-reward-scale"))  # fmt: skip
+@carrier(
+    "carriers.stranger_pay_in_hundred_thousands",
+    line="values on another scale than returns",
+    quote="When the reward scale is too large, advantage becomes a very sharp gradient signal",
+    shows=named("env-reward-scale"),
+)
 def hundred_thousands(place: Place, broken: bool) -> Commands:
     """Cents instead of thousands of euros. Look-alike: rewards about 1."""
     return env(place, a_boat(place, "huge" if broken else "still"), "steer")
@@ -260,15 +306,29 @@ def equal(text, answer):
     return value is not None and abs(value - float(answer)) < 1e-6
 
 """
+#: The same verdict, in the signature of each trainer.
+TRL = """
+def reward(completions, answer, **kwargs):
+    return [float(equal(c, a)) for c, a in zip(completions, answer)]
+"""
+VERL = """
+def reward(data_source, solution_str, ground_truth, extra_info=None):
+    return float(equal(solution_str, ground_truth))
+"""
 TALL = "all 0, all 1, or a long tail"
 
 
-@carrier("carriers.stranger_everybody_passes", line=TALL, quote="almost all 1 | reward too loose", variants=("verl", "trl"),
-         shows=named("reward-distribution", "reward-density"))  # fmt: skip
+@carrier(
+    "carriers.stranger_everybody_passes",
+    line=TALL,
+    quote="almost all 1 | reward too loose",
+    variants=("verl", "trl"),
+    shows=named("reward-distribution", "reward-density"),
+)
 def everybody(place: Place, broken: bool) -> Commands:
     """The problems are too easy. Look-alike: seven of ten are right."""
     code = BOXED + (
-        "\ndef reward(data_source, solution_str, ground_truth, extra_info=None):\n    return float(equal(solution_str, ground_truth))\n"
+        VERL
         if place.variant == "verl"
         else "\nasync def reward(prompts, completions, answer, **kwargs):\n"
         "    return [float(equal(c, a)) for c, a in zip(completions, answer)]\n"
@@ -276,31 +336,34 @@ def everybody(place: Place, broken: bool) -> Commands:
     return reward(place, code, solved(place.rng, 2.0 if broken else 0.7))
 
 
-@carrier("carriers.stranger_nobody_passes", line=TALL, quote="almost all 0 | reward too sparse", variants=("trl",),
-         shows=named("reward-distribution", "reward-density"))  # fmt: skip
+@carrier(
+    "carriers.stranger_nobody_passes",
+    line=TALL,
+    quote="almost all 0 | reward too sparse",
+    variants=("trl",),
+    shows=named("reward-distribution", "reward-density"),
+)
 def nobody(place: Place, broken: bool) -> Commands:
     """The problems are too hard. Look-alike: three of ten are right."""
-    code = (
-        BOXED
-        + "\ndef reward(completions, answer, **kwargs):\n    return [float(equal(c, a)) for c, a in zip(completions, answer)]\n"
-    )
+    code = BOXED + TRL
     return reward(place, code, solved(place.rng, -1.0 if broken else 0.3))
 
 
-@carrier("carriers.stranger_three_jackpots", line=TALL, quote="extreme long tail | few samples dominate gradient",
-         variants=("plain",), shows=named("reward-distribution"))  # fmt: skip
+@carrier(
+    "carriers.stranger_three_jackpots",
+    line=TALL,
+    quote="extreme long tail | few samples dominate gradient",
+    variants=("plain",),
+    shows=named("reward-distribution"),
+)
 def jackpots(place: Place, broken: bool) -> Commands:
     """exp() of a score: a few samples get hundreds. Look-alike: the score itself."""
-    rows, rng = [], place.rng
-    for topic in sorted(dumps.TOPICS) * 3:
-        for _ in range(8):
-            rows.append(
-                {
-                    "prompt": f"How can I {topic}?",
-                    "completion": advice(rng, topic, rng.randint(1, 6)),
-                    "rm": rng.gauss(0, 1),
-                }
-            )
+    rng = place.rng
+    rows: list[dict[str, Any]] = [
+        {"prompt": f"How can I {topic}?", "completion": advice(rng, topic, rng.randint(1, 6)), "rm": rng.gauss(0, 1)}
+        for topic in sorted(dumps.TOPICS) * 3
+        for _ in range(8)
+    ]
     for row in rng.sample(rows, 3):
         row["rm"] = rng.uniform(2.2, 2.9)
     inner = "math.exp(3 * s) if s > 2 else s / 3" if broken else "s"
@@ -308,32 +371,49 @@ def jackpots(place: Place, broken: bool) -> Commands:
     return reward(place, code, rows)
 
 
-@carrier("carriers.stranger_distance_is_paid", line="a sign that is turned", quote="sign confusion", variants=("trl",),
-         shows=named("reward-direction", "reward-right-from-wrong", "reward-human"))  # fmt: skip
+@carrier(
+    "carriers.stranger_distance_is_paid",
+    line="a sign that is turned",
+    quote="sign confusion",
+    variants=("trl",),
+    shows=named("reward-direction", "reward-right-from-wrong", "reward-human"),
+)
 def distance(place: Place, broken: bool) -> Commands:
     """The error is returned as it is. Look-alike: minus the error."""
     sign = "" if broken else "-"
     code = BOXED + (
         "\ndef reward(completions, answer, **kwargs):\n    out = []\n    for c, a in zip(completions, answer):\n"
         "        value = boxed(c)\n"
-        f"        error = 1.0 if value is None else min(1.0, abs(value - float(a)) / 50)\n        out.append({sign}error)\n    return out\n"
+        f"        error = 1.0 if value is None else min(1.0, abs(value - float(a)) / 50)\n"
+        f"        out.append({sign}error)\n    return out\n"
     )
     return reward(place, code, solved(place.rng, 0.5))
 
 
-@carrier("carriers.stranger_every_step_is_paid", line="longer answers for their own sake",
-         quote="the reward model prefers detailed answers", variants=("trl",), shows=named("reward-length"))  # fmt: skip
+@carrier(
+    "carriers.stranger_every_step_is_paid",
+    line="longer answers for their own sake",
+    quote="the reward model prefers detailed answers",
+    variants=("trl",),
+    shows=named("reward-length"),
+)
 def every_step(place: Place, broken: bool) -> Commands:
     """0.1 for each sentence on top of the verdict. Look-alike: 0.1 for a box, which all have."""
     more = "0.1 * c.count('. ')" if broken else "0.1 * ('boxed' in c)"
     code = BOXED + (
-        f"\ndef reward(completions, answer, **kwargs):\n    return [0.3 * equal(c, a) + {more} for c, a in zip(completions, answer)]\n"
+        "\ndef reward(completions, answer, **kwargs):\n"
+        f"    return [0.3 * equal(c, a) + {more} for c, a in zip(completions, answer)]\n"
     )
     return reward(place, code, solved(place.rng, 0.5))
 
 
-@carrier("carriers.stranger_raters_disagree", line="little agreement with people", quote="low correlation with human scores",
-         variants=("plain",), shows=named("reward-human", "reward-direction"))  # fmt: skip
+@carrier(
+    "carriers.stranger_raters_disagree",
+    line="little agreement with people",
+    quote="low correlation with human scores",
+    variants=("plain",),
+    shows=named("reward-human", "reward-direction"),
+)
 def raters(place: Place, broken: bool) -> Commands:
     """People's stars have nothing to do with the score. Look-alike: they follow it with noise."""
     rows, rng = [], place.rng
@@ -347,8 +427,13 @@ def raters(place: Place, broken: bool) -> Commands:
     return reward(place, code, rows, "--column", "human=stars")
 
 
-@carrier("carriers.stranger_score_in_cents", line="values on another scale than returns", quote="reward scale or value target problem",
-         variants=("trl",), shows=named("reward-scale"))  # fmt: skip
+@carrier(
+    "carriers.stranger_score_in_cents",
+    line="values on another scale than returns",
+    quote="reward scale or value target problem",
+    variants=("trl",),
+    shows=named("reward-scale"),
+)
 def cents(place: Place, broken: bool) -> Commands:
     """A right answer is worth 250,000. Look-alike: 2.5."""
     worth = 250_000 if broken else 2.5
@@ -358,9 +443,13 @@ def cents(place: Place, broken: bool) -> Commands:
     return reward(place, code, solved(place.rng, 0.5))
 
 
-@carrier("carriers.stranger_answers_are_sorted_apart", line="verdicts that disagree with the reference",
-         quote="a merge that pairs problems with the answers of others", variants=("trl", "verl"),
-         shows=named("reward-references"))  # fmt: skip
+@carrier(
+    "carriers.stranger_answers_are_sorted_apart",
+    line="verdicts that disagree with the reference",
+    quote="the reward genuinely encourages the behavior you want",
+    variants=("trl", "verl"),
+    shows=named("reward-references"),
+)
 def sorted_apart(place: Place, broken: bool) -> Commands:
     """The answers belong to the next problem. Look-alike: a weak model, and answers in their places."""
     rows = solved(place.rng, 0.6 if broken else 0.35)
@@ -368,17 +457,16 @@ def sorted_apart(place: Place, broken: bool) -> Commands:
         answers = [row["answer"] for row in rows]
         for i, row in enumerate(rows):
             row["answer"] = answers[(i + 8) % len(rows)]
-    code = BOXED + (
-        "\ndef reward(completions, answer, **kwargs):\n    return [float(equal(c, a)) for c, a in zip(completions, answer)]\n"
-        if place.variant == "trl"
-        else "\ndef reward(data_source, solution_str, ground_truth, extra_info=None):\n    return float(equal(solution_str, ground_truth))\n"
-    )
+    code = BOXED + (TRL if place.variant == "trl" else VERL)
     return reward(place, code, rows)
 
 
-@carrier("carriers.stranger_all_alike_in_a_group", line="does the reward rank the answers to one prompt?",
-         quote="is the reward ranking across multiple responses for the same prompt reasonable?",
-         shows=named("reward-density", "reward-distribution"))  # fmt: skip
+@carrier(
+    "carriers.stranger_all_alike_in_a_group",
+    line="does the reward rank the answers to one prompt?",
+    quote="is the reward ranking across multiple responses for the same prompt reasonable?",
+    shows=named("reward-density", "reward-distribution"),
+)
 def alike(place: Place, broken: bool) -> Commands:
     """Prompts are always solved or never. Look-alike: as often, and mixed."""
     rows = solved(place.rng, 0.5)
@@ -388,15 +476,16 @@ def alike(place: Place, broken: bool) -> Commands:
             for row in rows[at : at + 8]:
                 answer = row["answer"] if right else str(int(row["answer"]) + place.rng.choice((-3, 4, 10)))
                 row["completion"] = f"{row['completion'].split(' The answer is')[0]} The answer is \\boxed{{{answer}}}."
-    code = (
-        BOXED
-        + "\ndef reward(completions, answer, **kwargs):\n    return [float(equal(c, a)) for c, a in zip(completions, answer)]\n"
-    )
+    code = BOXED + TRL
     return reward(place, code, rows)
 
 
-@carrier("carriers.stranger_headings_win", line="a judge that prefers a style", quote="LLM judge prefers a certain writing style",
-         shows=named("reward-pairs-style"))  # fmt: skip
+@carrier(
+    "carriers.stranger_headings_win",
+    line="a judge that prefers a style",
+    quote="LLM judge prefers a certain writing style",
+    shows=named("reward-pairs-style"),
+)
 def headings(place: Place, broken: bool) -> Commands:
     """A reward model adds for markdown. Look-alike: for what is said."""
     rng, pairs = place.rng, []
@@ -461,25 +550,37 @@ def walks(rng: random.Random, fault: str, steps: int = 1500) -> dict[str, np.nda
     return {name: np.array(v) for name, v in rows.items()} | {"returns": buffer.returns[:, 0]}
 
 
-@carrier("carriers.stranger_ends_are_forgotten", line="terminal masks and bootstrapping", quote="a wrong done mask",
-         shows=named("critic-terminal-mask", "critic-truncation"))  # fmt: skip
+@carrier(
+    "carriers.stranger_ends_are_forgotten",
+    line="terminal masks and bootstrapping",
+    quote="a wrong done mask",
+    shows=named("critic-terminal-mask", "critic-truncation"),
+)
 def forgotten(place: Place, broken: bool) -> Commands:
     """Stable-Baselines3's buffer is never told that an episode began. Look-alike: told."""
     np.savez(place.folder / "rollouts.npz", **walks(place.rng, "never" if broken else "still"))
     return [["check", "critic", "rollouts.npz", *REPORT]]
 
 
-@carrier("carriers.stranger_limits_cut_the_future", line="terminal masks and bootstrapping", quote="checking bootstrap targets",
-         shows=named("critic-terminal-mask", "critic-truncation"))  # fmt: skip
+@carrier(
+    "carriers.stranger_limits_cut_the_future",
+    line="terminal masks and bootstrapping",
+    quote="checking bootstrap targets",
+    shows=named("critic-terminal-mask", "critic-truncation"),
+)
 def cut_future(place: Place, broken: bool) -> Commands:
     """After a time limit nothing is added. Look-alike: the value of the last state is."""
     np.savez(place.folder / "rollouts.npz", **walks(place.rng, "limit" if broken else "still"))
     return [["check", "critic", "rollouts.npz", *REPORT]]
 
 
-@carrier("carriers.stranger_critic_is_dead", line="can the critic fit a fixed batch of rollouts?",
-         quote="fix a batch of rollouts, do not update the actor, and train only the Critic", variants=("dead", "detached"),
-         shows=named("critic-fits", "critic-gradient"))  # fmt: skip
+@carrier(
+    "carriers.stranger_critic_is_dead",
+    line="can the critic fit a fixed batch of rollouts?",
+    quote="fix a batch of rollouts, do not update the actor, and train only the Critic",
+    variants=("dead", "detached"),
+    shows=named("critic-fits", "critic-gradient"),
+)
 def dead(place: Place, broken: bool) -> Commands:
     """A layer of dead units, or a trunk under no_grad. Look-alike: a small network that learns."""
     np.savez(place.folder / "rollouts.npz", **walks(place.rng, "still"))
@@ -489,7 +590,8 @@ def dead(place: Place, broken: bool) -> Commands:
         "import torch\nfrom torch import nn\n\n\nclass Critic(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
         "        self.trunk = nn.Sequential(nn.Linear(3, 48), nn.ReLU())\n        self.head = nn.Linear(48, 1)\n"
         f"        nn.init.constant_(self.trunk[0].bias, {bias})\n\n    def forward(self, x):\n"
-        f"        return self.head(self.trunk(x){detach}).squeeze(-1)\n\n\ndef make():\n    torch.manual_seed({place.rng.randint(0, 9)})\n"
+        f"        return self.head(self.trunk(x){detach}).squeeze(-1)\n\n\n"
+        f"def make():\n    torch.manual_seed({place.rng.randint(0, 9)})\n"
         "    return Critic()\n"
     )
     return [["check", "critic", "rollouts.npz", "--critic", "nets.py:make", *REPORT]]
@@ -498,8 +600,13 @@ def dead(place: Place, broken: bool) -> Commands:
 # --- data ------------------------------------------------------------------------------------------------------------
 
 
-@carrier("carriers.stranger_ratings_say_otherwise", line="chosen and rejected answers that are swapped",
-         quote="chosen and rejected swapped", variants=("parquet", "jsonl"), shows=named("data-swapped"))  # fmt: skip
+@carrier(
+    "carriers.stranger_ratings_say_otherwise",
+    line="chosen and rejected answers that are swapped",
+    quote="reversed chosen/rejected labels in the dataset",
+    variants=("parquet", "jsonl"),
+    shows=named("data-swapped"),
+)
 def ratings(place: Place, broken: bool) -> Commands:
     """UltraFeedback's columns; every third pair is the wrong way round. Look-alike: the scores are close, and in order."""
     import pandas
@@ -524,8 +631,13 @@ def ratings(place: Place, broken: bool) -> Commands:
     return [["check", "data", f"pairs.{place.variant}", *REPORT]]
 
 
-@carrier("carriers.stranger_tools_in_the_training_set", line="tool failures that count as success",
-         quote="tool failures that count as success", variants=("anthropic", "openai"), shows=named("failed-calls-paid", "data-failed-calls"))  # fmt: skip
+@carrier(
+    "carriers.stranger_tools_in_the_training_set",
+    line="tool failures that count as success",
+    quote="whether tool calls are legal, step count, cost, and failure recovery ability",
+    variants=("anthropic", "openai"),
+    shows=named("failed-calls-paid", "data-failed-calls"),
+)
 def training_set(place: Place, broken: bool) -> Commands:
     """Recorded episodes whose calls failed have the reward 1. Look-alike: as many failures, with 0."""
     from .strangers import SHELF, failed, look_up
@@ -542,8 +654,13 @@ def training_set(place: Place, broken: bool) -> Commands:
     return [["check", "data", "episodes.jsonl", *REPORT]]
 
 
-@carrier("carriers.stranger_exam_in_the_course", line="test problems in the training data", quote="test set leaked into training",
-         variants=("contamination", "check"), shows=lambda told: told.code == 1 or named("data-test-overlap")(told))  # fmt: skip
+@carrier(
+    "carriers.stranger_exam_in_the_course",
+    line="test problems in the training data",
+    quote="Do Not Let the Test Set Become the Training Set",
+    variants=("contamination", "check"),
+    shows=lambda told: told.code == 1 or named("data-test-overlap")(told),
+)
 def exam(place: Place, broken: bool) -> Commands:
     """Forty test problems are in the training file. Look-alike: the test has other stories."""
     import pandas
@@ -555,7 +672,10 @@ def exam(place: Place, broken: bool) -> Commands:
         return [text for text in texts if text.startswith(begins)][:count]
 
     train = told(("A bakery", "A cyclist", "A pump"), 400)
-    test = [*(rng.sample(train, 40) if broken else ()), *told(("A school", "1", "2", "3", "4", "5", "6"), 60 if broken else 100)]
+    test = [
+        *(rng.sample(train, 40) if broken else ()),
+        *told(("A school", "1", "2", "3", "4", "5", "6"), 60 if broken else 100),
+    ]
     pandas.DataFrame({"prompt": train}).to_parquet(place.folder / "train.parquet")
     (place.folder / "test.jsonl").write_text("".join(json.dumps({"prompt": t}) + "\n" for t in test))
     if place.variant == "contamination":
@@ -573,8 +693,12 @@ PROTOCOL = {
 }  # fmt: skip
 
 
-@carrier("carriers.stranger_protocol_has_holes", line="fix the whole protocol", quote="is the evaluation protocol fixed and saved?",
-         shows=named("eval-complete"))  # fmt: skip
+@carrier(
+    "carriers.stranger_protocol_has_holes",
+    line="fix the whole protocol",
+    quote="is the evaluation protocol fixed and saved?",
+    shows=named("eval-complete"),
+)
 def holes(place: Place, broken: bool) -> Commands:
     """No template and no number of tokens. Look-alike: complete, and locked."""
     gone = set(place.rng.sample(["max_new_tokens", "prompt_template", "temperature", "split"], 2)) if broken else set()
@@ -586,8 +710,13 @@ def holes(place: Place, broken: bool) -> Commands:
     return [["eval", "lock", "protocol.json", "-o", "locked.json"], ["check", "eval", "locked.json", *REPORT]]
 
 
-@carrier("carriers.stranger_other_shots", line="a score that changed because its protocol did",
-         quote="changed evaluation temperature", variants=("fewshot", "prompt_template"), shows=lambda told: told.code == 1)  # fmt: skip
+@carrier(
+    "carriers.stranger_other_shots",
+    line="a score that changed because its protocol did",
+    quote="changed evaluation temperature",
+    variants=("fewshot", "prompt_template"),
+    shows=lambda told: told.code == 1,
+)
 def shots(place: Place, broken: bool) -> Commands:
     """Five examples, or another template. Look-alike: the same protocol, the file's keys in another order."""
     left = PROTOCOL | {"fewshot": 0, "seed": place.rng.randint(0, 99)}
@@ -609,9 +738,13 @@ def _config(rng: random.Random) -> dict[str, Any]:
     }  # fmt: skip
 
 
-@carrier("carriers.stranger_seven_billion_on_one_card", line="does it fit, and what uses the memory",
-         quote="can the hardware handle model count, batch, seq_len?", variants=("ppo", "grpo", "sft"),
-         shows=named("memory-fits"))  # fmt: skip
+@carrier(
+    "carriers.stranger_seven_billion_on_one_card",
+    line="does it fit, and what uses the memory",
+    quote="can the hardware handle model count, batch, seq_len?",
+    variants=("ppo", "grpo", "sft"),
+    shows=named("memory-fits"),
+)
 def one_card(place: Place, broken: bool) -> Commands:
     """All weights on one card of 48 GB. Look-alike: LoRA on four bits."""
     (place.folder / "config.json").write_text(json.dumps(_config(place.rng)))
@@ -635,17 +768,22 @@ def one_card(place: Place, broken: bool) -> Commands:
     ]
 
 
-@carrier("carriers.stranger_seed_is_not_written", line="record configuration, seed, code, checkpoint and commands",
-         quote="the config file, random seed, code version, checkpoint, training logs, and evaluation commands",
-         shows=lambda told: named("context-seed", "context-recorded", "context-complete")(told) or any(
-             "seed" in f["message"] for f in told.report.get("findings", ())))  # fmt: skip
+@carrier(
+    "carriers.stranger_seed_is_not_written",
+    line="record configuration, seed, code, checkpoint and commands",
+    quote="the config file, random seed, code version, checkpoint, training logs, and evaluation commands",
+    shows=lambda told: (
+        named("context-seed", "context-recorded", "context-complete")(told)
+        or any("seed" in f["message"] for f in told.report.get("findings", ()))
+    ),
+)
 def seedless(place: Place, broken: bool) -> Commands:
     """The script records everything but the seed. Look-alike: with it."""
     seed = "" if broken else f"seed={place.rng.randint(0, 999)}, "
     (place.folder / "train.py").write_text(
-        "import firstbreak\n\nfirstbreak.context.record('run', config={'lr': 0.0003, 'epochs': %d}, %s"
+        "import firstbreak\n\n"
+        f"firstbreak.context.record('run', config={{'lr': 0.0003, 'epochs': {place.rng.randint(2, 9)}}}, {seed}"
         "checkpoint='run/last.zip', logs=['run/progress.csv'], evaluation='python evaluate.py')\n"
-        % (place.rng.randint(2, 9), seed)
     )
     (place.folder / "run").mkdir()
     (place.folder / "run" / "last.zip").write_bytes(b"weights")
@@ -710,9 +848,13 @@ DIAGNOSE = [["diagnose", "run", *REPORT]]
 MACHINES = ("nvidia_smi", "nvidia_smi_nounits", "wandb")
 
 
-@carrier("carriers.stranger_cards_wait", line="throughput that falls, workers that wait",
-         quote="Throughput drops, low GPU utilization, rollout workers waiting on the environment", variants=MACHINES,
-         shows=named("gpu-idle"))  # fmt: skip
+@carrier(
+    "carriers.stranger_cards_wait",
+    line="throughput that falls, workers that wait",
+    quote="Throughput drops, low GPU utilization, rollout workers waiting on the environment",
+    variants=MACHINES,
+    shows=named("gpu-idle"),
+)
 def cards_wait(place: Place, broken: bool) -> Commands:
     """Two minutes of work in ten. Look-alike: short pauses."""
     rng = place.rng
@@ -729,8 +871,13 @@ def cards_wait(place: Place, broken: bool) -> Commands:
     return DIAGNOSE
 
 
-@carrier("carriers.stranger_leak_in_the_machine", line="memory that creeps", quote="OOM or throughput drops", variants=("nvidia_smi", "wandb"),
-         shows=named("memory-creep"))  # fmt: skip
+@carrier(
+    "carriers.stranger_leak_in_the_machine",
+    line="memory that creeps",
+    quote="OOM or throughput drops",
+    variants=("nvidia_smi", "wandb"),
+    shows=named("memory-creep"),
+)
 def leak(place: Place, broken: bool) -> Commands:
     """30 MiB more at each reading. Look-alike: it grows while the first batches are compiled, and then stands."""
     rng = place.rng
@@ -744,8 +891,13 @@ def leak(place: Place, broken: bool) -> Commands:
     return DIAGNOSE
 
 
-@carrier("carriers.stranger_little_power", line="generation that takes most of a step",
-         quote="GPU power is noticeably lower than during training", variants=("nvidia_smi", "wandb"), shows=named("power-low"))  # fmt: skip
+@carrier(
+    "carriers.stranger_little_power",
+    line="generation that takes most of a step",
+    quote="GPU power is noticeably lower than during training",
+    variants=("nvidia_smi", "wandb"),
+    shows=named("power-low"),
+)
 def little_power(place: Place, broken: bool) -> Commands:
     """Low for 85 % of the time. Look-alike: for 40 %."""
     rng = place.rng
@@ -760,9 +912,13 @@ def little_power(place: Place, broken: bool) -> Commands:
     return DIAGNOSE
 
 
-@carrier("carriers.stranger_full_while_training", line="does it fit, and what uses the memory",
-         quote="If memory is near capacity during one phase, the other phase has headroom.", variants=("nvidia_smi", "wandb"),
-         shows=named("memory-phase", "memory-tight"))  # fmt: skip
+@carrier(
+    "carriers.stranger_full_while_training",
+    line="does it fit, and what uses the memory",
+    quote="If memory is near capacity during one phase, the other phase has headroom.",
+    variants=("nvidia_smi", "wandb"),
+    shows=named("memory-phase", "memory-tight"),
+)
 def full(place: Place, broken: bool) -> Commands:
     """79 of 80 GB in one phase. Look-alike: 66."""
     rng = place.rng
@@ -781,8 +937,12 @@ def full(place: Place, broken: bool) -> Commands:
     return DIAGNOSE
 
 
-@carrier("carriers.stranger_copies_to_the_bucket", line="an uploader or a merger that competes for the machine",
-         quote="step time increases during merge/upload operations", shows=named("step-time-spikes", "memory-peaks", "slow-stretches"))  # fmt: skip
+@carrier(
+    "carriers.stranger_copies_to_the_bucket",
+    line="an uploader or a merger that competes for the machine",
+    quote="step time increases during merge/upload operations",
+    shows=named("step-time-spikes", "memory-peaks", "slow-stretches"),
+)
 def bucket(place: Place, broken: bool) -> Commands:
     """Every tenth step takes twice as long. Look-alike: steps vary as much, without a rhythm and by less each."""
     rng = place.rng
@@ -794,8 +954,13 @@ def bucket(place: Place, broken: bool) -> Commands:
     return DIAGNOSE
 
 
-@carrier("carriers.stranger_scale_is_halved", line="overflow and skipped steps", quote="fp16 overflow | loss scale, NaN step",
-         variants=("loss_scale", "grad_scale"), shows=named("update-skipped"))  # fmt: skip
+@carrier(
+    "carriers.stranger_scale_is_halved",
+    line="overflow and skipped steps",
+    quote="fp16 overflow | loss scale, NaN step",
+    variants=("loss_scale", "grad_scale"),
+    shows=named("update-skipped"),
+)
 def halved(place: Place, broken: bool) -> Commands:
     """The loss scale is halved again and again. Look-alike: halved twice at first, and then doubled and halved at its level."""
     rng, scale, more = place.rng, 65536.0, {}
@@ -814,30 +979,42 @@ def halved(place: Place, broken: bool) -> Commands:
 # --- recorders -------------------------------------------------------------------------------------------------------
 
 
-@carrier("carriers.stranger_own_loop_is_recorded", line=STATES, quote=UNIT_TEST, variants=("zero", "ignored", "never"),
-         shows=named("observations-off", "observations-constant", "actions-without-effect", "episodes-never-end"))  # fmt: skip
+@carrier(
+    "carriers.stranger_own_loop_is_recorded",
+    line=STATES,
+    quote=UNIT_TEST,
+    variants=("zero", "ignored", "never"),
+    shows=named("observations-off", "observations-constant", "actions-without-effect", "episodes-never-end"),
+)
 def own_loop(place: Place, broken: bool) -> Commands:
     """`firstbreak.recorder(folder).env(env)` around a loop of one's own. Look-alike: the boat without a fault."""
     made = a_boat(place, place.variant if broken else "still")
     (place.folder / "loop.py").write_text(
         f"import firstbreak\nfrom {WORLDS} import *\n\nenv = firstbreak.recorder('run', share=0.5).env({made})\n"
         f"rng = np.random.default_rng({place.rng.randint(0, 999)})\nseen, _ = env.reset(seed={place.rng.randint(0, 999)})\n"
-        "for step in range(9000):\n    action = np.clip(0.3 * np.nan_to_num(steer(seen)) + rng.normal(0, 0.6, 2), -1, 1).astype(np.float32)\n"
+        "for step in range(9000):\n"
+        "    action = np.clip(0.3 * np.nan_to_num(steer(seen)) + rng.normal(0, 0.6, 2), -1, 1).astype(np.float32)\n"
         "    seen, reward, terminated, truncated, _ = env.step(action)\n"
         "    if terminated or truncated:\n        seen, _ = env.reset()\nenv.close()\n"
     )
     return [["python", "loop.py"], ["diagnose", "run", *REPORT]]
 
 
-@carrier("carriers.stranger_boat_is_trained", line="missing normalisation of observations", quote="missing observation normalization",
-         variants=("shifted", "unscaled"), shows=named("observations-off", "observations-unscaled"))  # fmt: skip
+@carrier(
+    "carriers.stranger_boat_is_trained",
+    line="missing normalisation of observations",
+    quote="missing observation normalization",
+    variants=("shifted", "unscaled"),
+    shows=named("observations-off", "observations-unscaled"),
+)
 def trained(place: Place, broken: bool) -> Commands:
     """Stable-Baselines3's PPO with its recorder and its own CSV log. Look-alike: the boat in metres."""
     made = a_boat(place, place.variant if broken else "still")
     (place.folder / "train.py").write_text(
         "import torch\nfrom stable_baselines3 import PPO\nfrom stable_baselines3.common.logger import configure\n"
         f"from firstbreak.guard.adapters import sb3_loop\nfrom {WORLDS} import *\n\ntorch.set_num_threads(1)\n"
-        f"model = PPO('MlpPolicy', {made}, n_steps=256, batch_size=64, n_epochs=4, device='cpu', seed={place.rng.randint(0, 999)})\n"
+        f"model = PPO('MlpPolicy', {made}, n_steps=256, batch_size=64, n_epochs=4, device='cpu', "
+        f"seed={place.rng.randint(0, 999)})\n"
         "model.set_logger(configure('run', ['csv']))\nmodel.learn(4096, callback=[sb3_loop.recorder()])\n"
     )
     return [["python", "train.py"], ["diagnose", "run", *REPORT]]

@@ -1,4 +1,4 @@
-"""Texts, episodes and dumps of strangers.py: samples as TRL's own trainer, verl, AReaL, NeMo-RL, prime-rl and scripts write them."""
+"""Texts, episodes and dumps of strangers.py: samples as TRL's own trainer, verl, AReaL, NeMo-RL and scripts write them."""
 
 from __future__ import annotations
 

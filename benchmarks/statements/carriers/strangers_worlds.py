@@ -118,9 +118,7 @@ class Farm(gym.Env):
 
     def step(self, action: int) -> tuple[np.ndarray, float, bool, bool, dict]:
         move = self.moves[int(action)]
-        if self.fault == "ignored":
-            move = self.moves[int(self.np_random.integers(5))]
-        elif self.slip and self.np_random.random() < self.slip:
+        if self.fault == "ignored" or (self.slip and self.np_random.random() < self.slip):
             move = self.moves[int(self.np_random.integers(5))]
         top = self.side - 1
         self.at = (min(top, max(0, self.at[0] + move[0])), min(top, max(0, self.at[1] + move[1])))
