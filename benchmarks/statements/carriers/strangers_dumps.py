@@ -354,16 +354,19 @@ def chatml(prompt: Any) -> str:
 
 
 def verl(folder: Path, rows: Sequence[Row]) -> None:
-    """`trainer.rollout_data_dir`."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """`trainer.rollout_data_dir`, written by verl's own function."""
+    from .dumps import verls_writer
+
     for step, batch in by_step(rows).items():
-        with (folder / f"{step}.jsonl").open("w") as out:
-            for row in batch:
-                line = {"input": chatml(row.prompt), "output": row.completion, "gts": row.extra.get("answer")}
-                line |= {"score": row.reward, "step": step}
-                line |= row.parts if len(row.parts) > 1 else {}
-                line |= {k: v for k, v in row.extra.items() if k != "answer"}
-                out.write(json.dumps(line, ensure_ascii=False) + "\n")
+        names = [n for n in batch[0].extra if n != "answer"]
+        more: dict[str, list[Any]] = {n: [r.extra[n] for r in batch] for n in names}
+        if len(batch[0].parts) > 1:
+            more |= {n: [r.parts[n] for r in batch] for n in batch[0].parts}
+        texts = [chatml(r.prompt) for r in batch], [r.completion for r in batch]
+        with contextlib.redirect_stdout(io.StringIO()):
+            verls_writer()(
+                *texts, [r.extra.get("answer") for r in batch], [r.reward for r in batch], more, str(folder), step
+            )
 
 
 def areal(folder: Path, rows: Sequence[Row]) -> None:

@@ -58,8 +58,8 @@ def _known(path: Path, shape: Shape, first: Mapping[str, Any], mapping: Mapping[
         found = ", ".join(map(str, list(first)[:12]))
         raise Unreadable(path, f"has no column {absent[0]!r}", f"the columns are: {found}")
     parts = _names("rewards", mapping["rewards"]) if "rewards" in mapping else None
-    roles = {role: name for role, name in mapping.items() if role != "rewards"}
-    shape = replace(shape, **roles, **({"rewards": _PARTS} if parts else {}))
+    roles: dict[str, Any] = {role: name for role, name in mapping.items() if role != "rewards"}
+    shape = replace(shape, **roles | ({"rewards": _PARTS} if parts else {}))
     whole = partial(_of_shape, path, shape, parts)
     return Samples(whole, (path.name,), lambda: [partial(whole, span) for span in _spans(path)] or [whole])
 
