@@ -295,3 +295,47 @@ def test_exit_codes_and_files(tmp_path: Path) -> None:
     assert page.read_text().startswith("<!DOCTYPE html>")
     assert run(RUN, "--fail-on", "critical")[0] == 1
     assert run(HEALTHY, "--fail-on", "warning")[0] == 0
+
+
+def test_messages_of_a_script_need_only_the_column_that_has_another_name(tmp_path: Path) -> None:
+    lines = [
+        {
+            "iteration": step,
+            "messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": f"hello {k}"}],
+        }
+        | {"reward": 0.1 * k, "length": k, "task": f"t{step}"}
+        for step in range(3)
+        for k in range(4)
+    ]
+    path = tmp_path / "episodes.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    found = list(table_samples(path, {"step": "iteration", "group": "task", "rewards": "length"}))
+    assert [s.step for s in found] == [float(line["iteration"]) for line in lines]
+    assert (found[1].prompt, found[1].completion, found[1].group) == ("Hi", "hello 1", "t0")
+    assert found[3].rewards == {"length": 3.0}
+    with pytest.raises(Unreadable, match="no column 'round'"):
+        table_samples(path, {"step": "round"})
+
+
+def test_a_csv_holds_scores_and_verdicts_as_text(tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_text("text,human_score,success,answer\nseven,0.75,True,007\n")
+    (sample,) = table_samples(path, {"completion": "text"})
+    assert sample.meta["human_score"] == 0.75
+    assert sample.meta["success"] is True
+    assert sample.meta["answer"] == "007"
+
+
+def test_the_metrics_of_verifiers_are_the_parts_of_the_reward(tmp_path: Path) -> None:
+    line = {
+        "example_id": 4,
+        "prompt": "2 + 2",
+        "completion": "4",
+        "reward": 1.2,
+        "metrics": {"correct": 1.0, "form": 0.2},
+    }
+    path = tmp_path / "step_12" / "train_rollouts.jsonl"
+    path.parent.mkdir()
+    path.write_text(json.dumps(line) + "\n")
+    (sample,) = sample_dump.samples(path)
+    assert (sample.rewards, sample.group, sample.step) == ({"correct": 1.0, "form": 0.2}, "4", 12.0)

@@ -33,6 +33,7 @@ def read(*names: str) -> dict[str, str]:
         ("eval/pass@8", "eval.pass_at_k"),
         ("VLoss", "value.loss"),
         ("approxKL", "kl.old"),
+        ("grad_scale", "optim.loss_scale"),
     ],
 )
 def test_words_compose_a_meaning(name: str, signal: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import gymnasium as gym
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -238,3 +239,17 @@ def test_normalisation_is_seen_where_the_observations_are_huge() -> None:
     pytest.importorskip("stable_baselines3")
     assert "env-observation-scale" in loud(checked("vectorised_and_huge"))
     assert "env-observation-scale" not in loud(checked("vectorised_huge_and_normalised"))
+
+
+def test_a_picture_that_stays_black_is_named_and_a_dark_one_is_not() -> None:
+    def episode(lit: int) -> list[Episode]:
+        frames = [np.zeros((5, 5, 3), np.uint8) for _ in range(20)]
+        for i, frame in enumerate(frames):
+            frame[i % 5, 0, 0] = lit
+        return [Episode(observations=frames)]
+
+    space = gym.spaces.Box(0, 255, (5, 5, 3), np.uint8)
+    found = contract.observation_scale(episode(0), space)
+    assert isinstance(found, Finding)
+    assert found.severity is Severity.CRITICAL
+    assert isinstance(contract.observation_scale(episode(200), space), str)

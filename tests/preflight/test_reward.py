@@ -310,3 +310,13 @@ def test_right_answers_that_are_longer_are_no_preference_for_length(tmp_path: Pa
         wise = row["completion"] == f"<answer>{row['answer']}</answer>"
         row["completion"] = "hm " * rng.randint(8 if wise else 1, 20 if wise else 10) + row["completion"]
     assert "reward-length" not in found(checked("sound", lines(tmp_path / "b.jsonl", rows)))
+
+
+def test_ten_large_rewards_of_two_hundred_are_a_tail_and_a_wide_bell_is_not() -> None:
+    rng = np.random.default_rng(3)
+    bell = rng.normal(0, 0.3, 200)
+    jackpots = bell.copy()
+    jackpots[:8] = np.exp(rng.uniform(6, 8, 8))
+    assert "a long tail" in message(distribution.shape(jackpots))
+    assert "a long tail" not in message(distribution.shape(bell))
+    assert "a long tail" not in message(distribution.shape(rng.laplace(0, 1, 200)))

@@ -6,4 +6,5 @@ texts.py        prose, worked answers, refusals, and episodes with tools, as mod
 dumps.py        the files in which trainers keep samples
 samples.py, agents.py, environments.py, preflight.py, systems.py, recorders.py, runs.py
                 the generators, written from the guides' words alone; one function makes both inputs of a pair
+strangers*.py   inputs of another author, written before any detector or other input was read
 """

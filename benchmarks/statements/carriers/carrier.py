@@ -32,6 +32,8 @@ GROUPS = (
     "runs",
     "samples_again",
     "preflight_again",
+    "strangers",
+    "strangers_checks",
 )
 SEEDS = 2  #: noise seeds of each pair
 STOP = 1  #: exit code: a report says not to go on; a larger one is no report

@@ -109,11 +109,11 @@ def verl(folder: Path, rows: Iterable[Row]) -> None:
         prompts = [f"system\nYou are a helpful assistant.\nuser\n{r.prompt}\nassistant\n" for r in own]
         texts, answers, scores = [r.completion for r in own], [r.answer for r in own], [r.reward for r in own]
         with redirect_stdout(StringIO()):
-            _verls_writer()(prompts, texts, answers, scores, parts | extra, str(folder / "rollouts"), step)
+            verls_writer()(prompts, texts, answers, scores, parts | extra, str(folder / "rollouts"), step)
 
 
 @cache
-def _verls_writer() -> Callable[..., None]:
+def verls_writer() -> Callable[..., None]:
     """verl's own function, out of the file as it ships: the file's imports ask for engines."""
     source = Path(sys.prefix) / "trackers" / "verl" / "trainer" / "ppo" / "ray_trainer.py"
     if not source.exists():

@@ -7,18 +7,21 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import sys
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from firstbreak.model import Sample, Samples
 from firstbreak.readers import Unreadable, parquet, sample_dump
-from firstbreak.readers._samples import Span, samples_of
+from firstbreak.readers._samples import REFERENCE, Shape, Span, number, samples_of, shape_of
 from firstbreak.readers.opening import open_file
 
 ROLES = ("completion", "prompt", "reward", "step", "group", "advantage", "rewards")
+_PARTS = "parts of the reward"
 
 
 def samples(path: Path, mapping: Mapping[str, str]) -> Samples:
@@ -30,6 +33,8 @@ def samples(path: Path, mapping: Mapping[str, str]) -> Samples:
     first = next(_rows(path), None)
     if first is None:
         raise Unreadable(path, "has no rows", "give a table with one completion in each row")
+    if "completion" not in mapping and (shape := shape_of(first)) is not None:
+        return _known(path, shape, first, mapping)
     used = {name for role, names in mapping.items() for name in _names(role, names)}
     mapping = {**{role: role for role in ROLES[:-1] if role in first and role not in used}, **mapping}
     wrong = [role for role in mapping if role not in ROLES]
@@ -44,17 +49,49 @@ def samples(path: Path, mapping: Mapping[str, str]) -> Samples:
     return Samples(whole, (path.name,), lambda: [partial(whole, span) for span in _spans(path)] or [whole])
 
 
+def _known(path: Path, shape: Shape, first: Mapping[str, Any], mapping: Mapping[str, str]) -> Samples:
+    """The samples of a dump whose shape is known, with other columns for some roles."""
+    if wrong := next((role for role in mapping if role not in ROLES), None):
+        raise Unreadable(path, f"{wrong!r} is not a role of a column", f"the roles are: {', '.join(ROLES)}")
+    wanted = [name for role, names in mapping.items() for name in _names(role, names)]
+    if absent := [name for name in wanted if name not in first]:
+        found = ", ".join(map(str, list(first)[:12]))
+        raise Unreadable(path, f"has no column {absent[0]!r}", f"the columns are: {found}")
+    parts = _names("rewards", mapping["rewards"]) if "rewards" in mapping else None
+    roles: dict[str, Any] = {role: name for role, name in mapping.items() if role != "rewards"}
+    shape = replace(shape, **roles | ({"rewards": _PARTS} if parts else {}))
+    whole = partial(_of_shape, path, shape, parts)
+    return Samples(whole, (path.name,), lambda: [partial(whole, span) for span in _spans(path)] or [whole])
+
+
+def _of_shape(path: Path, shape: Shape, parts: list[str] | None, span: Span | None = None) -> Iterator[Sample]:
+    rows = _rows(path, span)
+    named = rows if parts is None else ({**row, _PARTS: {name: row.get(name) for name in parts}} for row in rows)
+    return samples_of(named, path, shape)
+
+
 def _names(role: str, names: str) -> list[str]:
     return names.split(",") if role == "rewards" else [names]
 
 
 def _renamed(row: Mapping[str, Any], mapping: Mapping[str, str]) -> dict[str, Any]:
     used = {name for role, names in mapping.items() for name in _names(role, names)}
-    record: dict[str, Any] = {name: value for name, value in row.items() if name not in used and name not in ROLES}
+    others = {name: value for name, value in row.items() if name not in used and name not in ROLES}
+    record: dict[str, Any] = {name: value if name in REFERENCE else _value(value) for name, value in others.items()}
     for role, names in mapping.items():
         record[role] = {n: row.get(n) for n in _names(role, names)} if role == "rewards" else row.get(names)
     # "uid" and "response" mark a record with its own group; see readers/_samples.py.
     return {"prompt": None, **record, "uid": record.get("group"), "response": record["completion"]}
+
+
+def _value(cell: Any) -> Any:
+    """A number or a verdict that a table holds as text."""
+    if not isinstance(cell, str):
+        return cell
+    if (word := cell.strip().lower()) in ("true", "false"):
+        return word == "true"
+    found = number(cell)
+    return cell if found is None or not math.isfinite(found) else found
 
 
 def _rows(path: Path, span: Span | None = None) -> Iterator[Mapping[str, Any]]:

@@ -198,6 +198,8 @@ _PHRASES = {
     "within group": "group",
     "in group": "group",
     "loss scale": "lossscale",
+    "grad scale": "lossscale",
+    "grad scaler": "lossscale",
     "iter seconds": "iter time",
 }
 _PASS_AT = re.compile(r"\bpass (at )?(\d+|k|n)\b")

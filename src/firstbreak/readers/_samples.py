@@ -194,6 +194,8 @@ SHAPES = tuple(
                   unfold=_conversation),
             Shape("prime_rl", frozenset({"traces", "env", "task"}), "prompt", "completion", "reward", "info.advantage",
                   "group", rewards="rewards", unfold=_episode),
+            Shape("prime_rl", frozenset({"prompt", "completion", "reward", "metrics"}), "prompt", "completion", "reward",
+                  group="example_id", rewards="metrics"),
             Shape("open_instruct", frozenset({"prompt_tokens", "response_tokens", "reward"}), reward="reward",
                   advantage="advantage", group="prompt_idx"),
             Shape("tinker", frozenset({"total_reward", "group_idx", "traj_idx", "steps"}), reward="total_reward",
@@ -219,11 +221,10 @@ def shape_of(names: Iterable[str]) -> Shape | None:
     return next((shape for shape in SHAPES if shape.marks <= present), None)
 
 
-def samples_of(records: Iterable[Any], path: Path) -> Iterator[Sample]:
-    """The samples in the records of one dump; what is no sample is passed over."""
+def samples_of(records: Iterable[Any], path: Path, shape: Shape | None = None) -> Iterator[Sample]:
+    """The samples in the records of one dump; what is no sample is passed over. `shape`: of the records, where it is known."""
     folder_step = step_in(path)
     split = {"split": "eval"} if any(map(_EVALUATION.search, path.parts[-3:])) else {}
-    shape = None
     for record in records:
         if not isinstance(record, Mapping):
             continue

@@ -30,3 +30,9 @@ def test_some_long_answers_among_short_ones_are_left_alone() -> None:
 
 def test_samples_of_one_step_have_no_beginning() -> None:
     assert row(audit(dump(plain, honest, steps=1)), ID).status is Status.NOT_MEASURED
+
+
+def test_a_correlation_that_chance_explains_is_not_paid() -> None:
+    """Among forty dumps whose reward ignores the text, two would be called paid at a level of one in twenty."""
+    said = [row(audit(dump(longer_and_longer, honest, seed=seed)), ID).finding for seed in range(12)]
+    assert all(found is not None and found.severity is Severity.NOTICE for found in said)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from firstbreak.audit.audit import audit
-from firstbreak.model import Sample, Status
+from firstbreak.model import Sample, Severity, Status
 from tests.audit.dumps import dump, honest, plain, row, series
 
 ID = "tool-hacking"
@@ -50,3 +50,22 @@ def test_more_calls_that_help_are_left_alone() -> None:
 
 def test_without_tools_it_does_not_apply() -> None:
     assert row(audit(dump(plain, honest)), ID).status is Status.NOT_APPLICABLE
+
+
+def paid_by_another_name(rng: random.Random, t: float, wins: float) -> Sample:
+    """Calls are paid by a part whose name does not say so; the environment records whether the task was done."""
+    n = rng.randint(1, 3) + round(5 * t)
+    won = rng.random() < wins
+    return Sample(completion=calls(n, alike=False), reward=0.3 * n + won, meta={"success": won})
+
+
+def test_paid_calls_without_a_finished_task_are_a_warning_by_the_recorded_outcome() -> None:
+    found = row(audit(series(lambda rng, t: paid_by_another_name(rng, t, 0.25))), ID).finding
+    assert found is not None
+    assert found.severity is Severity.WARNING
+    assert "success does not rise" in found.message
+
+
+def test_paid_calls_with_more_finished_tasks_are_no_warning() -> None:
+    found = row(audit(series(lambda rng, t: paid_by_another_name(rng, t, 0.1 + 0.8 * t))), ID).finding
+    assert found is None or found.severity is Severity.NOTICE

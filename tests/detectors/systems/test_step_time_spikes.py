@@ -94,3 +94,9 @@ def test_steps_that_are_slow_because_they_evaluate_are_expected() -> None:
     outcome = look(ID, run(curves))
     assert outcome.expected
     assert "evaluating" in outcome.note
+
+
+def test_a_job_that_comes_more_often_than_saving_is_not_saving() -> None:
+    every_10 = np.arange(1, N + 1) % 10 == 0
+    finding = found(ID, run({"time.step": np.where(every_10, 90.0, CALM)}, config={"save_interval": 500}))
+    assert finding.facts["every"] == 10

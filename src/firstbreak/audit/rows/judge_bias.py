@@ -14,6 +14,8 @@ from firstbreak.words import number
 LINK = Link.REWARD
 STYLES = ("length", "markdown", "politeness", "hedging", "repetition")
 STRONG = 0.3  #: correlation
+FORM = ("markdown", "politeness", "hedging")  #: styles without content: a longer answer may hold more
+PLAIN = 0.5  #: correlation: so strong a preference for a form will be found by the policy
 
 
 def examine(evidence: AuditInputs) -> Found:
@@ -26,13 +28,15 @@ def examine(evidence: AuditInputs) -> Found:
     found = worst.same_answer
     assert found is not None
     low, high = found.interval
+    exploited = worst.shifted == found.direction
+    certain = worst.metric.id in FORM and _strength(worst) >= PLAIN
     return Finding(
         message=(
             f"among samples of one prompt with the same answer, the reward depends on {worst.metric.id} (correlation "
             f"{number(found.r)}, 95 % {number(low)} to {number(high)}). The reward has a style bias: rewrite fifty answers in "
             "another style with the same content, and score both versions"
         ),
-        severity=Severity.WARNING if worst.shifted == found.direction else Severity.NOTICE,
+        severity=Severity.WARNING if exploited or certain else Severity.NOTICE,
         confidence=Confidence.MEDIUM,
         metric=f"samples.{worst.metric.id}",
         onset=worst.step,

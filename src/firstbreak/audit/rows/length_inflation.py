@@ -15,6 +15,7 @@ from firstbreak.words import number, percent
 LINK = Link.REWARD
 TIMES = 2.0
 SHARE = 0.25  #: of the latest samples
+TOLD = 0.05  #: correlation with the reward within a prompt, the nearer end of its interval: less may be chance
 
 
 def examine(evidence: AuditInputs) -> Found:
@@ -27,13 +28,14 @@ def examine(evidence: AuditInputs) -> Found:
     side = evidence.sides["length"]
     if share < SHARE or side.shifted <= 0:
         return None
+    paid = side.rewarded and side.in_group is not None and side.in_group.interval[0] > TOLD
     return Finding(
         message=(
             f"{percent(share)} of the latest completions are more than twice as long as the median of the beginning "
-            f"({number(usual)} characters){', and longer completions get a higher reward' if side.rewarded else ''}. "
+            f"({number(usual)} characters){', and longer completions get a higher reward' if paid else ''}. "
             "Pad twenty answers with filler and score them again"
         ),
-        severity=Severity.WARNING if side.rewarded else Severity.NOTICE,
+        severity=Severity.WARNING if paid else Severity.NOTICE,
         confidence=Confidence.HIGH,
         metric="samples.length",
         onset=side.step,

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
+
+from firstbreak.audit.metrics.empty_claim import outcome
 from firstbreak.audit.rows import AuditInputs, Found
 from firstbreak.diagnosis.stats.direction import rises
-from firstbreak.model import Confidence, Finding, Link, NotApplicable, Severity
+from firstbreak.model import Confidence, Finding, Link, NotApplicable, Series, Severity
 from firstbreak.words import number
 
 LINK = Link.REWARD
@@ -32,7 +35,8 @@ def examine(evidence: AuditInputs) -> Found:
     same_end = calls.same_answer is not None and calls.same_answer.interval[0] >= STRONG
     if not wasted and not same_end and component is None and not calls.rewarded:
         return None
-    succeeds = any(map(rises, evidence.answers.values()))
+    success = list(evidence.answers.values()) or _outcomes(evidence)
+    succeeds = any(map(rises, success))
     if wasted:
         why = wasted[0].meaning
     elif component is not None:
@@ -41,11 +45,11 @@ def examine(evidence: AuditInputs) -> Found:
         why = "calls are rewarded whatever comes of them"
     else:
         why = "episodes with more calls get a higher reward"
-    bare = same_end or (component is not None and bool(evidence.answers))
+    bare = same_end or bool(success)
     return Finding(
         message=(
             f"tool calls went from {number(calls.early)} to {number(calls.late)} per episode, and {why}"
-            f"{'' if succeeds or not evidence.answers else ', while success does not rise'}. "
+            f"{'' if succeeds or not success else ', while success does not rise'}. "
             "Reward the effect of calls, not the calls"
         ),
         severity=Severity.WARNING if wasted or (bare and not succeeds) else Severity.NOTICE,
@@ -54,3 +58,11 @@ def examine(evidence: AuditInputs) -> Found:
         onset=(wasted or [calls])[0].step,
         interval=(wasted or [calls])[0].interval,
     )
+
+
+def _outcomes(evidence: AuditInputs) -> list[Series]:
+    """The share of episodes that succeeded, over the steps, where the environment's verdict is recorded."""
+    known = [(step, won) for step, sample in evidence.table.kept() if (won := outcome(sample)) is not None]
+    steps = sorted({step for step, _ in known})
+    shares = [float(np.mean([won for at, won in known if at == step])) for step in steps]
+    return [Series(name="samples.success", steps=np.array(steps), values=np.array(shares))] if steps else []

@@ -224,8 +224,6 @@ def observation_scale(episodes: Sequence[Episode], space: Any) -> Answer:
     if len(rows) < 10:
         return NotMeasured(f"{len(rows)} observations are too few")
     table = np.stack(rows)
-    if space.dtype == np.uint8 and len(space.shape) in (2, 3):
-        return "bytes of an image: image policies divide by 255 themselves"
     largest = np.nanmax(np.where(np.isfinite(table), np.abs(table), 0.0), axis=0)
     moving = largest[np.ptp(table, axis=0) > 0]
     if not moving.size:
@@ -233,6 +231,8 @@ def observation_scale(episodes: Sequence[Episode], space: Any) -> Answer:
             f"the observation never changes: {len(rows)} observations are equal, so no policy can react to anything; check "
             "what the wrapper or the simulator returns"
         )
+    if space.dtype == np.uint8 and len(space.shape) in (2, 3):
+        return "bytes of an image: image policies divide by 255 themselves"
     top, ratio = float(moving.max()), float(moving.max() / moving.min())
     if top > MAX_COMPONENT:
         i = int(np.argmax(largest))

@@ -17,6 +17,7 @@ from firstbreak.words import number, percent
 MIN_SAMPLES = 20  #: samples: fewer show no distribution (convention)
 NEARLY_ALL = 0.95  #: share of samples with one reward (convention)
 TAIL_SHARE = 0.5  #: share of all deviation from the median that the largest 1 % have (convention)
+FEW, FEW_HOLD = 0.05, 0.8  #: so few samples, which have so much of the deviation, are a tail as well (convention)
 TAIL_RATIO = (
     20.0  #: deviation of the farthest sample by that of the next farther ones, where there are few values (convention)
 )
@@ -69,6 +70,11 @@ def shape(rewards: np.ndarray) -> Answer:
     # of a few values the rarest holds much of the deviation, which is usual: 0, 0.1 for the form, 1 for the answer
     nearer = deviation[deviation < 0.5 * deviation[0]].max(initial=0.0)
     apart = distinct > 3 or deviation[0] > TAIL_RATIO * nearer > 0
+    few = max(top, math.ceil(len(values) * FEW))
+    middle = float(np.median(deviation))  # 0 where most rewards are equal: then they are sparse, and no tail
+    if held <= TAIL_SHARE and deviation[0] > TAIL_RATIO * middle > 0:
+        top, held = few, float(deviation[:few].sum() / deviation.sum())
+        apart = held > FEW_HOLD
     if held > TAIL_SHARE and apart:
         return warning(
             f"a long tail: {top} of {len(values)} samples hold {percent(held)} of all deviation from the median, the farthest "

@@ -15,6 +15,7 @@ from firstbreak.preflight.reward.items import Item
 from firstbreak.words import percent
 
 MIN_PROMPTS = 20  #: prompts on which the samples agree among themselves (convention)
+MIN_MOVED = 12  #: of them, to see that answers moved: by chance half of so many fit in one case of a thousand
 MAX_CHANCE = 0.1  #: share of prompts whose answer is right by chance: among few possible answers nothing can be told (convention)
 ELSEWHERE = 0.9  #: share of the agreed answers that are references of other rows: answers of the same range are so in two thirds
 SHIFTS = (-3, -2, -1, 1, 2, 3)  #: rows by which answers may have moved (convention)
@@ -77,8 +78,8 @@ def belong(items: Sequence[Item]) -> Answer:
         return NotApplicable("no right answers are given (--column answer=NAME)")
     found = consensus(items)
     n = len(found.agreed)
-    if n < MIN_PROMPTS:
-        return NotMeasured(f"the samples agree among themselves on the answer to {n} prompts (needs {MIN_PROMPTS})")
+    if n < MIN_MOVED:
+        return NotMeasured(f"the samples agree among themselves on the answer to {n} prompts (needs {MIN_MOVED})")
     if found.chance > MAX_CHANCE:
         return NotMeasured(f"there are too few different answers: {percent(found.chance)} would be right by chance")
     own, usual = found.moved(0), found.chance + MAX_CHANCE
@@ -90,6 +91,8 @@ def belong(items: Sequence[Item]) -> Answer:
             f"reference {abs(moved)} rows {'later' if moved > 0 else 'earlier'} in {percent(shares[moved])}: answers and "
             "prompts are shifted against each other; join them by a key"
         )
+    if n < MIN_PROMPTS and own < usual:
+        return NotMeasured(f"the samples agree among themselves on the answer to {n} prompts (needs {MIN_PROMPTS})")
     if own < usual and found.elsewhere > ELSEWHERE:
         return critical(
             f"what the samples of a prompt agree on is its own reference in {percent(own)} of {n} prompts, and the "

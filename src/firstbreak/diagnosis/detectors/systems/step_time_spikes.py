@@ -176,5 +176,5 @@ def _same(period: float | None, planned: float | None, tolerance: float) -> bool
     """The slow steps have the planned period, or a multiple of it that the log resolves."""
     if not period or not planned:
         return False
-    ratio = max(period, planned) / min(period, planned)
-    return abs(ratio - round(ratio)) < tolerance
+    ratio = period / planned
+    return round(ratio) >= 1 and abs(ratio - round(ratio)) < tolerance
