@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from . import strangers_dumps as dumps
-from .carrier import Commands, Place, Told, carrier
-from .strangers_dumps import Row, Turn, a_sum, advice, worked
+from benchmarks.statements.carriers import strangers_dumps as dumps
+from benchmarks.statements.carriers.carrier import Commands, Place, Told, carrier
+from benchmarks.statements.carriers.strangers_dumps import Row, Turn, a_sum, advice, worked
 
 Write = Callable[[Path, Sequence[Row]], None]
 WRITERS: dict[str, Write] = {

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from . import strangers_dumps as dumps
-from .carrier import Commands, Place, carrier
-from .strangers import REPORT, named
-from .strangers_dumps import a_sum, advice, worked
+from benchmarks.statements.carriers import strangers_dumps as dumps
+from benchmarks.statements.carriers.carrier import Commands, Place, carrier
+from benchmarks.statements.carriers.strangers import REPORT, named
+from benchmarks.statements.carriers.strangers_dumps import a_sum, advice, worked
 
 WORLDS = "benchmarks.statements.carriers.strangers_worlds"
 
@@ -640,7 +640,7 @@ def ratings(place: Place, broken: bool) -> Commands:
 )
 def training_set(place: Place, broken: bool) -> Commands:
     """Recorded episodes whose calls failed have the reward 1. Look-alike: as many failures, with 0."""
-    from .strangers import SHELF, failed, look_up
+    from benchmarks.statements.carriers.strangers import SHELF, failed, look_up
 
     rng, form = place.rng, {"anthropic": dumps.anthropic, "openai": dumps.openai}[place.variant]
     with (place.folder / "episodes.jsonl").open("w") as out:

@@ -355,7 +355,7 @@ def chatml(prompt: Any) -> str:
 
 def verl(folder: Path, rows: Sequence[Row]) -> None:
     """`trainer.rollout_data_dir`, written by verl's own function."""
-    from .dumps import verls_writer
+    from benchmarks.statements.carriers.dumps import verls_writer
 
     for step, batch in by_step(rows).items():
         names = [n for n in batch[0].extra if n != "answer"]

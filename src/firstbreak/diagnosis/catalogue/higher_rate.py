@@ -27,7 +27,13 @@ QUESTIONS = (
         asks="is the score better than in the original run with three times the learning rate?",
         answer=outruns("score"),
         needs="score",
-        yes={"signal-too-weak": 0.5, "updates-rounded-away": 0.4, "step-size-too-large": 0.02, "healthy": 0.3},
+        yes={
+            "signal-too-weak": 0.5,
+            "updates-rounded-away": 0.4,
+            "schedule-too-short": 0.4,
+            "step-size-too-large": 0.02,
+            "healthy": 0.3,
+        },
         otherwise=0.15,
     ),
 )

@@ -50,6 +50,7 @@ QUESTIONS = (
             "verifier-exploited": 0.4,
             "outages-graded-as-failures": 0.4,
             "verdicts-noisy": 0.15,
+            "reward-no-longer-computed": 0.5,
         },
         otherwise=0.06,
     ),

@@ -26,4 +26,4 @@ FINDINGS = {
     "learning-rate-gone": 0.95,
     "reward-flat": 0.3,
 }
-EXPERIMENT = "usual-settings"
+EXPERIMENT = "higher-rate"
