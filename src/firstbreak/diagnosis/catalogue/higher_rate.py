@@ -15,10 +15,8 @@ https://github.com/areal-project/AReaL (best practices: diagnosing performance)
 
 from __future__ import annotations
 
-from firstbreak.diagnosis.families import SAMPLED, Policy, only
 from firstbreak.diagnosis.questions import Question, outruns
 
-FAMILIES = only(Policy.TEXT, *SAMPLED)
 OVERRIDES = {"learning_rate": "x3"}
 LENGTH = 0.15
 THEN = {"no": ("other-model",)}
