@@ -51,6 +51,15 @@ def test_a_planned_job_is_expected(option: str, job: str) -> None:
     assert job in outcome.note
 
 
+def test_a_rollout_that_serves_several_updates_is_expected() -> None:
+    made = np.arange(N) % 4 == 0
+    curves = {"time.step": np.where(made, 4 * CALM, CALM), "reward.mean": np.where(made, CALM, np.nan)}
+    outcome = look(ID, run(curves))
+    assert outcome.expected
+    assert "every 4 steps one step is slow because of a new rollout" in outcome.note
+    assert found(ID, run({**curves, "reward.mean": CALM})).facts["every"] == 4
+
+
 @pytest.mark.parametrize(
     "times",
     [

@@ -96,7 +96,18 @@ def test_the_first_update_of_an_off_policy_method_slows_it_down() -> None:
     speed = {"throughput.sps_instant": halved(0.05, at=50), "reward.episode": noise(N)}
     assert look(ID, run(speed)).status is Status.NOT_MEASURED  # nothing shows when updates began
     assert found(ID, run({**speed, "value.loss": np.ones(N)}, algorithm="dqn")).onset == pytest.approx(51, abs=3)
-    assert found(ID, run(speed, algorithm="ppo")).severity is Severity.WARNING
+    assert found(ID, run(speed, algorithm="ppo")).severity is Severity.CRITICAL
+
+
+def test_acting_before_the_first_update_is_fast_for_every_method() -> None:
+    clock = {"time.elapsed": np.cumsum(np.where(np.arange(N) < 30, 0.01, 1.0))}
+    updates = np.where(np.arange(N) < 40, np.nan, 1.0)
+    assert look(ID, run({**clock, "policy.loss": updates}, algorithm="ppo")).status is Status.NOT_MEASURED
+
+
+def test_four_times_slower_is_critical() -> None:
+    assert found(ID, run({"throughput.tok_s": halved(0.2)})).severity is Severity.CRITICAL
+    assert found(ID, run({"throughput.tok_s": halved(0.3)})).severity is Severity.WARNING
 
 
 def test_the_time_of_a_step_alone_tells_the_speed() -> None:

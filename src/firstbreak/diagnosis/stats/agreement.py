@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from firstbreak.diagnosis.stats.normal import t_to_z, z_to_t
-from firstbreak.diagnosis.stats.points import block_means, points
+from firstbreak.diagnosis.stats.points import block_means, points, rescale
 from firstbreak.diagnosis.stats.shape import COLLAPSE, IMMATERIAL, Kind, Trajectory, trajectory
 from firstbreak.diagnosis.stats.shape import course as course_of
 from firstbreak.diagnosis.stats.smooth import smooth, without_spikes
@@ -231,8 +231,9 @@ def _bent(rise: np.ndarray, away: np.ndarray, values: np.ndarray) -> tuple[float
 
 def _falling(steps: np.ndarray, values: np.ndarray) -> float:
     """z of a line that falls."""
-    if len(values) < 5 or np.ptp(values) == 0:
+    span = steps[-1] / 2 - steps[0] / 2 if len(steps) else 0.0  # halves: steps may span more than a float holds
+    scaled = rescale(values)[0]
+    if len(values) < 5 or not scaled.any() or not span > 0:
         return 0.0
-    x = (steps - steps[0]) / (steps[-1] - steps[0])
-    slope, _, error, _ = line_under_ar1(x, values)
+    slope, _, error, _ = line_under_ar1((steps / 2 - steps[0] / 2) / span, scaled)
     return float(t_to_z(-slope / error, len(values) - 2)) if error > 0 else 0.0

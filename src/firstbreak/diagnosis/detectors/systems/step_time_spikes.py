@@ -10,7 +10,8 @@ memory peaks at the same steps, so a run that is only slow today runs out of mem
 
 ## When it is a false alarm
 Evaluation ({eval_interval}) and saving ({save_interval}) are part of the time of a step: spikes with their period are
-explained. The first step compiles and warms up caches.
+explained. So are those at the steps at which alone a reward or a length is logged: there a new rollout is made, and the
+steps between learn from the same one. The first step compiles and warms up caches.
 
 ## Fix
 - Find out what runs at this period: compare the period with the intervals of saving, evaluation, logging and uploading.
@@ -46,6 +47,8 @@ def detect(
     config: Config,
     time: Mapping[str, Series] | None = None,
     eval_score: Series | None = None,
+    reward_mean: Series | None = None,
+    length_mean: Series | None = None,
     *,
     min_ratio: Annotated[
         float, Threshold(unit="ratio", reason="Twice as long as the quick neighbours.", source="convention")
@@ -116,7 +119,12 @@ def detect(
     gap = float(np.median(np.diff(times.steps)))
     every = period(starts) if len(starts) <= rare * len(times) else None if beat is None else beat.every * gap
     job = next((what for name, what in PLANNED.items() if _same(every, config.number(name), period_tolerance)), None)
-    job = job or _logged_job(times.steps[late], time or {}, eval_score)
+    logged = {
+        "saving": (time or {}).get("save"),
+        "evaluating": (time or {}).get("eval", eval_score),
+        "a new rollout": reward_mean if reward_mean is not None else length_mean,
+    }
+    job = job or _logged_job(times.steps[late], logged)
     if job:
         often = f"every {number(every)} steps one step is" if every else f"{len(starts)} steps are"
         return Expected(f"{often} slow because of {job}: {percent(lost)} of the time")
@@ -138,9 +146,8 @@ def detect(
     )
 
 
-def _logged_job(late: np.ndarray, time: Mapping[str, Series], eval_score: Series | None) -> str | None:
+def _logged_job(late: np.ndarray, logged: Mapping[str, Series | None]) -> str | None:
     """The job whose own time, or whose result, is logged at the slow steps and at hardly any other."""
-    logged = {"saving": time.get("save"), "evaluating": time.get("eval", eval_score)}
     for job, curve in logged.items():
         at = curve.finite.steps if curve is not None else np.array([])
         both = len(np.intersect1d(late, at))

@@ -13,9 +13,9 @@ the learning curves go wrong much later. What is slow is also what reaches a tim
 short samples.
 
 ## When it is a false alarm
-Longer completions or episodes are slower per step, not per token. Off-policy methods act at random, and fast, before
-their first update: if the log does not show when that was, a single drop in the first half of the run may be the first
-update. Evaluation and saving that are part of the measured time.
+Longer completions or episodes are slower per step, not per token. Every method is faster before its first update: if
+the log does not show when an off-policy method made it, a single drop in the first half of the run may be that.
+Evaluation and saving that are part of the measured time.
 
 ## Fix
 - Check the time of each phase from that step on: the phase that takes longer is the place.
@@ -87,6 +87,14 @@ def detect(
             source="convention",
         ),
     ] = 0.67,
+    drop_critical: Annotated[
+        float,
+        Threshold(
+            unit="share of the speed",
+            reason="Steps take four times as long. A shared machine cost 3 of 755 healthy runs two thirds, and none this much.",
+            source="python -m benchmarks.population, and the corpus",
+        ),
+    ] = 0.75,
     max_p_value: Annotated[
         float,
         Threshold(
@@ -131,18 +139,19 @@ def detect(
     if now > (1 - min_drop) * before or not _longer(seconds, began.step, min_drop):
         return None
     learned = [s.finite for s in (value_loss, loss_total, policy_loss) if s is not None and len(s.finite)]
-    unseen = not learned or min(float(s.steps[0]) for s in learned) >= began.interval[0]
-    if (
-        method in (Method.VALUE_BASED, None)
-        and unseen
-        and began.kind == "level"
-        and began.step < (speed.steps[0] + speed.steps[-1]) / 2
-    ):
+    first = min(
+        (float(s.steps[0]) for s in learned), default=np.inf if method in (Method.VALUE_BASED, None) else -np.inf
+    )
+    if first >= began.interval[0] and began.kind == "level" and began.step < (speed.steps[0] + speed.steps[-1]) / 2:
         return NotMeasured(
-            f"{speed.name} fell at {facts.at(speed, began.step)}, and no update is logged before it: an off-policy method "
-            "becomes slower at its first update"
+            f"{speed.name} fell at {facts.at(speed, began.step)}, and no update is logged before it: a run becomes "
+            "slower at its first update"
         )
     lost = 1 - now / before
+    # a machine that others use becomes somewhat slower little by little as well, and again faster
+    doubtful = at_once is None and lost < drop_sure
+    sure = not doubtful and began.p < max_p_value
+    serious = Severity.CRITICAL if sure and lost >= drop_critical else Severity.WARNING
     return Finding(
         message=facts.tell(
             "{speed} fell by {lost}, from {before} to {now}, at {step}; check which phase of the step takes longer from there "
@@ -153,13 +162,8 @@ def detect(
             now=number(now),
             step=f"{facts.at(speed, began.step)}",
         ),
-        severity=Severity.WARNING if lost >= drop_warning else Severity.NOTICE,
-        # a machine that others use becomes somewhat slower little by little as well, and again faster
-        confidence=Confidence.LOW
-        if at_once is None and lost < drop_sure
-        else Confidence.HIGH
-        if began.p < max_p_value
-        else Confidence.MEDIUM,
+        severity=serious if lost >= drop_warning else Severity.NOTICE,
+        confidence=Confidence.HIGH if sure else Confidence.LOW if doubtful else Confidence.MEDIUM,
         metric=speed.name,
         onset=began.step,
         interval=began.interval,
