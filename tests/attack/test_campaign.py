@@ -24,12 +24,12 @@ def test_a_valid_file_with_hostile_values_is_diagnosed_and_reported() -> None:
     assert (tally.asked, dict(tally.fell)) == (8, {})
 
 
-@pytest.mark.parametrize(("attack", "count"), [(others.links, 6), (others.injections, 3), (others.kills, 8)])
 @pytest.mark.parametrize("number", [6264])
 def test_what_once_fell_holds(number: int) -> None:
     assert not values.campaign(number, 1, deep=True).fell
 
 
+@pytest.mark.parametrize(("attack", "count"), [(others.links, 6), (others.injections, 3), (others.kills, 8)])
 def test_the_other_attacks_hold(attack: object, count: int) -> None:
     tally = attack(count)  # type: ignore[operator]
     assert tally.asked >= count
