@@ -121,9 +121,7 @@ def _middle(dx: Diagnosis) -> Markup:
     )
 
 
-def curve(
-    exhibit: Exhibit, series: Series, domain: Interval, uid: str, scale: curves.Scale | None = None
-) -> Markup:
+def curve(exhibit: Exhibit, series: Series, domain: Interval, uid: str, scale: curves.Scale | None = None) -> Markup:
     """A curve with the width of its container. Text keeps its size, and only the line is stretched.
 
     `scale`: that of the curves beside it; otherwise its own.
