@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 from benchmarks import docs as pages
 from benchmarks.docs import navigation
@@ -21,6 +22,7 @@ from firstbreak.reports import terminal
 from tests.every import every
 
 ROOT = Path(__file__).parent.parent
+SVG = "{http://www.w3.org/2000/svg}"
 
 
 def test_a_made_page_is_up_to_date() -> None:
@@ -38,12 +40,56 @@ def test_a_page_does_not_depend_on_what_was_called_before_it_was_made() -> None:
     assert pages.PAGES["reference/cli.md"]() == made
 
 
-def test_the_sample_in_the_readme_is_real() -> None:
-    sample = re.search(r"```\n( ↶ ROLL BACK.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    assert sample is not None
-    printed = [line.rstrip() for line in terminal.render(diagnose(read(RUN)), width=80, color=False).splitlines()]
-    shown = [line.rstrip() for line in sample[1].splitlines()[1:]]  # the first line names the folder of the machine
-    assert [line for line in shown if line and line not in printed] == []
+PICTURES = ROOT / "docs" / "pictures"
+
+
+def test_the_picture_of_the_demo_shows_what_the_demo_prints() -> None:
+    assert "(docs/pictures/demo.svg)" in (ROOT / "README.md").read_text()
+    assert "(pictures/demo.svg)" in (ROOT / "docs" / "index.md").read_text()
+    lines: dict[str, dict[float, str]] = {}
+    for text in ElementTree.parse(PICTURES / "demo.svg").iter(f"{SVG}text"):
+        if y := text.get("y"):
+            lines.setdefault(y, {})[float(text.get("x", 0))] = text.text or ""
+    shown = ["".join("".join(part for _, part in sorted(line.items())).split()) for line in lines.values()]
+    printed = ["".join(line.split()) for line in terminal.render(diagnose(read(RUN)), width=80).splitlines()]
+    assert len(shown) > 30
+    extra = [line for line in shown if line and line not in printed]
+    assert extra == ["firstbreakdemo", "$firstbreakdemo", "↶ROLLBACKmy-run", "[...]"]
+
+
+def test_a_picture_is_two_runs_on_one_scale_and_small() -> None:
+    drawn = sorted(PICTURES.glob("*/*.svg"))
+    assert len([p for p in drawn if p.parent.name == "detectors"]) >= 80
+    assert sum(p.stat().st_size for p in PICTURES.rglob("*.*")) < 1.5e6
+
+    def right(path: Path) -> None:
+        picture = ElementTree.parse(path).getroot()
+        words = [text.text for text in picture.iter(f"{SVG}text")]
+        assert words[:2] == ["broken", "healthy twin: the same task and seed"]
+        traces = [path for path in picture.iter(f"{SVG}path") if path.get("class") == "trace"]
+        assert traces
+        assert all(trace.get("d", "").count(",") <= 100 for trace in traces)
+        edges = [text.text for text in picture.iter(f"{SVG}text") if text.get("class") == "edge"]
+        assert all(edges[i : i + 2] == edges[i + 2 : i + 4] for i in range(0, len(edges) - 3, 4))
+
+    every(drawn, right, name=lambda p: p.stem)
+
+
+def test_every_picture_is_shown_and_every_shown_picture_is_there() -> None:
+    pages_ = (ROOT / "docs" / "reference" / "detectors.md", ROOT / "docs" / "reference" / "causes.md")
+    shown = {name for page in pages_ for name in re.findall(r"\(\.\./pictures/([\w/-]+\.svg)\)", page.read_text())}
+    assert shown == {str(path.relative_to(PICTURES)) for path in PICTURES.glob("*/*.svg")}
+    gallery = (ROOT / "docs" / "gallery.md").read_text()
+    assert {f"causes/{p.name}" for p in PICTURES.glob("causes/*.svg")} == set(
+        re.findall(r"\(pictures/([\w/-]+\.svg)\)", gallery)
+    )
+
+
+def test_the_report_in_the_docs_names_no_machine_and_runs_nothing() -> None:
+    report = (PICTURES / "demo-report.html").read_text()
+    assert str(ROOT) not in report.replace("<wbr>", "")
+    assert "<script" not in report
+    assert not re.search(r"(?:src|href)=\"(?!#)", report)
 
 
 def test_links_between_pages_lead_somewhere() -> None:

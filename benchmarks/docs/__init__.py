@@ -1,8 +1,8 @@
 """The pages of docs/ that are made from code and from committed figures: `make docs`. No number in them is typed.
 
-One module makes one page, and `navigation` makes the list of the pages in mkdocs.yml. `results` reads the figures,
-`markdown` writes tables, `docstrings` turns the code's own words into text, `statements` is the part of the coverage page
-that says what the debugging guides ask for.
+One module makes one page, `pictures` and `demo` draw what the pages show, and `navigation` makes the list of the pages in
+mkdocs.yml. `results` reads the figures, `markdown` writes tables, `docstrings` turns the code's own words into text,
+`statements` is the part of the coverage page that says what the debugging guides ask for.
 """
 
 from __future__ import annotations
@@ -19,11 +19,14 @@ from benchmarks.docs import (
     command_line,
     coverage,
     curves,
+    demo,
     detectors,
     evaluation,
     experiments,
     field,
+    gallery,
     guard,
+    pictures,
     preflight,
     python,
     readers,
@@ -59,6 +62,14 @@ PAGES: dict[str, Callable[[], str]] = {
         f"trainers/{name}.md": (lambda name=name: trainers.trainer(name))
         for name in dialects.dialects()
         if name != "generic"
+    },
+    "gallery.md": gallery.page,
+    "pictures/demo.svg": demo.picture,
+    "pictures/demo-report.html": demo.report,
+    **{
+        f"pictures/{kind}/{name}.svg": (lambda kind=kind, name=name: pictures.made(kind, name).svg)
+        for kind in ("detectors", "causes")
+        for name in pictures.chosen(kind)
     },
     "guard.md": guard.page,
     "signals.md": signals.glossary,

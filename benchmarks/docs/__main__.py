@@ -7,7 +7,7 @@ from benchmarks.size import place
 def main() -> None:
     for name, made in PAGES.items():
         page = ROOT / "docs" / name
-        page.parent.mkdir(exist_ok=True)
+        page.parent.mkdir(parents=True, exist_ok=True)
         place(page).write_text(made().rstrip() + "\n", "utf-8")
         print(f"docs/{name}")
     settings = ROOT / "mkdocs.yml"

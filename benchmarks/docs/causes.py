@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from benchmarks.docs import pictures
 from benchmarks.docs.docstrings import by_link, sections
 from benchmarks.docs.markdown import table
 from firstbreak.diagnosis import registry
@@ -12,7 +13,8 @@ def page() -> str:
     """docs/reference/causes.md"""
     intro = (
         "A cause explains symptoms. A diagnosis ranks causes by their probability given everything that was found, and "
-        "everything that was looked for and not found."
+        "everything that was looked for and not found. A picture shows a run of [the lab](../lab.md) with this fault beside its "
+        "healthy twin; the red line is the step at which the fault begins."
     )
     parts = ["# Causes", intro]
     for link, found in by_link(registry.causes()):
@@ -20,5 +22,6 @@ def page() -> str:
         for item in found:
             shown = [[f"[{name}](detectors.md#{name})", f"{p:.0%}"] for name, p in item.findings.items()]
             symptoms = table(["shows, in this order", "probability"], shown)
-            parts += [f"### {item.id}", f"{item.title}.", symptoms, sections(item.doc)]
+            picture = pictures.shown("causes", item.id, "../pictures/")
+            parts += [f"### {item.id}", f"{item.title}.", *picture, symptoms, sections(item.doc)]
     return "\n\n".join(parts)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from benchmarks.docs import pictures
 from benchmarks.docs.docstrings import by_link, codes, sections
+from benchmarks.docs.markdown import table
 from firstbreak.diagnosis import registry
+from firstbreak.diagnosis.checks import Check
 from firstbreak.reports import story
 
 
@@ -13,12 +16,24 @@ def page() -> str:
         "A detector looks at signals and reports a symptom: what is wrong, since when, how bad and how sure. The folder is its "
         "link; the text below is its docstring, which `firstbreak explain NAME` prints as well."
     )
-    parts = ["# Detectors", intro]
+    known = registry.detectors()
+    drawn = (
+        f"{sum(name in known for name in pictures.chosen('detectors'))} of {len(known)} have a picture: a run of "
+        "[the lab](../lab.md) in which the detector fires, beside a run of the same task and seed without the fault. The red "
+        "line is the onset that was found, the shaded band its interval. The others have no curve, or no run of the lab shows "
+        "them. The pictures by cause are in [the gallery](../gallery.md)."
+    )
+    parts = ["# Detectors", intro, drawn]
     for link, found in by_link(registry.detectors()):
         parts += [f"## {story.link_word(link).capitalize()}", f"*{link.question}*"]
         for item in found:
-            limits = ", ".join(f"`{name} = {value}`" for name, value in item.thresholds.items()) or "none"
             asks = [f"Needs {codes(item.needs) or 'nothing'}."]
             asks += [f"Uses {codes(item.uses)} if recorded."] if item.uses else []
-            parts += [f"### {item.id}", item.title, f"{' '.join(asks)} Thresholds: {limits}.", sections(item.doc)]
+            picture = pictures.shown("detectors", item.id, "../pictures/")
+            parts += [f"### {item.id}", item.title, *picture, " ".join(asks), sections(item.doc), *_thresholds(item)]
     return "\n\n".join(parts)
+
+
+def _thresholds(item: Check) -> list[str]:
+    rows = [[f"`{name} = {t.default}`", t.unit, t.reason, t.source] for name, t in item.thresholds.items()]
+    return [table(["threshold", "unit", "why", "source"], rows)] if rows else []

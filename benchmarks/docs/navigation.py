@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 
 #: heading -> its pages; a pattern stands for all pages that no entry names
 SECTIONS: dict[str, tuple[str, ...]] = {
-    "": ("index.md", "quickstart.md"),
+    "": ("index.md", "quickstart.md", "gallery.md"),
     "Tutorials": (
         "tutorials/first-diagnosis.md",
         "tutorials/guard.md",

@@ -15,6 +15,7 @@ import pytest
 from firstbreak.audit.audit import Audit, audit
 from firstbreak.audit.marks import load
 from firstbreak.audit.page import render
+from firstbreak.audit.report import render as terminal
 from firstbreak.audit.serve import Server
 from firstbreak.model import Sample
 from tests.audit import browser
@@ -52,6 +53,25 @@ def test_nothing_of_a_sample_becomes_markup(hostile: Audit) -> None:
     assert 'onerror="' not in page
     assert not re.search("[\x00\x1b\u202e\udcff]", page)
     assert r"\x1b[31m" in page
+
+
+def test_the_report_has_every_table_of_the_terminal_open(found: Audit) -> None:
+    page = render(found)
+    headings = ["The reward and independent scores", "Behaviour over the run", "Reward components", "Diversity"]
+    printed = terminal(found)
+    shown = [heading for heading in headings if heading in printed]
+    assert len(shown) >= 3
+    assert re.findall("<h2>([^<]+)</h2>", page) == [*shown, "Read and mark", "Evidence"]
+    for cell in ("length", "up, rewarded", "effective number of strategies"):
+        assert f">{cell}</td>" in page
+    folded = re.findall("<details(?! open)[^>]*>", page)
+    assert set(folded) == {'<details class="earned">'}  # only what would influence the reader of a sample
+
+
+def test_the_page_to_mark_hides_what_would_influence_the_reader(found: Audit) -> None:
+    page = render(found, served=True)
+    assert "Behaviour over the run" not in page
+    assert "<details open" not in page
 
 
 def test_the_page_asks_for_nothing_and_allows_nothing(found: Audit) -> None:

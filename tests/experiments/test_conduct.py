@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import pty
 import subprocess
 import sys
 from dataclasses import replace
@@ -98,6 +101,64 @@ def test_an_arm_ends_as_soon_as_the_answer_is_clear(
     assert done.trials[0].state == "stopped"
     assert done.answers[0].yes is True
     assert done.share == 100 / 4000
+
+
+def test_progress_counts_steps_of_running_trials(
+    original: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(conduct, "CHECK_SECONDS", 0.05)
+    seen: list[tuple[float, int]] = []
+    slow = settings("--wait-at", "100", now={"gamma": 0.3, "total_steps": 4000})  # its trials have 600 steps
+    conduct.conduct(
+        catalogue()["long-horizon"],
+        original,
+        slow,
+        tmp_path,
+        seeds=2,
+        execute=conduct.local(2),
+        moved=lambda done, trials: seen.append((done, trials)),
+    )
+    assert {trials for _, trials in seen} == {2}
+    done = [done for done, _ in seen]
+    assert done == sorted(done)
+    assert any(0 < share < 1 for share in done)
+    assert done[-1] == 2  # stopped early: nothing is left
+
+
+def test_a_terminal_shows_a_bar_with_the_time_left(original: Run, tmp_path: Path) -> None:
+    options = 'options = { total_steps = "steps", gamma = "gamma", learning_rate = "learning_rate", seed = "seed" }'
+    command = json.dumps(f"{sys.executable} {TRAINER} {{overrides}} --out {{folder}}/run")
+    (tmp_path / "firstbreak.toml").write_text(
+        f'[experiment]\ncommand = {command}\nlogs = "{{folder}}/run"\nsyntax = "flags"\n{options}\nnow = {{ gamma = 0.3 }}\n'
+    )
+    line = [
+        sys.executable,
+        "-c",
+        "from firstbreak.cli import main; main()",
+        "experiment",
+        "run",
+        "long-horizon",
+        "original",
+    ]
+    mine, theirs = pty.openpty()
+    with subprocess.Popen(
+        line, cwd=tmp_path, stdout=subprocess.PIPE, stderr=theirs, env={**os.environ, "TERM": "xterm", "COLUMNS": "100"}
+    ) as process:
+        os.close(theirs)
+        shown = b""
+        with contextlib.suppress(OSError):  # how Linux says that the other end is closed
+            while chunk := os.read(mine, 1 << 16):
+                shown += chunk
+        assert process.stdout is not None
+        told = process.stdout.read().decode()
+    os.close(mine)
+    assert process.returncode == 0, shown
+    assert b"trials" in shown
+    assert b"1/1" in shown
+    assert b"left" in shown
+    assert b"treated-0" in shown  # how the trial ended stays on the screen
+    assert "left" not in told.split("\n")[0]
+    assert told.startswith("long-horizon: ")
 
 
 def test_a_failed_trial_leaves_the_question_open_and_the_ranking_alone(original: Run, tmp_path: Path) -> None:

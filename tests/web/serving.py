@@ -52,11 +52,12 @@ class Served:
 
 @contextlib.contextmanager
 def serving(
-    folder: Path, host: str = "127.0.0.1", token: str | None = None, once: str | None = None
+    folder: Path, host: str = "127.0.0.1", token: str | None = None, once: str | None = None, port: int = 0
 ) -> Iterator[Served]:
     """A server in a thread, as `firstbreak serve` starts it; it listens on loopback whatever `host` it believes in."""
     listener = socket.socket()
-    listener.bind(("127.0.0.1", 0))
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind(("127.0.0.1", port))
     server = Listener(configured(Site(folder).app(), host, token, once))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()

@@ -1,8 +1,9 @@
 """The page on which a person reads and marks samples: one file, without external resources, with all text escaped.
 
-Rewards and steps are hidden at first and the order is random, so that they do not influence the reader. Opened from disk, the
-page saves marks as a download. Served by `serve`, the page sends each mark to this machine at once. The page can be read
-without JavaScript.
+The reward and step of a sample are hidden at first and the order is random, so that they do not influence the reader. The
+report (`--format html`) has what the audit found and its tables above the samples, all open, and saves marks as a download.
+Served by `serve`, for marking, the page has them folded or left out, and sends each mark to this machine at once. The page
+can be read without JavaScript.
 """
 
 from __future__ import annotations
@@ -10,16 +11,17 @@ from __future__ import annotations
 import base64
 import hashlib
 import random
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import resources
 
 from firstbreak.audit.audit import Audit
 from firstbreak.audit.marks import MARKS, key_of
+from firstbreak.audit.sections import AuditTable, tables
 from firstbreak.audit.selection import SelectedSample
 from firstbreak.model import Evidence, Finding, Outcome
 from firstbreak.reports import curves, story, svg
-from firstbreak.reports.html import stylesheet
+from firstbreak.reports.html import prose, stylesheet
 from firstbreak.reports.markup import Markup, element, escape
 from firstbreak.reports.story import Exhibit
 from firstbreak.words import number
@@ -49,8 +51,9 @@ def render(audit: Audit, marks: Mapping[str, str] | None = None, *, served: bool
         element(
             "main",
             _summary(audit, folded=served),
+            *(() if served else _tables(audit)),
             _reading(selected, marks or {}),
-            _evidence(audit),
+            _evidence(audit, folded=served),
             data_path=audit.path,
         ),
         element("script", script),
@@ -95,8 +98,34 @@ def _finding(outcome: Outcome, finding: Finding) -> Markup:
         element("span", story.SEVERITY_WORD[severity].capitalize(), class_=f"severity {severity.value}"),
         " ",
         element("code", outcome.detector),
-        element("p", finding.message),
+        element("p", prose(finding.message)),
     )
+
+
+def _tables(audit: Audit) -> Iterator[Markup]:
+    """Scores, behaviour, components and diversity, open, as the terminal has them."""
+    for part in tables(audit):
+        yield element(
+            "section",
+            element("h2", part.title),
+            _table(part) if part.rows else None,
+            element("ul", *(element("li", _text(said)) for said in part.lines)) if part.lines else None,
+            *(element("p", said, class_="facts") for said in part.notes),
+            class_="table",
+        )
+
+
+def _table(part: AuditTable) -> Markup:
+    column = ["number" if i >= part.words else None for i in range(len(part.head))]
+    head = element(
+        "tr", *(element("th", word, scope="col", class_=kind) for word, kind in zip(part.head, column, strict=True))
+    )
+    body = (
+        element("tr", *(element("td", cell, class_=kind) for cell, kind in zip(row, column, strict=True)))
+        for row in part.rows
+    )
+    table = element("table", element("thead", head), element("tbody", *body))
+    return element("div", table, class_="wide", role="region", aria_label=part.title, tabindex="0")
 
 
 def _reading(selected: list[SelectedSample], marks: Mapping[str, str]) -> Markup:
@@ -170,13 +199,13 @@ def _text(text: str) -> Markup:
     return Markup("\n".join(escape(line) for line in (shown + more).split("\n")))
 
 
-def _evidence(audit: Audit) -> Markup | None:
+def _evidence(audit: Audit, *, folded: bool) -> Markup | None:
     shown = [(o.finding, item) for o in audit.findings if o.finding for item in o.finding.evidence if _drawable(item)]
     figures = [_figure(finding, item, f"f{i}") for i, (finding, item) in enumerate(shown)]
     if not figures:
         return None
-    folded = element("details", element("summary", "Curves"), *figures)  # hidden until the samples are read
-    return element("section", element("h2", "Evidence"), folded, class_="finding evidence")
+    drawn = element("details", element("summary", "Curves"), *figures, open=not folded)
+    return element("section", element("h2", "Evidence"), drawn, class_="finding evidence")
 
 
 def _drawable(item: Evidence) -> bool:

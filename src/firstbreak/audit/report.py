@@ -16,9 +16,9 @@ from firstbreak.audit.audit import Audit
 from firstbreak.audit.judge import Verdicts
 from firstbreak.audit.marks import key_of
 from firstbreak.audit.scoring import Agreement
+from firstbreak.audit.sections import AuditTable, line, tables
 from firstbreak.audit.selection import SelectedSample
 from firstbreak.audit.shift import SideMetric
-from firstbreak.audit.split_truth import PolicySample
 from firstbreak.model import Finding, Outcome, Series, Status
 from firstbreak.reports import sparkline, story
 from firstbreak.reports.terminal_style import STYLE, Page, TerminalStyle, to_string
@@ -26,7 +26,6 @@ from firstbreak.reports.text import count
 from firstbreak.words import moment, number
 
 SCHEMA = "firstbreak.audit/1"
-SHOWN = 120  #: characters of a sample in a line of the report
 _STATUS = {
     Status.OK: "nothing found",
     Status.NOT_MEASURED: "not measured",
@@ -195,10 +194,8 @@ def _parts(audit: Audit, verdicts: Verdicts | None, how: TerminalStyle) -> Itera
         if i:
             yield Text()
         yield from _finding(outcome, (first, last), how)
-    yield from _section("The reward and independent scores", _truths(audit, how), how)
-    yield from _section("Behaviour over the run", _sides(audit, how), how)
-    yield from _section("Reward components", _components(audit, how), how)
-    yield from _section("Diversity", _diversity(audit, how), how)
+    for part in tables(audit):
+        yield from _section(part.title, _table(part, how), how)
     yield from _section("The judge", _judge(verdicts, how), how)
     yield from _section("Read these", _reading(audit, how), how)
     yield from _section("Without finding", _quiet(audit, how), how)
@@ -251,83 +248,11 @@ def _grid(how: TerminalStyle, head: tuple[str, ...], rows: Sequence[tuple[str, .
     return grid
 
 
-def _truths(audit: Audit, how: TerminalStyle) -> Iterator[RenderableType]:
-    rows = [
-        (
-            p.truth.name,
-            p.course,
-            f"{number(p.change.before)} to {number(p.change.after)}",
-            f"{number(p.proxy.before)} to {number(p.proxy.after)}",
-        )
-        for p in audit.hacking_test.comparisons
-    ]
-    if rows:
-        yield _grid(how, ("independent score", "result", "from, to", "reward from, to"), rows, 2)
-    for a in audit.hacking_test.agreements:
-        low, high = a.interval
-        yield how.bullet(
-            f"correlation of the reward with {a.source} over all samples: {number(a.correlation)} "
-            f"(95 % {number(low)} to {number(high)}, {count(a.pairs, 'sample')}); "
-            f"{count(len(a.mismatches), 'sample')} with a high reward and a low truth"
-        )
-        golds = ", ".join(f"{gold:.2g}" for _, gold, _ in a.curve)
-        yield how.bullet(f"mean {a.source} in tenths of the samples, from the lowest to the highest reward: {golds}")
-        for mismatch in a.mismatches[:2]:
-            yield how.bullet(f"reward {number(mismatch.reward)}, and bad: {_line(mismatch.sample)}")
-
-
-def _sides(audit: Audit, how: TerminalStyle) -> Iterator[RenderableType]:
-    moving = sorted(audit.hacking_test.sides, key=lambda side: (not side.shifted, -abs(side.effect)))
-    rows = [
-        (
-            side.metric.id,
-            {1: "up", -1: "down", 0: ""}[side.shifted] + (", rewarded" if side.rewarded else ""),
-            number(side.early),
-            number(side.late),
-            f"{side.effect:+.1f}",
-            _since(side),
-        )
-        for side in moving
-        if side.early or side.late
-    ]
-    if rows:
-        yield _grid(how, ("metric", "shifted", "early", "late", "effect", "since"), rows, 2)
-        yield how.text(
-            "effect: in standard deviations of the samples of the first steps; rewarded: correlated with the reward",
-            "dim",
-        )
-    still = [side.metric.id for side in audit.hacking_test.sides if not side.early and not side.late]
-    if still:
-        yield how.text(f"always zero: {', '.join(still)}", "dim")
-
-
-def _since(side: SideMetric) -> str:
-    if side.step is None or side.interval is None:
-        return ""
-    low, high = side.interval
-    return f"{number(side.step)} ({number(low)} to {number(high)})"
-
-
-def _components(audit: Audit, how: TerminalStyle) -> Iterator[RenderableType]:
-    rows = [
-        (part.name, "checks the answer" if part.checks_answer else "", number(part.weight), f"{part.gain:+.3g}")
-        for part in audit.hacking_test.parts
-    ]
-    if len(rows) > 1:
-        yield _grid(how, ("component", "", "weight", "gain"), rows, 2)
-
-
-def _diversity(audit: Audit, how: TerminalStyle) -> Iterator[RenderableType]:
-    found = audit.diversity
-    if found is None or len(found.strategies) < 2:
-        return
-    effective, texts = found.strategies.values, found.texts.finite.values
-    said = f"effective number of strategies: {number(effective[0])} at first, {number(effective[-1])} at the end"
-    if len(texts):
-        said += (
-            f"; different texts per prompt: {number(100 * texts[0])} % at first, {number(100 * texts[-1])} % at the end"
-        )
-    yield how.text(said)
+def _table(table: AuditTable, how: TerminalStyle) -> Iterator[RenderableType]:
+    if table.rows:
+        yield _grid(how, table.head, table.rows, table.words)
+    yield from (how.bullet(said) for said in table.lines)
+    yield from (how.text(said, "dim") for said in table.notes)
 
 
 def _judge(verdicts: Verdicts | None, how: TerminalStyle) -> Iterator[RenderableType]:
@@ -339,13 +264,9 @@ def _reading(audit: Audit, how: TerminalStyle) -> Iterator[RenderableType]:
     for kind in dict.fromkeys(chosen.kind for chosen in audit.selected):
         selected = [chosen for chosen in audit.selected if chosen.kind == kind]
         sample = selected[0].sample
-        yield how.bullet(f"{kind} ({len(selected)}), reward {number(sample.reward)}: {_line(sample)}")
+        yield how.bullet(f"{kind} ({len(selected)}), reward {number(sample.reward)}: {line(sample)}")
     if audit.selected:
         yield how.text("firstbreak audit PATH --mark opens all of them in a browser, to read and mark them", "dim")
-
-
-def _line(sample: PolicySample) -> str:
-    return sample.completion[:SHOWN] + ("..." if len(sample.completion) > SHOWN else "")
 
 
 def _quiet(audit: Audit, how: TerminalStyle) -> Iterator[RenderableType]:

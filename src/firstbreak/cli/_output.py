@@ -42,14 +42,14 @@ def show(renderables: Sequence[Any]) -> None:
 
 @contextmanager
 def bar(what: str, total: int | None = None, *, every: int = 0) -> Iterator[Callable[..., None]]:
-    """Progress on stderr: yields `advance(done, note="", total=None)`.
+    """Progress on stderr: yields `advance(done, note="", total=None)`; `done` may be a fraction.
 
     A terminal shows a bar with the time that is left, and nothing once it is done. Elsewhere a line is written for each
     `every` and for the last.
     """
     if not sys.stderr.isatty():
 
-        def tell(done: int, note: str = "", total: int | None = total) -> None:
+        def tell(done: float, note: str = "", total: int | None = total) -> None:
             if every and (done % every == 0 or done == total):
                 say(f"[{done}/{total}] {note}".strip())
 
@@ -78,10 +78,25 @@ def bar(what: str, total: int | None = None, *, every: int = 0) -> Iterator[Call
     ) as progress:
         task = progress.add_task("", total=total, note="")
 
-        def advance(done: int, note: str = "", total: int | None = None) -> None:
+        def advance(done: float, note: str = "", total: int | None = None) -> None:
             progress.update(task, completed=done, total=total, note=_shown(note))
 
         yield advance
+
+
+@contextmanager
+def waiting(what: str) -> Iterator[None]:
+    """On a terminal, the seconds so far on stderr, for what has no steps to count; nothing once it is done."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        progress.add_task(_shown(what))
+        yield
 
 
 def say(text: object) -> None:

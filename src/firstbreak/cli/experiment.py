@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from firstbreak.cli._output import BadCall, say, write
+from firstbreak.cli._output import BadCall, bar, say, write
 from firstbreak.words import number, percent
 
 SETTINGS = click.option(
@@ -334,15 +334,17 @@ def run_(
             commands = (_command(trial) for trials in arms.values() for trial in trials)
             write("\n\n".join([f"# start: {begins.reason}", *commands]))
             return
-        conclusion = conduct.conduct(
-            design,
-            run,
-            settings,
-            place,
-            seeds=seeds,
-            execute=execute,
-            report=lambda r: say(_progress(r)),
-        )
+        with bar("trials") as advance:
+            conclusion = conduct.conduct(
+                design,
+                run,
+                settings,
+                place,
+                seeds=seeds,
+                execute=execute,
+                report=lambda r: say(_progress(r)),
+                moved=lambda done, trials: advance(done, total=trials),
+            )
     except CannotOverride as error:
         raise BadCall(f"{design.id}: {error}") from None
     write("\n".join(_conclusion_lines(conclusion)))

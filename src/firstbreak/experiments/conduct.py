@@ -235,7 +235,10 @@ def _first_break(run: Run) -> FirstBreak | None:
 
 
 class InterimAnalysis:
-    """Interim analysis of running arms: True once all questions are answered, so that the trials can be stopped."""
+    """Interim analysis of running arms: True once all questions are answered, so that the trials can be stopped.
+
+    `moved` is told how many trials are done, in trials (1.5: one and a half), whenever their logs have been read.
+    """
 
     def __init__(
         self,
@@ -244,12 +247,16 @@ class InterimAnalysis:
         run: Run,
         settings: ExperimentSettings,
         begins: StartPoint = FROM_THE_BEGINNING,
+        moved: Callable[[float], None] = lambda done: None,
     ) -> None:
-        self._begins = begins
+        self._begins, self._moved = begins, moved
+        self._steps = length(design, run, settings)["total_steps"] + begins.lead
+        self._done = {trial.name: 0.0 for of_arm in arms.values() for trial in of_arm}  #: the share of each trial
         self._questions, self._run = answerable(design, run, settings), run
         self._values = plan.arms(design, run, settings)
         self._trials = {
-            arm: [(t.folder, Follower(logs(t, settings), trainer=run.trainer)) for t in ts] for arm, ts in arms.items()
+            arm: [(t.name, t.folder, Follower(logs(t, settings), trainer=run.trainer)) for t in ts]
+            for arm, ts in arms.items()
         }
         self._lock, self._checked_at, self._answered = threading.Lock(), time.monotonic(), False
 
@@ -260,16 +267,29 @@ class InterimAnalysis:
                 self._checked_at = time.monotonic()
             return self._answered
 
+    def ended(self, trial: str) -> None:
+        """A trial needs no more time, however many steps it has made."""
+        self._done[trial] = 1.0
+        self._moved(sum(self._done.values()))
+
     def _all_answered(self) -> bool:
         runs: dict[str, list[Run]] = {}
+        unread = False
         for arm, trials in self._trials.items():
-            for _, follower in trials:
+            for name, _, follower in trials:
                 try:
                     follower.update()
-                    runs.setdefault(arm, []).append(self._begins.placed(follower.run()))
+                    trial = self._begins.placed(follower.run())
                 except Unreadable:  # no logs yet
-                    return False
-        folders = {arm: [folder for folder, _ in trials] for arm, trials in self._trials.items()}
+                    unread = True
+                    continue
+                runs.setdefault(arm, []).append(trial)
+                share = ((trial.last_step or 0.0) - self._begins.step) / self._steps
+                self._done[name] = max(self._done[name], min(share, 1.0))
+        self._moved(sum(self._done.values()))
+        if unread:
+            return False
+        folders = {arm: [folder for _, folder, _ in trials] for arm, trials in self._trials.items()}
         so_far = Arms(
             runs=runs,
             folders=folders,
@@ -294,8 +314,12 @@ def conduct(
     seeds: int = 1,
     execute: Execute,
     report: Callable[[Result], None] = lambda result: None,
+    moved: Callable[[float, int], None] = lambda done, trials: None,
 ) -> Conclusion:
-    """Run an experiment of the catalogue. Trials with a stored result in this folder are not run again."""
+    """Run an experiment of the catalogue. Trials with a stored result in this folder are not run again.
+
+    `report` is told how each trial ended, `moved` how many of the trials are done, the running ones by their steps.
+    """
     begins = start(design, run, settings)
     arms = prepare(design, run, settings, folder, seeds, begins)
     trials = [trial for of_arm in arms.values() for trial in of_arm]
@@ -311,13 +335,14 @@ def conduct(
         commands={t.name: t.arguments for t in trials},
     )
 
+    interim = InterimAnalysis(design, arms, run, settings, begins, lambda done: moved(done, len(trials)))
+
     def ended(result: Result) -> None:
         enter(ledger, "trial", experiment=design.id, **asdict(result))
         report(result)
+        interim.ended(result.trial)
 
-    results = execute(
-        trials, retries=settings.limits.retries, stop=InterimAnalysis(design, arms, run, settings, begins), report=ended
-    )
+    results = execute(trials, retries=settings.limits.retries, stop=interim, report=ended)
     seen = read_back(design, arms, results, run, settings, begins)
     answers = ask(design, run, settings, seen, arms, results)
     failed = next((r.trial for r in results if not r.final), "")

@@ -121,12 +121,15 @@ def _middle(dx: Diagnosis) -> Markup:
     )
 
 
-def curve(exhibit: Exhibit, series: Series, domain: Interval, uid: str) -> Markup:
-    """A curve with the width of its container. Text keeps its size, and only the line is stretched."""
-    scale = curves.scale(series, exhibit.level)
+def curve(exhibit: Exhibit, series: Series, domain: Interval, uid: str, scale: curves.Scale | None = None) -> Markup:
+    """A curve with the width of its container. Text keeps its size, and only the line is stretched.
+
+    `scale`: that of the curves beside it; otherwise its own.
+    """
+    scale = scale or curves.scale(series, exhibit.level)
     level = None if scale is None else _level(exhibit, scale)
     gaps = (_gap(place) for place in curves.gaps(series, domain, 150))
-    return _plot(exhibit, (series,), domain, uid, _described(exhibit, series), level, *gaps)
+    return _plot(exhibit, (series,), (scale,), domain, uid, _described(exhibit, series), level, *gaps)
 
 
 def overlay(exhibit: Exhibit, drawn: Sequence[Series], domain: Interval, best: float | None, uid: str) -> Markup:
@@ -137,15 +140,21 @@ def overlay(exhibit: Exhibit, drawn: Sequence[Series], domain: Interval, best: f
         x = f"{_percent(best, domain):.2f}%"
         mark = element("line", x1=x, x2=x, y1=FLAG, y2=FLAG + PLOT, class_="best")
         words.append(f"Best checkpoint marked: {number(best)}.")
-    return _plot(exhibit, drawn, domain, uid, " ".join(words), mark)
+    scales = [curves.scale(series, exhibit.level) for series in drawn]
+    return _plot(exhibit, drawn, scales, domain, uid, " ".join(words), mark)
 
 
 def _plot(
-    exhibit: Exhibit, drawn: Sequence[Series], domain: Interval, uid: str, described: str, *more: Markup | None
+    exhibit: Exhibit,
+    drawn: Sequence[Series],
+    scales: Sequence[curves.Scale | None],
+    domain: Interval,
+    uid: str,
+    described: str,
+    *more: Markup | None,
 ) -> Markup:
     """What every plot has: the stretch of the evidence, the interval and flag of the onset, the lines and the axis."""
     title = story.caption(exhibit) or " and ".join(series.name for series in drawn)
-    scales = [curves.scale(series, exhibit.level) for series in drawn]
     lines = (
         _line(series, scale, domain, i)
         for i, (series, scale) in enumerate(zip(drawn, scales, strict=True))

@@ -67,6 +67,8 @@ def command(**options: Any) -> Report:
 
     Nothing is downloaded or allocated. The last eight options are for mlp and cnn.
     """
+    from firstbreak.cli._output import waiting
     from firstbreak.preflight import memory
 
-    return memory.check(**options)
+    with waiting(f"reading the shapes of {options['model']}"):  # the hub may take a minute to answer
+        return memory.check(**options)

@@ -70,8 +70,10 @@ class StoredRun:
         self.diagnosis: Diagnosis | None = None
         self.to_read: list[Placed] = []
         self.summary = RunSummary(name=name, changed=_changed(path))
-        self.grown = 0  #: number of updates that found new points
-        self.revision = 0  #: number of diagnoses; increases after `grown`, when the diagnosis is ready
+        # Both begin at the time: a page that outlives its server must not take the next one's first diagnosis for its own.
+        began = time.time_ns() // 1_000_000
+        self.grown = began  #: increases with each update that finds new points
+        self.revision = began  #: increases with each diagnosis, after `grown`, when the diagnosis is ready
         self._seen: object = None
         self._follower = Follower(path)
         self._lock = threading.Lock()

@@ -16,7 +16,7 @@ _ZOOMS = (
     ("out", "−", "Zoom out"),
     ("left", "←", "Earlier"),
     ("right", "→", "Later"),
-    ("onset", "Onset", "Zoom to the onset"),
+    ("onset", "Onset", "Zoom to the onset and its interval"),
     ("all", "Whole run", "Whole run"),
 )
 
@@ -30,6 +30,7 @@ def plots(
     names: Sequence[str],
     groups: Iterable[tuple[str, Sequence[Markup]]],
     onset: float | None = None,
+    interval: Interval | None = None,
     best: float | None = None,
     *,
     first: Sequence[Markup] = (),
@@ -74,6 +75,8 @@ def plots(
         data_runs=_exact(list(names)),
         data_groups=None if groups_of is None else _exact(list(groups_of)),
         data_onset=_number(onset),
+        data_low=_number(interval[0]) if interval else None,
+        data_high=_number(interval[1]) if interval else None,
         data_best=_number(best),
     )
 

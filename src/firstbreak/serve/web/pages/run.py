@@ -96,7 +96,13 @@ def _curves(name: str, dx: Diagnosis) -> Markup | None:
     """A placeholder for every curve. The curves that show findings come first."""
     groups = [(title, [_plot(dx, series) for series in members]) for title, members in _grouped(dx)]
     first, best = dx.first_break, dx.best_checkpoint
-    return plots([name], groups, onset=first.step if first else None, best=best.back_to if best else None)
+    return plots(
+        [name],
+        groups,
+        onset=first.step if first else None,
+        interval=first.interval if first else None,
+        best=best.back_to if best else None,
+    )
 
 
 def _grouped(dx: Diagnosis) -> Iterator[tuple[str, list[Series]]]:

@@ -389,18 +389,23 @@ export function zoom(how) {
   if (!box()) return
   for (const axis of new Set(figures().map(axisOf))) {
     const all = whole(figures().find((figure) => axisOf(figure) === axis))
-    const [from, to] = how === "all" ? all : moved(how, views.get(axis) ?? all, number(box().dataset.onset))
+    const [from, to] = how === "all" ? all : moved(how, views.get(axis) ?? all)
     look(axis, from <= all[0] && to >= all[1] ? undefined : [Math.max(from, all[0]), Math.min(to, all[1])])
   }
 }
 
-function moved(how, [min, max], onset) {
+// The onset with some room, and its whole interval.
+function framed(onset, low, high, room) {
+  return onset === null ? null : [Math.min(low ?? onset, onset - room), Math.max(high ?? onset, onset + room)]
+}
+
+function moved(how, [min, max]) {
   const [middle, half] = [(min + max) / 2, (max - min) / 2]
   switch (how) {
     case "in": return [middle - half / 2, middle + half / 2]
     case "out": return [middle - half * 2, middle + half * 2]
     case "left": return [min - half / 2, max - half / 2]
     case "right": return [min + half / 2, max + half / 2]
-    case "onset": return onset === null ? [min, max] : [onset - half / 4, onset + half / 4]
+    case "onset": return framed(...["onset", "low", "high"].map((name) => number(box().dataset[name])), half / 4) ?? [min, max]
   }
 }

@@ -1,0 +1,92 @@
+"""The tasks of docs/web.md that no other test does: what a person comes to the page for, done in a real browser."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from firstbreak.diagnosis.diagnose import diagnose
+from firstbreak.readers.read import read
+from firstbreak.reports import story
+from tests.web import test_browser
+from tests.web.conftest import opened
+from tests.web.serving import Served, serving, write_jsonl
+from tests.web.test_browser import drawn, open_curves, shown_names, until, write_score
+
+pytestmark = pytest.mark.browser
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_onset_is_framed_and_the_address_keeps_it(page: Page, site: Served, runs: Path) -> None:
+    first = diagnose(read(runs / "demo")).first_break
+    assert first is not None
+    assert first.interval is not None
+    open_curves(page, site, "demo")
+    page.locator("[data-zoom=onset]").click()
+    until(page, "document.querySelector('#range').textContent.includes(' to ')")
+    low, high = (float(part) for part in page.locator("#range").inner_text().split(" to "))
+    assert low <= first.interval[0] + 1
+    assert first.interval[1] - 1 <= high < 160  # not the whole run
+    address = page.url
+    page.goto("about:blank")
+    page.goto(address)
+    page.evaluate("document.querySelector('#curves').scrollIntoView()")
+    drawn(page)
+    assert page.locator("#range").inner_text() == f"{low:g} to {high:g}"
+
+
+def test_the_guilty_sample_is_read_beside_an_early_one(page: Page, site: Served, runs: Path) -> None:
+    found = story.guilty(diagnose(read(runs / "demo")))
+    assert found is not None
+    page.goto(f"{site.address}/run/demo")
+    texts = page.locator(".pair .text").all_inner_texts()
+    assert [text.strip() for text in texts] == [sample.completion.strip() for sample in found]
+    assert len(texts[0]) > 2 * len(texts[1])  # what the reward paid for
+    assert "thoroughness" in page.locator(".pair").inner_text()
+
+
+def test_the_worst_of_1000_runs_is_found(page: Page, tmp_path: Path) -> None:
+    for i in range(1000):
+        rise = [0.1 * step for step in range(5)]
+        write_score(tmp_path / f"seed-{i:03}" / "metrics.jsonl", reward=rise)
+    wobble = [0.02 * math.sin(17.0 * i) for i in range(200)]
+    lost = [0.2 + 0.004 * min(i, 80) - 0.006 * max(0, i - 80) + wobble[i] for i in range(200)]
+    write_score(tmp_path / "seed-417" / "metrics.jsonl", reward=lost, kl=[0.01 + w / 10 for w in wobble])
+    with serving(tmp_path) as served:
+        page.goto(served.address)
+        until(page, "!document.querySelector('#tally').textContent.includes('being read')")
+        assert len(shown_names(page)) == 1000
+        assert shown_names(page)[0] == "seed-417"
+        page.locator(".runs tbody tr th a").first.click()
+        page.wait_for_url("**/run/seed-417")
+        assert page.locator("article h2").first.inner_text() in ("Stop", "Roll back", "Watch")
+        page.goto("about:blank")
+
+
+def test_a_live_run_is_followed_through_a_disconnect(chromium: Browser, tmp_path: Path) -> None:
+    log = tmp_path / "one" / "metrics.jsonl"
+    write_jsonl(log, 60)
+    tab = opened(chromium)
+    verdict = "document.querySelector('article .verdict').textContent"
+    with serving(tmp_path) as served:
+        tab.goto(f"{served.address}/run/one")
+        until(tab, f"{verdict}.includes('steps 0 to 59')")
+        until(tab, "document.querySelector('#live').textContent.startsWith('live')")
+    until(tab, "document.querySelector('#live').textContent === 'disconnected'")
+    write_jsonl(log, 40, start=60)  # the run goes on meanwhile
+    with serving(tmp_path, port=served.port):
+        until(tab, "document.querySelector('#live').textContent.startsWith('live')")
+        until(tab, f"{verdict}.includes('steps 0 to 99')")
+        write_jsonl(log, 20, start=100)
+        until(tab, f"{verdict}.includes('steps 0 to 119')")
+        tab.close()
+
+
+def test_the_tasks_in_the_documentation_are_tested() -> None:
+    named = re.findall(r"^\| .*\| `(test_\w+)` \|$", (ROOT / "docs" / "web.md").read_text(), re.MULTILINE)
+    assert len(named) >= 12
+    assert [name for name in named if not hasattr(test_browser, name) and name not in globals()] == []
