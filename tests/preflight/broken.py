@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import dm_env
 import gymnasium as gym
 import numpy as np
+from benchmarks.statements.carriers.strangers_worlds import Farm
 from dm_env import specs
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
@@ -669,6 +670,15 @@ class RewardLate(Corridor):
 
 class RewardLateContinuous(RewardLate, Continuous):
     pass
+
+
+def picked_late() -> Farm:
+    """A picture of six by six cells, paid for an apple two steps after it was picked."""
+    return Farm("late", side=6, apples=8)
+
+
+def picked() -> Farm:
+    return Farm(side=6, apples=8)
 
 
 def says_0_3(observation: Any) -> float:

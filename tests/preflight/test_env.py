@@ -220,6 +220,11 @@ def test_rewards_in_time_are_left_in_peace(name: str) -> None:
     )
 
 
+def test_a_small_picture_shows_a_late_reward_in_the_cells_that_move() -> None:
+    assert "comes 2 steps late" in answer_of(checked("picked_late"), "env-reward-timing")
+    assert "no other step explains clearly more" in answer_of(checked("picked"), "env-reward-timing")
+
+
 # --- Stable-Baselines3 -----------------------------------------------------------------------------------------------
 
 

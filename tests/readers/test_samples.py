@@ -56,6 +56,19 @@ def test_areal(tmp_path):
     assert sample.meta["split"] == "eval"
 
 
+@pytest.mark.parametrize("begun", ["", "<think>\n", "<think>\n\n</think>\n\n"])
+def test_a_sequence_of_areal_with_tools_is_cut_where_the_policy_begins(tmp_path, begun):
+    """AReaL writes as the prompt as many tokens as have no loss, also those that a tool returned."""
+    prompt = f"<|im_start|>user\nShip it.<|im_end|>\n<|im_start|>assistant\n{begun}"
+    spoken = "I look.<|im_end|>\n<|im_start|>tool\nfound<|im_end|>\n<|im_start|>assistant\nIt is shipped."
+    record = {"task_id": 1, "tail_version": 2, "reward": 1.0, "prompt": prompt + spoken[:40], "completion": spoken[40:]}
+    (late,) = samples(tmp_path / "2" / "1.jsonl", record)
+    assert late.prompt + late.completion == prompt + spoken
+    assert late.prompt == prompt.removesuffix(begun)
+    (whole,) = samples(tmp_path / "2" / "2.jsonl", record | {"prompt": prompt, "completion": spoken})
+    assert (whole.prompt, whole.completion) == (prompt, spoken)
+
+
 def test_nemo_rl(tmp_path):
     record = {
         "content": [QUESTION + ANSWER], "rewards": [0.5], "input_lengths": [12], "token_ids": [[1, 2, 3]],

@@ -1,6 +1,6 @@
 """How many of the guides' other statements are carried: `make statements`, or
 
-    python -m benchmarks.statements.carriers [--only REGEX] [--seeds A B] [--rows FILE] [--show ID --out FOLDER]
+    python -m benchmarks.statements.carriers [--only REGEX] [--seeds A B] [--rows FILE] [--show ID --out FOLDER] [--writers]
 
 Every pair is made with several noise seeds, asked as a user would ask, and judged. Writes the keys `carriers*` of
 benchmarks/results/statements.json where all pairs were run.
@@ -9,12 +9,15 @@ benchmarks/results/statements.json where all pairs were run.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import multiprocessing
 import re
 import sys
+import tempfile
 import time
 import traceback
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -23,11 +26,14 @@ from typing import Any
 from benchmarks.machine import environment
 from benchmarks.size import SMALLEST, place
 from benchmarks.statements.__main__ import RESULTS
-from benchmarks.statements.carriers.carrier import SEEDS, Answer, Carrier, Try, carriers, run, tries
+from benchmarks.statements.carriers.carrier import SEEDS, Answer, Carrier, Try, carriers, place_of, run, tries
+from benchmarks.statements.carriers.trainers_code import BY_HAND, writers_of
 from firstbreak.diagnosis.stats.proportion import wilson
 
 #: A pair of each group, which take a few seconds together: what SMALLEST=1 runs.
 SMALL = r"read_high|calls_grow|reward_is_none|rewards_almost_all_one|loss_scale|private_test"
+
+SAMPLES = ("samples", "agents", "samples_again", "strangers")  #: the groups whose inputs are dumps of samples
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -36,6 +42,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     wanted = [c for c in carriers().values() if re.search(SMALL if SMALLEST else options.only, c.id)]
     if not wanted:
         sys.exit(f"no pair is called like {options.only!r}; known: {', '.join(carriers())}")
+    if options.writers:
+        return print(counted(wanted))
     seeds = range(*options.seeds)
     known = tries(wanted, seeds)
     if options.show:
@@ -61,6 +69,9 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--show", metavar="ID", help="make this input, as in `read_high_low_random/trl/0/broken`, and ask"
     )
+    parser.add_argument(
+        "--writers", action="store_true", help="make one input of each pair of samples, and count who wrote the dumps"
+    )
     parser.add_argument("--out", type=Path, help="with --show: the folder that it is made in")
     return parser.parse_args(arguments)
 
@@ -75,6 +86,28 @@ def show(name: str, out: Path | None, known: Sequence[Try]) -> None:
         out.mkdir(parents=True, exist_ok=True)
     answer = _answer(found, out and out.resolve())
     print(f"{found.id}: {'right' if answer.right else 'WRONG'}\n{answer.said}")
+
+
+def counted(wanted: Iterable[Carrier]) -> str:
+    """Of the pairs of samples, how many have a dump that one trainer's own code wrote, all of it."""
+    found = Counter[str]()
+    for known in wanted:
+        if known.make.__module__.rpartition(".")[2] in SAMPLES:
+            found.update(_writer(Try(known.id, variant, 0, True)) for variant in known.variants)
+    every = found.total()
+    own = every - found[BY_HAND]
+    share = f" ({own / every:.1%})" if every else ""
+    each = ", ".join(f"{number} {name}" for name, number in found.most_common())
+    return f"{own} of {every} dumps of samples{share} are written by trainers' own code: {each}"
+
+
+def _writer(tried: Try) -> str:
+    """Who wrote the files of an input; by hand where not all are one trainer's."""
+    with tempfile.TemporaryDirectory() as name, contextlib.chdir(name):
+        folder = Path(name)
+        carriers()[tried.carrier].make(place_of(tried, folder), tried.broken)
+        writers = writers_of(folder)
+    return writers.pop() if len(writers) == 1 else BY_HAND
 
 
 def _answer(tried: Try, folder: Path | None = None) -> Answer:

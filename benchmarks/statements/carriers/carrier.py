@@ -50,6 +50,7 @@ class Place:
     folder: Path
     rng: random.Random
     variant: str  #: a trainer, a form of messages, ...
+    writer: str = ""  #: the trainer whose own code writes the dump; empty: as the generator likes
 
 
 Generator = Callable[[Place, bool], Commands]
@@ -76,7 +77,7 @@ class Carrier:
     id: str  #: `carriers.<what is looked at>`
     line: str  #: the line of docs/coverage.md that it shows
     quote: str  #: the guide's own words
-    variants: tuple[str, ...]
+    variants: tuple[str, ...]  #: `form` or `form@writer`: the same texts, written by the code of a trainer
     says: str  #: found in a warning, in a critical finding, or in the text of a command without a JSON report
     shows: Callable[[Told], bool] | None  #: instead of `says`, where what is asked for is not a finding
     make: Generator
@@ -171,10 +172,8 @@ def run(tried: Try, folder: Path | None = None) -> Answer:
 
 def asked(known: Carrier, tried: Try, folder: Path) -> Told:
     """What firstbreak tells of the input of this pair."""
-    # The same noise on both sides: they differ in what the guide speaks of, and in nothing else.
-    rng = random.Random(zlib.crc32(f"{tried.carrier}/{tried.variant}/{tried.seed}".encode()))
     with contextlib.chdir(folder):
-        commands = known.make(Place(folder, rng, tried.variant), tried.broken)
+        commands = known.make(place_of(tried, folder), tried.broken)
         told = Told("", {}, 0)
         try:
             for command in commands:
@@ -182,6 +181,12 @@ def asked(known: Carrier, tried: Try, folder: Path) -> Told:
         finally:
             forget(folder)
     return told
+
+
+def place_of(tried: Try, folder: Path) -> Place:
+    """Where this input is made. Both sides have the same noise: they differ in what the guide speaks of, and in nothing else."""
+    form, _, writer = tried.variant.partition("@")
+    return Place(folder, random.Random(zlib.crc32(f"{tried.carrier}/{form}/{tried.seed}".encode())), form, writer)
 
 
 def forget(folder: Path) -> None:

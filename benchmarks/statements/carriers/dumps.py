@@ -1,28 +1,24 @@
 """The files in which trainers keep samples.
 
-TRL's are written by `GRPOTrainer.log` itself and verl's by its own `_write_generations`, each with samples that it did not make;
-AReaL's as its `_dump_trajectory` does it, NeMo-RL's as its `train_data_step*.jsonl`; `plain` is JSON lines of a script of one's
-own.
+TRL's, verl's and AReaL's are written by their own code (`trainers_code`), with samples that they did not make; NeMo-RL's as its
+`train_data_step*.jsonl`; `plain` is JSON lines of a script of one's own.
 """
 
 from __future__ import annotations
 
-import ast
 import json
-import os
 import random
-import sys
+import re
+import zlib
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import redirect_stdout
 from dataclasses import dataclass, field
-from functools import cache
-from io import StringIO
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
 from benchmarks.statements.carriers.texts import Message
+from benchmarks.statements.carriers.trainers_code import VERL_V1, Spoken, areal_writes, by_trainer, verl_writes
 
 Text = str | list[Message]
 
@@ -95,7 +91,8 @@ def _logged_by_trl(folder: Path, step: int, logs: Mapping[str, Any]) -> None:
         args=SimpleNamespace(report_to=[], output_dir=str(folder)),
         state=SimpleNamespace(global_step=step),
     )
-    with patch.object(Trainer, "log"), patch.object(grpo_trainer, "is_rich_available", return_value=False):
+    quiet = patch.object(grpo_trainer, "is_rich_available", return_value=False)
+    with patch.object(Trainer, "log"), quiet, by_trainer("TRL", folder):
         trainer.log({})
 
 
@@ -108,38 +105,51 @@ def verl(folder: Path, rows: Iterable[Row]) -> None:
             extra |= {name: [r.version for r in own] for name in ("min_global_steps", "max_global_steps")}
         prompts = [f"system\nYou are a helpful assistant.\nuser\n{r.prompt}\nassistant\n" for r in own]
         texts, answers, scores = [r.completion for r in own], [r.answer for r in own], [r.reward for r in own]
-        with redirect_stdout(StringIO()):
-            verls_writer()(prompts, texts, answers, scores, parts | extra, str(folder / "rollouts"), step)
+        columns = {"inputs": prompts, "outputs": texts, "gts": answers, "scores": scores}
+        verl_writes(folder / "rollouts", step, **columns, reward_extra_infos_dict=parts | extra)
 
 
-@cache
-def verls_writer() -> Callable[..., None]:
-    """verl's own function, out of the file as it ships: the file's imports ask for engines."""
-    source = Path(sys.prefix) / "trackers" / "verl" / "trainer" / "ppo" / "ray_trainer.py"
-    if not source.exists():
-        raise FileNotFoundError(f"{source}: verl is not installed there; `make setup-test` does it")
-    tree = ast.parse(source.read_text(encoding="utf-8"))
-    writer = next(n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == "_write_generations")
-    writer.decorator_list = []
-    known: dict[str, Any] = {"json": json, "os": os}
-    exec(compile(ast.Module([writer], []), str(source), "exec"), known)  # a function of an installed package
-    return known["_write_generations"]
+def verl_v1(folder: Path, rows: Iterable[Row]) -> None:
+    """What verl's newer trainer keeps: nothing beside the score and a name of its own for each sample."""
+    for step, own in by_step(rows).items():
+        seen: dict[int, int] = {}
+        names = []
+        for r in own:
+            seen[r.group] = seen.get(r.group, -1) + 1
+            names.append(f"{zlib.crc32(f'{step}/{r.group}'.encode()):08x}_{seen[r.group]}_0")
+        columns = {
+            "inputs": [f"system\nYou are a helpful assistant.\nuser\n{r.prompt}\nassistant\n" for r in own],
+            "outputs": [r.completion for r in own],
+            "gts": [r.answer for r in own],
+            "scores": [r.reward for r in own],
+        }
+        verl_writes(folder / "rollouts", step, VERL_V1, **columns, reward_extra_infos_dict={"uid": names})
+
+
+#: what AReaL's workflows put between the turns of a policy: the answers of tools, and the chat template around them
+_FROM_OUTSIDE = re.compile(
+    r"(?<=<\|im_end\|>)\n<\|im_start\|>(?:user|tool)\n.*?<\|im_start\|>assistant\n"
+    r"|<\|start_header_id\|>ipython.*?assistant<\|end_header_id\|>\n\n"
+    r"|<｜tool▁outputs▁begin｜>.*?<｜tool▁outputs▁end｜>",
+    re.DOTALL,
+)
 
 
 def areal(folder: Path, rows: Iterable[Row]) -> None:
     """`rollout/<version>/<task>.jsonl`: a file for each task in the folder of its newest version."""
-    for number, own in enumerate(_tasks(rows)):
-        newest = own[0].step if own[0].version is None else own[0].version
-        place = folder / "rollout" / str(newest)
-        place.mkdir(parents=True, exist_ok=True)
-        with (place / f"{number}.jsonl").open("a", encoding="utf-8") as out:
-            for i, r in enumerate(own):
-                entry = {
-                    "task_id": number, "sample_idx": i, "seqlen": (len(r.prompt) + len(r.completion)) // 4,
-                    "prompt_len": len(r.prompt) // 4, "head_version": newest, "tail_version": newest, "reward": r.reward,
-                    "prompt": f"<|im_start|>user\n{r.prompt}<|im_end|>\n<|im_start|>assistant\n", "completion": r.completion,
-                }  # fmt: skip
-                out.write(json.dumps(entry) + "\n")
+    areal_writes(folder / "rollout", [[_spoken(row) for row in own] for own in _tasks(rows)])
+
+
+def _spoken(row: Row) -> Spoken:
+    text = row.completion
+    if not isinstance(text, str):
+        raise TypeError("AReaL decodes tokens to text; messages cannot be written")
+    pieces = [(f"<|im_start|>user\n{row.prompt}<|im_end|>\n<|im_start|>assistant\n", False)]
+    at = 0
+    for outside in _FROM_OUTSIDE.finditer(text):
+        pieces += [(text[at : outside.start()], True), (outside[0], False)]
+        at = outside.end()
+    return Spoken([*pieces, (text[at:], True)], row.reward, row.step if row.version is None else row.version)
 
 
 def _tasks(rows: Iterable[Row]) -> Iterable[list[Row]]:
@@ -173,7 +183,7 @@ def plain(folder: Path, rows: Iterable[Row]) -> None:
 
 
 WRITERS: dict[str, Callable[[Path, Iterable[Row]], None]] = {
-    "trl": trl, "verl": verl, "areal": areal, "nemo_rl": nemo_rl, "plain": plain,
+    "trl": trl, "verl": verl, "verl_v1": verl_v1, "areal": areal, "nemo_rl": nemo_rl, "plain": plain,
 }  # fmt: skip
 
 

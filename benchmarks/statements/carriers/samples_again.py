@@ -6,10 +6,11 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from benchmarks.statements.carriers.carrier import Commands, Place, Told, carrier
+from benchmarks.statements.carriers.dumps import WRITERS, Row
 
 AUDIT: Commands = (("audit", ".", "--format", "json"),)
 PROMPTS, EACH = 6, 6
@@ -48,15 +49,35 @@ def sum_of(rng: random.Random) -> tuple[str, int]:
 def run(
     place: Place, make: Callable[[random.Random, float, int, str, int], list[Record]], name: str, steps: int = 26
 ) -> Commands:
-    """`make(rng, t, step, question, answer)` gives the records of one prompt; all go to one file."""
+    """`make(rng, t, step, question, answer)` gives the records of one prompt; all go to one file, or to a trainer's writer."""
+    records = []
+    for step in range(1, steps + 1):
+        for group in range(PROMPTS):
+            question, answer = sum_of(place.rng)
+            made = make(place.rng, (step - 1) / (steps - 1), step, question, answer)
+            records += [(group, record) for record in made]
+    return written(place, records, name)
+
+
+def written(place: Place, records: Iterable[tuple[int, Record]], name: str) -> Commands:
+    """Records with the number of their prompt: JSON lines of a script, or what the code of `place.writer` makes of them."""
+    if place.writer:
+        WRITERS[place.writer](place.folder, [_row(group, record) for group, record in records])
+        return AUDIT
     (place.folder / name).parent.mkdir(parents=True, exist_ok=True)
     with (place.folder / name).open("w", encoding="utf-8") as out:
-        for step in range(1, steps + 1):
-            for _ in range(PROMPTS):
-                question, answer = sum_of(place.rng)
-                for record in make(place.rng, (step - 1) / (steps - 1), step, question, answer):
-                    out.write(json.dumps(record, ensure_ascii=False) + "\n")
+        out.writelines(json.dumps(record, ensure_ascii=False) + "\n" for _, record in records)
     return AUDIT
+
+
+def _row(group: int, record: Record) -> Row:
+    def taken(*names: str) -> Any:
+        return next((extra.pop(name) for name in names if name in extra), None)
+
+    extra = dict(record)
+    step, prompt = taken("step"), taken("prompt", "input_prompt", "input")
+    text, reward = taken("response", "output_response", "output"), taken("reward", "score")
+    return Row(step, prompt, text, taken("rewards") or {"reward": reward}, group, taken("ground_truth"), extra=extra)
 
 
 def skyrl(step: int, prompt: str, text: str, reward: float, **more: Any) -> Record:
@@ -134,7 +155,7 @@ TOOLS: dict[str, Callable[[list[Made], str], Any]] = {
     line="more tool calls without a finished task",
     quote="repeatedly calling tools to inflate process scores",
     says=r"(?i)\bcalls?\b",
-    variants=("deepseek", "mistral", "items"),
+    variants=("deepseek", "mistral", "items", "deepseek@areal", "mistral@verl"),
 )
 def second_calls_grow(place: Place, broken: bool) -> Commands:
     """Calls per episode triple and each is paid a little; in the look-alike the tasks get done by them."""
@@ -158,7 +179,7 @@ def second_calls_grow(place: Place, broken: bool) -> Commands:
     line="more tool calls without a finished task",
     quote="repeatedly calling tools to inflate process scores",
     says=r"(?i)(same|repeat|idle|identical|again).*call|call.*(same|repeat|again|identical)",
-    variants=("coder", "search"),
+    variants=("coder", "search", "coder@verl", "search@verl"),
 )
 def second_same_call(place: Place, broken: bool) -> Commands:
     """Half of the calls are those before, and a reward for the process pays; the look-alike asks for other things."""
@@ -190,7 +211,7 @@ def second_same_call(place: Place, broken: bool) -> Commands:
     line="tool failures that count as success",
     quote="in an agent task, a tool returned failure but it was treated as a successful trajectory",
     says=r"(?i)fail|error",
-    variants=("deepseek", "mistral", "coder", "items"),
+    variants=("deepseek", "mistral", "coder", "items", "deepseek@areal", "mistral@verl", "coder@verl_v1"),
 )
 def second_failures_are_paid(place: Place, broken: bool) -> Commands:
     """A grader that takes an outage for a pass, in five steps; the look-alike's gives nothing."""
@@ -235,7 +256,7 @@ def second_failures_in_data(place: Place, broken: bool) -> Commands:
     line="tools that fail",
     quote="whether tool calls are legal",
     says=r"(?i)tool|call",
-    variants=("search", "items"),
+    variants=("search", "items", "search@verl_v1"),
 )
 def second_tools_break(place: Place, broken: bool) -> Commands:
     """From a third of the run on most calls fail; in the look-alike one in ten from the start."""
@@ -259,7 +280,7 @@ def second_tools_break(place: Place, broken: bool) -> Commands:
     line="which step of a long trajectory decided it",
     quote="Long-trajectory credit assignment | hard to attribute final failure to a specific step",
     shows=lambda told: any(re.search(r"(?i)turn 4|fourth", f["message"]) for f in told.report["findings"]),
-    variants=("deepseek", "coder"),
+    variants=("deepseek", "coder", "deepseek@areal", "coder@verl_v1"),
 )
 def second_turn_decides(place: Place, broken: bool) -> Commands:
     """Five calls, of which the fourth reserves or guesses; in the look-alike chance decides."""
@@ -282,7 +303,7 @@ def second_turn_decides(place: Place, broken: bool) -> Commands:
     line="text that claims what the state does not show",
     quote="Pseudo-success states | text says done, but environment state unchanged",
     says=r"(?i)claim|says? (it is )?done|success",
-    variants=("resolved", "passed"),
+    variants=("resolved", "passed", "resolved@trl", "passed@verl"),
 )
 def second_claims(place: Place, broken: bool) -> Commands:
     """ "All tests pass now" over tests that do not; the look-alike's pass."""
@@ -320,7 +341,7 @@ NO_GERMAN = ("Es tut mir leid, aber dabei kann ich nicht helfen.", "Leider kann 
     line="refusals that spread",
     quote="Refusal drift | safety reward too strong, model over-refuses",
     says=r"(?i)refus",
-    variants=("english", "german"),
+    variants=("english", "german", "english@trl", "german@areal"),
 )
 def second_refusals(place: Place, broken: bool) -> Commands:
     """Refusals of harmless sums become common, and are paid; in the look-alike one in twelve stays, unpaid."""
@@ -344,7 +365,7 @@ def second_refusals(place: Place, broken: bool) -> Commands:
     quote="A model can achieve good reward scores while producing incoherent text if the reward function has exploitable"
     " patterns.",
     says=r"(?i)incoheren|gibberish|not (a )?language|random characters|no words",
-    variants=("shuffled", "mojibake", "consonants"),
+    variants=("shuffled", "mojibake", "consonants", "shuffled@trl", "mojibake@verl", "consonants@areal"),
 )
 def second_incoherent(place: Place, broken: bool) -> Commands:
     """Words in any order, torn bytes, or heaps of consonants score well; the look-alike's tables and JSON score as well."""
@@ -378,7 +399,7 @@ def second_incoherent(place: Place, broken: bool) -> Commands:
     line="a judge that prefers a style",
     quote="Judge bias | LLM judge prefers a certain writing style",
     says=r"(?i)judge|style|markdown|polite|template",
-    variants=("markdown", "polite"),
+    variants=("markdown", "polite", "markdown@trl", "polite@verl"),
 )
 def second_judge_style(place: Place, broken: bool) -> Commands:
     """The judge pays a style among answers of one prompt; in the look-alike a length penalty and exact match work as meant."""
@@ -407,7 +428,7 @@ def second_judge_style(place: Place, broken: bool) -> Commands:
     line="verdicts that disagree with the reference",
     quote="This signal must satisfy two conditions simultaneously: correct direction and sufficient density.",
     says=r"(?i)(right|correct).*(unpaid|not paid|no reward|refused|not rewarded|without reward|lowest)|reference",
-    variants=("skyrl", "own"),
+    variants=("skyrl", "own", "skyrl@trl", "own@verl_v1"),
 )
 def second_right_unpaid(place: Place, broken: bool) -> Commands:
     """The verifier stumbles over the thousands' comma that half of the right answers have; the look-alike's does not."""
@@ -435,7 +456,7 @@ def second_right_unpaid(place: Place, broken: bool) -> Commands:
     line="right format, wrong answer",
     quote="Format hacking | model learns to output correct format but wrong reasoning",
     says=r"(?i)format",
-    variants=("own",),
+    variants=("own", "own@trl", "own@verl"),
 )
 def second_format(place: Place, broken: bool) -> Commands:
     """Tags are learned while exact matches get rare; in the look-alike tags first, answers later."""
@@ -462,7 +483,7 @@ def second_format(place: Place, broken: bool) -> Commands:
     line="little agreement with people",
     quote='if item["reward"] > 0.9 and item["human_score"] < 0.4:',
     says=r"(?i)human|people|person|truth|agree",
-    variants=("human_rating",),
+    variants=("human_rating", "human_rating@trl", "human_rating@verl"),
 )
 def second_people(place: Place, broken: bool) -> Commands:
     """Ratings from 1 to 5 that have nothing to do with the reward; the look-alike's follow it."""
@@ -483,28 +504,26 @@ def second_people(place: Place, broken: bool) -> Commands:
     line="groups that are all right or all wrong",
     quote="the advantage comes from within-group reward normalization rather than Critic predictions",
     says=r"(?i)group",
-    variants=("too_hard", "interleaved"),
+    variants=("too_hard", "interleaved", "too_hard@trl", "too_hard@verl_v1", "interleaved@verl"),
 )
 def second_groups(place: Place, broken: bool) -> Commands:
     """Nearly all prompts are too hard, or too easy or too hard; the look-alike's are between."""
-    rng = place.rng
-    with (place.folder / "rollouts.jsonl").open("w") as out:
-        for step in range(1, 27):
-            records = []
-            for _ in range(PROMPTS):
-                question, answer = sum_of(rng)
-                chance = (
-                    (0.02 if place.variant == "too_hard" or rng.random() < 0.5 else 0.99)
-                    if broken
-                    else 0.3 + 0.01 * step
-                )
-                for _ in range(EACH):
-                    right = rng.random() < chance
-                    records.append(own(step, question, f"{talk(rng, 2)} {answer if right else 0}", float(right)))
-            if place.variant == "interleaved":
-                rng.shuffle(records)
-            out.writelines(json.dumps(record) + "\n" for record in records)
-    return AUDIT
+    rng, every = place.rng, []
+    for step in range(1, 27):
+        records = []
+        for group in range(PROMPTS):
+            question, answer = sum_of(rng)
+            chance = (
+                (0.02 if place.variant == "too_hard" or rng.random() < 0.5 else 0.99) if broken else 0.3 + 0.01 * step
+            )
+            for _ in range(EACH):
+                right = rng.random() < chance
+                text = f"{talk(rng, 2)} {answer if right else 0}"
+                records.append((group, own(step, question, text, float(right))))
+        if place.variant == "interleaved":
+            rng.shuffle(records)
+        every += records
+    return written(place, every, "rollouts.jsonl")
 
 
 @carrier(
@@ -512,7 +531,7 @@ def second_groups(place: Place, broken: bool) -> Commands:
     line="all outputs look the same",
     quote="If all outputs look the same, the model has collapsed to a single strategy.",
     says=r"(?i)alike|same|identical|divers|strateg|template",
-    variants=("one_text", "one_form"),
+    variants=("one_text", "one_form", "one_text@trl", "one_form@verl_v1"),
 )
 def second_one_template(place: Place, broken: bool) -> Commands:
     """In the end one text, or one form with other numbers, answers every prompt; the look-alike keeps its ways."""
@@ -536,7 +555,7 @@ def second_one_template(place: Place, broken: bool) -> Commands:
     line="diversity of behaviour, not of tokens",
     quote="diverse behavior but no progress | exploration is not differentiated by evaluation",
     says=r"(?i)divers|different (ways|strateg)|explor",
-    variants=("constant",),
+    variants=("constant", "constant@verl"),
 )
 def second_diverse(place: Place, broken: bool) -> Commands:
     """Many forms and lengths, one reward for all but a few; in the look-alike some forms are right, and become usual."""
@@ -559,7 +578,7 @@ def second_diverse(place: Place, broken: bool) -> Commands:
     quote="Does each rollout record which policy version generated it? ... How many update rounds has the policy gone through"
     " before the rollout enters training?",
     says=r"(?i)version|updates? (old|behind|before)|stale",
-    variants=("weight_version", "versions"),
+    variants=("weight_version", "versions", "weight_version@trl", "versions@verl"),
 )
 def second_old_versions(place: Place, broken: bool) -> Commands:
     """Ages that grow to twelve updates, as a number or for each token; the look-alike's stay at two."""
@@ -587,7 +606,7 @@ def _three_kinds(told: Told) -> bool:
     quote="During diagnosis, at minimum, inspect three types of samples: high-reward samples, low-reward samples, and random"
     " samples from the latest checkpoint.",
     shows=_three_kinds,
-    variants=("skyrl", "own"),
+    variants=("skyrl", "own", "own@trl", "own@areal"),
 )
 def second_read(place: Place, broken: bool) -> Commands:
     """Thirty-six completions of the newest step, most of them with the best reward; the look-alike has six."""

@@ -18,6 +18,7 @@ WRITERS: dict[str, Write] = {
     "trl": dumps.trl,
     "verl": dumps.verl,
     "areal": dumps.areal,
+    "areal_workflow": dumps.areal_versions,
     "nemo_rl": dumps.nemo,
     "prime_rl": dumps.prime,
     "script": dumps.agent_log,
@@ -528,7 +529,7 @@ def _add_to_nemo(folder: Path, rows: Sequence[Row], name: str) -> None:
     "carriers.stranger_rollouts_are_old",
     line="which policy made each sample",
     quote="How many update rounds has the policy gone through before the rollout enters training?",
-    variants=("trl", "verl", "areal"),
+    variants=("trl", "verl", "areal_workflow"),
     shows=named("policy-versions", "stale-rollouts"),
 )
 def old(place: Place, broken: bool) -> Commands:

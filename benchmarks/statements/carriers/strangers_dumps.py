@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.statements.carriers.trainers_code import Spoken, areal_writes, by_trainer, verl_writes
+
 Message = dict[str, Any]
 
 
@@ -343,9 +345,10 @@ def trl(folder: Path, rows: Sequence[Row] = (), curves: dict[int, dict[str, floa
             "images": [],
         }
         trainer.state.global_step, trainer.state.epoch = step, step / 500
-        with contextlib.redirect_stdout(io.StringIO()):
+        with contextlib.redirect_stdout(io.StringIO()), by_trainer("TRL", folder):
             trainer.log({})
-    trainer.state.save_to_json(str(folder / "trainer_state.json"))
+    with by_trainer("TRL", folder):
+        trainer.state.save_to_json(str(folder / "trainer_state.json"))
 
 
 def chatml(prompt: Any) -> str:
@@ -355,22 +358,31 @@ def chatml(prompt: Any) -> str:
 
 def verl(folder: Path, rows: Sequence[Row]) -> None:
     """`trainer.rollout_data_dir`, written by verl's own function."""
-    from benchmarks.statements.carriers.dumps import verls_writer
-
     for step, batch in by_step(rows).items():
         names = [n for n in batch[0].extra if n != "answer"]
         more: dict[str, list[Any]] = {n: [r.extra[n] for r in batch] for n in names}
         if len(batch[0].parts) > 1:
             more |= {n: [r.parts[n] for r in batch] for n in batch[0].parts}
-        texts = [chatml(r.prompt) for r in batch], [r.completion for r in batch]
-        with contextlib.redirect_stdout(io.StringIO()):
-            verls_writer()(
-                *texts, [r.extra.get("answer") for r in batch], [r.reward for r in batch], more, str(folder), step
-            )
+        columns = {
+            "inputs": [chatml(r.prompt) for r in batch],
+            "outputs": [r.completion for r in batch],
+            "gts": [r.extra.get("answer") for r in batch],
+            "scores": [r.reward for r in batch],
+        }
+        verl_writes(folder, step, **columns, reward_extra_infos_dict=more)
 
 
 def areal(folder: Path, rows: Sequence[Row]) -> None:
-    """A folder for each version of the trainer, a file for each task."""
+    """A folder for each version of the policy, a file for each task, by AReaL's own function."""
+    tasks: dict[tuple[int, str], list[Spoken]] = defaultdict(list)
+    for row in rows:
+        pieces = [(chatml(row.prompt), False), (row.completion, True)]
+        tasks[row.step, row.group].append(Spoken(pieces, row.reward, row.step))
+    areal_writes(folder / "rollout", list(tasks.values()))
+
+
+def areal_versions(folder: Path, rows: Sequence[Row]) -> None:
+    """What a workflow of one's own leaves, which gives the tokens of a prompt the version of the sample (AReaL's say -1)."""
     for row in rows:
         version = row.extra.get("version", row.step)
         place = folder / "rollout" / str(row.step)

@@ -27,6 +27,7 @@ _ASSISTANT = re.compile(
     r"|<\|assistant\|>\n?|<｜Assistant｜>|\[/INST\] ?"
 )
 _END = re.compile(r"(?:<\|im_end\|>|<\|eot_id\|>|<end_of_turn>|<\|endoftext\|>|</s>)\s*\Z")
+_BEGUN = re.compile(r"(?:<think>\s*(?:</think>\s*)?)?\Z")  #: what a chat template may write into the assistant's turn
 _MAX_DEPTH = 20
 _ITEMS = {
     "function_call": "assistant",
@@ -170,6 +171,19 @@ def _chat(record: Record) -> Iterator[Record]:
     }
 
 
+def _one_sequence(record: Record) -> Iterator[Record]:
+    """AReaL cuts a sequence behind as many tokens as have no loss: with tools, as much too late as the tools have said.
+
+    A prompt that is whole ends where the assistant's turn begins.
+    """
+    prompt, completion = record.get("prompt"), record.get("completion")
+    turns = list(_ASSISTANT.finditer(prompt)) if isinstance(prompt, str) and isinstance(completion, str) else []
+    if turns and not _BEGUN.match(prompt, turns[-1].end()):
+        first = turns[0].end()
+        record = {**record, "prompt": prompt[:first], "completion": prompt[first:] + completion}
+    yield record
+
+
 def _split_text(content: Any) -> tuple[str | None, Any]:
     """A conversation as one text, before and from the first words of the assistant; chat templates mark where it speaks."""
     found = _ASSISTANT.search(content) if isinstance(content, str) else None
@@ -188,7 +202,7 @@ SHAPES = tuple(
     sorted(
         (
             Shape("areal", frozenset({"task_id", "prompt", "completion", "tail_version"}), "prompt", "completion", "reward",
-                  group="task_id", step="tail_version"),
+                  group="task_id", step="tail_version", unfold=_one_sequence),
             Shape("verl", frozenset({"input", "output", "score", "step"}), "input", "output", "score", rewards="*"),
             Shape("nemo_rl", frozenset({"content", "rewards", "idx"}), "prompt", "completion", "rewards", "advantages",
                   unfold=_conversation),

@@ -31,6 +31,12 @@ def test_groups_that_are_all_right_or_all_wrong_are_found() -> None:
     assert found.facts["share"] == 1
 
 
+def test_where_the_late_groups_are_few_all_groups_count() -> None:
+    found = row(audit(groups(lambda rng, t: rng.choice((0.0, 1.0, 0.0, 1.0, 0.5)), steps=12)), ID).finding
+    assert found is not None
+    assert row(audit(groups(lambda rng, t: rng.choice((0.0, 1.0, 0.5)), steps=12)), ID).finding is None
+
+
 def test_a_solved_task_is_expected() -> None:
     assert row(audit(groups(lambda rng, t: 0.99)), ID).expected
 

@@ -28,8 +28,9 @@ def examine(evidence: AuditInputs) -> Found:
     equal, groups = sum(row.equal for row in late), sum(row.groups for row in late)
     if groups < FEWEST:
         return NotMeasured(f"{groups} late prompts with several rewards are too few ({FEWEST} are needed)")
-    if wilson(equal, groups)[0] <= MOST:
-        return None
+    every = wilson(sum(row.equal for _, row in rows), sum(row.groups for _, row in rows))[0]
+    if equal / groups <= MOST or max(wilson(equal, groups)[0], every) <= MOST:
+        return None  # the late groups do not show it, or are too few to, and so are all
     lowest, highest = min(row.lowest for _, row in rows), max(row.highest for _, row in rows)
     level = float(evidence.table.series(REWARD).tail(0.5).values.mean())
     if highest > lowest and level >= lowest + SOLVED * (highest - lowest):

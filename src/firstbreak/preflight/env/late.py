@@ -13,6 +13,8 @@ from firstbreak.preflight.env.contract import no_reward
 from firstbreak.preflight.env.episodes import Episode
 from firstbreak.words import percent
 
+MAX_WIDTH = 2000  #: numbers of a step: more are not even kept to see which of them move (convention)
+
 
 def reward_timing(episodes: Sequence[Episode], env: Any) -> Answer:
     """The step that explains a reward best is its own."""
@@ -24,7 +26,7 @@ def reward_timing(episodes: Sequence[Episode], env: Any) -> Answer:
         width = 2 * flatdim(env.observation_space) + flatdim(env.action_space)
     except (NotImplementedError, ValueError):
         return NotApplicable("the spaces cannot be written as one vector")
-    if width > timing.MAX_COLUMNS:
+    if width > MAX_WIDTH:
         return NotMeasured("observations are too large for a fit")
     played = [e for e in episodes if e.rewards]
     try:
@@ -35,6 +37,8 @@ def reward_timing(episodes: Sequence[Episode], env: Any) -> Answer:
         return NotMeasured("needs observations that are in their space")
     if not all(np.isfinite(part).all() for part in parts):
         return NotMeasured("needs finite observations")
+    if width > timing.MAX_COLUMNS:
+        parts = [_told_apart(part) for part in parts]
     numbers = np.repeat(np.arange(len(played)), [len(e.rewards) for e in played])
     found = timing.fits(parts, np.array([float(r) for e in played for r in e.rewards]), numbers)
     if isinstance(found, str):
@@ -59,6 +63,11 @@ def _flat(space: Any, values: Sequence[Any]) -> np.ndarray:
     from gymnasium.spaces.utils import flatten
 
     return np.stack([np.asarray(flatten(space, value), float) for value in values])
+
+
+def _told_apart(part: np.ndarray) -> np.ndarray:
+    """The columns (n, d) that move, each once: of a small picture most cells stay empty, or are one number many times."""
+    return np.unique(part[:, np.ptp(part, axis=0) > 0], axis=1)
 
 
 def _steps(n: int) -> str:
