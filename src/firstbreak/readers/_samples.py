@@ -177,10 +177,11 @@ def _one_sequence(record: Record) -> Iterator[Record]:
     A prompt that is whole ends where the assistant's turn begins.
     """
     prompt, completion = record.get("prompt"), record.get("completion")
-    turns = list(_ASSISTANT.finditer(prompt)) if isinstance(prompt, str) and isinstance(completion, str) else []
-    if turns and not _BEGUN.match(prompt, turns[-1].end()):
-        first = turns[0].end()
-        record = {**record, "prompt": prompt[:first], "completion": prompt[first:] + completion}
+    if isinstance(prompt, str) and isinstance(completion, str):
+        turns = list(_ASSISTANT.finditer(prompt))
+        if turns and not _BEGUN.match(prompt, turns[-1].end()):
+            first = turns[0].end()
+            record = {**record, "prompt": prompt[:first], "completion": prompt[first:] + completion}
     yield record
 
 
