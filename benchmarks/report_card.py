@@ -38,7 +38,7 @@ ARGUMENTS: dict[str, str] = {
     "c34-dpo-packing": "two expected values and two observed ones, without a score: nothing is measured, and firstbreak says "
     "what to log. A link was named before only because a missing score counted as a cause.",
     "zoo-ddpg-hopperbullet-v0": "the evaluation swings between 32 and 1523. firstbreak says so, and that an unstable critic is "
-    "more probable than a healthy run (50 against 16 %), but names no break: for that, a healthy run must be less probable than "
+    "more probable than a healthy run (49 against 17 %), but names no break: for that, a healthy run must be less probable than "
     "14 %, so that at most one healthy run in twenty is called broken.",
 }
 

@@ -12,13 +12,13 @@ def page() -> str:
     """docs/gallery.md"""
     drawn = pictures.chosen("causes")
     known = registry.causes()
-    without = [item for item in known.values() if item.id not in drawn]
     parts = [
         "# What does it look like when ...",
         "Each picture is a real run of [the lab](lab.md), in which one thing was broken on purpose, beside its healthy twin: "
         "the same task, trainer and seed without the fault, on the same scale. The red line is the step at which the fault "
         "begins. Many faults look alike in the score, which is why a diagnosis needs the other curves. The name of the cause "
-        "leads to its page; [the detectors](reference/detectors.md) have pictures of their own.",
+        "leads to its page; [the detectors](reference/detectors.md) have pictures of their own. [Causes](reference/causes.md) "
+        "without a picture here are those that the lab has no run of.",
     ]
     for link, found in by_link({item.id: item for item in known.values() if item.id in drawn}):
         parts.append(f"## {story.link_word(link).capitalize()}")
@@ -29,6 +29,4 @@ def page() -> str:
                 *pictures.shown("causes", item.id, "pictures/"),
                 f"Cause: [{item.id}](reference/causes.md#{item.id}).",
             ]
-    names = ", ".join(f"[{item.id}](reference/causes.md#{item.id})" for item in without)
-    parts += ["## Without a picture", f"The lab has no run of these: {names}."]
     return "\n\n".join(parts)
