@@ -25,6 +25,7 @@ from benchmarks.lab import rounded
 from benchmarks.machine import environment
 from benchmarks.micro import READING, kept, of
 from benchmarks.size import place, sized
+from firstbreak.diagnosis import likelihood
 from firstbreak.diagnosis.check import check
 from firstbreak.model import Link
 from firstbreak.preflight.intervals import wilson
@@ -55,13 +56,17 @@ FIGURES: Mapping[str, tuple[str, Callable[[Run], bool]]] = {
 def pack_row(folder: Path, job: str) -> dict[str, Any]:
     """What is said of every run of a pack. The job is its name and its digest."""
     with unpacked(folder / job.partition(" ")[0]) as runs:
-        return {"id": job, "runs": [{"label": asdict(label), "answer": said(path)} for path, label in runs]}
+        return {
+            "id": job,
+            "runs": [{"label": asdict(label), "answer": said(path, label.family)} for path, label in runs],
+        }
 
 
-def said(path: Path) -> dict[str, Any]:
-    """What is said of one run; of a folder from which nothing can be read, nothing."""
+def said(path: Path, family: str) -> dict[str, Any]:
+    """What is said of one run, without the counts of its trainer family; of a folder from which nothing can be read, nothing."""
     run = read(path)
-    told: Answer = answer(run, check(run))
+    with likelihood.instead(likelihood.without_family(family)):
+        told: Answer = answer(run, check(run))
     return {"link": told.link, "stop": told.stop, "forced": first(by_cause(told)), "cause": told.cause}
 
 

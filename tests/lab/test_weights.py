@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 import pytest
 from firstbreak_lab import weights
+from firstbreak_lab.population.build import pack
+from firstbreak_lab.population.family import PopulationLabel
 
 from firstbreak.diagnosis import likelihood
 from tests.lab.runs import STEPS, label, small, write
@@ -60,3 +63,53 @@ def test_what_is_written_is_what_the_ranking_reads(tmp_path: Path, monkeypatch: 
     assert written["calibrated_on"] == 3
     assert written["accuse_below"] == written["stop_below"] == 0.0  # three runs promise nothing
     assert label("groups-mixed").cause in written["counts"]
+
+
+def a_population(folder: Path) -> Path:
+    """Five healthy runs of each of two families, those of the second with a loss that is no number; and a broken one."""
+    seed = 0
+    for family, loss in (("sb3-ppo", 0.5), ("trl-grpo", float("nan"))):
+        for i in range(6):
+            write_drawn(folder / str(seed), family, None if i else "advantage", loss)
+            seed += 1
+    pack(folder, 0, range(seed))
+    return folder
+
+
+def write_drawn(folder: Path, family: str, link: str | None, loss: float) -> None:
+    """A run of a family, as the population stores it."""
+    (folder / "run").mkdir(parents=True)
+    rows = [{"step": step, "loss": loss, "reward": 0.1 + step / 60} for step in range(40)]
+    (folder / "run" / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    about = {"variant": "healthy" if link is None else "a-fault", "base": f"{family}/grid", "seed": int(folder.name)}
+    numbers = {"severity": 0.0, "onset": None, "steps": 40, "score": 0.5, "reported": 0.5, "seconds": 1.0}
+    costs = {"cpu_seconds": 1.0, "peak_gb": 0.0, "harm": 0.0, "twin": 0.5, "start": 0.0, "best": 1.0}
+    truth = {"link": link, "cause": link and "done-mask-wrong", "accepted": [], "harmful": link is not None}
+    made = PopulationLabel(**about, **numbers, **costs, **truth, family=family, settings={})
+    (folder / "label.json").write_text(json.dumps(asdict(made)))
+
+
+def test_healthy_runs_of_the_population_count_and_their_family_can_be_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(likelihood, "MEASURED", tmp_path / "measured.json")
+    likelihood._measured.cache_clear()
+    likelihood.counts.cache_clear()
+    drawn = list(weights.population(a_population(tmp_path / "population")))
+    assert len(drawn) == 10
+    weights.write(small(tmp_path / "corpus"), {"command": "a test"}, drawn)
+    try:
+        assert likelihood.counts().cells["healthy"]["non-finite-values"] == (5, 5, 13)
+        assert likelihood.population()["trl-grpo"]["non-finite-values"] == (5, 5, 5)
+        assert likelihood.without_family("trl-grpo")["healthy"]["non-finite-values"] == (0, 0, 8)
+        assert likelihood.without_family("sb3-ppo")["healthy"]["non-finite-values"] == (5, 5, 8)
+    finally:
+        likelihood._measured.cache_clear()
+        likelihood.counts.cache_clear()
+
+
+def test_a_family_is_judged_without_its_own_counts(tmp_path: Path) -> None:
+    drawn = list(weights.population(a_population(tmp_path)))
+    healthy = weights.healthy_probabilities(drawn, weights.at_the_end)  # family by family, in order of their names
+    assert max(healthy[5:]) < min(healthy[:5])  # no other family shows such losses
+    assert not weights.healthy_probabilities(drawn, weights.at_every_check)  # checked at their end only

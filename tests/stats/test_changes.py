@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from benchmarks.curves import SEEN, UNSEEN, ar1_noise, gone_after, healthy, variant
 
-from firstbreak.diagnosis.stats.changes import Change, changes, departed, for_good, settled, weighted_median
+from firstbreak.diagnosis.stats.changes import Change, apart, changes, departed, for_good, settled, weighted_median
 from firstbreak.model import Series
 
 pytestmark = pytest.mark.slow  # seconds: `make quick` leaves it to `make test`
@@ -131,3 +131,22 @@ def test_a_slow_ramp_that_ends_is_told_from_correlated_noise() -> None:
     found = [departed(noise(60, seed, 0.0) + ramp) for seed in range(30)]
     assert sum(change is not None and change.direction > 0 for change in found) >= 28
     assert sum(departed(noise(60, seed, 0.8)) is not None for seed in range(60)) <= 3
+
+
+def test_two_levels_that_never_meet_are_apart_although_each_of_them_wanders() -> None:
+    walk = 5000 + np.cumsum(np.random.default_rng(0).normal(0, 150, 40))
+    cut = apart(np.where(np.arange(40) < 32, walk, walk / 5), log=True)
+    assert cut is not None
+    assert (cut.step, cut.direction, cut.lasting) == (32.0, -1, True)
+    assert cut.ratio == pytest.approx(0.2, abs=0.05)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_one_level_is_not_cut(seed: int) -> None:
+    assert apart(np.random.default_rng(seed).normal(0, 1, 60)) is None
+
+
+def test_an_excursion_that_comes_back_cuts_nothing() -> None:
+    values = np.random.default_rng(1).normal(1, 0.05, 60)
+    values[20:35] = 0.2
+    assert apart(values) is None

@@ -340,7 +340,10 @@ def leave_one_out(folder: Path, key: Callable[[Label], str], *, processes: int =
 
 
 def counted_without(folder: Path, key: Callable[[Label], str]) -> dict[str, weights.Counts]:
-    """Task or trainer (`key` of a label) -> the counts of the training runs of all the others."""
+    """Task or trainer (`key` of a label) -> the counts of all other training runs, and of the population's healthy runs.
+
+    Runs of the population whose trainer is the same program are left out as well.
+    """
     found = list(labels(folder).values())
     kind = kind_of(found)
     tables = {
@@ -354,7 +357,21 @@ def counted_without(folder: Path, key: Callable[[Label], str]) -> dict[str, weig
         )
         for part in sorted({key(label) for label in found})
     }
-    return {part: weights.added(table for name, table in tables.items() if name != part) for part in tables}
+    return {
+        part: weights.added([*(table for name, table in tables.items() if name != part), _drawn_without(part)])
+        for part in tables
+    }
+
+
+#: trainer of the lab -> how the names of the population's families begin that run the same program
+SAME_PROGRAM = {"classic": "sb3-", "trl": "trl-"}
+
+
+def _drawn_without(part: str) -> weights.Counts:
+    """The healthy runs of the population but for those of this trainer's (or task's) program."""
+    same = SAME_PROGRAM.get(part.partition("/")[0])
+    others = (per for family, per in likelihood.population().items() if same is None or not family.startswith(same))
+    return weights.added({HEALTHY: {name: list(cell) for name, cell in per.items()}} for per in others)
 
 
 def _weighed_by(counts: weights.Counts, run: Run) -> DiagnoserAnswer:

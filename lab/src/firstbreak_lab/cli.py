@@ -261,7 +261,13 @@ def bench(
 
 @command.command()
 @CORPUS
-def weigh(folder: Path) -> None:
+@click.option(
+    "--population",
+    "drawn",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="Count its healthy runs as well.",
+)
+def weigh(folder: Path, drawn: Path | None) -> None:
     """Count on the training split how often each detector reports a finding under each cause: the weights of the ranking."""
     from firstbreak_lab import weights
     from firstbreak_lab.bench import kind_of
@@ -275,8 +281,14 @@ def weigh(folder: Path) -> None:
         mild = label.severity != catalogue()[label.variant].bases[label.base][-1]
         return kind(label) == "harmless" or (kind(label) == "unjudged" and mild)
 
-    about = {"command": f"firstbreak lab weigh --corpus {folder}", "split": "train"}
+    command_line = f"firstbreak lab weigh --corpus {folder}" + (f" --population {drawn}" if drawn else "")
+    about = {"command": command_line, "split": "train"}
     wanted = sum(weights.in_training(label) for label in found)
+    healthy = []
+    with bar("healthy runs of the population") as advance:
+        for run in weights.population(drawn) if drawn else ():
+            healthy.append(run)
+            advance(len(healthy))
     done = 0
     with bar("runs", wanted) as advance:
 
@@ -285,7 +297,7 @@ def weigh(folder: Path) -> None:
             done += 1
             advance(done, "")
 
-        path = weights.write(folder, about, harmless=harmless, report=report)
+        path = weights.write(folder, about, healthy, harmless=harmless, report=report)
     written = json.loads(path.read_text())
     click.echo(
         f"{path}: {sum(written['runs'].values())} runs, {written['runs'].get('healthy', 0)} of them healthy; a run is "

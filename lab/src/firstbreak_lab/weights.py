@@ -1,6 +1,8 @@
 """Measures the weights of the causes: how often each detector reports a finding in runs with a known cause and in healthy runs.
 
-Only the training split is counted. The counts are written to `causes/measured.json`, which ships with the package. The
+Of the corpus, only the training split is counted. The healthy runs of the population, of more trainers and settings than the
+corpus has, say beside it how often a healthy run shows a finding; what is said of the population is measured without the
+counts of the run's own trainer family. The counts are written to `causes/measured.json`, which ships with the package. The
 ranking smooths the counts with what each cause declares (diagnosis/likelihood.py).
 """
 
@@ -24,7 +26,10 @@ from firstbreak.diagnosis.diagnose import healthy as probability_of_healthy
 from firstbreak.diagnosis.inputs import Inputs
 from firstbreak.diagnosis.rank import rank
 from firstbreak.model import Outcome, Run, Severity, Status
+from firstbreak.readers.read import read
 from firstbreak_lab import corpus
+from firstbreak_lab.population.build import packs, unpacked
+from firstbreak_lab.population.family import PopulationLabel
 from firstbreak_lab.running import Label
 
 Counts = dict[str, dict[str, list[int]]]  #: cause (or "healthy") -> detector -> [critical, serious, measured]
@@ -71,6 +76,20 @@ def examine(
             yield replace(_checked(label, run), earlier=earlier)
 
 
+def population(folder: Path) -> Iterator[Checked]:
+    """The healthy runs of a population, checked at their end."""
+    for pack in packs(folder):
+        with unpacked(pack) as runs:
+            for path, label in runs:
+                if label.link is None:
+                    yield _checked(label, read(path))
+
+
+def left_out_with(label: Label) -> str:
+    """What is left out together when one run is judged: its task in the corpus, its trainer family in the population."""
+    return label.family if isinstance(label, PopulationLabel) else label.base
+
+
 def _checked(label: Label, run: Run) -> Checked:
     return Checked(label, replace(run, samples=None), check(run))
 
@@ -107,7 +126,7 @@ def _count(cell: list[int], outcome: Outcome) -> None:
 
 # How improbable "healthy" has to be ---------------------------------------------------------------------------------------
 
-MOST_CALLED_BROKEN = 0.05  #: share of healthy runs that may be called broken at the end of the run
+MOST_CALLED_BROKEN = 0.03  #: share of healthy runs that may be called broken at the end of the run
 MOST_STOPPED = 0.02  #: share of healthy runs that may be stopped at any of the checks
 CHECKS = 5  #: checks of one run, at equal distances; the last one is at the end
 
@@ -125,15 +144,16 @@ def conformal_limit(scores: Sequence[float], share: float) -> float:
 def healthy_probabilities(checked: Sequence[Checked], of: Callable[[Checked], Sequence[Checked]]) -> list[float]:
     """For every healthy run, the smallest P(healthy) among the checks that `of` gives, with the counts of other tasks.
 
-    A user's task is not one of the lab's tasks. For this reason, the weights of a run never come from its own task.
+    A user's task is not one of the lab's tasks. For this reason, the weights of a run never come from its own task, or in the
+    population from its own trainer family.
     """
     scores = []
-    for base in sorted({run.label.base for run in checked}):
-        with _weighed_by([run for run in checked if run.label.base != base]):
+    for part in sorted({left_out_with(run.label) for run in checked}):
+        with _weighed_by([run for run in checked if left_out_with(run.label) != part]):
             scores += [
                 min(probability_of_healthy(rank(Inputs(one.run), one.outcomes)) for one in of(run))
                 for run in checked
-                if run.label.base == base and run.label.link is None
+                if left_out_with(run.label) == part and run.label.link is None and of(run)
             ]
     return scores
 
@@ -144,8 +164,11 @@ def at_the_end(run: Checked) -> Sequence[Checked]:
 
 
 def at_every_check(run: Checked) -> Sequence[Checked]:
-    """Every check. More checks give more false alarms, and a run that was stopped by mistake never reaches its end."""
-    return [*run.earlier, run]
+    """Every check. More checks give more false alarms, and a run that was stopped by mistake never reaches its end.
+
+    None of a run that was checked at its end only.
+    """
+    return [*run.earlier, run] if run.earlier else []
 
 
 def _weighed_by(checked: Sequence[Checked]) -> AbstractContextManager[None]:
@@ -178,19 +201,33 @@ def onset_margin(checked: Sequence[Checked]) -> float:
     return float(sorted(distances)[k - 1]) if distances and k <= len(distances) else 0.0
 
 
-def write(folder: Path, about: dict[str, Any], **options: Any) -> Path:
-    """Measure the weights and write the file that the ranking reads. `about` says where the figures come from."""
-    checked = list(examine(folder, **options))
+def write(folder: Path, about: dict[str, Any], drawn: Sequence[Checked] = (), **options: Any) -> Path:
+    """Measure the weights and write the file that the ranking reads. `about` says where the figures come from.
+
+    `drawn`: healthy runs of the population. A run may be stopped only below the limits of both kinds of healthy runs: those of
+    the corpus at every check, all of them at their end.
+    """
+    checked = [*examine(folder, **options), *drawn]
     at_end, at_any_check = (healthy_probabilities(checked, checks) for checks in (at_the_end, at_every_check))
+    stops = (conformal_limit(scores, MOST_STOPPED) for scores in (at_any_check, at_end))
     head = {
         **about,
         "runs": dict(sorted(Counter(run.cause for run in checked).items())),
         "accuse_below": round(conformal_limit(at_end, MOST_CALLED_BROKEN), 4),
-        "stop_below": round(conformal_limit(at_any_check, MOST_STOPPED), 4),
+        "stop_below": round(min(stops), 4),
         "calibrated_on": len(at_end),
         "onset_margin": round(onset_margin(checked), 4),
     }
-    body = ",\n".join(f'  "{cause}": {json.dumps(per)}' for cause, per in count(checked).items())
-    text = json.dumps(head, indent=1).removesuffix("\n}") + f',\n "counts": {{\n{body}\n }}\n}}\n'
+    families = sorted({left_out_with(run.label) for run in drawn})
+    healthy = {f: count(run for run in drawn if left_out_with(run.label) == f)[likelihood.HEALTHY] for f in families}
+    tables = {"population": healthy, "counts": count(checked)}
+    body = ",\n".join(f' "{name}": {_lines(table)}' for name, table in tables.items())
+    text = f"{json.dumps(head, indent=1).removesuffix(chr(10) + '}')},\n{body}\n}}\n"
     likelihood.MEASURED.write_text(text)
     return likelihood.MEASURED
+
+
+def _lines(table: Counts) -> str:
+    """A table as JSON, one line for each row."""
+    rows = ",\n".join(f'  "{name}": {json.dumps(per)}' for name, per in table.items())
+    return f"{{\n{rows}\n }}"

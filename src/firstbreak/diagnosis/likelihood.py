@@ -1,8 +1,9 @@
-"""P(finding | cause) and P(finding | healthy): counted in the lab's training split, smoothed by what the causes declare.
+"""P(finding | cause) and P(finding | healthy): counted in runs with a known answer, smoothed by what the causes declare.
 
-`causes/measured.json` holds [critical, serious, measured] for each cause and detector: in how many training runs the detector
-found something critical, found something at least serious, and had its inputs. A declared probability counts like a number
-of runs; where nothing was measured it counts alone.
+`causes/measured.json` holds [critical, serious, measured] for each cause and detector: in how many training runs of the lab the
+detector found something critical, found something at least serious, and had its inputs. "healthy" also counts the healthy
+runs of the lab's population, whose own counts stand beside it for each trainer family. A declared probability counts like a
+number of runs; where nothing was measured it counts alone.
 
 The file also holds three limits. `onset_margin`: how much earlier the interval of an onset must begin to contain the true
 onset as often as it promises. `accuse_below` and `stop_below`: how improbable "healthy" must be before a run is called broken,
@@ -77,6 +78,20 @@ def counts() -> Counts:
     return Counts({cause: {name: tuple(cell) for name, cell in per.items()} for cause, per in table.items()})
 
 
+def population() -> Mapping[str, Mapping[str, Cell]]:
+    """Trainer family of the population -> detector -> (critical, serious, measured) in its healthy runs."""
+    table = _measured().get("population", {})
+    return {family: {name: tuple(cell) for name, cell in per.items()} for family, per in table.items()}
+
+
+def without_family(family: str) -> Mapping[str, Mapping[str, Cell]]:
+    """The counts without the healthy runs of one trainer family: for what is said of its runs."""
+    own, every = population().get(family, {}), counts().cells
+    none = (0, 0, 0)
+    healthy = {name: _minus(cell, own.get(name, none)) for name, cell in every.get(HEALTHY, {}).items()}
+    return {**every, HEALTHY: healthy}
+
+
 def accuse_below() -> float:
     """A run is called broken where P(healthy) is at most this."""
     return float(_measured().get("accuse_below", ACCUSE_BELOW))
@@ -149,6 +164,10 @@ def _counts() -> Counts:
 
 def _cell(cause: str, detector: str) -> Cell:
     return _counts().cells.get(cause, {}).get(detector, (0, 0, 0))
+
+
+def _minus(cell: Cell, part: Cell) -> Cell:
+    return cell[0] - part[0], cell[1] - part[1], cell[2] - part[2]
 
 
 def _smoothed(seen: int, measured: int, believed: float, runs: float) -> float:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from firstbreak.model import Confidence, Run, Series, Severity
-from tests.detectors.look import found, silent
+from firstbreak.model import Confidence, Run, Series, Severity, Status
+from tests.detectors.look import found, look, silent
 from tests.make import learning, noise, run, series
 
 ID = "score-lost"
@@ -127,3 +127,7 @@ def test_a_fall_that_is_not_certain_is_a_guess() -> None:
 
 def test_evaluations_that_keep_their_level_are_no_loss() -> None:
     assert silent(ID, _evaluated(0.0, 0.05))
+
+
+def test_three_scores_are_too_few_to_say_that_none_was_lost() -> None:
+    assert look(ID, run({"reward.mean": [0.5, 0.6, 0.7]})).status is Status.NOT_MEASURED

@@ -31,6 +31,7 @@ def test_one_value_is_a_warning() -> None:
         {"policy.clip_fraction": [0.3, 0.4, 0.2]},
         {"policy.ratio.mean": [1.0, 1.2, 0.9]},
         {"kl.old": [0.02, 3.0, 0.01]},  # one batch
+        {"kl.old": [-5e-07, 0.0, -2e-04]},  # the mean of log-ratios, which verl and AReaL log
     ],
 )
 def test_small_updates_are_left_alone(curves: dict[str, list[float]]) -> None:

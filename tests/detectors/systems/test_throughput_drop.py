@@ -160,3 +160,21 @@ def test_longer_texts_are_no_loss_of_speed_by_the_clock() -> None:
 def test_a_slow_loss_is_sure_where_steps_take_three_times_as_long(rate: float, sure: bool) -> None:
     seconds = 0.03 * (1 + rate * np.maximum(0, np.arange(60) - 10)) * np.exp(noise(60, 0.1))
     assert (found(ID, run({"time.step": seconds}, algorithm="grpo")).confidence is not Confidence.LOW) is sure
+
+
+def test_a_speed_that_wanders_and_then_is_five_times_lower_is_found() -> None:
+    speed = [2914, 3147, 2955, 3629, 3567, 4168, 4732, 4710, 4487, 4572, 4809, 3041, 2760, 3137, 4090, 4431, 4330, 4063]
+    speed += [3260, 3164, 5102, 4941, 5266, 5298, 4253, 5204, 5191, 5131, 4923, 5082, 5099, 4920]
+    speed += [1063, 1047, 1027, 921, 881, 943, 1066, 1057]
+    finding = found(ID, run({"throughput.tok_s": np.array(speed, float)}))
+    assert finding.severity is Severity.CRITICAL
+    assert finding.onset == 33
+
+
+def test_a_rollout_that_serves_two_updates_hides_nothing() -> None:
+    update, rollout = 0.012 * WOBBLE, 0.03 * np.where(np.arange(N) < 60, 1.0, 3.5)
+    seconds = update + np.where(np.arange(N) % 2 == 0, rollout, 0.0)
+    finding = found(ID, run({"time.step": seconds, "loss.total": noise(N)}))
+    assert finding.facts["lost"] == pytest.approx(1 - 0.027 / 0.0645, abs=0.03)
+    assert finding.onset == pytest.approx(61, abs=4)
+    assert silent(ID, run({"time.step": update + np.where(np.arange(N) % 2 == 0, 0.03, 0.0)}))

@@ -35,6 +35,7 @@ AWAY = 6.0  # errors between the first and the last points of a curve that has l
 COURSE = (
     24.0  # or a course is so much more likely, in deviance: 1 to 3 % of AR(1) curves of 30 to 200 points up to 0.985
 )
+OVERLAP = 0.1  # of the points of either part of a cut, that may lie on the other side of the gap between them
 BURST = 6.0  # price, in deviance, of a change that is taken back: it nests the lasting one
 
 
@@ -130,6 +131,36 @@ def departed(curve: Series | np.ndarray, *, log: bool = False) -> Change | None:
         before=before,
         after=after,
         p=p,
+    )
+
+
+def apart(curve: Series | np.ndarray, *, log: bool = False) -> Change | None:
+    """The cut of a curve in two parts that hardly overlap, with the widest gap between them; None where every cut overlaps.
+
+    No noise model: 90 % of the points after the cut lie beyond 90 % of those before it, and the gap is wider than either part
+    spreads, so that a slow course is none. Correlated noise can do that too, so this is for curves in which such a gap matters
+    whatever made it: a speed, a time, a size. `p`: the probability in points that come in any order.
+    """
+    steps, values = points(curve)
+    seen, first = block_means(_logarithm(values) if log else values, BLOCKS)
+    n, near = len(seen), _near(len(seen))
+    best, widest = None, 0.0
+    for cut in range(near, n - near + 1):
+        before, after = seen[:cut], seen[cut:]
+        for sign in (1, -1):
+            gap = float(np.quantile(sign * after, OVERLAP) - np.quantile(sign * before, 1 - OVERLAP))
+            if gap > max(widest, spread(before), spread(after)):
+                best, widest = cut, gap
+    if best is None:
+        return None
+    at = best * first
+    return Change(
+        kind="level",
+        step=float(steps[at]),
+        interval=(float(steps[at - 1]), float(steps[at])),
+        before=_measure("level", steps[:at], values[:at], last=True, n=len(values)),
+        after=_measure("level", steps[at:], values[at:], last=False, n=len(values)),
+        p=min(1.0, n / math.comb(n, near)),
     )
 
 

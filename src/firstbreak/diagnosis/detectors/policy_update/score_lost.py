@@ -46,9 +46,9 @@ from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.detectors._start import continued
 from firstbreak.diagnosis.stats.agreement import Fall, denies
 from firstbreak.diagnosis.stats.direction import fall_from_best, recovers
-from firstbreak.diagnosis.stats.shape import Trajectory
+from firstbreak.diagnosis.stats.shape import MIN_POINTS, Trajectory
 from firstbreak.diagnosis.stats.shape import trajectory as shape_of
-from firstbreak.model import Confidence, Evidence, Finding, Series, Severity
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
 from firstbreak.words import percent
 
 EITHER_SCORE = True
@@ -126,7 +126,9 @@ def detect(
             source="convention",
         ),
     ] = 0.05,
-) -> Finding | None:
+) -> Finding | NotMeasured | None:
+    if trajectory.kind == "too_short":
+        return NotMeasured(f"{trajectory.n} scores are too few to see a loss (needs {MIN_POINTS})")
     if trajectory.kind == "flat" and (answers := _lost(reward_accuracy, min_points_critical)) is not None:
         score, trajectory = answers
     least = min_drop_likelihood if supervised else min_drop

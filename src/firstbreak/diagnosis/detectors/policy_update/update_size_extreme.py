@@ -60,7 +60,8 @@ def detect(
     ] = 10.0,
 ) -> Finding | NotApplicable | NotMeasured | None:
     asked: list[tuple[str, Series | None, float, float]] = [
-        ("the KL divergence per update is {size} nats", kl_old, 0.0, max_divergence),
+        # a mean of log-ratios, as most trainers of language models log it, may be a little below 0
+        ("the KL divergence per update is {size} nats", kl_old, -max_divergence, max_divergence),
         ("{size:%} of the samples are clipped", policy_clip_fraction, 0.0, max_clipped),
         ("the probability ratio is {size}", policy_ratio_mean, 1 / max_ratio, max_ratio),
     ]

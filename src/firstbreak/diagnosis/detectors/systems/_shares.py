@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from firstbreak.diagnosis.stats.changes import changes, departed, settled
+from firstbreak.diagnosis.stats.spikes import rhythm
 from firstbreak.model import Confidence, Interval, Series
 
 #: what a step is made of, where only its parts are logged
@@ -42,6 +43,16 @@ def step_time(time: Mapping[str, Series] | None) -> Series | None:
         _, i, j = np.intersect1d(steps, part.steps, return_indices=True)
         total[i] += part.values[j]
     return replace(longest, name="time.step", raw="", steps=steps, values=total, note="sum of the logged phases")
+
+
+def by_rounds(seconds: Series) -> Series:
+    """The mean time of a step over each whole round, where slow steps come back: one rollout serves several updates."""
+    beat = rhythm(seconds.values)
+    if beat is None:
+        return seconds
+    rounds = len(seconds) // beat.every
+    means = seconds.values[: rounds * beat.every].reshape(rounds, beat.every).mean(axis=1)
+    return replace(seconds, steps=seconds.steps[: rounds * beat.every : beat.every], values=means)
 
 
 def _positive(time: Series) -> Series:

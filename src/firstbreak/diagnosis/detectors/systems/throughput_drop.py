@@ -41,9 +41,9 @@ import numpy as np
 
 from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
-from firstbreak.diagnosis.detectors.systems._shares import share, step_time
+from firstbreak.diagnosis.detectors.systems._shares import by_rounds, share, step_time
 from firstbreak.diagnosis.families import Method
-from firstbreak.diagnosis.stats.changes import changes, departed, settled
+from firstbreak.diagnosis.stats.changes import apart, changes, departed, settled
 from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured, Series, Severity
 from firstbreak.words import number, percent
 
@@ -124,14 +124,16 @@ def detect(
         if made is not None:
             speeds.append(replace(share(made, seconds), name="throughput.tok_s"))
         else:
-            speeds.append(replace(seconds, name="throughput.steps_s", values=1 / seconds.values))
+            rounds = by_rounds(seconds)
+            speeds.append(replace(rounds, name="throughput.steps_s", values=1 / rounds.values))
     speed = next((s for s in speeds if len(s) >= min_points), None)
     if speed is None:
         return NotMeasured(f"no speed is logged for {min_points} steps")
     slower = (
         c for c in changes(speed, kinds=("level", "slope", "zero"), log=True, families=("constant",)) if c.direction < 0
     )
-    at_once = next((c for c in slower if c.lasting), None)
+    cut = apart(speed, log=True)  # no correlation excuses a speed that is lower ever after
+    at_once = next((c for c in slower if c.lasting), cut if cut is not None and cut.direction < 0 else None)
     began = at_once or departed(speed, log=True)
     if began is None:
         return None
