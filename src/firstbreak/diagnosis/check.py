@@ -12,9 +12,11 @@ from firstbreak.diagnosis.checks import Check, run_check
 from firstbreak.diagnosis.inputs import DERIVED, Inputs
 from firstbreak.diagnosis.registry import detectors
 from firstbreak.diagnosis.stats.agreement import denies
+from firstbreak.diagnosis.stats.power import hidden
 from firstbreak.diagnosis.thresholds import Thresholds, changed
 from firstbreak.dialects import signals
-from firstbreak.model import EMPTY, Confidence, Outcome, Run, Severity, Status
+from firstbreak.model import EMPTY, Confidence, Outcome, Run, Series, Severity, Status
+from firstbreak.words import number
 
 ENOUGH_EVALUATIONS = 20  #: evaluations: fewer on a plateau may hide a fall (convention)
 SCORE = frozenset({"score", "trajectory", "solved"})  #: inputs that are made of the score
@@ -45,7 +47,22 @@ def check(run: Run, *, only: Iterable[str] | None = None, thresholds: Thresholds
     about = OfRun(run)
     with np.errstate(all="ignore"):  # a log may hold 1e300, whose square is no news to the user
         training = OfRun(run, about.second_score) if about.second_score is not None else None
-        return [_by_both_scores(d, about, training, given.get(d.id, EMPTY)) for d in wanted.values()]
+        return [
+            _with_power(_by_both_scores(d, about, training, given.get(d.id, EMPTY)), d, about) for d in wanted.values()
+        ]
+
+
+def _with_power(outcome: Outcome, detector: Check, about: OfRun) -> Outcome:
+    """What a check that saw nothing could not have seen: the change of its curve that the noise hides."""
+    if outcome.status is not Status.OK or outcome.note:
+        return outcome
+    curves = (s for name in (*detector.needs, *detector.uses) if isinstance(s := about.ask(name), Series))
+    curve = next(curves, None)
+    size = None if curve is None else hidden(curve)
+    if curve is None or size is None:
+        return outcome
+    n = len(curve.finite)
+    return replace(outcome, note=f"{n} values of {curve.name}; their noise hides a lasting change below {number(size)}")
 
 
 def _by_both_scores(detector: Check, about: OfRun, training: OfRun | None, thresholds: Mapping[str, float]) -> Outcome:
