@@ -1,8 +1,15 @@
-"""What is said of the population, the drawn runs of real trainers: `python -m benchmarks.population [--packs DIR]`.
+"""What is said of the population, the drawn runs of real trainers: `python -m benchmarks.population [--packs DIR] [--misses]`.
 
 Reads the packs that `firstbreak lab population build` has made, diagnoses every run, and writes results/population.json.
 Answers are kept in out/population.jsonl, so that a measurement that was interrupted continues; after a change of the code,
 or of a pack, it is made again. A run is found where it is called broken, or where the user is told to stop or to go back.
+
+`--misses` lists every harmful run whose first break is not of an accepted link, with the reason:
+
+abstained        the most probable cause is of an accepted link, and the run was not called broken
+weighed wrongly  a check of an accepted link found something, and another link won
+quiet            a check of an accepted link could look, and none found anything
+blind            no check of an accepted link could look
 """
 
 from __future__ import annotations
@@ -10,6 +17,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
@@ -27,6 +35,7 @@ from benchmarks.micro import READING, kept, of
 from benchmarks.size import place, sized
 from firstbreak.diagnosis import likelihood
 from firstbreak.diagnosis.check import check
+from firstbreak.diagnosis.registry import detectors
 from firstbreak.model import Link
 from firstbreak.preflight.intervals import wilson
 from firstbreak.readers.read import read
@@ -67,7 +76,14 @@ def said(path: Path, family: str) -> dict[str, Any]:
     run = read(path)
     with likelihood.instead(likelihood.without_family(family)):
         told: Answer = answer(run, check(run))
-    return {"link": told.link, "stop": told.stop, "forced": first(by_cause(told)), "cause": told.cause}
+    return {
+        "link": told.link,
+        "stop": told.stop,
+        "forced": first(by_cause(told)),
+        "cause": told.cause,
+        "spoke": list(told.spoke),
+        "blind": list(told.blind),
+    }
 
 
 def jobs(folder: Path) -> list[str]:
@@ -92,6 +108,7 @@ def figures_of(runs: Sequence[Run]) -> dict[str, Any]:
         "families": {name: scored(of(runs, family=name)) for name in families},
         # The healthy runs of the population belong to every link and to none: they are counted in `all`.
         "links": {link.value: scored(of(runs, link=link.value)) for link in Link},
+        "misses": misses(runs),
         "cpu_seconds": {
             name: mean(run["label"]["cpu_seconds"] for run in of(healthy, family=name)) for name in families
         },
@@ -114,6 +131,45 @@ def kind(run: Run) -> str:
     """Whether the run has a fault, and whether it did harm."""
     label = run["label"]
     return "healthy" if label["link"] is None else "harmful" if label["harmful"] else "harmless"
+
+
+def miss(run: Run) -> str | None:
+    """Why the first break of a harmful run is not of an accepted link; None where it is, or where the run is not harmful."""
+    answer, accepted = run["answer"], run["label"]["accepted"]
+    if kind(run) != "harmful" or answer["link"] in accepted:
+        return None
+    if answer["link"] is None and answer["forced"] in accepted:
+        return "abstained"
+    if any(detectors()[name].link.value in accepted for name in answer["spoke"]):
+        return "weighed wrongly"
+    return "blind" if set(accepted) <= set(answer["blind"]) else "quiet"
+
+
+def misses(runs: Sequence[Run]) -> dict[str, dict[str, int]]:
+    """Link of the fault -> reason -> number of misses."""
+    counted: dict[str, Counter[str]] = {link.value: Counter() for link in Link}
+    for run in runs:
+        if (why := miss(run)) is not None:
+            counted[run["label"]["link"]][why] += 1
+    return {link: dict(sorted(reasons.items())) for link, reasons in counted.items() if reasons}
+
+
+def listed(runs: Sequence[Run]) -> str:
+    """Every miss, one line each: reason, fault, family, seed, what was said instead, what spoke."""
+    rows = [
+        (
+            why,
+            label["variant"],
+            label["family"],
+            f"seed {label['seed']}",
+            said_["link"] or f"[{said_['forced']}]",
+            *spoke,
+        )
+        for run in runs
+        if (why := miss(run)) is not None
+        for label, said_, spoke in [(run["label"], run["answer"], [", ".join(run["answer"]["spoke"]) or "nothing"])]
+    ]
+    return "\n".join("\t".join(row) for row in sorted(rows))
 
 
 def settled(run: Run) -> bool:
@@ -156,13 +212,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--packs", type=Path, default=PACKS)
     parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--misses", action="store_true", help="list every miss with its reason")
     options = parser.parse_args()
     work = partial(pack_row, options.packs)
     rows = kept(place(KEPT), jobs(options.packs), work, options.processes, *READING, "benchmarks/abroad/answers.py")
     runs = [run for row in rows for run in row["runs"]]
     figures = rounded({**environment("python -m benchmarks.population"), **figures_of(runs)})
     place(RESULT).write_text(json.dumps(figures, indent=1) + "\n")
-    print(shown(figures))
+    print(listed(runs) if options.misses else shown(figures))
 
 
 if __name__ == "__main__":

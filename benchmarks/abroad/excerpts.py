@@ -94,9 +94,7 @@ def main() -> None:
     every = labels(corpus())
     kind = kind_of(every.values())
     wanted = [
-        archive
-        for archive, label in every.items()
-        if split(label) == "test" and kind(label) in ("faulty", "healthy")
+        archive for archive, label in every.items() if split(label) == "test" and kind(label) in ("faulty", "healthy")
     ]
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         answers = dict(zip(wanted, pool.map(partial(said, corpus()), wanted, chunksize=8), strict=True))

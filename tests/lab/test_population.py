@@ -229,7 +229,7 @@ def run(link: str | None, said: str | None, *, stop: bool = False, harmful: bool
             "harmful": harmful and link is not None, "cpu_seconds": 2.0,
             "start": 0.0, "twin": 0.8 if harmful else 0.4, "best": 1.0,
         },
-        "answer": {"link": said, "stop": stop, "forced": said or "reward", "cause": ""},
+        "answer": {"link": said, "stop": stop, "forced": said or "reward", "cause": "", "spoke": [], "blind": []},
     }  # fmt: skip
 
 
@@ -248,3 +248,25 @@ def test_the_figures_count_what_a_user_is_told() -> None:
     low, high = made["all"]["found"]["interval"]
     assert low < 0.75 < high
     assert "75 %" in figures.shown(made) or "75%" in figures.shown(made)
+
+
+@pytest.mark.parametrize(
+    ("said", "forced", "spoke", "blind", "why"),
+    [
+        ("rollout", "rollout", [], [], None),  # accepted
+        (None, "reward", [], [], "abstained"),
+        ("numerics", "numerics", ["reward-flat"], [], "weighed wrongly"),
+        (None, "numerics", ["kl-spike"], [], "quiet"),
+        (None, "numerics", [], ["reward", "rollout"], "blind"),
+    ],
+)
+def test_every_miss_has_a_reason(
+    said: str | None, forced: str, spoke: list[str], blind: list[str], why: str | None
+) -> None:
+    one = dict(run("reward", said))
+    one["label"] = one["label"] | {"variant": "reward-noise", "seed": 3}
+    one["answer"] = one["answer"] | {"forced": forced, "spoke": spoke, "blind": blind}
+    assert figures.miss(one) == why
+    assert figures.misses([one]) == ({} if why is None else {"reward": {why: 1}})
+    assert figures.listed([one]).startswith("" if why is None else f"{why}\treward-noise\tsb3-ppo\tseed 3")
+    assert figures.miss(dict(run(None, "reward"))) is None
