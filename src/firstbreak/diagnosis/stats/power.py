@@ -16,8 +16,8 @@ def hidden(curve: Series) -> float | None:
     """The smallest lasting change in the middle of a curve that a test of its two halves finds four times in five; None where
     the curve has too few points.
 
-    In units of the curve. No check sees smaller ones reliably. A change elsewhere, or one that has to be told from a course, must be larger. The noise is taken to
-    be AR(1), and normal.
+    In units of the curve. No check sees smaller ones reliably; one elsewhere, or one that has to be told from a course, must be
+    larger. The noise is taken to be AR(1), and normal.
     """
     _, values = points(curve)
     if len(values) < MIN_POINTS:

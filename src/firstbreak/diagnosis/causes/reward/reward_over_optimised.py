@@ -27,10 +27,10 @@ https://arxiv.org/abs/2210.10760
 
 from __future__ import annotations
 
+from firstbreak.diagnosis.causes.reward._exploited import reward_lost
 from firstbreak.diagnosis.families import Policy
 from firstbreak.diagnosis.inputs import Inputs, answer_parts
 from firstbreak.diagnosis.refutations import no_update
-from firstbreak.diagnosis.stats.shape import trajectory
 from firstbreak.diagnosis.usual import Side
 from firstbreak.model import Weight, WeightKind
 
@@ -54,16 +54,7 @@ def applies(inputs: Inputs) -> bool:
 
 def facts(inputs: Inputs) -> list[Weight]:
     """An over-optimised reward rises, and is a model's opinion: a check of answers is no model."""
-    reward, weights = inputs.reward_mean, []
-    if reward is not None and trajectory(reward).lost:
-        weights.append(
-            Weight(
-                kind=WeightKind.CONFIGURATION,
-                finding="reward.mean",
-                weight=-2.0,
-                text="the reward itself is lost, with the score",
-            )
-        )
+    weights = reward_lost(inputs)
     if parts := answer_parts(inputs.reward_component_mean):
         weights.append(
             Weight(

@@ -20,6 +20,7 @@ https://arxiv.org/abs/2504.11536
 
 from __future__ import annotations
 
+from firstbreak.diagnosis.causes.reward._exploited import reward_lost
 from firstbreak.diagnosis.families import Policy, only
 from firstbreak.diagnosis.inputs import Inputs
 
@@ -32,6 +33,7 @@ FINDINGS = {
     "length-runaway": 0.3,
     "reward-proxy-only": 0.3,
 }
+facts = reward_lost
 EXPERIMENT = "shorter-answers"
 
 

@@ -23,6 +23,7 @@ https://github.com/huggingface/open-r1/issues/373
 
 from __future__ import annotations
 
+from firstbreak.diagnosis.causes.reward._exploited import reward_lost
 from firstbreak.diagnosis.families import Policy, only
 
 PRIOR = 1.2
@@ -36,3 +37,4 @@ FINDINGS = {
     "zero-variance-groups": 0.3,
 }
 EXPERIMENT = "reward-probe"
+facts = reward_lost

@@ -22,6 +22,7 @@ https://arxiv.org/abs/2310.03716
 
 from __future__ import annotations
 
+from firstbreak.diagnosis.causes.reward._exploited import reward_lost
 from firstbreak.diagnosis.families import Policy, only
 
 PRIOR = 1.2
@@ -39,3 +40,4 @@ FINDINGS = {
     "repetition-growing": 0.3,
 }
 EXPERIMENT = "shorter-answers"
+facts = reward_lost
