@@ -45,7 +45,7 @@ def main() -> None:
         folder = Path(scratch)
         runs = folder / "runs"
         _write_runs(runs)
-        with _browser() as browser:
+        with chromium() as browser:
             figures = {
                 **_paint(browser, runs),
                 **_live(browser, runs),
@@ -88,7 +88,8 @@ def _write_rows(path: Path, names: list[str], values: np.ndarray) -> None:
 
 
 @contextlib.contextmanager
-def _browser() -> Iterator[Browser]:
+def chromium() -> Iterator[Browser]:
+    """The Chromium of this machine."""
     found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))))
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=found, args=["--no-sandbox"])
@@ -97,7 +98,7 @@ def _browser() -> Iterator[Browser]:
 
 
 @contextlib.contextmanager
-def _server(runs: Path) -> Iterator[str]:
+def server(runs: Path) -> Iterator[str]:
     """The address of `firstbreak serve`, in a process of its own as a user starts it."""
     command = [
         sys.executable,
@@ -122,7 +123,7 @@ def _server(runs: Path) -> Iterator[str]:
 
 def _paint(browser: Browser, runs: Path) -> dict[str, Any]:
     """Seconds from the request to the first painted content, and to the curves in view."""
-    with _server(runs) as address:
+    with server(runs) as address:
         cold = _painted(browser, f"{address}run/wide")
         warm = [_painted(browser, f"{address}run/wide") for _ in range(REPEATS)]
         drawn = [_until_drawn(browser, f"{address}run/wide#curves") for _ in range(REPEATS)]
@@ -138,7 +139,7 @@ def _paint(browser: Browser, runs: Path) -> dict[str, Any]:
 def _painted(browser: Browser, address: str) -> float:
     page = browser.new_page(viewport={"width": 1280, "height": 900})
     page.goto(address, timeout=PATIENCE)
-    _until(
+    until(
         page, "performance.getEntriesByName('first-contentful-paint').length > 0 && !!document.querySelector('article')"
     )
     paint: float = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime") / 1000
@@ -150,7 +151,7 @@ def _until_drawn(browser: Browser, address: str) -> float:
     page = browser.new_page(viewport={"width": 1280, "height": 900})
     start = time.perf_counter()
     page.goto(address, timeout=PATIENCE)
-    _until(page, IN_VIEW_DRAWN)
+    until(page, IN_VIEW_DRAWN)
     seconds = time.perf_counter() - start
     page.close()
     return seconds
@@ -159,13 +160,13 @@ def _until_drawn(browser: Browser, address: str) -> float:
 def _live(browser: Browser, runs: Path) -> dict[str, Any]:
     """Seconds from a line in the log to the new diagnosis on the page."""
     seconds = []
-    with _server(runs) as address:
+    with server(runs) as address:
         page = browser.new_page()
         page.goto(f"{address}run/growing", timeout=PATIENCE)
         for i in range(REPEATS):
             start, rows = time.perf_counter(), 200 + 10 * i
             write_jsonl(runs / "growing" / "metrics.jsonl", 10, start=rows)
-            _until(page, f"document.querySelector('article .verdict').textContent.includes('to {rows + 9}')")
+            until(page, f"document.querySelector('article .verdict').textContent.includes('to {rows + 9}')")
             seconds.append(time.perf_counter() - start)
         page.close()
     return {"live_update_s": round(statistics.median(seconds), 3), "live_update_worst_s": round(max(seconds), 3)}
@@ -173,17 +174,17 @@ def _live(browser: Browser, runs: Path) -> dict[str, Any]:
 
 def _million(browser: Browser, runs: Path) -> dict[str, Any]:
     """Seconds of one zoom into a curve of a million points, and whether its points are then exact."""
-    with _server(runs) as address:
+    with server(runs) as address:
         page = browser.new_page(viewport={"width": 1280, "height": 900})
         page.goto(f"{address}run/long#curves", timeout=PATIENCE)
-        _until(page, "document.querySelectorAll('.plot canvas').length >= 1")
+        until(page, "document.querySelectorAll('.plot canvas').length >= 1")
         seconds = []
         for _ in range(ZOOMS):  # each press halves the view, down to some hundred points
             before = page.locator("#range").inner_text()
             start = time.perf_counter()
             page.keyboard.press("+")
-            _until(page, f"document.querySelector('#range').textContent !== {json.dumps(before)}")
-            _until(
+            until(page, f"document.querySelector('#range').textContent !== {json.dumps(before)}")
+            until(
                 page, "document.querySelector('.plot').dataset.drawn === document.querySelector('#range').textContent"
             )
             seconds.append(time.perf_counter() - start)
@@ -205,7 +206,7 @@ def _axe(browser: Browser, runs: Path) -> dict[str, Any]:
     )
     found: list[str] = []
     looked = 0
-    with _server(runs) as address:
+    with server(runs) as address:
         for path in sized(paths, paths[:1]):
             for width in (390, 1280):
                 for scheme in ("light", "dark"):
@@ -228,7 +229,7 @@ def _axe(browser: Browser, runs: Path) -> dict[str, Any]:
     return {"axe_serious": len(found), "axe_found": found, "axe_pages": looked}
 
 
-def _until(page: Page, condition: str, limit: float = PATIENCE / 1000) -> None:
+def until(page: Page, condition: str, limit: float = PATIENCE / 1000) -> None:
     end = time.perf_counter() + limit
     while not page.evaluate(condition):
         if time.perf_counter() > end:

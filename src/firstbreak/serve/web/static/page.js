@@ -195,6 +195,7 @@ async function showDiagnosis() {
     for (const details of $$("article details")) details.open = open.get(why(details)) ?? details.open
     swap(".contents", fresh)
     swap("#samples", fresh)
+    swap("#verdicts", fresh)
     swap("#checkpoints", fresh)
     const names = (root) => $$(".plot", root).map((plot) => plot.dataset.metric).join()
     if (names() !== names(fresh)) swap("#plots", fresh)
@@ -327,6 +328,7 @@ addEventListener("keydown", onKey)
 document.addEventListener("input", (event) => event.target.id === "filter" && onFilter())
 document.addEventListener("change", ({ target }) => {
   if (target.name === "run") countTicked()
+  if (target.matches(".find :is(select, [type=checkbox])")) target.form.requestSubmit() // what is chosen holds at once
   if (["smooth", "x"].includes(target.id)) redraw(target.id, target.value)
   if (["log", "single"].includes(target.id)) redraw(target.id, target.checked ? "1" : "")
 })
