@@ -466,7 +466,9 @@ def _do_first(
     elif first_break is None and _unmoved(inputs, outcomes):
         who = "the untrained model" if inputs.policy is Policy.TEXT else "random actions"
         steps.append(f"Check whether the policy has learned anything: evaluate {who} in the same way, and compare.")
-    return " ".join(steps) or "Look at the warnings, the first one first. None of them is a reason to stop."
+    warned = any(o.finding is not None and o.finding.severity is not Severity.NOTICE for o in outcomes)
+    seen = "the warnings" if warned else "what was found"
+    return " ".join(steps) or f"Look at {seen}, the first one first. None of them is a reason to stop."
 
 
 def _back_to(best: BestCheckpoint, axis: str) -> str:
