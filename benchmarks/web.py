@@ -30,6 +30,7 @@ from firstbreak.cli.demo import RUN
 ROOT = Path(__file__).resolve().parent.parent
 RESULT = ROOT / "benchmarks" / "results" / "web.json"
 METRICS, POINTS = sized((100, 10_000), (10, 500))
+MANY = sized(1000, 30)
 MILLION, ZOOMS = sized((1_000_000, 13), (5_000, 2))
 REPEATS = sized(5, 1)
 CHART_LIBRARY = "uPlot"
@@ -50,6 +51,7 @@ def main() -> None:
                 **_paint(browser, runs),
                 **_live(browser, runs),
                 **_million(browser, runs),
+                **_many(browser, folder / "many"),
                 **_axe(browser, runs),
             }
         figures |= _package(folder)
@@ -127,20 +129,23 @@ def _paint(browser: Browser, runs: Path) -> dict[str, Any]:
         cold = _painted(browser, f"{address}run/wide")
         warm = [_painted(browser, f"{address}run/wide") for _ in range(REPEATS)]
         drawn = [_until_drawn(browser, f"{address}run/wide#curves") for _ in range(REPEATS)]
+        _painted(browser, f"{address}run/long")
+        million = [_painted(browser, f"{address}run/long") for _ in range(REPEATS)]
     return {
         "metrics": METRICS,
         "points": POINTS,
         "first_paint_s": round(statistics.median(warm), 3),
         "first_paint_after_start_s": round(cold, 3),
         "curves_drawn_s": round(statistics.median(drawn), 3),
+        "million_first_paint_s": round(statistics.median(million), 3),
     }
 
 
-def _painted(browser: Browser, address: str) -> float:
+def _painted(browser: Browser, address: str, what: str = "article") -> float:
     page = browser.new_page(viewport={"width": 1280, "height": 900})
     page.goto(address, timeout=PATIENCE)
     until(
-        page, "performance.getEntriesByName('first-contentful-paint').length > 0 && !!document.querySelector('article')"
+        page, f"performance.getEntriesByName('first-contentful-paint').length > 0 && !!document.querySelector('{what}')"
     )
     paint: float = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime") / 1000
     page.close()
@@ -193,6 +198,43 @@ def _million(browser: Browser, runs: Path) -> dict[str, Any]:
     return {"million_points_zoom_s": round(statistics.median(seconds), 3), "million_points_exact_after_zoom": exact}
 
 
+def _many(browser: Browser, runs: Path) -> dict[str, Any]:
+    """Seconds to the first paint of a list of many runs, and the longest time that filtering and sorting it hold the page."""
+    for i in range(MANY):
+        write_jsonl(runs / f"group-{i % 10}-seed-{i:04}" / "metrics.jsonl", 5)
+    with server(runs) as address:
+        page = browser.new_page(viewport={"width": 1280, "height": 900})
+        page.goto(address, timeout=PATIENCE)
+        until(page, f"document.querySelectorAll('.runs tbody tr').length === {MANY}")
+        until(page, "!document.querySelector('#tally').textContent.includes('being read')", limit=600)
+        page.close()
+        paint = [_painted(browser, address, "tbody tr") for _ in range(REPEATS)]
+        page = browser.new_page(viewport={"width": 1280, "height": 900})
+        page.goto(address, timeout=PATIENCE)
+        until(page, f"document.querySelectorAll('.runs tbody tr').length === {MANY}")
+        page.evaluate(_WATCH_TASKS)
+        for text in ("group-3", "group-3 seed-01", ""):
+            page.locator("#filter").fill(text)
+            page.wait_for_timeout(200)
+        for key in page.locator("[data-sort]").all():
+            key.click()
+            page.wait_for_timeout(200)
+        longest: float = page.evaluate("Math.max(0, ...window.tasks)") / 1000
+        page.close()
+    return {
+        "many_runs": MANY,
+        "many_first_paint_s": round(statistics.median(paint), 3),
+        "many_longest_task_s": round(longest, 3),
+    }
+
+
+#: a task of the page of more than 50 ms is "long": nothing is drawn and no key is answered meanwhile
+_WATCH_TASKS = """() => {
+  window.tasks = []
+  new PerformanceObserver(list => window.tasks.push(...list.getEntries().map(e => e.duration))).observe({type: "longtask"})
+}"""
+
+
 def _axe(browser: Browser, runs: Path) -> dict[str, Any]:
     """Serious and critical problems that axe-core finds, over pages, widths and themes."""
     script = (ROOT / "tests" / "web" / "axe.min.js").read_text()
@@ -202,6 +244,10 @@ def _axe(browser: Browser, runs: Path) -> dict[str, Any]:
         "samples/demo",
         f"run/{quote(HOSTILE_NAME)}",
         "compare?run=demo&run=growing",
+        "compare?run=demo&run=growing&run=wide",
+        "explain/length-runaway",
+        "explain/reward-pays-for-length",
+        "explain/kl.ref",
         "run/nothing",
     )
     found: list[str] = []

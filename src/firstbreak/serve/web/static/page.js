@@ -212,8 +212,8 @@ const why = (details) => details.closest("li")?.querySelector("strong")?.textCon
 async function showList() {
   const fresh = await latest()
   const ticked = new Set($$("[name=run]:checked").map((box) => box.value))
-  for (const part of ["#tally", "#chips", ".bare"]) swap(part, fresh)
-  if (!$(".runs") || !swap(".runs tbody", fresh)) $("main").replaceChildren(...$("main", fresh).children)
+  if ($(".runs") && $(".runs", fresh)) for (const part of ["#tally", "#chips", ".bare", ".runs tbody"]) swap(part, fresh)
+  else $("main").replaceChildren(...$("main", fresh).children)
   for (const box of $$("[name=run]")) box.checked = ticked.has(box.value)
   arrange()
 }
