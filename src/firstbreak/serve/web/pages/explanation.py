@@ -60,6 +60,5 @@ def _linked(names: Iterable[tuple[str, float]]) -> Markup:
 def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Markup:
     head = element("tr", *(element("th", text, scope="col") for text in heads))
     body = (element("tr", *(element("td", cell) for cell in row)) for row in rows)
-    return element(
-        "div", element("table", element("thead", head), element("tbody", *body), class_="plain"), class_="wide"
-    )
+    table = element("table", element("thead", head), element("tbody", *body), class_="plain")
+    return element("div", table, class_="wide", tabindex=0)  # it scrolls on a narrow screen, with the keyboard as well
