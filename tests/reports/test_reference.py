@@ -43,7 +43,7 @@ def test_every_detector_and_cause_has_a_page_with_its_text() -> None:
         item = reference.known(name)
         assert item is not None
         assert html.prose(item.title.split("`")[0]) in page
-        assert page.count("<h4>") >= 3
+        assert page.count("<h3>") >= 3
 
     every(NAMES, told)
 

@@ -86,14 +86,14 @@ def _anchor(name: str) -> str:
     return f"about-{name}"
 
 
-def entry(name: str, uid: str | None = None) -> Markup:
-    """The title of a detector or a cause, its picture and its text. Raises KeyError for any other name."""
+def entry(name: str, uid: str | None = None, level: str = "h3") -> Markup:
+    """The title of a detector or a cause, its picture and its text under headings of `level`. Raises KeyError for other names."""
     item = known(name)
     if item is None:
         raise KeyError(name)
     kind = "detector" if name in registry.detectors() else "cause"
     parts = registry.sections(item.doc)
-    texts = (join(element("h4", heading), *_blocks(text)) for heading, text in parts.items() if heading and text)
+    texts = (join(element(level, heading), *_blocks(text)) for heading, text in parts.items() if heading and text)
     head = element("p", element("strong", item.title), f" ({kind}, {story.link_word(item.link)})", id=uid)
     return join(head, _drawn(name), *texts)
 

@@ -25,7 +25,7 @@ def page(name: str) -> str:
     if item is None:
         told = element("p", lines(explain(name).partition("\n\n")[2] or explain(name)), class_="text told")
     else:
-        told = join(reference.entry(name), _asks(item) if isinstance(item, Check) else _shows(item))
+        told = join(reference.entry(name, level="h2"), _asks(item) if isinstance(item, Check) else _shows(item))
     return frame(name, (element("h1", html.literal(name)),), element("div", told, class_="explained"))
 
 
@@ -40,16 +40,16 @@ def _asks(detector: Check) -> Markup:
         key=lambda found: -found[0],
     )
     return join(
-        element("h4", "Needs"),
+        element("h2", "Needs"),
         element("p", needs),
-        *((element("h4", "Thresholds"), _table(("threshold", "unit", "why", "source"), rows)) if rows else ()),
-        *((element("h4", "Causes that show it"), _linked((c.id, p) for p, c in causes)) if causes else ()),
+        *((element("h2", "Thresholds"), _table(("threshold", "unit", "why", "source"), rows)) if rows else ()),
+        *((element("h2", "Causes that show it"), _linked((c.id, p) for p, c in causes)) if causes else ()),
     )
 
 
 def _shows(cause: Cause) -> Markup:
     """What a cause shows, in order, with the probability that it does."""
-    return join(element("h4", "What it shows, in order"), _linked(cause.findings.items()))
+    return join(element("h2", "What it shows, in order"), _linked(cause.findings.items()))
 
 
 def _linked(names: Iterable[tuple[str, float]]) -> Markup:
