@@ -63,8 +63,9 @@ $(VENV)/.bench: $(VENV)/.test
 bench-statistics: $(VENV)/.test ## false alarms, power and coverage of the statistics
 	$(BIN)/python -m benchmarks.statistics
 
-docs: $(VENV)/.test          ## the pages that are made from code and figures
+docs: $(VENV)/.test          ## the pages that are made from code and figures, and the screenshots
 	$(BIN)/python -m benchmarks.docs
+	$(BIN)/python -m benchmarks.docs.screenshots
 	$(BIN)/python -m benchmarks.tutorials
 
 coverage: $(VENV)/.bench     ## share of each trainer's logged names that are understood

@@ -30,6 +30,7 @@ from firstbreak.cli.demo import RUN
 ROOT = Path(__file__).resolve().parent.parent
 RESULT = ROOT / "benchmarks" / "results" / "web.json"
 METRICS, POINTS = sized((100, 10_000), (10, 500))
+MANY = sized(1000, 30)
 MILLION, ZOOMS = sized((1_000_000, 13), (5_000, 2))
 REPEATS = sized(5, 1)
 CHART_LIBRARY = "uPlot"
@@ -45,11 +46,12 @@ def main() -> None:
         folder = Path(scratch)
         runs = folder / "runs"
         _write_runs(runs)
-        with _browser() as browser:
+        with chromium() as browser:
             figures = {
                 **_paint(browser, runs),
                 **_live(browser, runs),
                 **_million(browser, runs),
+                **_many(browser, folder / "many"),
                 **_axe(browser, runs),
             }
         figures |= _package(folder)
@@ -88,7 +90,8 @@ def _write_rows(path: Path, names: list[str], values: np.ndarray) -> None:
 
 
 @contextlib.contextmanager
-def _browser() -> Iterator[Browser]:
+def chromium() -> Iterator[Browser]:
+    """The Chromium of this machine."""
     found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))))
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=found, args=["--no-sandbox"])
@@ -97,7 +100,7 @@ def _browser() -> Iterator[Browser]:
 
 
 @contextlib.contextmanager
-def _server(runs: Path) -> Iterator[str]:
+def server(runs: Path) -> Iterator[str]:
     """The address of `firstbreak serve`, in a process of its own as a user starts it."""
     command = [
         sys.executable,
@@ -122,24 +125,27 @@ def _server(runs: Path) -> Iterator[str]:
 
 def _paint(browser: Browser, runs: Path) -> dict[str, Any]:
     """Seconds from the request to the first painted content, and to the curves in view."""
-    with _server(runs) as address:
+    with server(runs) as address:
         cold = _painted(browser, f"{address}run/wide")
         warm = [_painted(browser, f"{address}run/wide") for _ in range(REPEATS)]
         drawn = [_until_drawn(browser, f"{address}run/wide#curves") for _ in range(REPEATS)]
+        _painted(browser, f"{address}run/long")
+        million = [_painted(browser, f"{address}run/long") for _ in range(REPEATS)]
     return {
         "metrics": METRICS,
         "points": POINTS,
         "first_paint_s": round(statistics.median(warm), 3),
         "first_paint_after_start_s": round(cold, 3),
         "curves_drawn_s": round(statistics.median(drawn), 3),
+        "million_first_paint_s": round(statistics.median(million), 3),
     }
 
 
-def _painted(browser: Browser, address: str) -> float:
+def _painted(browser: Browser, address: str, what: str = "article") -> float:
     page = browser.new_page(viewport={"width": 1280, "height": 900})
     page.goto(address, timeout=PATIENCE)
-    _until(
-        page, "performance.getEntriesByName('first-contentful-paint').length > 0 && !!document.querySelector('article')"
+    until(
+        page, f"performance.getEntriesByName('first-contentful-paint').length > 0 && !!document.querySelector('{what}')"
     )
     paint: float = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime") / 1000
     page.close()
@@ -150,7 +156,7 @@ def _until_drawn(browser: Browser, address: str) -> float:
     page = browser.new_page(viewport={"width": 1280, "height": 900})
     start = time.perf_counter()
     page.goto(address, timeout=PATIENCE)
-    _until(page, IN_VIEW_DRAWN)
+    until(page, IN_VIEW_DRAWN)
     seconds = time.perf_counter() - start
     page.close()
     return seconds
@@ -159,13 +165,13 @@ def _until_drawn(browser: Browser, address: str) -> float:
 def _live(browser: Browser, runs: Path) -> dict[str, Any]:
     """Seconds from a line in the log to the new diagnosis on the page."""
     seconds = []
-    with _server(runs) as address:
+    with server(runs) as address:
         page = browser.new_page()
         page.goto(f"{address}run/growing", timeout=PATIENCE)
         for i in range(REPEATS):
             start, rows = time.perf_counter(), 200 + 10 * i
             write_jsonl(runs / "growing" / "metrics.jsonl", 10, start=rows)
-            _until(page, f"document.querySelector('article .verdict').textContent.includes('to {rows + 9}')")
+            until(page, f"document.querySelector('article .verdict').textContent.includes('to {rows + 9}')")
             seconds.append(time.perf_counter() - start)
         page.close()
     return {"live_update_s": round(statistics.median(seconds), 3), "live_update_worst_s": round(max(seconds), 3)}
@@ -173,23 +179,60 @@ def _live(browser: Browser, runs: Path) -> dict[str, Any]:
 
 def _million(browser: Browser, runs: Path) -> dict[str, Any]:
     """Seconds of one zoom into a curve of a million points, and whether its points are then exact."""
-    with _server(runs) as address:
+    with server(runs) as address:
         page = browser.new_page(viewport={"width": 1280, "height": 900})
         page.goto(f"{address}run/long#curves", timeout=PATIENCE)
-        _until(page, "document.querySelectorAll('.plot canvas').length >= 1")
+        until(page, "document.querySelectorAll('.plot canvas').length >= 1")
         seconds = []
         for _ in range(ZOOMS):  # each press halves the view, down to some hundred points
             before = page.locator("#range").inner_text()
             start = time.perf_counter()
             page.keyboard.press("+")
-            _until(page, f"document.querySelector('#range').textContent !== {json.dumps(before)}")
-            _until(
+            until(page, f"document.querySelector('#range').textContent !== {json.dumps(before)}")
+            until(
                 page, "document.querySelector('.plot').dataset.drawn === document.querySelector('#range').textContent"
             )
             seconds.append(time.perf_counter() - start)
         exact = page.evaluate("!document.querySelector('.plot').classList.contains('thinned')")
         page.close()
     return {"million_points_zoom_s": round(statistics.median(seconds), 3), "million_points_exact_after_zoom": exact}
+
+
+def _many(browser: Browser, runs: Path) -> dict[str, Any]:
+    """Seconds to the first paint of a list of many runs, and the longest time that filtering and sorting it hold the page."""
+    for i in range(MANY):
+        write_jsonl(runs / f"group-{i % 10}-seed-{i:04}" / "metrics.jsonl", 5)
+    with server(runs) as address:
+        page = browser.new_page(viewport={"width": 1280, "height": 900})
+        page.goto(address, timeout=PATIENCE)
+        until(page, f"document.querySelectorAll('.runs tbody tr').length === {MANY}")
+        until(page, "!document.querySelector('#tally').textContent.includes('being read')", limit=600)
+        page.close()
+        paint = [_painted(browser, address, "tbody tr") for _ in range(REPEATS)]
+        page = browser.new_page(viewport={"width": 1280, "height": 900})
+        page.goto(address, timeout=PATIENCE)
+        until(page, f"document.querySelectorAll('.runs tbody tr').length === {MANY}")
+        page.evaluate(_WATCH_TASKS)
+        for text in ("group-3", "group-3 seed-01", ""):
+            page.locator("#filter").fill(text)
+            page.wait_for_timeout(200)
+        for key in page.locator("[data-sort]").all():
+            key.click()
+            page.wait_for_timeout(200)
+        longest: float = page.evaluate("Math.max(0, ...window.tasks)") / 1000
+        page.close()
+    return {
+        "many_runs": MANY,
+        "many_first_paint_s": round(statistics.median(paint), 3),
+        "many_longest_task_s": round(longest, 3),
+    }
+
+
+#: a task of the page of more than 50 ms is "long": nothing is drawn and no key is answered meanwhile
+_WATCH_TASKS = """() => {
+  window.tasks = []
+  new PerformanceObserver(list => window.tasks.push(...list.getEntries().map(e => e.duration))).observe({type: "longtask"})
+}"""
 
 
 def _axe(browser: Browser, runs: Path) -> dict[str, Any]:
@@ -201,11 +244,15 @@ def _axe(browser: Browser, runs: Path) -> dict[str, Any]:
         "samples/demo",
         f"run/{quote(HOSTILE_NAME)}",
         "compare?run=demo&run=growing",
+        "compare?run=demo&run=growing&run=wide",
+        "explain/length-runaway",
+        "explain/reward-pays-for-length",
+        "explain/kl.ref",
         "run/nothing",
     )
     found: list[str] = []
     looked = 0
-    with _server(runs) as address:
+    with server(runs) as address:
         for path in sized(paths, paths[:1]):
             for width in (390, 1280):
                 for scheme in ("light", "dark"):
@@ -228,7 +275,7 @@ def _axe(browser: Browser, runs: Path) -> dict[str, Any]:
     return {"axe_serious": len(found), "axe_found": found, "axe_pages": looked}
 
 
-def _until(page: Page, condition: str, limit: float = PATIENCE / 1000) -> None:
+def until(page: Page, condition: str, limit: float = PATIENCE / 1000) -> None:
     end = time.perf_counter() + limit
     while not page.evaluate(condition):
         if time.perf_counter() > end:

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from xml.etree import ElementTree
 
+import pytest
 from benchmarks import docs as pages
-from benchmarks.docs import navigation
+from benchmarks.docs import navigation, screenshots
 from click.testing import CliRunner
 
 from firstbreak.cli import app
 from firstbreak.cli.demo import RUN
 from firstbreak.cli.diagnose import command as diagnose_command
+from firstbreak.diagnosis import registry
 from firstbreak.diagnosis.diagnose import diagnose
 from firstbreak.readers.read import read
-from firstbreak.reports import terminal
+from firstbreak.reports import reference, terminal
 from tests.every import every
 
 ROOT = Path(__file__).parent.parent
@@ -59,7 +63,7 @@ def test_the_picture_of_the_demo_shows_what_the_demo_prints() -> None:
 
 def test_a_picture_is_two_runs_on_one_scale_and_small() -> None:
     drawn = sorted(PICTURES.glob("*/*.svg"))
-    assert len([p for p in drawn if p.parent.name == "detectors"]) >= 80
+    assert len([p for p in drawn if p.parent.name == "detectors"]) >= 115
     assert sum(p.stat().st_size for p in PICTURES.rglob("*.*")) < 1.5e6
 
     def right(path: Path) -> None:
@@ -89,7 +93,8 @@ def test_the_report_in_the_docs_names_no_machine_and_runs_nothing() -> None:
     report = (PICTURES / "demo-report.html").read_text()
     assert str(ROOT) not in report.replace("<wbr>", "")
     assert "<script" not in report
-    assert not re.search(r"(?:src|href)=\"(?!#)", report)
+    assert not re.search(r"src=\"(?!data:image/svg)", report)
+    assert not re.search(r"href=\"(?!#|https://)", report)
 
 
 def test_links_between_pages_lead_somewhere() -> None:
@@ -118,14 +123,53 @@ def test_a_new_page_gets_into_the_navigation_by_itself() -> None:
     }
 
 
-def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
+def test_the_site_builds_without_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Broken links and headings that do not exist included; in a copy, since the builder writes beside the configuration."""
     shutil.copytree(ROOT / "docs", tmp_path / "docs")
     shutil.copy(ROOT / "mkdocs.yml", tmp_path)
     build = [Path(sys.executable).parent / "zensical", "build", "--strict"]
     done = subprocess.run(build, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
+    monkeypatch.setenv(reference.SITE, (tmp_path / "site").as_uri())
+    every([*registry.detectors(), *registry.causes()], _found)
     page = (tmp_path / "site" / "quickstart" / "index.html").read_text()
     assert "firstbreak demo" in page
     fetched = re.findall(r'<(?:script|link|img)[^>]+(?:src|href)="(https?:[^"]+)"', page)
     assert [address for address in fetched if "canonical" not in address] == []  # the site asks nobody else
+
+
+@cache
+def _ids(page: str) -> set[str]:
+    return set(re.findall(r'id="([^"]+)"', Path(page).read_text()))
+
+
+def _found(name: str) -> None:
+    """The link of a report to the page of a name leads to an anchor of the site that was built."""
+    page, _, anchor = (reference.address(name) or "").removeprefix("file://").partition("#")
+    assert anchor in _ids(page)
+
+
+SCREENS = ROOT / "docs" / "screens"
+
+
+def test_every_screenshot_is_shown_and_small() -> None:
+    there = {path.name for path in SCREENS.iterdir()}
+    assert there == {f"{name}.webp" for name in screenshots.SHOTS}
+    pages_ = [*(ROOT / "docs").glob("*.md"), *(ROOT / "docs").glob("*/*.md")]
+    shown = {
+        name for page in pages_ for name in re.findall(r"!\[[^\]]{20,}\]\([./]*screens/([\w.-]+)\)", page.read_text())
+    }
+    assert shown == there
+    assert sum(path.stat().st_size for path in SCREENS.iterdir()) < 2.5e6
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+def test_the_screenshots_can_be_taken_and_show_what_they_are_for(tmp_path: Path) -> None:
+    """By the command, in a process of its own: each shot fails where the page does not say what the picture is to show."""
+    command = [sys.executable, "-m", "benchmarks.docs.screenshots", *screenshots.SHOTS]
+    environment = {**os.environ, "SMALLEST": str(tmp_path)}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    taken = {path.stem for path in (tmp_path / "docs" / "screens").iterdir()}
+    assert taken == set(screenshots.SHOTS)

@@ -1,7 +1,9 @@
 """Write every page, and the list of them: `python -m benchmarks.docs`."""
 
-from benchmarks.docs import PAGES, ROOT, navigation
+from benchmarks.docs import PAGES, ROOT, navigation, pictures
 from benchmarks.size import place
+
+PACKED = ROOT / "src" / "firstbreak" / "reports" / "pictures.tar.xz"
 
 
 def main() -> None:
@@ -10,6 +12,8 @@ def main() -> None:
         page.parent.mkdir(parents=True, exist_ok=True)
         place(page).write_text(made().rstrip() + "\n", "utf-8")
         print(f"docs/{name}")
+    place(PACKED).write_bytes(pictures.packed())
+    print(PACKED.relative_to(ROOT))
     settings = ROOT / "mkdocs.yml"
     pages = {str(page.relative_to(ROOT / "docs")) for page in ROOT.glob("docs/**/*.md")}
     place(settings).write_text(navigation.configuration(settings.read_text("utf-8"), pages), "utf-8")

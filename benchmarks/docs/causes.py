@@ -13,7 +13,8 @@ def page() -> str:
     """docs/reference/causes.md"""
     intro = (
         "A cause explains symptoms. A diagnosis ranks causes by their probability given everything that was found, and "
-        "everything that was looked for and not found. A picture shows a run of [the lab](../lab.md) with this fault beside its "
+        "everything that was looked for and not found. A picture shows a run of "
+        "[the lab](../lab.md), or a script with [the recorder](../recorder.md), with this fault beside its "
         "healthy twin; the red line is the step at which the fault begins."
     )
     parts = ["# Causes", intro]

@@ -19,9 +19,9 @@ def page() -> str:
     known = registry.detectors()
     drawn = (
         f"{sum(name in known for name in pictures.chosen('detectors'))} of {len(known)} have a picture: a run of "
-        "[the lab](../lab.md) in which the detector fires, beside a run of the same task and seed without the fault. The red "
-        "line is the onset that was found, the shaded band its interval. The others have no curve, or no run of the lab shows "
-        "them. The pictures by cause are in [the gallery](../gallery.md)."
+        "[the lab](../lab.md), or a user's script with [the recorder](../recorder.md), in which the detector fires, beside a run "
+        "of the same task and seed without the fault. The red line is the onset that was found, the shaded band its interval. "
+        "Each of the others says why it has none. The pictures by cause are in [the gallery](../gallery.md)."
     )
     parts = ["# Detectors", intro, drawn]
     for link, found in by_link(registry.detectors()):

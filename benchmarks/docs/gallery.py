@@ -14,7 +14,8 @@ def page() -> str:
     known = registry.causes()
     parts = [
         "# What does it look like when ...",
-        "Each picture is a real run of [the lab](lab.md), in which one thing was broken on purpose, beside its healthy twin: "
+        "Each picture is a real run of [the lab](lab.md), or of a user's script with [the recorder](recorder.md), in which one "
+        "thing was broken on purpose, beside its healthy twin: "
         "the same task, trainer and seed without the fault, on the same scale. The red line is the step at which the fault "
         "begins. Many faults look alike in the score, which is why a diagnosis needs the other curves. The name of the cause "
         "leads to its page; [the detectors](reference/detectors.md) have pictures of their own. [Causes](reference/causes.md) "

@@ -1,12 +1,15 @@
 """What a fault looks like: a curve of a broken run of the lab beside the same curve of its healthy twin, as SVG.
 
-`pictured.json` names the run of the corpus for each detector and cause; `python -m benchmarks.docs.pictures` chooses them
-again (two minutes). The pages of the reference and the gallery show the pictures.
+`pictured.json` names the run for each detector and cause: of the corpus (`python -m benchmarks.docs.pictures` chooses again in
+two minutes), or of a user's script with the recorder (`proofs`). The pages of the reference and the gallery show the pictures.
 """
 
 from __future__ import annotations
 
+import io
 import json
+import tarfile
+import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
@@ -30,6 +33,7 @@ from firstbreak.reports.story import Exhibit
 ROOT = Path(__file__).resolve().parents[2]
 CORPUS = ROOT / "corpus"
 CHOSEN = Path(__file__).with_name("pictured.json")
+RECORDER = "recorder"  #: the folder beside this file with runs of users' scripts, each below its trainer
 
 MOST_POINTS = 80  #: of a curve
 MOST_ROWS = 2  #: curves of a run in one picture
@@ -65,14 +69,14 @@ class Picture:
 
 
 def chosen(kind: str) -> Mapping[str, str]:
-    """Detector or cause (`kind`: "detectors", "causes") -> its archive in the corpus."""
+    """Detector or cause (`kind`: "detectors", "causes") -> its archive in the corpus, or in `recorder/`."""
     return json.loads(CHOSEN.read_text("utf-8"))[kind]
 
 
 def shown(kind: str, name: str, folder: str) -> list[str]:
-    """The paragraphs of a page that show a picture; none where no run of the corpus has one. `folder`: where they lie."""
+    """The paragraphs of a page that show a picture, or say why there is none. `folder`: where they lie."""
     if name not in chosen(kind):
-        return []
+        return [f"No picture: {_none(kind, name)}."]
     picture = made(kind, name)
     return [
         f"![{picture.alt}]({folder}{kind}/{name}.svg)",
@@ -81,13 +85,28 @@ def shown(kind: str, name: str, folder: str) -> list[str]:
     ]
 
 
+def _none(kind: str, name: str) -> str:
+    """Why no run shows a detector or a cause as a curve beside a healthy one."""
+    if kind == "causes":
+        return "no published run of the lab or of the recorder's scripts has this cause as its most probable one"
+    needs = registry.detectors()[name].needs
+    if "samples" in needs:
+        return "it reads samples, and no curve"
+    if any(need.startswith("proof_") for need in needs):
+        return "of the scripts with planted faults none shows it, or it is one number and no curve"
+    if any(need == "machine" or need.startswith(("memory_", "env_")) for need in needs):
+        return "no published run records what it needs"
+    return "no published run shows it as a curve beside a healthy run of the same task"
+
+
 @cache
 def made(kind: str, name: str) -> Picture:
     """The picture of a detector or a cause. Raises LookupError where the chosen run no longer shows it."""
     archive = chosen(kind)[name]
     dx, label = _diagnosed(archive)
-    healthy = _read(twin(label))
-    rows = _of_finding(dx, healthy, name) if kind == "detectors" else _of_cause(dx, label, healthy, name)
+    healthy = _read(_healthy(archive, label))
+    onset = label.onset if label else None
+    rows = _of_finding(dx, healthy, name) if kind == "detectors" else _of_cause(dx, onset, healthy, name)
     if not rows:
         raise LookupError(f"{archive} shows no {name}: run `python -m benchmarks.docs.pictures`")
     drawn = ", ".join(row.broken.name for row in rows)
@@ -95,8 +114,22 @@ def made(kind: str, name: str) -> Picture:
         svg=_drawn(rows, f"{kind}-{name}"),
         alt=f"{drawn} of a broken run and of its healthy twin",
         said=_message(dx, name) if kind == "detectors" else "",
-        command=command(label),
+        command=command(label) if label else f"python -m benchmarks.recorder --make FOLDER {_script(archive)}",
     )
+
+
+def place_of(archive: str) -> Path:
+    """Where an archive lies."""
+    return (CHOSEN.parent if archive.startswith(f"{RECORDER}/") else CORPUS) / archive
+
+
+def _script(archive: str) -> str:
+    return Path(archive).name.removesuffix(".tar.xz")
+
+
+def _healthy(archive: str, label: Label | None) -> str:
+    """The run without the fault."""
+    return f"{Path(archive).parent.as_posix()}/healthy.tar.xz" if label is None else twin(label)
 
 
 def command(label: Label) -> str:
@@ -110,15 +143,33 @@ def twin(label: Label) -> str:
 
 
 @cache
-def _diagnosed(archive: str) -> tuple[Diagnosis, Label]:
+def _diagnosed(archive: str) -> tuple[Diagnosis, Label | None]:
+    """The diagnosis, and the label of a run of the corpus."""
+    if archive.startswith(f"{RECORDER}/"):
+        return diagnose(_read(archive)), None
     with opened(CORPUS, archive) as (folder, label):
         return diagnose(read(folder)), label
 
 
 @cache
 def _read(archive: str) -> Run:
-    with opened(CORPUS, archive) as (folder, _):
-        return read(folder)
+    with tempfile.TemporaryDirectory() as scratch:
+        with tarfile.open(place_of(archive)) as packed:
+            packed.extractall(scratch, filter="data")
+        return read(Path(scratch) / "run")
+
+
+def packed() -> bytes:
+    """src/firstbreak/reports/pictures.tar.xz: all pictures together, the same bytes each time."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:xz", preset=9) as archive:
+        for kind in ("detectors", "causes"):
+            for name in chosen(kind):
+                data = (made(kind, name).svg.rstrip() + "\n").encode()
+                member = tarfile.TarInfo(f"{name}.svg")
+                member.size = len(data)
+                archive.addfile(member, io.BytesIO(data))
+    return buffer.getvalue()
 
 
 # What is drawn ---------------------------------------------------------------------------------------------------------
@@ -140,7 +191,7 @@ def _of_finding(dx: Diagnosis, healthy: Run, name: str) -> list[Row]:
     return sorted(rows, key=lambda row: row.healthy is None)[:MOST_ROWS]
 
 
-def _of_cause(dx: Diagnosis, label: Label, healthy: Run, name: str) -> list[Row]:
+def _of_cause(dx: Diagnosis, onset: float | None, healthy: Run, name: str) -> list[Row]:
     """The curve of the finding that speaks most for the cause, and the score; both with the step at which the fault began."""
     expected = registry.causes()[name].findings
     rows = [
@@ -152,7 +203,7 @@ def _of_cause(dx: Diagnosis, label: Label, healthy: Run, name: str) -> list[Row]
     rows += [Row(Exhibit("", s, None, None), s, _curve(healthy, s.name)) for s in reversed(story.scores(dx))]
     once = {row.broken.name: row for row in reversed(rows)}
     rows = [row for row in rows if once[row.broken.name] is row][:MOST_ROWS]
-    return [replace(row, exhibit=Exhibit("", row.broken, label.onset, None)) for row in rows]
+    return [replace(row, exhibit=Exhibit("", row.broken, onset, None)) for row in rows]
 
 
 def _curve(run: Run, name: str) -> Series | None:
@@ -283,7 +334,7 @@ def _shows(archive: str, label: Label) -> Iterator[tuple[str, str, tuple[float, 
             seen = rows[0].healthy is not None
             rank = (seen, clean, outcome.detector in expected, _contrast(rows[0]), -len(dx.findings))
             yield "detectors", outcome.detector, rank
-    if label.cause in registry.causes() and (rows := _of_cause(dx, label, healthy.run, label.cause)):
+    if label.cause in registry.causes() and (rows := _of_cause(dx, label.onset, healthy.run, label.cause)):
         first = bool(dx.causes) and dx.causes[0].id == label.cause
         symptom = rows[0].broken.name not in {s.name for s in story.scores(dx)} or len(rows) == 1
         yield "causes", label.cause, (rows[0].healthy is not None, first, len(rows), symptom, _contrast(rows[0]))

@@ -38,9 +38,12 @@ _YES_NO = {True: "yes", False: "no"}
 
 #: key of web.json -> what it is, and the most that it should be
 _FIGURES = {
-    "first_paint_s": ("first paint of a run page with 100 metrics x 10,000 points (seconds)", 1),
+    "first_paint_s": ("first paint of a run page with 100 metrics x 10,000 points (seconds)", 0.5),
     "first_paint_after_start_s": ("the same, asked for before the server had read the run (seconds)", None),
     "curves_drawn_s": ("from the request to the curves in view (seconds)", None),
+    "million_first_paint_s": ("first paint of a run page with 1,000,000 points (seconds)", 0.5),
+    "many_first_paint_s": ("first paint of the list of 1,000 runs (seconds)", 0.5),
+    "many_longest_task_s": ("longest task of the page while that list is filtered and sorted (seconds)", 0.2),
     "live_update_s": ("from a line in the log to the new diagnosis on the page (seconds)", 2),
     "live_update_worst_s": ("the slowest of these (seconds)", None),
     "million_points_zoom_s": ("one zoom into a curve of 1,000,000 points (seconds)", None),

@@ -33,6 +33,17 @@ def test_runs_that_differ_in_seed_only_are_one_arm(tmp_path: Path) -> None:
     assert [len(arm.members) for arm in found] == [3, 1]
 
 
+def test_runs_with_the_same_seeds_and_settings_are_sides_by_their_names(tmp_path: Path) -> None:
+    """What differs was not recorded (a reward function, say), and the names are all that tells the sides apart."""
+    runs = [write(tmp_path / f"{side}-seed{i}", seed=i, level=level) for i in range(3) for side, level in SIDES.items()]
+    assert [[m.run.path.rpartition("/")[2] for m in arm.members] for arm in compared(*runs)] == [
+        [f"{side}-seed{i}" for i in range(3)] for side in SIDES
+    ]
+
+
+SIDES = {"plain": 0.8, "bonus": 0.4}
+
+
 def five(folder: Path, *, level: float, seeded: bool = True, **config: object) -> Path:
     """Five runs as scripts lay them out: their own places, names, dates and identifiers are among their options."""
     for i in range(5):

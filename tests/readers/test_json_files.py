@@ -31,6 +31,12 @@ def test_the_log_history_is_indexed_by_step():
     assert recording.config["max_steps"] == 20
 
 
+def test_what_the_run_has_reached_is_no_setting():
+    reached = {"num_input_tokens_seen": 292293, "total_flos": 0.5, "best_global_step": 10, "best_metric": 0.5}
+    recording = read(trainer_state, json.dumps({**STATE, **reached}), "trainer_state.json")
+    assert recording.config == {"max_steps": 20}
+
+
 def test_the_summary_is_no_point():
     recording = read(trainer_state, json.dumps(STATE), "checkpoint-20/trainer_state.json")
     assert "train_loss" not in recording.curves

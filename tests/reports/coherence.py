@@ -94,6 +94,9 @@ def summary_and_links_agree(dx: Diagnosis) -> Iterator[str]:
         either = {dx.links[link].status for link in dx.first_break.links}
         if either != {LinkStatus.SUSPECT}:
             yield f"one of {dx.first_break.links} broke, and they are drawn as {either}"
+    for place in re.findall(r"\), which would be at (\w+(?: update)?)\.", dx.verdict.summary):
+        if dx.links[Link(place.replace(" ", "_"))].status is LinkStatus.OK:
+            yield f"a cause would be at {place}, which is drawn as ok: {dx.verdict.summary}"
 
 
 def summary_and_causes_agree(dx: Diagnosis) -> Iterator[str]:

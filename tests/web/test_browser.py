@@ -32,6 +32,8 @@ PAGES = {
     "collapse": "/run/sb3",
     "samples": "/samples/demo",
     "compare": "/compare?run=demo&run=large",
+    "explanation": "/explain/length-runaway",
+    "explanation of a metric": "/explain/kl.ref",
     "missing": "/run/nothing",
     "hostile": f"/run/{quote(HOSTILE_NAME)}",
 }

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page
 
 from firstbreak.diagnosis.diagnose import diagnose
 from firstbreak.readers.read import read
-from firstbreak.reports import story
+from firstbreak.reports import html, story
 from tests.web import test_browser
 from tests.web.conftest import opened
 from tests.web.serving import Served, serving, write_jsonl
@@ -58,8 +58,8 @@ def test_the_worst_of_1000_runs_is_found(page: Page, tmp_path: Path) -> None:
     write_score(tmp_path / "seed-417" / "metrics.jsonl", reward=lost, kl=[0.01 + w / 10 for w in wobble])
     with serving(tmp_path) as served:
         page.goto(served.address)
-        until(page, "!document.querySelector('#tally').textContent.includes('being read')")
-        assert len(shown_names(page)) == 1000
+        listed = "document.querySelectorAll('.runs tbody tr').length === 1000"
+        until(page, f"{listed} && !document.querySelector('#tally').textContent.includes('being read')")
         assert shown_names(page)[0] == "seed-417"
         page.locator(".runs tbody tr th a").first.click()
         page.wait_for_url("**/run/seed-417")
@@ -84,6 +84,66 @@ def test_a_live_run_is_followed_through_a_disconnect(chromium: Browser, tmp_path
         write_jsonl(log, 20, start=100)
         until(tab, f"{verdict}.includes('steps 0 to 119')")
         tab.close()
+
+
+def test_a_name_leads_to_what_it_means_with_a_picture(page: Page, site: Served) -> None:
+    page.goto(f"{site.address}/run/demo")
+    page.locator(".finding", has_text="length-runaway").locator("h3 .meaning").click()
+    page.wait_for_url("**/explain/length-runaway")
+    until(page, "document.querySelector('.drawn img').naturalWidth > 600")
+    assert "When it is a false alarm" in page.locator(".explained").inner_text()
+    page.get_by_role("link", name="reward-pays-for-length").click()
+    page.wait_for_url("**/explain/reward-pays-for-length")
+    assert "What it shows, in order" in page.locator(".explained").inner_text()
+    for link in page.locator(".explained a[href^='/explain']").all():
+        assert site.get(link.get_attribute("href") or "")[0] == 200
+    assert site.get("/explain/no-such-name")[0] == 404
+
+
+def test_the_file_opens_the_page_of_a_name(page: Page, tmp_path: Path, runs: Path) -> None:
+    report = tmp_path / "report.html"
+    report.write_text(html.render(diagnose(read(runs / "demo"))))
+    page.goto(report.as_uri())
+    assert not page.locator("#about-length-runaway").is_visible()
+    page.locator(".finding", has_text="length-runaway").locator(".meaning").click()
+    until(page, "document.querySelector('#about-length-runaway').checkVisibility()")
+    until(page, "document.querySelector('details:has(#about-length-runaway) img').naturalWidth > 600")
+
+
+def test_samples_are_sorted_as_soon_as_it_is_chosen(page: Page, site: Served) -> None:
+    page.goto(f"{site.address}/samples/demo")
+    page.select_option("[name=sort]", "thoroughness")
+    page.wait_for_url("**sort=thoroughness**")
+    facts = page.locator(".sample header .facts").all_inner_texts()
+    paid = [float(re.search(r"thoroughness (-?[\d.]+)", text)[1]) for text in facts]  # type: ignore[index]
+    assert paid == sorted(paid, reverse=True)
+    assert page.get_by_label("Thoroughness from").is_visible()
+
+
+def test_a_curve_that_cannot_be_logarithmic_says_so(page: Page, site: Served) -> None:
+    open_curves(page, site, "demo")
+    page.locator("#log").check()
+    thoroughness = "document.querySelector('[data-metric*=thoroughness]')"
+    until(page, f"{thoroughness}.classList.contains('linear')")  # it begins at 0
+    until(page, "!document.querySelector('[data-metric*=\"length.mean\"]').classList.contains('linear')")
+
+
+def test_a_healthy_run_shows_its_score_on_the_first_screen(page: Page, site: Served) -> None:
+    page.goto(f"{site.address}/run/large")
+    assert page.locator(".outlook .overlay .trace").count() == 1
+    assert "reward" in page.locator(".outlook .key").first.inner_text()
+
+
+def test_the_history_of_the_verdict_is_told_while_a_run_goes_on(page: Page, tmp_path: Path) -> None:
+    log = tmp_path / "one" / "metrics.jsonl"
+    write_jsonl(log, 3)
+    with serving(tmp_path) as served:
+        page.goto(f"{served.address}/run/one")
+        assert page.locator("#verdicts").inner_text() == ""
+        write_jsonl(log, 60, start=3)
+        until(page, "document.querySelector('#verdicts').textContent.includes('then Continue')")
+        assert "Cannot tell yet at step 2" in page.locator("#verdicts").inner_text()
+        page.goto("about:blank")
 
 
 def test_the_tasks_in_the_documentation_are_tested() -> None:

@@ -18,7 +18,7 @@ from firstbreak.readers import Unreadable, names
 from firstbreak.readers.grouping import How
 from firstbreak.readers.read import read
 
-FORMATS = ("terminal", "json", "html", "markdown")
+FORMATS = ("terminal", "json", "html", "markdown", "junit", "sarif")
 FAILS = {
     "stop": frozenset({Action.STOP, Action.ROLLBACK}),
     "watch": frozenset({Action.WATCH, Action.STOP, Action.ROLLBACK}),
@@ -154,7 +154,7 @@ def _survey(
     from firstbreak.readers.grouping import without_log
     from firstbreak.readers.read import existing
 
-    if format_ == "html":
+    if format_ not in ("terminal", "json", "markdown"):
         raise click.UsageError("--recursive supports the formats terminal, json and markdown")
     for path in paths:
         existing(path)
@@ -196,6 +196,10 @@ def report(diagnoses: Sequence[Diagnosis], format_: str, output: Path | None = N
             from firstbreak.reports import markdown
 
             write("\n\n".join(markdown.render(dx) for dx in diagnoses), output)
+        case "junit" | "sarif":
+            from firstbreak.reports import ci
+
+            write(ci.junit(diagnoses) if format_ == "junit" else ci.sarif(diagnoses), output)
         case _:
             from firstbreak.reports import terminal
 

@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -214,19 +215,39 @@ def _by_settings(alone: Sequence[tuple[str, Member]]) -> list[tuple[str, list[Me
     """Runs of equal settings and code together; those that record no settings by where they lie."""
     sides: dict[str, list[Member]] = {}
     names: dict[str, str] = {}
+    alone_names = [(member.run.path, name) for name, member in alone]
     places = _by_place([member.run.path for _, member in alone if not member.settings])
     for name, member in alone:
         code = (member.context.code.commit, member.context.code.digest) if member.context else None
         if member.settings:
             key = canonical([{k: str(v) for k, v in sorted(member.settings.items())}, code])
-            if any(other.task == member.task and _same_seed(member, other) for other in sides.get(key, ())):
-                key = canonical([key, member.run.path])
         else:
             name = places.get(member.run.path, name)
             key = canonical([name, {k: str(v) for k, v in sorted(member.told.items()) if k != "seed"}])
         sides.setdefault(key, []).append(member)
         names.setdefault(key, name)
-    return [(names[key], members) for key, members in sides.items()]
+    return [part for key, members in sides.items() for part in _unmixed(names[key], members, dict(alone_names))]
+
+
+def _unmixed(name: str, members: list[Member], names: Mapping[str, str]) -> list[tuple[str, list[Member]]]:
+    """Runs of equal settings as one side. Where two have one seed, what was not recorded differs: then by their names, and
+    a run whose seed its namesakes have as well stands alone.
+    """
+    if not _seeds_repeat(members):
+        return [(name, members)]
+    places = _by_place([member.run.path for member in members])
+    parts: dict[str, list[Member]] = {}
+    for member in members:
+        path = member.run.path
+        part = places.get(path, path)
+        again = any(other.task == member.task and _same_seed(member, other) for other in parts.get(part, ()))
+        parts.setdefault(path if again else part, []).append(member)
+    return [(names[part[0].run.path], part) for part in parts.values()]
+
+
+def _seeds_repeat(members: Sequence[Member]) -> bool:
+    pairs = combinations(members, 2)
+    return any(one.task == other.task and _same_seed(one, other) for one, other in pairs)
 
 
 def _same_seed(one: Member, other: Member) -> bool:

@@ -18,7 +18,7 @@ from firstbreak.diagnosis.stats.direction import rises
 from firstbreak.diagnosis.stats.noise import noise_scale
 from firstbreak.diagnosis.stats.smooth import smooth
 from firstbreak.diagnosis.thresholds import Thresholds, changed
-from firstbreak.diagnosis.verdict import judge, link_verdicts
+from firstbreak.diagnosis.verdict import judge, leading, link_verdicts
 from firstbreak.model import (
     EMPTY,
     BestCheckpoint,
@@ -74,7 +74,9 @@ def diagnose(
         first_break=first_break,
         causes=tuple(c for i, c in enumerate(ranked) if i < CAUSES_SHOWN or c.id == HEALTHY),
         outcomes=tuple(outcomes),
-        links=link_verdicts(outcomes, first_break, verdict.action, known=verdict.known),
+        links=link_verdicts(
+            outcomes, first_break, verdict.action, leading(ranked, first_break)[1], known=verdict.known
+        ),
         best_checkpoint=best,
         cost=cost_since(run, first_break, rate_per_hour),
         forecasts=forecasts(inputs),

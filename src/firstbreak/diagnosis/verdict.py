@@ -43,14 +43,22 @@ INSEPARABLE = 2.0  #: ratio of the probabilities of two causes below which the l
 
 
 def link_verdicts(
-    outcomes: Sequence[Outcome], first_break: FirstBreak | None, action: Action, *, known: bool = True
+    outcomes: Sequence[Outcome],
+    first_break: FirstBreak | None,
+    action: Action,
+    rival: RankedCause | None = None,
+    *,
+    known: bool = True,
 ) -> Mapping[Link, LinkVerdict]:
     """One verdict for each of the ten links: only the first one is broken, and only where it is one.
 
-    Of two links that cannot be told apart, each is suspect. `known`: the log is long enough for a check that finds nothing
-    to mean something.
+    Of two links that cannot be told apart, each is suspect, and so is the link of the `rival`, the cause that the first one
+    cannot be told apart from. `known`: the log is long enough for a check that finds nothing to mean something.
     """
     found = {link: _link_verdict([o for o in outcomes if o.link is link], link, first_break, action) for link in Link}
+    if rival is not None and rival.link is not None and found[rival.link].status is LinkStatus.OK:
+        why = f"a cause that cannot be ruled out would be here: {lowered(rival.title)} ({percent(rival.probability)})"
+        found[rival.link] = LinkVerdict(status=LinkStatus.SUSPECT, why=why)
     if known:
         return found
     few = LinkVerdict(status=LinkStatus.NOT_MEASURED, why=TOO_FEW)
@@ -458,7 +466,9 @@ def _do_first(
     elif first_break is None and _unmoved(inputs, outcomes):
         who = "the untrained model" if inputs.policy is Policy.TEXT else "random actions"
         steps.append(f"Check whether the policy has learned anything: evaluate {who} in the same way, and compare.")
-    return " ".join(steps) or "Look at the warnings, the first one first. None of them is a reason to stop."
+    warned = any(o.finding is not None and o.finding.severity is not Severity.NOTICE for o in outcomes)
+    seen = "the warnings" if warned else "what was found"
+    return " ".join(steps) or f"Look at {seen}, the first one first. None of them is a reason to stop."
 
 
 def _back_to(best: BestCheckpoint, axis: str) -> str:

@@ -16,7 +16,11 @@ from firstbreak.readers.opening import read_whole
 
 DESCRIPTION = "trainer_state.json of the Hugging Face Trainer (TRL, LLaMA-Factory, axolotl)"
 PRIORITY = 10
-_PROGRESS = ("global_step", "epoch")  # of the state; everything else at the top is a setting
+# What the run has reached; everything else at the top of the state is a setting.
+_REACHED = frozenset(
+    {"global_step", "epoch", "num_input_tokens_seen", "total_flos"}
+    | {"best_metric", "best_global_step", "best_model_checkpoint"}
+)
 MAX_BYTES = 1 << 28
 
 
@@ -48,7 +52,7 @@ def read(path: Path, resume: Any = None) -> Recording:
         curves=columns.curves(),
         nulls=columns.nulls(),
         indexed_by="step",
-        config={k: v for k, v in state.items() if isinstance(v, (int, float, str)) and k not in _PROGRESS},
+        config={k: v for k, v in state.items() if isinstance(v, (int, float, str)) and k not in _REACHED},
         order=as_float(step) if isinstance(step, (int, float)) else 0.0,  # later checkpoints hold the longer history
         damage=damage,
         notes=notes + columns.notes(),

@@ -12,12 +12,13 @@ from importlib import resources
 from pathlib import Path
 
 from firstbreak.model import Action, Diagnosis, Link, LinkStatus, Outcome, RankedCause, Sample, Series
-from firstbreak.reports import curves, story, svg
-from firstbreak.reports.markup import Markup, element, join
+from firstbreak.reports import curves, reference, story, svg
+from firstbreak.reports.markup import Markup, element, join, lines
 from firstbreak.reports.story import Exhibit, Section, StoryLine
 from firstbreak.reports.text import spans
 from firstbreak.words import number, percent
 
+About = Callable[[str], str | None]  #: where the page of a detector or a cause is
 _JOINT = re.compile(r"(?<=[./_])(?=\w)")
 # The mark of the page, and of each verdict, on a 24 x 24 grid.
 MARK = "M1 13h6l1.5-3 2 7 3-15 3 17 2-8 1 2h3.5"
@@ -37,9 +38,11 @@ def render(dx: Diagnosis) -> str:
 
 def render_all(diagnoses: Sequence[Diagnosis]) -> str:
     """One self-contained page with one article for each diagnosis."""
-    names = ", ".join(dx.run.path for dx in diagnoses)
-    title = f"{story.ACTION_WORD[story.mark(diagnoses[0].verdict)]}: {names}" if len(diagnoses) == 1 else names
-    return document(title, *(article(dx, f"d{i}") for i, dx in enumerate(diagnoses, 1)))
+    paths = ", ".join(dx.run.path for dx in diagnoses)
+    title = f"{story.ACTION_WORD[story.mark(diagnoses[0].verdict)]}: {paths}" if len(diagnoses) == 1 else paths
+    articles = (article(dx, f"d{i}", reference.folded) for i, dx in enumerate(diagnoses, 1))
+    names = reference.appendix(diagnoses)
+    return document(title, *articles, *([] if names is None else [names]))
 
 
 def document(title: str, *articles: Markup, about: str = "diagnosis") -> str:
@@ -66,7 +69,7 @@ def fragment(dx: Diagnosis) -> str:
     uid = (
         "d" + hashlib.sha256(f"{dx.run.path}\0{dx.verdict.summary}".encode("utf-8", "backslashreplace")).hexdigest()[:8]
     )
-    return element("div", element("style", stylesheet()), article(dx, uid), class_="firstbreak")
+    return element("div", element("style", stylesheet()), article(dx, uid, reference.address), class_="firstbreak")
 
 
 @dataclass(frozen=True)
@@ -89,7 +92,7 @@ class Plot:
 
 def plot(dx: Diagnosis) -> Plot:
     """The break, drawn. Its styles do not affect the rest of a notebook. Raises ValueError where no score is recorded."""
-    drawing = _drawing(dx, "plot", linked=False)
+    drawing = _drawing(dx, "plot", None)
     if drawing is None:
         raise ValueError("nothing to draw: the run records neither a reward nor a score, and nothing was found")
     inside = element("article", element("section", drawing, class_="first-break"), class_=story.mark(dx.verdict).value)
@@ -103,30 +106,37 @@ def stylesheet() -> Markup:
 
 
 def _policy(style: str) -> str:
-    """The content security policy: nothing is loaded or run except the one style sheet, by its hash."""
+    """The content security policy: nothing is loaded or run except the one style sheet, by its hash, and pictures in the file."""
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    return f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
 
 
-def article(dx: Diagnosis, uid: str) -> Markup:
-    """The report, for a page with the styles. Ids begin with `uid`; the id of a finding ends with its detector."""
-    sections = [_section(dx, section, uid) for section in story.sections(dx)]
+def article(dx: Diagnosis, uid: str, about: About) -> Markup:
+    """The report, for a page with the styles. Ids begin with `uid`; the id of a finding ends with its detector.
+
+    `about`: where the page of a detector or a cause is.
+    """
+    sections = [_section(dx, section, uid, about) for section in story.sections(dx)]
     return element("article", *sections, aria_labelledby=f"{uid}-verdict", class_=story.mark(dx.verdict).value)
 
 
-def _section(dx: Diagnosis, section: Section, uid: str) -> Markup:
+def _section(dx: Diagnosis, section: Section, uid: str, about: About) -> Markup:
     name = f"{uid}-{section.value}"
     heading = None if section is Section.VERDICT else element("h2", section.heading, id=name)
     return element(
-        "section", heading, _SECTIONS[section](dx, name), aria_labelledby=name, class_=section.value.replace("_", "-")
+        "section",
+        heading,
+        _SECTIONS[section](dx, name, about),
+        aria_labelledby=name,
+        class_=section.value.replace("_", "-"),
     )
 
 
-def _verdict(dx: Diagnosis, uid: str) -> Markup:
+def _verdict(dx: Diagnosis, uid: str, about: About) -> Markup:
     action = story.mark(dx.verdict)
-    about = story.title(dx.run)
+    run = story.title(dx.run)
     return join(
-        element("p", literal(dx.run.path), element("span", about) if about else None, class_="run"),
+        element("p", literal(dx.run.path), element("span", run) if run else None, class_="run"),
         element("h2", icon(ICON[action]), story.ACTION_WORD[action], id=uid),
         element("p", _summary(dx, uid.removesuffix(Section.VERDICT.value)), class_="summary"),
     )
@@ -150,11 +160,11 @@ def _summary(dx: Diagnosis, base: str) -> Markup:
     return join(*said, prose(text[done:]))
 
 
-def _do_first(dx: Diagnosis, uid: str) -> Markup:
+def _do_first(dx: Diagnosis, uid: str, about: About) -> Markup:
     return element("p", prose(dx.verdict.do_first))
 
 
-def _loop(dx: Diagnosis, uid: str) -> Markup:
+def _loop(dx: Diagnosis, uid: str, about: About) -> Markup:
     reasons = [
         element("li", element("strong", f"{story.link_word(link)} ({status}):"), prose(f" {why}"))
         for link, status, why in story.link_reasons(dx)
@@ -172,8 +182,10 @@ def _address(dx: Diagnosis, base: str, link: Link) -> str | None:
     return f"#{base}{Section.NOT_MEASURED.value}" if unseen else None
 
 
-def _first_break(dx: Diagnosis, uid: str) -> Markup:
-    return join(_drawing(dx, uid), _guilty(dx), _facts(story.first_break(dx)))
+def _first_break(dx: Diagnosis, uid: str, about: About) -> Markup:
+    return join(
+        _drawing(dx, uid, uid.removesuffix(Section.FIRST_BREAK.value)), _guilty(dx), _facts(story.first_break(dx))
+    )
 
 
 LONGEST_SAMPLE = 600  #: characters of a sample beside the break
@@ -192,21 +204,23 @@ def _one_sample(head: str, sample: Sample) -> Markup:
     parts = [f"step {number(sample.step)}", f"reward {number(sample.reward)}"]
     parts += [f"{name} {number(value)}" for name, value in sample.rewards.items()]
     text = sample.completion
-    first, *rest = (text if len(text) <= LONGEST_SAMPLE else f"{text[:LONGEST_SAMPLE]} ...").split("\n")
-    lines = element("p", first, *(part for line in rest for part in (element("br"), line)), dir="auto", class_="text")
-    return element("div", element("strong", head), element("p", ", ".join(parts), class_="facts"), lines)
+    shown = text if len(text) <= LONGEST_SAMPLE else f"{text[:LONGEST_SAMPLE]} ..."
+    said = element("p", lines(shown), dir="auto", class_="text")
+    return element("div", element("strong", head), element("p", ", ".join(parts), class_="facts"), said)
 
 
-def _drawing(dx: Diagnosis, uid: str, *, linked: bool = True) -> Markup | None:
-    """The break, drawn: training reward and independent score with the onset, and under them the findings in time."""
+def _drawing(dx: Diagnosis, uid: str, base: str | None) -> Markup | None:
+    """The break, drawn: training reward and independent score with the onset, and under them the findings in time.
+
+    `base`: with what the ids of the findings begin, to which the names lead; None where the findings are not on the page.
+    """
     first, best, drawn = dx.first_break, dx.best_checkpoint, story.scores(dx)
     bars = story.cascade(dx)
-    base = uid.removesuffix(Section.FIRST_BREAK.value)
     rows = [
         element(
             "li",
             element("a", bar.outcome.detector, href=f"#{base}{Section.FINDINGS.value}-{bar.outcome.detector}")
-            if linked
+            if base is not None
             else element("code", bar.outcome.detector),
             element(
                 "span", f"{story.link_word(bar.outcome.link)}, {bar.since}", class_=f"facts at-{bar.outcome.link.value}"
@@ -235,24 +249,28 @@ def _drawing(dx: Diagnosis, uid: str, *, linked: bool = True) -> Markup | None:
 
 
 def _course(series: Series) -> str:
-    """'0.21 to 0.98', each curve on its own scale."""
-    values = series.finite.values
-    return f"{number(float(values[0]))} to {number(float(values[-1]))}" if len(values) else ""
+    """'0.21 to 0.98, last 0.9': each curve is drawn on its own scale."""
+    scale = curves.scale(series, None)
+    if scale is None:
+        return ""
+    last = number(float(series.finite.values[-1]))
+    return f"{number(scale.low)} to {number(scale.high)}{', logarithmic' if scale.log else ''}, last {last}"
 
 
-def _baseline(dx: Diagnosis, uid: str) -> Markup:
+def _baseline(dx: Diagnosis, uid: str, about: About) -> Markup:
     return _facts(story.baseline(dx))
 
 
-def _outlook(dx: Diagnosis, uid: str) -> Markup:
-    return _facts(story.outlook(dx))
+def _outlook(dx: Diagnosis, uid: str, about: About) -> Markup:
+    drawing = None if dx.first_break is not None else _drawing(dx, uid, uid.removesuffix(Section.OUTLOOK.value))
+    return join(drawing, _facts(story.outlook(dx)))
 
 
-def _findings(dx: Diagnosis, uid: str) -> Markup:
-    return join(*(_finding(dx, outcome, f"{uid}-{outcome.detector}") for outcome in dx.findings))
+def _findings(dx: Diagnosis, uid: str, about: About) -> Markup:
+    return join(*(_finding(dx, outcome, f"{uid}-{outcome.detector}", about) for outcome in dx.findings))
 
 
-def _finding(dx: Diagnosis, outcome: Outcome, uid: str) -> Markup:
+def _finding(dx: Diagnosis, outcome: Outcome, uid: str, about: About) -> Markup:
     finding = outcome.finding
     assert finding is not None
     severity = finding.severity.value
@@ -260,7 +278,7 @@ def _finding(dx: Diagnosis, outcome: Outcome, uid: str) -> Markup:
         "h3",
         element("span", story.SEVERITY_WORD[finding.severity].capitalize(), class_=f"severity {severity}"),
         " ",
-        element("code", outcome.detector),
+        _named(element("code", outcome.detector), about(outcome.detector)),
         id=uid,
     )
     facts = element("p", ", ".join(story.finding_facts(dx, outcome)), class_="facts")
@@ -268,6 +286,11 @@ def _finding(dx: Diagnosis, outcome: Outcome, uid: str) -> Markup:
     return element(
         "section", head, facts, element("p", prose(finding.message)), *figures, aria_labelledby=uid, class_="finding"
     )
+
+
+def _named(name: Markup, address: str | None) -> Markup:
+    """A name that leads to its page, where there is one."""
+    return name if address is None else element("a", name, href=address, title="What this means", class_="meaning")
 
 
 def _figure(dx: Diagnosis, exhibit: Exhibit, uid: str) -> Markup:
@@ -284,13 +307,13 @@ def _figure(dx: Diagnosis, exhibit: Exhibit, uid: str) -> Markup:
     )
 
 
-def _causes(dx: Diagnosis, uid: str) -> Markup:
-    causes = element("ol", *(_cause(dx, cause, uid) for cause in story.causes(dx)))
+def _causes(dx: Diagnosis, uid: str, about: About) -> Markup:
+    causes = element("ol", *(_cause(dx, cause, uid, about) for cause in story.causes(dx)))
     rest = story.other_causes(dx)
     return join(causes, element("p", rest.capitalize() + ".", class_="facts") if rest else None)
 
 
-def _cause(dx: Diagnosis, cause: RankedCause, uid: str) -> Markup:
+def _cause(dx: Diagnosis, cause: RankedCause, uid: str, about: About) -> Markup:
     place = story.cause_place(cause)
     bar = element(
         "svg",
@@ -299,7 +322,8 @@ def _cause(dx: Diagnosis, cause: RankedCause, uid: str) -> Markup:
         class_="bar",
         aria_hidden="true",
     )
-    name = element("span", element("strong", cause.title), f" ({place})" if place else None)
+    title = _named(element("strong", cause.title), about(cause.id))
+    name = element("span", title, f" ({place})" if place else None)
     return element(
         "li",
         element("div", element("span", percent(cause.probability), class_="number"), bar, name),
@@ -356,7 +380,7 @@ def _balance(share: float) -> Markup:
     return element("td", element("svg", bar, axis, class_="balance", aria_hidden="true"))
 
 
-def _remedy(dx: Diagnosis, uid: str) -> Markup:
+def _remedy(dx: Diagnosis, uid: str, about: About) -> Markup:
     return join(*(_one_remedy(dx, cause, f"{uid}-{i}") for i, cause in enumerate(story.remedies(dx), 1)))
 
 
@@ -366,20 +390,20 @@ def _one_remedy(dx: Diagnosis, cause: RankedCause, uid: str) -> Markup:
     return element("section", element("h3", cause.title, id=uid), fixes, plan, aria_labelledby=uid)
 
 
-def _expected(dx: Diagnosis, uid: str) -> Markup:
+def _expected(dx: Diagnosis, uid: str, about: About) -> Markup:
     return _bullets(dx.expected)
 
 
-def _not_measured(dx: Diagnosis, uid: str) -> Markup:
+def _not_measured(dx: Diagnosis, uid: str, about: About) -> Markup:
     links, rest = story.unmeasured_links(dx), story.further_unmeasured(dx)
     return join(_facts(links) if links else None, _bullets(rest) if rest else None)
 
 
-def _damage(dx: Diagnosis, uid: str) -> Markup:
+def _damage(dx: Diagnosis, uid: str, about: About) -> Markup:
     return _bullets(story.damage(dx))
 
 
-def _read(dx: Diagnosis, uid: str) -> Markup:
+def _read(dx: Diagnosis, uid: str, about: About) -> Markup:
     return _facts(story.read(dx))
 
 
@@ -420,7 +444,7 @@ def icon(path: str) -> Markup:
     return element("svg", element("path", d=path), viewBox="0 0 24 24", class_="icon", aria_hidden="true")
 
 
-_SECTIONS: dict[Section, Callable[[Diagnosis, str], Markup]] = {
+_SECTIONS: dict[Section, Callable[[Diagnosis, str, About], Markup]] = {
     Section.VERDICT: _verdict,
     Section.DO_FIRST: _do_first,
     Section.LOOP: _loop,

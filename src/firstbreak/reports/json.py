@@ -34,7 +34,7 @@ from firstbreak.model import (
     Run,
     Verdict,
 )
-from firstbreak.reports import story
+from firstbreak.reports import reference, story
 
 SCHEMA = "firstbreak.diagnosis/1"
 
@@ -223,7 +223,14 @@ def _cause(cause: RankedCause, run: Run) -> dict[str, Any]:
         "total_weight": number(math.fsum(w.weight for w in cause.evidence)),
         "fix": [text(line) for line in cause.fix],
         "experiment": None if cause.experiment is None else _experiment(cause.experiment, run),
+        **_doc(cause.id),
     }
+
+
+def _doc(name: str) -> dict[str, str]:
+    """The page of a detector or a cause, where the environment names a site."""
+    address = reference.address(name)
+    return {} if address is None else {"doc": text(address)}
 
 
 def _experiment(experiment: Experiment, run: Run) -> dict[str, Any]:
@@ -266,6 +273,7 @@ def finding_payload(outcome: Outcome) -> dict[str, Any]:
             "shown": [_evidence(item) for item in finding.evidence],
             "stated": [_stated(fact) for fact in finding.stated],
         },
+        **_doc(outcome.detector),
     }
 
 

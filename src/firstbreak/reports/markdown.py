@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 
 from firstbreak.model import Diagnosis, Link, LinkStatus, Outcome
-from firstbreak.reports import sparkline, story
+from firstbreak.reports import reference, sparkline, story
 from firstbreak.reports.story import Section, StoryLine
 from firstbreak.reports.text import spans, visible
 from firstbreak.words import percent
@@ -116,12 +116,14 @@ def _findings(dx: Diagnosis) -> Iterator[str]:
         if i:
             yield ""
         yield from _finding(dx, outcome)
+    yield ""
+    yield prose(story.EXPLAINED)
 
 
 def _finding(dx: Diagnosis, outcome: Outcome) -> Iterator[str]:
     finding = outcome.finding
     assert finding is not None
-    yield f"### {story.SEVERITY_WORD[finding.severity].capitalize()}: {prose(outcome.detector)}"
+    yield f"### {story.SEVERITY_WORD[finding.severity].capitalize()}: {_linked(outcome.detector, outcome.detector)}"
     yield ""
     yield f"*{prose(', '.join(story.finding_facts(dx, outcome)))}*"
     yield ""
@@ -137,11 +139,18 @@ def _finding(dx: Diagnosis, outcome: Outcome) -> Iterator[str]:
             yield "```"
 
 
+def _linked(name: str, text: str) -> str:
+    """The words for a detector or a cause, which lead to its page where the environment names a site."""
+    address = reference.address(name)
+    return prose(text) if address is None else f"[{prose(text)}](<{address}>)"
+
+
 def _causes(dx: Diagnosis) -> Iterator[str]:
     yield "| probability | cause | link |"
     yield "|--:|---|---|"
     for cause in story.causes(dx):
-        yield f"| {percent(cause.probability)} | {prose(cause.title)} | {story.cause_place(cause)} |"
+        title = _linked(cause.id, cause.title)
+        yield f"| {percent(cause.probability)} | {title} | {story.cause_place(cause)} |"
     if story.other_causes(dx):
         yield ""
         yield story.other_causes(dx).capitalize() + "."

@@ -34,6 +34,12 @@ def join(*parts: str | None) -> Markup:
     return Markup("".join(escape(part) for part in parts if part is not None))
 
 
+def lines(text: str) -> Markup:
+    """The text with its line breaks; other control characters are made visible."""
+    first, *rest = text.split("\n")
+    return join(first, *(part for line in rest for part in (element("br"), line)))
+
+
 def escape(text: str) -> Markup:
     """`text` escaped for the content of an element or for a quoted attribute."""
     return text if isinstance(text, Markup) else Markup(html.escape(visible(text), quote=True))

@@ -593,6 +593,9 @@ def weight_table(cause: RankedCause) -> WeightTable:
 WEIGHTS_NOTE = "weights in nats: +0.69 doubles the odds, -0.69 halves them"
 
 
+EXPLAINED = "`firstbreak explain NAME` says what a name looks for, and when it is a false alarm."
+
+
 def remedies(dx: Diagnosis) -> tuple[RankedCause, ...]:
     """The leading causes with a fix or an experiment."""
     return tuple(cause for cause in leading(dx) if cause.fix or cause.experiment is not None)

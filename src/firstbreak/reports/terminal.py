@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from firstbreak.model import Diagnosis, Link, LinkStatus, Outcome, RankedCause
-from firstbreak.reports import sparkline, story
+from firstbreak.reports import reference, sparkline, story
 from firstbreak.reports.story import Section
 from firstbreak.reports.terminal_style import STYLE, Page, TerminalStyle, to_string
 from firstbreak.words import percent
@@ -122,6 +122,8 @@ def _findings(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
         if i:
             yield Text()
         yield from _finding(dx, outcome, how)
+    yield Text()
+    yield how.text(story.EXPLAINED, "dim")
 
 
 def _finding(dx: Diagnosis, outcome: Outcome, how: TerminalStyle) -> Iterator[RenderableType]:
@@ -130,13 +132,19 @@ def _finding(dx: Diagnosis, outcome: Outcome, how: TerminalStyle) -> Iterator[Re
     severity = finding.severity
     yield Text.assemble(
         Text(f"{how.symbol[severity]} {story.SEVERITY_WORD[severity].upper()} ", style=STYLE[severity]),
-        how.text(outcome.detector, "bold"),
+        how.text(outcome.detector, _linked(outcome.detector, "bold")),
         overflow="fold",
     )
     yield how.indented(how.text(", ".join(story.finding_facts(dx, outcome)), "dim"))
     yield how.indented(how.text(finding.message))
     for exhibit in story.exhibits_once(dx, finding):
         yield from _exhibit(dx, exhibit, how)
+
+
+def _linked(name: str, style: str) -> str:
+    """The style of a name, which leads to its page where the environment names a site and the terminal knows links (OSC 8)."""
+    address = reference.address(name)
+    return style if address is None else f"{style} link {address}"
 
 
 def _exhibit(dx: Diagnosis, exhibit: story.Exhibit, how: TerminalStyle) -> Iterator[RenderableType]:
@@ -161,7 +169,9 @@ def _causes(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
         filled = round(cause.probability * BAR)
         bar = Text.assemble((full * filled, "cyan"), (empty * (BAR - filled), "dim"))
         place = story.cause_place(cause)
-        title = Text.assemble(how.text(cause.title, "bold"), how.text(f" ({place})" if place else "", "dim"))
+        title = Text.assemble(
+            how.text(cause.title, _linked(cause.id, "bold")), how.text(f" ({place})" if place else "", "dim")
+        )
         table.add_row(bar, percent(cause.probability), title)
     yield table
     if story.other_causes(dx):

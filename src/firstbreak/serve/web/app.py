@@ -71,6 +71,7 @@ class Site:
             Route("/report/{name:path}", self.report),
             Route("/diagnosis/{name:path}", self.diagnosis),
             Route("/live/{name:path}", self.live),
+            Route("/explain/{name:path}", self.explain),
             Route("/static/{name}", self.static),
         ]
         handlers = {HTTPException: _problem, Unreadable: _problem}
@@ -121,7 +122,9 @@ class Site:
             return HTMLResponse(pages.run.unreadable(entry.summary, live))
         problems: list[str] = []
         marks, rows = self._marks(problems), self._evaluations(entry, problems)
-        return HTMLResponse(pages.run.page(entry.summary, dx, live, entry.to_read, marks, rows, problems))
+        return HTMLResponse(
+            pages.run.page(entry.summary, dx, live, entry.to_read, marks, rows, problems, entry.history)
+        )
 
     def _marks(self, problems: list[str]) -> dict[str, str]:
         """The marks of the served folder, or why they cannot be read."""
@@ -207,6 +210,13 @@ class Site:
         if len(entries) < 2:
             raise HTTPException(400, "select two or more runs in the list to compare them")
         return HTMLResponse(pages.comparison.page([(entry.summary, _read(entry)) for entry in entries]))
+
+    def explain(self, request: Request) -> Response:
+        """The page of a name. Nothing is read: a name is looked up among the known ones."""
+        try:
+            return HTMLResponse(pages.explanation.page(request.path_params["name"]))
+        except Unreadable as error:
+            raise HTTPException(404, str(error)) from None
 
     # --- data ---------------------------------------------------------------------------------------------------------
 

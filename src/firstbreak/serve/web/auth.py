@@ -23,7 +23,7 @@ LONGEST_BODY = 65536  # bytes; a mark is a few words
 COOKIE = "firstbreak-token"  #: followed by the port: a browser sends a cookie to every port of a host
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'"
 )
 HEADERS = {

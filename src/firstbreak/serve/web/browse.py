@@ -49,7 +49,7 @@ def browse(run: Run, asked: SampleQuery, start: int, most: int) -> SamplePage:
         if not late or not (bounded or (value is not None and asked.least <= value <= asked.most)):
             continue
         if wanted in sample.completion.casefold() or wanted in sample.prompt.casefold():
-            text = hash((sample.prompt, sample.completion))
+            text = hash(sample.completion)
             count[text] += 1
             if not asked.once or count[text] == 1:
                 missing = value is None or math.isnan(value)

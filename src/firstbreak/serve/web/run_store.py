@@ -74,6 +74,7 @@ class StoredRun:
         began = time.time_ns() // 1_000_000
         self.grown = began  #: increases with each update that finds new points
         self.revision = began  #: increases with each diagnosis, after `grown`, when the diagnosis is ready
+        self.history: list[tuple[float | None, str]] = []  #: (last step, verdict) of each change since it is served
         self._seen: object = None
         self._follower = Follower(path)
         self._lock = threading.Lock()
@@ -93,6 +94,9 @@ class StoredRun:
                 self.diagnosis = diagnose(self.run)
                 if self.earlier is not None:
                     self.diagnosis = replace(self.diagnosis, baseline=self.earlier.beside(self.run))
+                word = story.ACTION_WORD[story.mark(self.diagnosis.verdict)]
+                if not self.history or self.history[-1][1] != word:
+                    self.history.append((self.run.last_step, word))
                 self.to_read = _to_read(self.run)
                 self.summary = _summary(self.name, _changed(self.path), self.diagnosis)
             except (

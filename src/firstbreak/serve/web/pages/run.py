@@ -11,6 +11,7 @@ from firstbreak.experiments.settings import ExperimentSettings
 from firstbreak.model import Diagnosis, Experiment, Link, Series
 from firstbreak.reports import html, inspection, story
 from firstbreak.reports.markup import Markup, element, join
+from firstbreak.serve.web.pages import explanation
 from firstbreak.serve.web.pages.frame import address, frame, problem, section
 from firstbreak.serve.web.pages.plots import plot, plots
 from firstbreak.serve.web.pages.samples import sample
@@ -40,6 +41,7 @@ def page(
     marks: Mapping[str, str],
     evaluations: Sequence[EvaluationRow],
     problems: Sequence[str] = (),
+    history: Sequence[tuple[float | None, str]] = (),
 ) -> str:
     """The report, with curves, samples, experiments, evaluations and checkpoints, and what of the folder cannot be read."""
     parts = [
@@ -64,11 +66,20 @@ def page(
         trail,
         contents,
         *map(problem, problems),
-        html.article(dx, "run"),
+        _history(dx, history),
+        html.article(dx, "run", explanation.address_of),
         *sections,
         live=live,
         changed=summary.changed,
     )
+
+
+def _history(dx: Diagnosis, history: Sequence[tuple[float | None, str]]) -> Markup:
+    """How the verdict has changed since the page is served; empty where it has not."""
+    axis = story.axis_word(story.main_axis(dx.run))
+    said = [word if step is None else f"{word} at {axis} {number(step)}" for step, word in history]
+    text = f"The verdict so far: {', then '.join(said)}." if len(said) > 1 else ""
+    return element("p", text, id="verdicts", class_="facts")
 
 
 def _exports(name: str) -> Markup:

@@ -9,7 +9,7 @@ from firstbreak.audit.marks import MARKS, key_of
 from firstbreak.audit.split_truth import split
 from firstbreak.model import Finding, Sample
 from firstbreak.reports import html
-from firstbreak.reports.markup import Markup, element
+from firstbreak.reports.markup import Markup, element, lines
 from firstbreak.serve.web.browse import SORTS, SamplePage, SampleQuery
 from firstbreak.serve.web.pages.frame import address, frame, problem
 from firstbreak.serve.web.run_store import RunSummary
@@ -89,7 +89,11 @@ def _search(query: Mapping[str, str], asked: SampleQuery, parts: Sequence[str], 
         element("label", "From step", entry("step", min=0)),
         element("label", "Sort by", choice("sort", sorts, asked.by)),
         element("label", "Order", choice("order", orders, query.get("order", ""))),
-        element("label", "From", entry("least", title="the least of what is sorted by")),
+        element(
+            "label",
+            f"{(asked.by or 'value').capitalize()} from",
+            entry("least", title="the least of what is sorted by"),
+        ),
         element("label", "to", entry("most", title="the most of what is sorted by")),
         element(
             "label", element("input", type="checkbox", name="once", value="1", checked=asked.once), "Each text once"
@@ -126,13 +130,11 @@ def sample(name: str, shown: Sample, place: int, marks: Mapping[str, str], times
     head = element(
         "header", element("h3", f"Sample {place + 1}"), element("p", ", ".join(facts), class_="facts"), buttons
     )
-    prompt = element("div", element("h4", "Prompt"), _lines(shown.prompt), class_="prompt") if shown.prompt else None
-    completion = element("div", element("h4", "Completion"), _lines(shown.completion), class_="completion")
-    text = element("div", prompt, completion, class_="texts")
+    texts = (("Prompt", shown.prompt), ("Completion", shown.completion))
+    text = element("div", *(_text(head, said) for head, said in texts if said or head == "Completion"), class_="texts")
     return element("section", head, text, class_="sample", id=f"sample-{place + 1}")
 
 
-def _lines(text: str) -> Markup:
-    """The text with its line breaks. Other control characters are made visible."""
-    first, *rest = text.split("\n")
-    return element("p", first, *(part for line in rest for part in (element("br"), line)), dir="auto", class_="text")
+def _text(heading: str, text: str) -> Markup:
+    said = element("p", lines(text), dir="auto", class_="text")
+    return element("div", element("h4", heading), said, class_=heading.lower())

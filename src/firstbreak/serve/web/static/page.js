@@ -195,6 +195,7 @@ async function showDiagnosis() {
     for (const details of $$("article details")) details.open = open.get(why(details)) ?? details.open
     swap(".contents", fresh)
     swap("#samples", fresh)
+    swap("#verdicts", fresh)
     swap("#checkpoints", fresh)
     const names = (root) => $$(".plot", root).map((plot) => plot.dataset.metric).join()
     if (names() !== names(fresh)) swap("#plots", fresh)
@@ -211,8 +212,8 @@ const why = (details) => details.closest("li")?.querySelector("strong")?.textCon
 async function showList() {
   const fresh = await latest()
   const ticked = new Set($$("[name=run]:checked").map((box) => box.value))
-  for (const part of ["#tally", "#chips", ".bare"]) swap(part, fresh)
-  if (!$(".runs") || !swap(".runs tbody", fresh)) $("main").replaceChildren(...$("main", fresh).children)
+  if ($(".runs") && $(".runs", fresh)) for (const part of ["#tally", "#chips", ".bare", ".runs tbody"]) swap(part, fresh)
+  else $("main").replaceChildren(...$("main", fresh).children)
   for (const box of $$("[name=run]")) box.checked = ticked.has(box.value)
   arrange()
 }
@@ -327,6 +328,7 @@ addEventListener("keydown", onKey)
 document.addEventListener("input", (event) => event.target.id === "filter" && onFilter())
 document.addEventListener("change", ({ target }) => {
   if (target.name === "run") countTicked()
+  if (target.matches(".find :is(select, [type=checkbox])")) target.form.requestSubmit() // what is chosen holds at once
   if (["smooth", "x"].includes(target.id)) redraw(target.id, target.value)
   if (["log", "single"].includes(target.id)) redraw(target.id, target.checked ? "1" : "")
 })

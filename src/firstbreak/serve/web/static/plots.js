@@ -170,6 +170,7 @@ function draw(figure, curves, view) {
   const means = plan.some(({ runs }) => runs) ? smooth.map((values) => reached(steps, values)) : []
   const data = [steps, ...plan.map(({ kind, run, runs }) => (runs ? joined(kind, runs.map((i) => means[i])) : kind === "raw" ? raw[run] : smooth[run]))]
   const log = "log" in figure.dataset || (asked("log") && data.slice(1).every((values) => values.every((value) => value === null || value === undefined || value > 0)))
+  figure.classList.toggle("linear", asked("log") === "1" && !log)
   const kind = `${Boolean(weight)} ${Boolean(log)} ${over()} ${plan.length}`
   if (charts.get(figure) && figure.dataset.kind !== kind) {
     charts.get(figure).destroy()

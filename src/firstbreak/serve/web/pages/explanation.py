@@ -1,0 +1,64 @@
+"""The page of one name: what a detector, cause, metric, link, option, experiment, trainer or reader is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from firstbreak.cli.explain import explain
+from firstbreak.diagnosis import registry
+from firstbreak.diagnosis.checks import Check
+from firstbreak.diagnosis.registry import Cause
+from firstbreak.reports import html, reference
+from firstbreak.reports.markup import Markup, element, join, lines
+from firstbreak.serve.web.pages.frame import address, frame
+from firstbreak.words import percent
+
+
+def address_of(name: str) -> str | None:
+    """The page of a detector or a cause."""
+    return None if reference.known(name) is None else address("explain", name)
+
+
+def page(name: str) -> str:
+    """What `firstbreak explain` prints; for a detector or a cause with its picture. Raises `Unreadable` for an unknown name."""
+    item = reference.known(name)
+    if item is None:
+        told = element("p", lines(explain(name).partition("\n\n")[2] or explain(name)), class_="text told")
+    else:
+        told = join(reference.entry(name, level="h2"), _asks(item) if isinstance(item, Check) else _shows(item))
+    return frame(name, (element("h1", html.literal(name)),), element("div", told, class_="explained"))
+
+
+def _asks(detector: Check) -> Markup:
+    """What a detector needs, its thresholds, and the causes that show it."""
+    needs = join(*(part for name in detector.needs for part in (html.literal(name), " "))) or "nothing"
+    rows = [
+        (html.literal(f"{name} = {t.default}"), t.unit, t.reason, t.source) for name, t in detector.thresholds.items()
+    ]
+    causes = sorted(
+        ((c.findings[detector.id], c) for c in registry.causes().values() if detector.id in c.findings),
+        key=lambda found: -found[0],
+    )
+    return join(
+        element("h2", "Needs"),
+        element("p", needs),
+        *((element("h2", "Thresholds"), _table(("threshold", "unit", "why", "source"), rows)) if rows else ()),
+        *((element("h2", "Causes that show it"), _linked((c.id, p) for p, c in causes)) if causes else ()),
+    )
+
+
+def _shows(cause: Cause) -> Markup:
+    """What a cause shows, in order, with the probability that it does."""
+    return join(element("h2", "What it shows, in order"), _linked(cause.findings.items()))
+
+
+def _linked(names: Iterable[tuple[str, float]]) -> Markup:
+    rows = [(element("a", element("code", name), href=address_of(name)), percent(p)) for name, p in names]
+    return _table(("name", "probability"), rows)
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Markup:
+    head = element("tr", *(element("th", text, scope="col") for text in heads))
+    body = (element("tr", *(element("td", cell) for cell in row)) for row in rows)
+    table = element("table", element("thead", head), element("tbody", *body), class_="plain")
+    return element("div", table, class_="wide", tabindex=0)  # it scrolls on a narrow screen, with the keyboard as well
