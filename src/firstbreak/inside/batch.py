@@ -45,14 +45,15 @@ class BatchRecorder:
     def __init__(self, folder: str | Path | None = ".", share: float = SHARE) -> None:
         self.files = ProofFiles(None if folder is None else Path(folder))
         self.share = share
-        self.numbers: dict[str, float] = {}  #: of the current step
+        self.step = 0  #: of the last batch
+        self.numbers: dict[str, float] = {}  #: of the current step, not written yet
         self._began = time.perf_counter()
         self._spent = {Price.LOOK: 0.0, Price.WORK: 0.0}  #: seconds after the first steps
         self.start = 0.0  #: seconds in the first steps
         self._steps: set[int] = set()
         self._failed: set[str] = set()
 
-    def due(self, step: int, cost: Price) -> bool:
+    def due(self, step: int, cost: Price = Price.LOOK) -> bool:
         """Whether this step may cost so much: it is one of the first, or time is left for it."""
         elapsed = time.perf_counter() - self._began
         return self._first(step) or self._spent[cost] <= self.share * SHARES[cost] * elapsed
@@ -80,15 +81,22 @@ class BatchRecorder:
         (n, T), `entropies` (n, T), `gradient` (n, T): of the loss by `logps`, `fresh`: no update since the batch was sampled.
         An input that is missing leaves out the identities that need it.
         """
+        self.step = step
         cost = Price.WORK if "score" in given else Price.LOOK
         if not self.due(step, cost):
             return {}
         with self.measuring(cost, step):
             self.counted(step)
-            found = self.measure(step, given)
+            found, self.numbers = self.numbers | self.measure(step, given), {}
             self.files.write(step, found)
             return found
         return {}
+
+    def weights(self, model: Any, optimizer: Any) -> None:
+        """Look at a torch model's weights round its optimizer's steps. The numbers are written with the next batch."""
+        from firstbreak.inside.weights import watch
+
+        watch(self, model, optimizer)
 
     def env(self, env: Any) -> Any:
         """The same Gymnasium environment or vector of them, looked at: `env = record.env(env)`."""
