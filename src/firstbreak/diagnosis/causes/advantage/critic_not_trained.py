@@ -32,6 +32,7 @@ FINDINGS = {
     "critic-rate-gone": 0.8,
     "critic-not-learning": 0.9,
     "critic-worse-than-mean": 0.2,
+    "score-lost": 0.3,
     "reward-flat": 0.4,
 }
 SETTINGS = {"value_coef": Side.LOW}
