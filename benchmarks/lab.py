@@ -35,6 +35,7 @@ from firstbreak.model import Run
 ROOT = Path(__file__).resolve().parent.parent
 CORPUS = corpus()
 RESULT = ROOT / "benchmarks" / "results" / "lab.json"
+RECORDER = ROOT / "benchmarks" / "results" / "recorder.json"
 PAGE = ROOT / "docs" / "lab.md"
 OURS = "firstbreak"
 DIGITS = 4
@@ -156,6 +157,7 @@ def tables(figures: dict[str, Any]) -> dict[str, str]:
             {f"{name}, {how}": part[how] for name, part in figures["sources"].items() for how in ("with", "without")},
             "source of evidence",
         ),
+        "recorder": _recorder({"classic": figures["sources"]["the recorder's curves"], **_recorded()}),
         "tasks": _headlines(figures["leave_one_task_out"], "task"),
         "trainers": _headlines(figures["leave_one_trainer_out"], "trainer"),
         "confusion": _confusion(figures[OURS]["confusion"]),
@@ -203,6 +205,22 @@ def _headlines(parts: dict[str, Any], heading: str) -> str:
     ]
     shown = ["faulty", "found", "link", "cause", "cause of 3", "healthy", "called broken", "stopped"]
     return table([heading, *shown], rows)
+
+
+def _recorded() -> dict[str, Any]:
+    """What benchmarks/recorder found, by family."""
+    figures = json.loads(RECORDER.read_text())
+    return {name: {"with": figures[name], "without": figures[name]["without"]} for name in ("language", "trl")}
+
+
+def _recorder(families: dict[str, Any]) -> str:
+    rows = []
+    for name, part in families.items():
+        for how in ("with", "without"):
+            said = {"healthy_accused": part[how].get("healthy_found"), **part[how]}
+            shares = [percent(said[key]) for key in ("link_top1", "cause_top1", "healthy_accused")]
+            rows.append([f"{name}, {how}", said["n_faulty"], *shares[:2], said["n_healthy"], shares[2]])
+    return table(["family", "faulty", "link", "cause", "healthy", "called broken"], rows)
 
 
 def _confusion(confusion: dict[str, dict[str, int]]) -> str:

@@ -2,7 +2,8 @@
 
 Every script of faults.py and healthy.py trains once with the recorder. "Without" is the same run less what the recorder wrote:
 the weights are the same bit for bit (tests/inside/test_trl.py). Options: --make FOLDER (train into it; NAME... for some),
---score FOLDER (diagnose what lies there, and write benchmarks/results/recorder.json), --cost (only the overhead).
+--score FOLDER (diagnose what lies there, and write benchmarks/results/recorder.json), --cost (only the overhead),
+--make-language FOLDER and --score-language FOLDER (the lab's language trainers: language.py).
 """
 
 from __future__ import annotations
@@ -12,18 +13,18 @@ import logging
 import shutil
 import sys
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import firstbreak
 from benchmarks.machine import environment
+from benchmarks.recorder import language
 from benchmarks.recorder.faults import FAULTS
 from benchmarks.recorder.healthy import HEALTHY
 from benchmarks.recorder.overhead import measured
+from benchmarks.recorder.said import judged, without_recorder
 from benchmarks.recorder.script import Script, run
 from benchmarks.size import place, sized
-from firstbreak.model import Config, Run
 
 RESULTS = place(Path(__file__).parents[1] / "results" / "recorder.json")
 NAMES = sized([*HEALTHY, *FAULTS], ["grpo", "dpo", "baseline-minus-reward", "ascent-on-the-loss-of-dpo"])
@@ -39,26 +40,6 @@ def make(name: str, folder: Path, seed: int = 0) -> Path:
     (HEALTHY[name] if name in HEALTHY else FAULTS[name].plant)(script)
     run(script, out, [firstbreak.recorder()])
     return out
-
-
-def without_recorder(read: Run) -> Run:
-    """The run as TRL alone writes it."""
-    raw = {key: value for key, value in read.config.raw.items() if not key.startswith("proof.")}
-    series = {name: curve for name, curve in read.series.items() if not name.startswith("proof.")}
-    config: Config = replace(read.config, raw=raw)
-    return replace(read, series=series, config=config)
-
-
-def judged(read: Run) -> dict[str, Any]:
-    """What is said of a run: whether it is accused, of which link, by which cause."""
-    found = firstbreak.diagnose(read)
-    top = next((cause.id for cause in found.causes if cause.link is not None), None)
-    link = found.first_break.link.value if found.first_break else None
-    return {"link": link, "cause": top if link else None, "proof": _proofs(found)}
-
-
-def _proofs(found: Any) -> list[str]:
-    return [o.detector for o in found.outcomes if o.finding is not None and "proof" in o.roles]
 
 
 def score(folder: Path) -> dict[str, Any]:
@@ -89,6 +70,8 @@ def main(arguments: list[str]) -> None:
     logging.basicConfig(level=logging.WARNING)
     action, *rest = arguments or [""]
     folder = Path(rest[0]) if rest else Path(tempfile.mkdtemp())
+    if action == "--make-language":
+        return language.make(folder)
     if action in ("", "--make"):
         for name in rest[1:] or NAMES:
             try:
@@ -98,6 +81,8 @@ def main(arguments: list[str]) -> None:
     known = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     if action in ("", "--score"):
         known |= score(folder)
+    if action == "--score-language":
+        known |= {"language": known.get("language", {}) | language.score(folder)}
     if action in ("", "--cost"):
         known |= measured()
     if action != "--make":

@@ -10,7 +10,7 @@ from firstbreak.diagnosis import rank as engine
 from firstbreak.diagnosis.check import check
 from firstbreak.diagnosis.diagnose import find_first_break
 from firstbreak.diagnosis.inputs import Inputs
-from firstbreak.model import Finding, Link, Outcome, RankedCause, Severity, Status, Weight, WeightKind
+from firstbreak.model import Finding, Link, Outcome, RankedCause, Role, Severity, Status, Weight, WeightKind
 from tests.make import learning, noise, run
 
 FLAT = noise(150, 0.1)
@@ -71,6 +71,20 @@ def test_onsets_in_the_order_of_the_cause_speak_for_it() -> None:
     together = engine._weigh_order(cause, [outcome(first, 10), outcome(then, 11)])
     assert forward[0].weight > 0 > backward[0].weight
     assert together == []
+
+
+@pytest.mark.parametrize(("at", "kind"), [(1, WeightKind.FOUND), (40, WeightKind.UNEXPLAINED)])
+def test_what_is_proved_after_a_proof_of_something_else_does_not_count_for_a_cause(at: float, kind: WeightKind) -> None:
+    def proved(name: str, step: float) -> Outcome:
+        finding = Finding(message="m", severity=Severity.CRITICAL, onset=step, interval=(step, step))
+        roles = frozenset({Role.PROOF})
+        return Outcome(detector=name, link=Link.NUMERICS, status=Status.FOUND, finding=finding, roles=roles)
+
+    cause = engine.causes()["gradients-not-finite"]
+    mine = next(name for name in cause.findings if "not-finite" in name)
+    outcomes = [proved("samples-copied", 1), proved(mine, at)]
+    weights = engine.weigh(cause, Inputs(run(TRUNCATED)), outcomes)
+    assert next(w.kind for w in weights if w.finding == mine) is kind
 
 
 def test_options_are_named_in_the_trainers_own_words() -> None:

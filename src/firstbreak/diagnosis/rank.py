@@ -153,10 +153,27 @@ def _sum(weights: tuple[Weight, ...]) -> float:
 
 def weigh(cause: Cause, inputs: Inputs, outcomes: Sequence[Outcome]) -> list[Weight]:
     """The evidence for and against one cause, the largest weight first."""
-    weights = [w for o in outcomes if (w := _weigh_outcome(o, cause.id, cause.findings.get(o.detector))) is not None]
+    declared = {o.detector: cause.findings.get(o.detector) for o in outcomes}
+    declared |= dict.fromkeys(
+        _proved_later(cause, outcomes)
+    )  # what follows a proof of something else may come from that
+    weights = [w for o in outcomes if (w := _weigh_outcome(o, cause.id, declared[o.detector])) is not None]
     settings = {name: side for name, side in cause.settings.items() if name not in _found_in(cause, outcomes)}
     facts = [*cause.facts(inputs), *usual.weights(settings, inputs), *_weigh_refutations(cause, inputs)]
     return _calibrated(_tempered(weights) + _weigh_order(cause, outcomes) + facts)
+
+
+def _proved_later(cause: Cause, outcomes: Sequence[Outcome]) -> list[str]:
+    """The detectors that prove something of this cause, where everything proved of it came after a proof of something else."""
+    proved = {o.detector: o.finding for o in outcomes if Role.PROOF in o.roles and o.finding is not None}
+    others = [finding for name, finding in proved.items() if name not in cause.findings]
+    mine = [name for name in proved if name in cause.findings]
+    later = any(all(_before(other, proved[name]) for name in mine) for other in others)
+    return mine if later else []
+
+
+def _before(a: Finding, b: Finding) -> bool:
+    return a.interval is not None and b.interval is not None and _order(a, b) > 0
 
 
 def _found_in(cause: Cause, outcomes: Sequence[Outcome]) -> set[str]:

@@ -118,6 +118,12 @@ _ENVIRONMENT: tuple[_Row, ...] = (
         "fraction",
         "share of the training prompts that lack the common end of the evaluation's and are shorter",
     ),
+    (
+        "proof.prompt_unseen",
+        "down",
+        "fraction",
+        "share of the evaluation's prompts with a character that no training prompt has, beyond chance",
+    ),
     ("proof.pairs_equal", "down", "fraction", "share of preference pairs whose two texts are one"),
     ("proof.pairs_swapped", "down", "fraction", "share of preference texts on the other side than in the data"),
 )
@@ -378,6 +384,7 @@ _ADVANTAGE: tuple[_Row, ...] = (
     ),
     ("proof.advantage_raw", "down", "fraction", "share of rows whose advantage is the reward, without a baseline"),
     ("proof.group_mixed", "down", "fraction", "share of groups with completions of several prompts"),
+    ("proof.critic_rate_reached", None, "fraction", "learning rate of the critic in force, of the configured one"),
     ("proof.mask_extra", "down", "fraction", "share of the tokens in the loss that were not sampled"),
     ("proof.mask_missing", "down", "fraction", "share of the sampled tokens that are not in the loss"),
     ("proof.gradient_outside", "down", "fraction", "share of the gradient on tokens that were not sampled"),
@@ -486,6 +493,8 @@ _POLICY_UPDATE: tuple[_Row, ...] = (
     ("proof.frozen", "down", "fraction", "share of an adapter's weights that are not trainable"),
     ("proof.overwritten", "down", "fraction", "share of the weights that something else than the optimizer changed"),
     ("proof.rate_reached", None, "fraction", "learning rate in force, of the configured one"),
+    ("proof.penalty_turned", "down", "fraction", "share of completions whose penalty is larger than their reward"),
+    ("proof.clip_open", "down", "fraction", "share of the tokens beyond the clip range that keep their whole gradient"),
     (
         "proof.reference_start",
         "down",
@@ -607,6 +616,7 @@ _NUMERICS: tuple[_Row, ...] = (
     ("data.valid_frac", "up", "fraction", "share of the batch that is valid"),
     ("proof.nonfinite", "down", "count", "stages of the update with a number that is not finite"),
     ("proof.rounded", "down", "fraction", "share of the weights with a gradient that an update leaves as they were"),
+    ("proof.shortened", "down", "fraction", "share of the weights that lose bits after the optimizer's step"),
 )
 
 _SYSTEMS: tuple[_Row, ...] = (

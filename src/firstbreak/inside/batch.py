@@ -45,17 +45,32 @@ class BatchRecorder:
     def __init__(self, folder: str | Path | None = ".", share: float = SHARE) -> None:
         self.files = ProofFiles(None if folder is None else Path(folder))
         self.share = share
-        self.numbers: dict[str, float] = {}  #: of the current step
-        self._began = time.perf_counter()
-        self._spent = {Price.LOOK: 0.0, Price.WORK: 0.0}  #: seconds after the first steps
+        self.step = 0  #: of the last batch
+        self.numbers: dict[str, float] = {}  #: of the current step, not written yet
+        self.clock = time.perf_counter
+        self._began: float | None = None  #: when the first steps were over
+        self._spent = dict.fromkeys(Price, 0.0)  #: seconds after the first steps
+        self._granted: dict[Price, int] = {}  #: the last step that might cost so much
+        self._taken = dict.fromkeys(Price, 0.0)  #: seconds that the measurements took in that step
         self.start = 0.0  #: seconds in the first steps
         self._steps: set[int] = set()
         self._failed: set[str] = set()
 
-    def due(self, step: int, cost: Price) -> bool:
-        """Whether this step may cost so much: it is one of the first, or time is left for it."""
-        elapsed = time.perf_counter() - self._began
-        return self._first(step) or self._spent[cost] <= self.share * SHARES[cost] * elapsed
+    def due(self, step: int, cost: Price = Price.LOOK) -> bool:
+        """Whether this step may cost so much: it is one of the first, or time is left for what the last one took."""
+        if self._granted.get(cost) == step:
+            return True
+        granted = (
+            self._first(step) or self._spent[cost] + self._taken[cost] <= self.share * SHARES[cost] * self._elapsed
+        )
+        if granted:
+            self._granted[cost], self._taken[cost] = step, 0.0
+        return granted
+
+    @property
+    def _elapsed(self) -> float:
+        """Seconds since the first steps were over."""
+        return 0.0 if self._began is None else self.clock() - self._began
 
     def _first(self, step: int) -> bool:
         return step in self._steps or len(self._steps) < ALWAYS
@@ -69,6 +84,7 @@ class BatchRecorder:
         """This step was measured."""
         if len(self._steps) < ALWAYS:
             self._steps.add(step)
+            self._began = self.clock() if len(self._steps) == ALWAYS else None
 
     def batch(self, step: int, **given: Any) -> dict[str, float]:
         """Measure every identity whose inputs are given, write the numbers and return them: none where no time is left.
@@ -80,15 +96,22 @@ class BatchRecorder:
         (n, T), `entropies` (n, T), `gradient` (n, T): of the loss by `logps`, `fresh`: no update since the batch was sampled.
         An input that is missing leaves out the identities that need it.
         """
+        self.step = step
         cost = Price.WORK if "score" in given else Price.LOOK
         if not self.due(step, cost):
             return {}
         with self.measuring(cost, step):
             self.counted(step)
-            found = self.measure(step, given)
+            found, self.numbers = self.numbers | self.measure(step, given), {}
             self.files.write(step, found)
             return found
         return {}
+
+    def weights(self, model: Any, optimizer: Any) -> None:
+        """Look at a torch model's weights round its optimizer's steps. The numbers are written with the next batch."""
+        from firstbreak.inside.weights import watch
+
+        watch(self, model, optimizer)
 
     def env(self, env: Any) -> Any:
         """The same Gymnasium environment or vector of them, looked at: `env = record.env(env)`."""
@@ -115,12 +138,14 @@ class BatchRecorder:
     @contextmanager
     def measuring(self, cost: Price, step: int) -> Iterator[None]:
         """Time in here is the recorder's; errors in here are logged and go no further."""
-        began = time.perf_counter()
+        began = self.clock()
         try:
             with self.guarded("recorder"):
                 yield
         finally:
-            took = time.perf_counter() - began
+            took = self.clock() - began
+            if self._granted.get(cost) == step:
+                self._taken[cost] += took
             if self._first(step):
                 self.start += took
             else:

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +18,9 @@ from firstbreak.guard.hooks.firstbreak_texts import ANSWERS
 from firstbreak.inside.batch import SHARE, BatchRecorder, Price
 from firstbreak.inside.identities.parameters import Sampled
 from firstbreak.inside.isolated import Uncopied, isolated, same_random_numbers
+from firstbreak.inside.weights import Weights, finite
 
 PROBED = 8  #: rows of a measured pass
-ELEMENTS = 16  #: of each parameter
 READ = 512  #: rows of the data set
 PAIRS = 20_000  #: pairs whose sides are known
 ONLINE = "_generate_and_score_completions"  #: a trainer that samples has it
@@ -81,7 +80,7 @@ class Inside:
         self.optimizer = getattr(optimizer, "optimizer", optimizer)
         self.online = hasattr(trainer, ONLINE)
         self.resumed = trainer.state.global_step > 0
-        self.updates = 0  #: made so far
+        self.weights = Weights(trainer.model, self.optimizer)
         self.since = 0  #: updates since the batch was sampled
         self.seen: dict[str, Any] | None = None  #: tensors of the update's first minibatch
         self.scored: tuple[Any, ...] | None = None
@@ -90,10 +89,6 @@ class Inside:
         self.policy_passes = 0
         self.probe: dict[str, Any] = {}
         self.sampled: list[Sampled] = []
-        self.last: tuple[int, dict[str, np.ndarray]] = (
-            0,
-            {},
-        )  #: updates made then, and the weights after the last of them
         tokenizer = getattr(trainer, "_tokenizer", trainer.processing_class)
         self.tokenizer = getattr(tokenizer, "tokenizer", tokenizer)
         self.known: Mapping[tuple[int, ...], tuple[int, bool]] = {}
@@ -336,8 +331,7 @@ class Inside:
 
     def _before(self) -> None:
         with self.recorder.measuring(Price.LOOK, self.step):
-            rate = max(float(group["lr"]) for group in self.optimizer.param_groups)
-            self._note({"rate": rate, "configured_rate": float(self.trainer.args.learning_rate)})
+            self._note({"rate": self.weights.rate, "configured_rate": float(self.trainer.args.learning_rate)})
             if self.seen is None:
                 return
             view: dict[str, Any] = {}
@@ -346,14 +340,14 @@ class Inside:
                 self._note(view)
         if self.recorder.due(self.step, Price.WORK):
             with self.recorder.measuring(Price.WORK, self.step):
-                self.sampled = self._sample()
+                self.sampled = self.weights.before()
                 self.probe = self._probe(view) if view else {}
-                finite = {f"the gradient of {p.name}": _finite(p.gradient) for p in self.sampled}
-                if not all(finite.values()):
-                    self._note({"stages": finite})
+                stages = {f"the gradient of {p.name}": finite(p.gradient) for p in self.sampled}
+                if not all(stages.values()):
+                    self._note({"stages": stages})
 
     def _after(self) -> None:
-        self.updates += 1
+        self.weights.stepped()
         self.since += 1
         with self.recorder.measuring(Price.WORK, self.step):
             if self.sampled:
@@ -363,11 +357,7 @@ class Inside:
 
     def _changed(self) -> None:
         """What the update did to the weights, and to the probed rows."""
-        rate = max(float(group["lr"]) for group in self.optimizer.param_groups)
-        after = self._elements(p for _, p in self._parameters())
-        moved = [replace(p, after=values) for p, values in zip(self.sampled, after, strict=False)]
-        self._note({"parameters": moved, "rate": rate})
-        self.last = self.updates, {p.name: p.after for p in moved}
+        self._note({"parameters": self.weights.after(self.sampled), "rate": self.weights.rate})
         if self.probe:
             logps = self._forward(self.trainer.model, self.probe["rows"])[0]
             self._note(
@@ -390,13 +380,13 @@ class Inside:
             "logps": logps,
             "mask": inside,
             "fresh": fresh,
-            "keys": self._keys(inputs),
             "exact": self._exact(),
             "entropies": None if entropies is None else entropies[:, -width:],
             "ref_logps": inputs.get("ref_per_token_logps"),
             "old_logps": inputs.get("old_per_token_logps"),
-            "untrained": self.updates == 0 and not self.resumed,
+            "untrained": self.weights.updates == 0 and not self.resumed,
         }
+        self._note({**self._texts(inputs), "old_logps": logps, "mask": inside, "fresh": fresh})
         if "old_logps" in inputs:  # RLOO stores the sum over a completion
             count = (mask.sum(1, keepdim=True)).clamp(min=1)
             own = (logps * mask).sum(1, keepdim=True) / count
@@ -416,9 +406,11 @@ class Inside:
         lengths: np.ndarray = np.where(ended.any(1), ended.argmax(1) + 1, tokens.shape[1]).astype(float)
         return lengths
 
-    def _keys(self, inputs: Mapping[str, Any]) -> list[tuple[str, str]]:
-        prompts = self.tokenizer.batch_decode(inputs["prompt_ids"], skip_special_tokens=True)
-        return list(zip(prompts, self.tokenizer.batch_decode(inputs["completion_ids"]), strict=True))
+    def _texts(self, inputs: Mapping[str, Any]) -> dict[str, list[str]]:
+        return {
+            "prompts": self.tokenizer.batch_decode(inputs["prompt_ids"], skip_special_tokens=True),
+            "completions": self.tokenizer.batch_decode(inputs["completion_ids"]),
+        }
 
     def _exact(self) -> bool:
         """Whether tokens are drawn from the policy's own distribution, as the configuration says."""
@@ -449,7 +441,7 @@ class Inside:
             ),
         }
         reference = getattr(self.trainer, "ref_model", None)
-        if self.updates == 0 and not self.resumed and reference is not None and "completion_mask" in inputs:
+        if self.weights.updates == 0 and not self.resumed and reference is not None and "completion_mask" in inputs:
             some = self._rows_of_pairs(inputs)
             mine, theirs = self._forward(self.trainer.model, some)[0], self._forward(reference, some)[0]
             self._note({"logps": mine, "ref_logps": theirs, "mask": some["mask"], "untrained": True})
@@ -532,51 +524,6 @@ class Inside:
         """The first dropout that is active."""
         named = self.trainer.model.named_modules()
         return next((name for name, m in named if m.training and "Dropout" in type(m).__name__ and m.p > 0), "")
-
-    # ---- parameters ------------------------------------------------------------------------------------------------
-
-    def _parameters(self) -> list[tuple[str, Any]]:
-        named = self.trainer.model.named_parameters()
-        return [(name, p) for name, p in named if p.numel() and (p.requires_grad or "lora_" in name)]
-
-    def _sample(self) -> list[Sampled]:
-        named = self._parameters()
-        owned = {id(p) for group in self.optimizer.param_groups for p in group["params"]}
-        before = self._elements(p for _, p in named)
-        known = self.last[1] if self.last[0] == self.updates else {}
-        gradients = iter(self._elements(p.grad for _, p in named if p.grad is not None))
-        return [
-            Sampled(
-                name=name,
-                size=p.numel(),
-                trainable=p.requires_grad,
-                owned=id(p) in owned,
-                gradient=next(gradients) if p.grad is not None else None,
-                before=values,
-                after=values,
-                last=known.get(name),
-            )
-            for (name, p), values in zip(named, before, strict=True)
-        ]
-
-    def _elements(self, tensors: Iterator[Any]) -> list[np.ndarray]:
-        """A few elements of each tensor, in one transfer."""
-        import torch
-
-        parts = [_few(tensor) for tensor in tensors]
-        if not parts:
-            return []
-        flat = torch.cat([part.float() for part in parts]).cpu().numpy()
-        return list(np.split(flat, np.cumsum([len(part) for part in parts])[:-1]))
-
-
-def _few(tensor: Any) -> Any:
-    flat = tensor.detach().reshape(-1)
-    return flat[:: max(1, len(flat) // ELEMENTS)][:ELEMENTS]
-
-
-def _finite(values: np.ndarray | None) -> bool:
-    return values is None or bool(np.isfinite(values).all())
 
 
 def _text(value: Any) -> str:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+from firstbreak.inside.batch import BatchRecorder
 from firstbreak_lab.language import tasks
 from firstbreak_lab.language.tasks import Task, TaskProblem
 
@@ -75,6 +77,8 @@ class LanguageSettings:
     # records
     samples_every: int = 10  #: steps between two dumps of completions
     samples_kept: int = 16  #: completions of each dump
+
+    recorder: Callable[[Path], BatchRecorder] | None = None  #: `firstbreak.recorder`: see inside, and change nothing
 
     changes: dict[int, dict[str, Any]] = field(default_factory=dict)  #: step -> options that change at its start
     patches: list[Callable[[Any], None]] = field(

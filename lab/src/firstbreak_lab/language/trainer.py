@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from firstbreak_lab.language import objective
+from firstbreak_lab.language.inside import Recorded, recorded
 from firstbreak_lab.language.journal import Journal, share
 from firstbreak_lab.language.model import Transformer, log_probs
 from firstbreak_lab.language.objective import PolicyLoss
@@ -34,6 +35,7 @@ def train(settings: LanguageSettings, out: Path) -> FinalScores:
     trainer = Trainer(settings, journal)
     for patch in settings.patches:
         patch(trainer)
+    trainer.inside = recorded(trainer, out)
     for _ in range(settings.total_train_steps):
         trainer.train_step()
     journal.close()
@@ -66,6 +68,7 @@ class Trainer:
         self.shuffle = torch.Generator().manual_seed(settings.seed)
         self.eval_problems = settings.task.held_out(settings.eval_problems)
 
+        self.inside: Recorded | None = None
         self.loss_mask: Callable[[RolloutBatch], Tensor] = lambda batch: batch.mask
         self.normalize_rewards: Callable[[Tensor, int], Tensor] = objective.normalize_in_group
         self.advantages: Callable[..., Tensor] = objective.gae
@@ -117,12 +120,18 @@ class Trainer:
         advantages = objective.normalize(raw_advantages, mask) if s.adv_norm else raw_advantages
         returns = raw_advantages + values
         self._log_signal(batch, mask, proximal_logp - reference_logp, kl_rewards, advantages)
+        if self.inside is not None:
+            made = {"old_logps": proximal_logp, "ref_logps": reference_logp, "token_rewards": shaped, "values": values}
+            self.inside.sampled(batch, mask, advantages=advantages, penalties=-kl_rewards, **made)
 
-        for i, rows in enumerate(self._minibatches(len(batch.problems))):
+        minibatches = self._minibatches(len(batch.problems))
+        for i, rows in enumerate(minibatches):
             if not mask[rows].any():  # a broken policy may generate only padding, without any token to train on
                 continue
             behave_logp = batch.behave_logp[rows] if s.use_decoupled_loss else proximal_logp[rows]
             logp, entropy = log_probs(self.policy, batch.tokens[rows], batch.prompt_length, s.temperature)
+            if seen := self.inside is not None and i in (0, len(minibatches) - 1):
+                logp.retain_grad()
             result = self.policy_loss(
                 logp,
                 proximal_logp[rows],
@@ -135,6 +144,10 @@ class Trainer:
             )
             mean_entropy = (entropy * mask[rows]).sum() / mask[rows].sum()
             self._step(self.policy, self.optimizer, result.loss - s.entropy_coef * mean_entropy, "ppo_actor/update")
+            if seen and self.inside is not None:
+                made = {"old_logps": proximal_logp, "ref_logps": reference_logp, "advantages": advantages, "mask": mask}
+                made = {name: tensor[rows] for name, tensor in made.items()}
+                self.inside.updated(batch.rows(rows), logp, i, entropies=entropy, **made)
             self._log_minibatch(i, batch.rows(rows), mask[rows], logp.detach(), proximal_logp[rows], entropy, result)
             if self.critic is not None:
                 new_values = self._values(batch.rows(rows))

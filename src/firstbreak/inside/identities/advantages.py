@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -55,7 +56,10 @@ def measure(
     i = int(np.argmax(wrong))
     shown = row(i, prompts, f": advantage {used[i]:.4g}, from its group's rewards {own[i]:.4g}")
     negated = bool(np.corrcoef(used, own)[0, 1] < -SAME) if size and np.ptp(used) else False
-    moved = not negated and np.allclose(np.sort(used), np.sort(own), atol=TOLERANCE * max(size, 1e-12))
+    scales = (scaled,) if scaled is not None else ("none", "group", "batch")
+    moved = not negated and any(
+        _reordered(advantages, summed, rewards, reward_weights, group, estimator, s) for s in scales
+    )
     absolute = np.allclose(used, np.abs(own), atol=TOLERANCE * max(size, 1e-12))
     alike = bool(np.corrcoef(used, raw)[0, 1] > SAME) if np.ptp(used) and np.ptp(raw) else False
     centred = abs(float(used.mean())) < TOLERANCE * float(np.abs(used).max())
@@ -96,6 +100,15 @@ def _expected(
     if scaled in ("group", "batch"):
         centred = centred / (_spread(groups, 1 if scaled == "group" else None) + EPSILON)
     return centred.ravel()
+
+
+def _reordered(advantages: np.ndarray, summed: np.ndarray, *how: Any) -> bool:
+    """Whether the advantages are those of the rewards in another order, but for one factor."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        mine = np.sort(np.nan_to_num(_expected(summed, *how)))
+    size, length = float(np.linalg.norm(mine)), float(np.linalg.norm(advantages))
+    return size > 0 < length and float(np.linalg.norm(np.sort(advantages) / length - mine / size)) < TOLERANCE
 
 
 def _spread(values: np.ndarray, axis: int | None) -> np.ndarray:

@@ -22,6 +22,8 @@ def measure(
 ) -> Mapping[str, Reading]:
     """`gradient` (n, T) is that of the loss by the log-probability of each token; any positive factor is right."""
     wanted = advantages.reshape(len(gradient), -1)
+    if not np.isfinite(gradient).all():
+        return {}
     weight = np.abs(gradient) * (np.abs(wanted) > 1e-3 * max(float(np.abs(wanted).max()), 1e-12))
     found: dict[str, Reading] = {}
     if weight.sum() > 0:

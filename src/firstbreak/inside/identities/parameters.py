@@ -9,8 +9,10 @@ import numpy as np
 
 from firstbreak.inside.batch import Reading
 
+SHORT = 12  #: bits of a number: more than 16-bit floats keep, half as many as 32-bit floats
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, eq=False)
 class Sampled:
     """A few elements of one parameter round an update."""
 
@@ -28,7 +30,8 @@ def measure(parameters: Sequence[Sampled], rate: float) -> Mapping[str, Reading]
     """Shares of the weights. `rate`: the largest learning rate of the optimizer's groups.
 
     untrained: trainable, and without a gradient or not in the optimizer; frozen: of an adapter, and not trainable; rounded: with
-    a gradient that is not 0, and unchanged by the update; overwritten: changed between two updates.
+    a gradient that is not 0, and unchanged by the update; overwritten: changed between two updates; shortened: of these, those
+    that have lost the last bits of their numbers and nothing else.
     """
     trainable = [p for p in parameters if p.trainable]
     adapter = [p for p in parameters if "lora_" in p.name]
@@ -50,8 +53,21 @@ def measure(parameters: Sequence[Sampled], rate: float) -> Mapping[str, Reading]
     known = [p for p in trainable if p.last is not None]
     if known:
         written = [p for p in known if not np.array_equal(p.before, np.asarray(p.last), equal_nan=True)]
-        found["overwritten"] = _share(written, known, "was changed after the optimizer's step, by something else")
+        short = [p for p in written if p.last is not None and _shortened(p.before, p.last)]
+        found["overwritten"] = _share(
+            [p for p in written if p not in short], known, "was changed after the optimizer's step, by something else"
+        )
+        found["shortened"] = _share(short, known, "has lost bits after the optimizer's step")
     return found
+
+
+def _shortened(now: np.ndarray, last: np.ndarray) -> bool:
+    """Whether the numbers are those after the step, rounded to fewer bits."""
+    here = last != 0
+    if not here.any() or not np.isfinite(now).all():
+        return False
+    mantissa = np.frexp(now[here].astype(np.float32))[0] * 2.0**SHORT
+    return bool((mantissa == np.round(mantissa)).all() and (np.abs(now - last) <= 2.0**-1 * np.abs(last)).all())
 
 
 def _share(some: Sequence[Sampled], every: Sequence[Sampled], said: str) -> Reading:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from firstbreak.guard.hooks.firstbreak_texts import prompts_compared
@@ -12,7 +13,8 @@ MIN_ROWS = 16
 
 def measure(training_prompts: Sequence[str], evaluation_prompts: Sequence[str] | None = None) -> Mapping[str, Reading]:
     """prompt_repeated: share of the rows whose prompt stands in another row as well, prompt_unlike: share of the training
-    prompts that lack the common beginning or end of the evaluation's; prompt_cut: share that has only the beginning."""
+    prompts that lack the common beginning or end of the evaluation's; prompt_cut: share that has only the beginning;
+    prompt_unseen: share of the evaluation's prompts with a character that no training prompt has, less what chance explains."""
     n = len(training_prompts)
     if n < MIN_ROWS:
         return {}
@@ -32,7 +34,19 @@ def measure(training_prompts: Sequence[str], evaluation_prompts: Sequence[str] |
     said = f"{training_prompts[0][-60:]!r}, and in the evaluation {evaluation_prompts[0][-60:]!r}"
     found["prompt_unlike"] = (unlike - cut, said) if unlike - cut > 0.5 else unlike - cut
     found["prompt_cut"] = (cut, said) if cut > 0.5 else cut
+    found["prompt_unseen"] = _unseen(training_prompts, [p[len(start) : len(p) - len(end)] for p in evaluation_prompts])
     return found
+
+
+def _unseen(known: Sequence[str], asked: Sequence[str]) -> Reading:
+    """Chance: of the known texts, the share with a character that none of the others has (Good and Turing)."""
+    times = Counter(character for text in known for character in set(text))
+    alone = sum(any(times[c] == 1 for c in set(text)) for text in known) / len(known)
+    missing = [set(text) - times.keys() for text in asked]
+    unseen = max(sum(map(bool, missing)) / len(missing) - alone, 0.0)
+    i = next((i for i, characters in enumerate(missing) if characters), 0)
+    said = f"{min(missing[i], default='')!r} is in {asked[i][-60:]!r}, and in none of {len(known)} training prompts"
+    return (unseen, said) if unseen > 0.5 else unseen
 
 
 def _ends(texts: Sequence[str]) -> tuple[str, str]:

@@ -29,8 +29,10 @@ from firstbreak.diagnosis.usual import Side
 PRIOR = 0.4
 FAMILIES = only(Method.ACTOR_CRITIC, UNKNOWN)  # only methods with a critic for advantages
 FINDINGS = {
+    "critic-rate-gone": 0.8,
     "critic-not-learning": 0.9,
     "critic-worse-than-mean": 0.2,
+    "score-lost": 0.3,
     "reward-flat": 0.4,
 }
 SETTINGS = {"value_coef": Side.LOW}

@@ -27,6 +27,7 @@ FAMILIES = only(Policy.TEXT, Method.GROUP_RELATIVE)  # only groups of completion
 FINDINGS = {
     "groups-of-several-prompts": 0.5,
     "baseline-of-other-prompts": 0.5,
+    "advantages-of-other-rows-used": 0.5,
     "advantages-not-of-rewards": 0.1,
     "advantages-not-centred": 0.9,
     "score-lost": 0.4,

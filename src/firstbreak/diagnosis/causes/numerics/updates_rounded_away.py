@@ -26,6 +26,7 @@ from firstbreak.diagnosis.usual import Side
 PRIOR = 0.4
 FINDINGS = {
     "updates-rounded": 0.9,
+    "weights-shortened": 0.8,
     "reward-flat": 0.7,
     "entropy-stays-high": 0.3,
     "score-lost": 0.1,

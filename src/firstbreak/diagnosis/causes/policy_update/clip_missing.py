@@ -32,6 +32,7 @@ from firstbreak.diagnosis.usual import Side
 PRIOR = 0.4
 FAMILIES = without(Method.SUPERVISED)  # only where a policy is updated on its own samples
 FINDINGS = {
+    "gradient-beyond-clip": 0.9,
     "clip-never-acts": 0.8,
     "step-too-large": 0.6,
     "importance-weight-off": 0.5,

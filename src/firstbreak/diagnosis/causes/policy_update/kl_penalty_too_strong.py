@@ -27,6 +27,7 @@ from firstbreak.diagnosis.usual import Side
 PRIOR = 0.5
 FAMILIES = only(Policy.TEXT)  # only policies that write text
 FINDINGS = {
+    "penalty-outweighs-reward": 0.8,
     "reward-flat": 0.5,
     "score-lost": 0.4,
     "entropy-stays-high": 0.2,

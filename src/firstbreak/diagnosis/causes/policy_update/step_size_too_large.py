@@ -34,6 +34,7 @@ from firstbreak.diagnosis.usual import Side
 PRIOR = 1.5
 FINDINGS = {
     "step-far": 0.6,
+    "rate-above-configured": 0.4,
     "learning-rate-jump": 0.4,
     "step-too-large": 0.75,
     "clip-fraction-high": 0.6,

@@ -27,6 +27,7 @@ FAMILIES = only(Policy.TEXT)  # only policies that write text
 FINDINGS = {
     "samples-edited": 0.6,
     "samples-too-sure": 0.2,
+    "ratio-not-one": 0.4,
     "mismatch-growing": 0.7,
     "train-inference-mismatch": 0.7,
     "truncation": 0.6,

@@ -26,7 +26,7 @@ PRIOR = 0.7
 FAMILIES = only(Policy.TEXT)  # only policies that write text
 FINDINGS = {
     "samples-copied": 0.8,
-    "samples-too-sure": 0.4,
+    "samples-too-sure": 0.1,
     "samples-identical": 0.8,
     "zero-variance-groups": 0.8,
     "outputs-alike": 0.3,

@@ -29,6 +29,8 @@ FAMILIES = only(Policy.TEXT)  # only policies that write text
 FINDINGS = {
     "samples-too-sure": 0.6,
     "samples-edited": 0.2,
+    "samples-copied": 0.3,
+    "ratio-not-one": 0.5,
     "first-update-not-on-policy": 0.7,
     "sampling-narrow": 0.4,
     "train-inference-mismatch": 0.6,

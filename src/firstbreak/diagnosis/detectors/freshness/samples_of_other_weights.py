@@ -8,7 +8,8 @@ batch, and is more than `above` standard errors above 0 over the later ones.
 The completions come from weights that the updates do not reach.
 
 ## When it is a false alarm
-Data that is old on purpose, and corrected for.
+Data that is old on purpose, and corrected for. Groups that are chosen by their rewards (dynamic sampling): what is
+left out was more probable.
 
 ## Fix
 - Check that the weights are sent to the engine after every update, and that the engine uses them.
