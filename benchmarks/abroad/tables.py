@@ -37,10 +37,10 @@ def excerpts(rows: Mapping[str, Mapping[str, Any]]) -> str:
         "healthy_stopped": "healthy: advised to stop",
     }
     head = ["", *(f"last {n} row{'s' * (n != '1')}" for n in rows)]
-    return table(head, [[name, *(_with_interval(one[key]) for one in rows.values())] for key, name in names.items()])
+    return table(head, [[name, *(_share(one[key]) for one in rows.values())] for key, name in names.items()])
 
 
-def _with_interval(score: Mapping[str, Any] | None) -> str:
+def _share(score: Mapping[str, Any] | None) -> str:
     if score is None:
         return "-"
     low, high = score["interval"]

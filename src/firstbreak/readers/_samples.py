@@ -322,6 +322,11 @@ def _one_advantage(value: Any) -> float | None:
     return values.pop() if len(values) == 1 else None
 
 
+def _speaker(turn: Mapping[str, Any]) -> str:
+    """The role of a turn, else what its type says; damaged files have neither."""
+    return str(turn.get("role") or _ITEMS.get(str(turn.get("type")), "turn"))
+
+
 def as_text(value: Any, depth: int = 0) -> str:
     """Text of a string, of a chat (a list of turns), of a turn's list of parts, or of anything else as JSON."""
     if isinstance(value, str):
@@ -333,7 +338,7 @@ def as_text(value: Any, depth: int = 0) -> str:
     if isinstance(value, (list, tuple)):
         turns = [turn for turn in value if isinstance(turn, Mapping) and ("role" in turn or turn.get("type") in _ITEMS)]
         if len(turns) > 1:
-            return "\n".join(f"{turn.get('role') or _ITEMS[turn['type']]}: {_turn_text(turn, depth)}" for turn in turns)
+            return "\n".join(f"{_speaker(turn)}: {_turn_text(turn, depth)}" for turn in turns)
         return "".join(as_text(part, depth + 1) for part in value)
     return str(value)
 
