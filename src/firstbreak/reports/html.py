@@ -244,6 +244,10 @@ def _baseline(dx: Diagnosis, uid: str) -> Markup:
     return _facts(story.baseline(dx))
 
 
+def _tuned(dx: Diagnosis, uid: str) -> Markup:
+    return _facts(story.tuned(dx))
+
+
 def _outlook(dx: Diagnosis, uid: str) -> Markup:
     return _facts(story.outlook(dx))
 
@@ -429,6 +433,7 @@ _SECTIONS: dict[Section, Callable[[Diagnosis, str], Markup]] = {
     Section.OUTLOOK: _outlook,
     Section.FINDINGS: _findings,
     Section.CAUSES: _causes,
+    Section.TUNED: _tuned,
     Section.REMEDY: _remedy,
     Section.EXPECTED: _expected,
     Section.NOT_MEASURED: _not_measured,
