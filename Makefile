@@ -9,7 +9,7 @@ TORCH ?= torch==2.13.0
 # Trainers that need GPUs. Their modules that write metrics do not, and are all that is imported of them.
 TRACKERS ?= verl==0.9.1 openrlhf==0.11.2 areal==1.0.4
 
-.PHONY: help setup setup-test demo quick test lint golden report-card bench-statistics docs coverage bench bench-micro bench-readers bench-recorder bench-experiments bench-guard bench-preflight bench-web bench-peers site fuzz
+.PHONY: help setup setup-test demo quick test lint golden report-card bench-statistics docs coverage bench bench-micro bench-readers bench-recorder bench-experiments bench-guard bench-journeys bench-preflight bench-web bench-peers site fuzz
 
 help:            ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -80,6 +80,9 @@ bench-micro: $(VENV)/.test   ## what is said of 20,000 runs of the micro-lab, an
 bench-experiments: $(VENV)/.test ## what an experiment is worth and costs, 100 kills, and a survey of 10,000 runs
 	$(BIN)/python -m benchmarks.experiments
 
+bench-journeys: $(VENV)/.test ## scripts as users write them, from a broken run to a close-out
+	$(BIN)/python -m benchmarks.journeys $(ARGS)
+
 bench-recorder: $(VENV)/.test ## faults of users' scripts with and without the recorder, and what it costs
 	$(BIN)/python -m benchmarks.recorder $(ARGS)
 
@@ -125,7 +128,7 @@ bench-guard: $(VENV)/.bench  ## what the guard costs, how soon it stops, and kil
 
 # Every target that shows, makes or measures something. With SMALLEST=1 each of them is small and writes no committed file.
 SCHEDULED := attack demo docs site coverage report-card fuzz bench bench-audit bench-evaluation bench-experiments bench-facts bench-guard \
-	bench-micro bench-peers bench-preflight bench-readers bench-recorder bench-statistics bench-web statements
+	bench-journeys bench-micro bench-peers bench-preflight bench-readers bench-recorder bench-statistics bench-web statements
 
 .PHONY: attack lock scheduled bench-recorder bench-audit bench-evaluation bench-facts statements
 

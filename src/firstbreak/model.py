@@ -565,6 +565,28 @@ class EarlierRuns:
     score: Departure | None = None  #: the score at the last step that all runs reach
 
 
+@dataclass(frozen=True, kw_only=True)
+class Beside:
+    """A setting of a run beside the same one of somebody else."""
+
+    name: str  #: canonical
+    option: str  #: what the run's trainer calls it
+    value: float
+    tuned: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class TunedSettings:
+    """The recorded settings of a run beside those that RL Zoo or CleanRL use for the same algorithm and task."""
+
+    source: str  #: "RL Zoo 2.9.2"
+    place: str  #: the file that says so
+    task: str  #: as that file calls it
+    differ: tuple[Beside, ...]  #: the furthest apart first
+    same: tuple[str, ...]  #: options with the same value
+    steps: float | None = None  #: environment steps of a training there
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Diagnosis:
     """The one object between the engine and every view."""
@@ -582,6 +604,7 @@ class Diagnosis:
     suppressed: int = 0  #: findings below the asked tolerance, counted and not shown
     thresholds: tuple[ChangedThreshold, ...] = ()  #: those that the user has set
     baseline: EarlierRuns | None = None  #: beside earlier healthy runs, where the user gave some
+    tuned: tuple[TunedSettings, ...] = ()  #: beside the settings of others for this task; no evidence of the ranking
 
     @property
     def findings(self) -> tuple[Outcome, ...]:

@@ -30,7 +30,6 @@ FOLDER = click.option(
     help="The folder for trials and their record.  [default: firstbreak-experiments/<run>]",
 )
 TRAINER = click.option("--trainer", metavar="NAME", help="The trainer, if the automatic choice is wrong.")
-LEAST_BITS = 0.01  #: of an experiment that is proposed
 SHOWN = 8  #: proposals in a plan
 NOT_STARTED = "firstbreak experiment init --run "  #: what comes first, where no file says how the training is started
 ALL_ANSWERS = 8  #: of an experiment with more questions, only those answered with yes are shown
@@ -84,6 +83,7 @@ def _init_lines(made: Any, file: Path, path: str | None) -> list[str]:
         "source": "It has no parser: a trial changes these places in a copy of its text.",
         "hydra": "It reads `name=value`.",
         "zoo": "It reads options, and hyperparameters after --hyperparams.",
+        "yaml": "It reads a configuration file: a trial gets a changed copy.",
         "flags": "It reads options.",
     }
     lines = [f"{file} says how {made.script.path.name} is started. {how[made.script.syntax]}", ""]
@@ -143,7 +143,7 @@ def plan(path: str, file: Path, folder: Path | None, trainer: str | None, everyt
     from firstbreak.diagnosis.inputs import Inputs
     from firstbreak.diagnosis.rank import rank
     from firstbreak.experiments import conduct
-    from firstbreak.experiments.plan import called_for, propose
+    from firstbreak.experiments.plan import called_for, propose, worth_running
     from firstbreak.experiments.settings import ExperimentSettings, load
     from firstbreak.readers.read import read
 
@@ -162,16 +162,17 @@ def plan(path: str, file: Path, folder: Path | None, trainer: str | None, everyt
     if not wanted:
         write("\n".join(_no_plan_lines(path, dx.verdict.summary)))
         return
-    lines = _plan_lines(path, dx.causes, proposals, sorted(done), started=bool(settings.command))
-    write("\n".join([*lines, *_early_lines(proposals, run, settings)]))
+    possible = worth_running(proposals, dx.causes)
+    lines = _plan_lines(path, dx.causes, proposals, possible, sorted(done), started=bool(settings.command))
+    write("\n".join([*lines, *_early_lines(possible, run, settings)]))
 
 
-def _early_lines(proposals: Sequence[Any], run: Any, settings: Any) -> list[str]:
+def _early_lines(possible: Sequence[Any], run: Any, settings: Any) -> list[str]:
     """What is said of the proposed experiment where its trial would end before the break."""
     from firstbreak.experiments import conduct
     from firstbreak.experiments.overrides import CannotOverride
 
-    best = next((p.design for p in proposals if not p.cannot and p.bits >= LEAST_BITS), None)
+    best = next((p.design for p in possible), None)
     try:
         begins = None if best is None else conduct.start(best, run, settings)
     except CannotOverride:
@@ -210,14 +211,22 @@ def _power(power: Any) -> dict[str, Any] | None:
 
 
 def _plan_lines(
-    path: str, causes: Sequence[Any], proposals: Sequence[Any], done: Sequence[str], *, started: bool
+    path: str,
+    causes: Sequence[Any],
+    proposals: Sequence[Any],
+    possible: Sequence[Any],
+    done: Sequence[str],
+    *,
+    started: bool,
 ) -> list[str]:
-    """`started`: whether it is known how the training is started."""
+    """`possible`: the proposals that are worth running. `started`: whether it is known how the training is started."""
     lines = ["Most probable causes", *(f"  {percent(c.probability):>6}  {c.id}" for c in causes), ""]
-    possible = [p for p in proposals if not p.cannot and p.bits >= LEAST_BITS]
     if done:
         lines += [f"Done and counted: {', '.join(done)}", ""]
     if possible:
+        if not possible[0].telling:
+            said = f"{causes[0].id} is as good as certain. This experiment tells hardly more, and confirms it:"
+            lines += [*wrap(said, 80), ""]
         lines.append(f"{'Experiment':18} {'gain':>9} {'cost':>6} {'minutes':>8}")
         for p in possible[:SHOWN]:
             minutes = "?" if p.minutes is None else f"{p.minutes:.1f}"
@@ -469,13 +478,13 @@ def _next(run: Any, settings: Any, place: Path) -> Any:
     from firstbreak.diagnosis.inputs import Inputs
     from firstbreak.diagnosis.rank import rank
     from firstbreak.experiments import conduct
-    from firstbreak.experiments.plan import propose
+    from firstbreak.experiments.plan import propose, worth_running
 
     ledger = place / conduct.LEDGER
     outcomes = check(run)
     ranked = rank(Inputs(run), outcomes, conduct.evidence(place, run, outcomes))
     proposals = propose(run, ranked, settings, conduct.concluded(ledger), conduct.lengths(ledger))
-    best = next((p for p in proposals if not p.cannot), None)
+    best = next((p for p in (*worth_running(proposals, ranked), *proposals) if not p.cannot), None)
     if best is None:
         raise BadCall("no experiment is possible; `firstbreak experiment plan` says why")
     return best.design

@@ -18,6 +18,7 @@ from firstbreak.diagnosis.stats.direction import rises
 from firstbreak.diagnosis.stats.noise import noise_scale
 from firstbreak.diagnosis.stats.smooth import smooth
 from firstbreak.diagnosis.thresholds import Thresholds, changed
+from firstbreak.diagnosis.tuned import tuned
 from firstbreak.diagnosis.verdict import judge, leading, link_verdicts
 from firstbreak.model import (
     EMPTY,
@@ -82,6 +83,7 @@ def diagnose(
         forecasts=forecasts(inputs),
         expected=tuple(dict.fromkeys(o.note for o in outcomes if o.expected)),
         thresholds=changed(thresholds),
+        tuned=tuned(run),
     )
 
 

@@ -44,22 +44,42 @@ KNOWN = {
 #: the highest return of an episode that the rules allow, by name and version
 HIGHEST = {"CartPole-v0": 200.0, "CartPole-v1": 500.0, "Pong": 21.0}
 #: `ALE/Pong-v5`, `PongNoFrameskip-v4` and `Pong` are one game
-_NAME = re.compile(r"(?:ALE/)?(\w+?)(?:NoFrameskip|Deterministic)?(-v\d+)?")
+_NAME = re.compile(r"(?P<ale>ALE/)?(?P<name>\w+?)(?P<atari>NoFrameskip|Deterministic)?(?P<version>-v\d+)?")
+
+
+@dataclass(frozen=True)
+class Task:
+    """An environment, as its identifier names it."""
+
+    name: str  #: without version and wrapping: "Pong" of "ALE/Pong-v5" and of "PongNoFrameskip-v4"
+    version: str  #: "-v5", or nothing
+    atari: bool  #: one of the games of the Arcade Learning Environment, as the identifier shows
+
+
+def task(env_id: str) -> Task | None:
+    """What an identifier names; None for what is no identifier of Gymnasium's kind."""
+    found = _NAME.fullmatch(env_id)
+    return found and Task(found["name"], found["version"] or "", bool(found["ale"] or found["atari"]))
+
+
+def of(config: Config) -> Task | None:
+    """The environment that a run names."""
+    return task(str(config.get("env_id") or ""))
 
 
 def known(config: Config) -> Documented | None:
     """The environment of a run, where its scores are known."""
-    name = _NAME.fullmatch(str(config.get("env_id") or ""))
-    return KNOWN.get(name[1]) if name else None
+    named = of(config)
+    return KNOWN.get(named.name) if named else None
 
 
 def random(config: Config) -> float | None:
     """The mean return of random actions, where it is known."""
-    task = known(config)
-    return task.random if task else None
+    documented = known(config)
+    return documented.random if documented else None
 
 
 def highest(config: Config) -> float | None:
     """The largest return of an episode, where it is documented."""
-    name = _NAME.fullmatch(str(config.get("env_id") or ""))
-    return HIGHEST.get(name[1] + (name[2] or ""), HIGHEST.get(name[1])) if name else None
+    named = of(config)
+    return HIGHEST.get(named.name + named.version, HIGHEST.get(named.name)) if named else None

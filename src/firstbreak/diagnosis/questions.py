@@ -129,6 +129,8 @@ class Question:
     again: tuple[
         str, ...
     ] = ()  #: signals of the original run that the answer reads again: the ranking has used them already
+    #: settings with which the causes come about as well: where the run's own value is unusual, a "no" says nothing against them
+    instead: tuple[str, ...] = ()
     families: Families = EVERY  #: for which runs it makes sense, if fewer than the experiment
     yes: Mapping[str, float] = field(default_factory=lambda: EMPTY)  #: cause, or "healthy" -> P(yes)
     otherwise: float = 0.5  #: P(yes) for every other candidate
@@ -559,22 +561,29 @@ def grows(name: str, share: float, parts: int = 4) -> Asked:
     """
 
     def asked(arms: Arms) -> Answer:
-        later = _later(arms.watched(name))
+        measured = _since_training(arms.rows("watch.jsonl"), name)
+        later = _later(measured)
         if len(later) < parts:
-            return _open(f"the hooks measured {name} only {len(arms.watched(name))} times")
+            return _open(f"the hooks measured {name} only {len(measured)} times while it trained")
         levels = np.array([part.mean() for part in np.array_split(later, parts)])
         middles = np.array([part.mean() for part in np.array_split(np.arange(len(later)), parts)])
         grown, steps = float(levels[-1] / levels[0] - 1), np.diff(levels) / np.diff(middles)
         yes = bool((steps > 0).all() and grown > share)
         if yes and steps[-1] < START_UP * steps[0]:
             said = f"{name} grows by {number(100 * grown)} %, and ever more slowly, as at a start"
-            needed = 2 * len(arms.watched(name))
+            needed = 2 * len(measured)
             return Answer(
                 yes=None, reason=f"too short to tell: {said}", n=len(later), needed=needed if arms.ended else 0
             )
         return Answer(yes=yes if arms.ended else None, reason=f"{name} grows by {number(100 * grown)} %", n=len(later))
 
     return asked
+
+
+def _since_training(rows: Sequence[Mapping[str, Any]], name: str) -> np.ndarray:
+    """What was measured since the first step of an optimizer. Before it, a process imports its packages, which takes memory."""
+    began = next((i for i, row in enumerate(rows) if "optimizer" in row), 0)
+    return np.array([row[name] for row in rows[began:] if name in row], dtype=float)
 
 
 def slows(name: str, factor: float) -> Asked:

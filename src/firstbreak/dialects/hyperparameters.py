@@ -167,6 +167,8 @@ _ONLY: Mapping[tuple[str, str], frozenset[str]] = {
         for name in ("gamma", "gae_lambda", "minibatches", "normalize_reward", "target_kl")
     },
     ("trl", "max_staleness"): frozenset({"async_grpo"}),
+    **{("sb3", name): frozenset({"ppo"}) for name in ("epochs_per_batch", "clip_range", "clip_range_value")},
+    ("sb3", "minibatch_size"): frozenset({"ppo", "trpo", "dqn", "qrdqn", "sac", "tqc", "td3", "ddpg", "crossq"}),
 }
 _RELATIVE = re.compile(r"([/x])\s*(\d+(?:\.\d+)?)")
 #: units of options that are counts

@@ -35,7 +35,16 @@ from firstbreak.diagnosis.stats import sequential
 from firstbreak.diagnosis.stats.sequential import Decided, Decision
 from firstbreak.experiments import plan, runner
 from firstbreak.experiments.overrides import HOOK, CannotOverride, config_file, in_force, render
-from firstbreak.experiments.plan import already_used, answerable, duration, length, planned, weigh
+from firstbreak.experiments.plan import (
+    already_used,
+    answerable,
+    as_asked,
+    duration,
+    length,
+    logged_steps,
+    planned,
+    weigh,
+)
 from firstbreak.experiments.resume import FROM_THE_BEGINNING, StartPoint, start_of
 from firstbreak.experiments.runner import Result, Trial
 from firstbreak.experiments.settings import ExperimentSettings
@@ -88,7 +97,8 @@ class Conclusion:
 def start(design: Design, run: Run, settings: ExperimentSettings) -> StartPoint:
     """Where the trials start. Raises `CannotOverride` if the length of the run is unknown."""
     changed = {name.removesuffix("?") for overrides in design.arms.values() for name in overrides}
-    return start_of(run, settings, length(design, run, settings)["total_steps"], changed)
+    steps = length(design, run, settings)["total_steps"] * logged_steps(run, settings)
+    return start_of(run, settings, steps, changed)
 
 
 def ends_before_the_break(design: Design, run: Run, settings: ExperimentSettings, begins: StartPoint) -> str:
@@ -96,7 +106,8 @@ def ends_before_the_break(design: Design, run: Run, settings: ExperimentSettings
     if begins.missed is None:
         return ""
     at, earliest = begins.missed
-    steps, whole = length(design, run, settings)["total_steps"], planned(run, settings)
+    unit = logged_steps(run, settings)
+    steps, whole = length(design, run, settings)["total_steps"] * unit, planned(run, settings) * unit
     share = math.ceil(100 * (at + steps) / whole) / 100
     longer = (
         f"--length {share:g} goes on for as long behind the break" if share <= 1 else "--length 1 repeats the whole run"
@@ -138,7 +149,7 @@ def _trial(
     place = (folder / design.id / name).resolve()
     first = in_force("seed", run.config, settings)
     seeded = {"seed": int(first or 0) + i} if i else {}  # the first seed is the seed of the original run
-    wanted = begins.lengthened(values) | seeded
+    wanted = begins.lengthened(values, logged_steps(run, settings)) | seeded
     inside = begins.hook_values(wanted, run, planned(run, settings), other_seed=bool(i))
     rendered = render(wanted, run, settings, begins.options, inside)
     words = {"{folder}": str(place), "{config}": str(place / config_file(settings)), "{python}": sys.executable}
@@ -178,7 +189,7 @@ def _check_cost(design: Design, run: Run, settings: ExperimentSettings, seeds: i
     if limits.cost is None or limits.rate is None:
         return
     trials = seeds * len(design.arms)
-    steps = length(design, run, settings)["total_steps"] + begins.lead
+    steps = length(design, run, settings)["total_steps"] + begins.lead / logged_steps(run, settings)
     each = minutes * steps / planned(run, settings) if minutes else limits.minutes
     if each is None:
         raise CannotOverride("the duration of a trial is unknown: set limits.minutes, or remove limits.cost")
@@ -250,7 +261,7 @@ class InterimAnalysis:
         moved: Callable[[float], None] = lambda done: None,
     ) -> None:
         self._begins, self._moved = begins, moved
-        self._steps = length(design, run, settings)["total_steps"] + begins.lead
+        self._steps = length(design, run, settings)["total_steps"] * logged_steps(run, settings) + begins.lead
         self._done = {trial.name: 0.0 for of_arm in arms.values() for trial in of_arm}  #: the share of each trial
         self._questions, self._run = answerable(design, run, settings), run
         self._values = plan.arms(design, run, settings)
@@ -415,7 +426,7 @@ def _ends(ledger: Path) -> dict[str, dict[str, Any]]:
 def compute(seen: Arms, run: Run, settings: ExperimentSettings, begins: StartPoint = FROM_THE_BEGINNING) -> float:
     """Steps of all arms, as a share of the original run's steps."""
     made = (max(0.0, (r.last_step or 0.0) - begins.step) for of_arm in seen.runs.values() for r in of_arm)
-    return sum(made) / planned(run, settings)
+    return sum(made) / (planned(run, settings) * logged_steps(run, settings))
 
 
 def ask(
@@ -521,8 +532,8 @@ def evidence(folder: Path, run: Run, outcomes: Sequence[Outcome] | None = None, 
         by_question = {a["asks"]: Answer(yes=a["yes"], reason=a["reason"]) for a in answers}
         for question in design.questions:
             if question.asks in by_question:
-                used = already_used(question, ranked, outcomes, run)
-                for candidate, weight in weigh(name, question, by_question[question.asks], candidates, used).items():
+                used, asked = already_used(question, ranked, outcomes, run), as_asked(question, ranked, run)
+                for candidate, weight in weigh(name, asked, by_question[question.asks], candidates, used).items():
                     found.setdefault(candidate, []).append(weight)
     return found or EMPTY
 

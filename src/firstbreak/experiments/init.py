@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from firstbreak.dialects import dialects
-from firstbreak.dialects.hyperparameters import HYPERPARAMETERS, plain, recorded_as
+from firstbreak.dialects.hyperparameters import HYPERPARAMETERS, own_option, plain, recorded_as
 from firstbreak.experiments import supervisor
-from firstbreak.experiments.script import FLAGS, HYDRA, SOURCE, ZOO, Script, read_script
+from firstbreak.experiments.script import FLAGS, HYDRA, SOURCE, ZOO, Script, ScriptOption, read_script
 from firstbreak.experiments.settings import SECTION
 from firstbreak.model import Run
 from firstbreak.readers import Unreadable
@@ -43,6 +43,10 @@ _NOT_CHANGED = frozenset({"env_id", "dataset", "reference_model", "precision", "
 _DATED = re.compile(r"\d{6,}|\d\d-\d\d")  #: a name with a date differs between trials
 
 
+_PLACE = re.compile(r"(--?[\w-]+=)?\{(python|config|overrides)\}")  #: what is filled in for a trial
+_ASSIGNED = re.compile(r"[A-Za-z_]\w*=.*")
+
+
 @dataclass(frozen=True)
 class Prepared:
     """What `init` writes, and what it says."""
@@ -63,27 +67,30 @@ def prepare(words: Sequence[str], run: Run | None, home: Path) -> Prepared:
             shlex.join(words), "names no Python script", "give the script: firstbreak experiment init train.py"
         )
     path = (home / words[at]).resolve()
-    launcher, arguments = list(words[:at]) or ["{python}"], list(words[at + 1 :])
-    if launcher in (["python"], ["python3"]):
-        launcher = ["{python}"]
-    script = read_script(path, lambda: _help(path, home))
+    launcher, arguments = _launcher(words[:at]), list(words[at + 1 :])
+    script = read_script(path, lambda: _help(path, home), _configurations(arguments, home))
     mapped = options_of(script, run)
     values = _values(script, arguments)
-    source = script.syntax == SOURCE
-    command = [*launcher, "{config}" if source else str(path), *(_anywhere(w, home, run) for w in arguments)]
-    if not source:
+    source, changed = script.syntax == SOURCE, path if script.syntax == SOURCE else script.config
+    seen = [_anywhere(word, home, run) for word in arguments]
+    command = [*launcher, "{config}" if source else str(path), *seen]
+    if changed is not None:  # a trial gets a changed copy of the script, or of the file that its command names
+        command = [word.replace(str(changed.resolve()), "{config}") for word in command]
+    else:
         command += _inputs(script, arguments, home)
         command.append("{overrides}")
     own: dict[str, Any] = {
-        "command": " ".join(w if w in ("{python}", "{config}", "{overrides}") else shlex.quote(w) for w in command),
+        "command": " ".join(w if _PLACE.fullmatch(w) else shlex.quote(w) for w in command),
         "directory": "{folder}",
         "logs": _logs(run, home),
         "syntax": script.syntax,
         "complete": True,
     }
-    if source:
-        own["config"] = os.path.relpath(path, home)
+    if changed is not None:
+        own["config"] = os.path.relpath(changed, home)
     known = {n: v for n, v in (run.config.values if run else {}).items() if run and n not in run.config.defaulted}
+    if mapped.get("total_steps") in _epochs(script):  # the run may record its length in steps
+        known.pop("total_steps", None)
     now = {n: v for n, o in mapped.items() if n not in known and _is_number(v := plain(values.get(o)))}
     lacking = () if "total_steps" in mapped else (
         'total_steps = "..."   under [experiment.options]: the option that sets the length of training',
@@ -97,6 +104,20 @@ def prepare(words: Sequence[str], run: Run | None, home: Path) -> Prepared:
         {SECTION: own, f"{SECTION}.options": written, f"{SECTION}.now": now, f"{SECTION}.limits": {"minutes": 30}}
     )
     return Prepared(toml, mapped, left, lacking, script)
+
+
+def _launcher(words: Sequence[str]) -> list[str]:
+    """What starts the script: this Python, unless the words name another launcher. `LR=0.1` before it is for the environment."""
+    given = [word for word in words if _ASSIGNED.fullmatch(word)]
+    others = [word for word in words if word not in given]
+    started = ["{python}"] if others in ([], ["python"], ["python3"]) else others
+    return ["env", *given, *started] if given else started
+
+
+def _configurations(arguments: Sequence[str], home: Path) -> list[Path]:
+    """The YAML files that a command names."""
+    named = [(home / word.rpartition("=")[2]).resolve() for word in arguments if word.endswith((".yaml", ".yml"))]
+    return [file for file in named if file.is_file()]
 
 
 def options_of(script: Script, run: Run | None) -> dict[str, str]:
@@ -119,17 +140,31 @@ def options_of(script: Script, run: Run | None) -> dict[str, str]:
             found[spelled] = option
     if run is not None and script.syntax in (SOURCE, ZOO):
         found |= {n: o for n, o in _of_trainer(script, run) if n not in found}
+    if "total_steps" not in found and "total_epochs" in found:  # what sets the length of training
+        found["total_steps"] = found.pop("total_epochs")
     return {
-        name: found[name] for name in (*HYPERPARAMETERS, "resume_from") if name in found and name not in _NOT_CHANGED
+        name: found[name]
+        for name in (*HYPERPARAMETERS, "resume_from")
+        if name in found and name not in _NOT_CHANGED and _takes(name, script.options.get(found[name]))
     }
+
+
+def _epochs(script: Script) -> frozenset[str]:
+    """The options that set the length of training in passes over data, or in epochs of the trainer's own."""
+    return frozenset(o for o in script.options if "epoch" in o.lower())
+
+
+def _takes(name: str, option: ScriptOption | None) -> bool:
+    """Whether an option can be this hyperparameter: `--target c` is no target of a divergence."""
+    unit = HYPERPARAMETERS[name].unit if name in HYPERPARAMETERS else ""
+    return unit in ("", "yes or no") or option is None or not isinstance(plain(option.value), str)
 
 
 def _of_trainer(script: Script, run: Run) -> Iterator[tuple[str, str]]:
     """Settings in force in the run that the script leaves to the trainer: its call, or rl-zoo's `--hyperparams`, takes them."""
-    config = run.config
-    for name in config.values.keys() & config.keys.keys():
-        key = config.keys[name]
-        if name not in ("n_envs", "seed", "total_steps", "model", "dataset") and key.isidentifier() and run.trainer:
+    for name in HYPERPARAMETERS:
+        key = own_option(name, run) if name in run.config.values and run.trainer else None
+        if key is not None and name not in ("n_envs", "seed", "total_steps", "model", "dataset") and key.isidentifier():
             if script.syntax == ZOO:
                 yield name, key
             elif script.constructor:

@@ -37,12 +37,14 @@ from firstbreak.experiments.settings import ExperimentSettings
 from firstbreak.model import EMPTY, Action, Diagnosis, Finding, Outcome, RankedCause, Run, Weight, WeightKind
 from firstbreak.words import number
 
+LEAST_BITS = 0.01  #: of an experiment that is proposed
 LEAST_POINTS = 10  #: smallest number of updates or evaluations of an arm
 #: settings that the hooks can read from trainers of language models, and from trainers of other policies
 HELD_FOR_TEXT = frozenset(
     {"clip_range", "entropy_coef", "kl_coef", "temperature", "top_p", "max_staleness", "behave_weight_cap"}
 )
 HELD_FOR_ACTIONS = frozenset({"clip_range", "entropy_coef", "gamma", "value_coef"})
+OTHER_UNIT = 2.0  #: a run that logs more than twice its planned steps plans in another unit (convention)
 MOST_EVALUATIONS = 16  #: largest number of evaluations of an arm
 CERTAIN = 0.02  #: P(yes | cause) stays this far from 0 and 1, unless the lab has counted more runs
 ALL_UP_TO = 8  #: up to this number of questions, all combinations of answers are enumerated
@@ -71,6 +73,11 @@ class Proposal:
     minutes: float | None  #: None if the duration of the run is unknown
     cannot: str = ""  #: why the experiment cannot be run here
     power: Power | None = None  #: what its trials can show; None where no curve answers it
+
+    @property
+    def telling(self) -> bool:
+        """Whether it is expected to tell anything about the cause."""
+        return self.bits >= LEAST_BITS
 
     @property
     def worth(self) -> float:
@@ -104,7 +111,7 @@ def propose(
         proposals.append(
             Proposal(
                 design=design,
-                bits=information(beliefs, [q for q in answerable(design, run, settings) if not _known(q, run)]),
+                bits=information(beliefs, _open(design, run, settings, ranked)),
                 share=share,
                 minutes=None if minutes is None else share * minutes,
                 cannot=(cannot := _obstacle(design, run, settings)),
@@ -112,6 +119,15 @@ def propose(
             )
         )
     return sorted(proposals, key=lambda p: (bool(p.cannot), -p.worth))
+
+
+def worth_running(proposals: Sequence[Proposal], ranked: Sequence[RankedCause]) -> list[Proposal]:
+    """The proposals that can be run here and tell something. Where none does, because one cause is as good as certain, the one
+    that the report gives for this cause: it confirms the cause."""
+    possible = [p for p in proposals if not p.cannot]
+    telling = [p for p in possible if p.telling]
+    first = next((c.experiment for c in ranked if c.link is not None), None)
+    return telling or [p for p in possible if first is not None and p.design.id == first.id]
 
 
 def called_for(dx: Diagnosis) -> bool:
@@ -123,6 +139,25 @@ def answerable(design: Design, run: Run, settings: ExperimentSettings) -> tuple[
     """The questions that hold for the run's family, and whose curves the original run has recorded or the hooks measure."""
     family = Inputs(run).family
     return tuple(q for q in design.questions if q.families.include(family) and _measured(q.needs, run, settings))
+
+
+def _open(design: Design, run: Run, settings: ExperimentSettings, ranked: Sequence[RankedCause]) -> list[Question]:
+    """The questions that the run itself does not answer."""
+    return [as_asked(q, ranked, run) for q in answerable(design, run, settings) if not _known(q, run)]
+
+
+def as_asked(question: Question, ranked: Sequence[RankedCause], run: Run) -> Question:
+    """The question as it stands for this run. Where a setting with which a cause comes about as well (`Question.instead`) is
+    unusual, the cause needs no yes: the answer is as probable under it as in a healthy run."""
+    options = {run.config.option(name) for name in question.instead}
+    explained = {c.id for c in ranked if any(w.weight > 0 and _of_setting(w, options) for w in c.evidence)}
+    if not explained:
+        return question
+    return replace(
+        question,
+        yes={**question.yes, **dict.fromkeys(explained, probability(question, "healthy"))},
+        counted={name: cell for name, cell in question.counted.items() if name not in explained},
+    )
 
 
 def _known(question: Question, run: Run) -> bool:
@@ -290,7 +325,7 @@ def arms(design: Design, run: Run, settings: ExperimentSettings) -> dict[str, di
     planned_values = {arm: {**short, **resolve(overrides, run.config, settings)} for arm, overrides in wanted.items()}
     for overrides, values in zip(wanted.values(), planned_values.values(), strict=True):
         if "eval_interval" in overrides:  # updates, in the trainer's own steps
-            updates = round(values["eval_interval"] * _update(run))
+            updates = round(values["eval_interval"] * _update(run, settings))
             values["eval_interval"] = max(updates, round(values["total_steps"] / MOST_EVALUATIONS))
     return planned_values
 
@@ -316,7 +351,7 @@ def length(design: Design, run: Run, settings: ExperimentSettings) -> dict[str, 
     Raises `CannotOverride` if the length of the run is unknown.
     """
     total = planned(run, settings)
-    steps = max(design.length * total, min(total, LEAST_POINTS * _update(run)))
+    steps = max(design.length * total, min(total, LEAST_POINTS * _update(run, settings)))
     steps = min(steps, settings.limits.steps or math.inf)
     values: dict[str, float] = {"total_steps": max(1, round(steps))}
     interval, warm_up = in_force("eval_interval", run.config, settings), in_force("warmup_steps", run.config, settings)
@@ -336,10 +371,17 @@ def planned(run: Run, settings: ExperimentSettings) -> float:
     return total
 
 
-def _update(run: Run) -> float:
+def logged_steps(run: Run, settings: ExperimentSettings) -> float:
+    """Steps of the log for each step in which the option counts the length: 1, unless it counts epochs or updates."""
+    ratio = (run.last_step or 0.0) / planned(run, settings)
+    return ratio if ratio > OTHER_UNIT else 1.0
+
+
+def _update(run: Run, settings: ExperimentSettings) -> float:
     """Steps of one update: 1, or the batch size if steps are environment steps."""
     counts_env_steps = any(series.axis == "env_steps" for series in run.series.values())
-    return (run.config.number("batch_size") or 1.0) if counts_env_steps else 1.0
+    batch = (run.config.number("batch_size") or 1.0) if counts_env_steps else 1.0
+    return batch / logged_steps(run, settings)
 
 
 def cost(design: Design, run: Run, settings: ExperimentSettings) -> float:

@@ -95,8 +95,10 @@ class StartPoint:
         """The step of the break. Before this step, resumed trials are the same as the original run."""
         return self.step + self.lead if self.checkpoint else -math.inf
 
-    def lengthened(self, values: Mapping[str, Any]) -> dict[str, Any]:
+    def lengthened(self, values: Mapping[str, Any], unit: float = 1.0) -> dict[str, Any]:
         """The overrides of an arm with a number of steps that reaches the break, in the way the trainer counts steps.
+
+        `unit`: steps of the log for each step of the trainer.
 
         The warm-up steps are not changed: the warm-up belongs to the original schedule, before the checkpoint.
         """
@@ -104,7 +106,7 @@ class StartPoint:
             return dict(values)
         behind = 0.0 if self.counts_on is False else self.step
         kept = {name: value for name, value in values.items() if name != "warmup_steps"}
-        return kept | {"total_steps": round(values["total_steps"] + self.lead + behind)}
+        return kept | {"total_steps": round(values["total_steps"] + (self.lead + behind) / unit)}
 
     def hook_values(self, values: Mapping[str, Any], run: Run, planned: float, other_seed: bool) -> dict[str, Any]:
         """The values for the hooks in the trainer's process: everything that must not come from the checkpoint."""

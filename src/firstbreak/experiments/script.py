@@ -1,8 +1,9 @@
 """What a training script lets one change, read from its text. The script is never imported.
 
-A script with a parser has options (argparse, click, TrlParser, HfArgumentParser, tyro) or a configuration (Hydra, OmegaConf).
-A script without one has places in its text: constants, keyword arguments of calls and entries of dictionaries, which are changed
-in a copy of the script (`changed`). A place is called as a reader would: `LEARNING_RATE`, `PPO.gamma`, `config.lr`.
+A script with a parser has options (argparse, click, absl, typer, fire, TrlParser, HfArgumentParser, tyro) or a configuration
+(Hydra, OmegaConf, a YAML file that its command names). A script without one has places in its text: constants, variables of the
+environment with a default, keyword arguments of calls and entries of dictionaries, which are changed in a copy of the script
+(`changed`). A place is called as a reader would: `LEARNING_RATE`, `PPO.gamma`, `config.lr`.
 """
 
 from __future__ import annotations
@@ -10,23 +11,31 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from firstbreak.dialects.hyperparameters import plain
 from firstbreak.model import EMPTY
 from firstbreak.readers import Unreadable
 
-FLAGS, HYDRA, ZOO, SOURCE = "flags", "hydra", "zoo", "source"
+FLAGS, HYDRA, ZOO, YAML, SOURCE = "flags", "hydra", "zoo", "yaml", "source"
 #: parsers whose options are the fields of classes, which may be another package's
 _CLASS_PARSERS = frozenset({"TrlParser", "HfArgumentParser", "tyro.cli", "simple_parsing.parse"})
 #: methods whose first argument is known by position: method -> the name of that argument
 _POSITIONAL = {"learn": "total_timesteps"}
 #: the package that a script imports -> its dialect
 _DIALECTS = {"trl": "trl", "stable_baselines3": "sb3", "sb3_contrib": "sb3", "verl": "verl", "ray.rllib": "rllib"}
+#: what reads a configuration file
+_LOADERS = frozenset({"yaml.safe_load", "yaml.full_load", "yaml.load", "safe_load", "OmegaConf.load"})
+#: what takes a function whose parameters become options
+_FUNCTION_PARSERS = frozenset({"fire.Fire", "Fire", "typer.run"})
+#: absl's definitions of options: name, default, help
+_DEFINES = re.compile(r"DEFINE_(float|integer|string|boolean|bool|enum)")
+_ENVIRONMENT = frozenset({"os.environ.get", "environ.get", "os.getenv", "getenv"})
 _HELP_OPTION = re.compile(r"^\s+(?:-\w+(?: \S+)?, )?--([\w.-]+)", re.MULTILINE)
 
 
@@ -44,15 +53,17 @@ class Script:
     """The options of a script, and how they are set."""
 
     path: Path
-    syntax: str  #: flags, hydra, zoo or source; see overrides.py
+    syntax: str  #: flags, hydra, zoo, yaml or source; see overrides.py
     options: Mapping[str, ScriptOption] = field(default_factory=lambda: EMPTY)
     dialect: str | None = None  #: by its imports
     constructor: str = ""  #: with syntax source: the call that takes the trainer's settings
+    config: Path | None = None  #: with syntax yaml: the configuration file
 
 
-def read_script(path: Path, ask_for_help: Callable[[], str] = str) -> Script:
+def read_script(path: Path, ask_for_help: Callable[[], str] = str, named: Sequence[Path] = ()) -> Script:
     """The options of a script. `ask_for_help` starts it with --help, and is called only where the text shows a parser of options
-    that are not in the text. Raises `Unreadable` if the file is not Python."""
+    that are not in the text. `named` are the YAML files that its command names. Raises `Unreadable` if the file is not Python.
+    """
     try:
         tree = ast.parse(path.read_text("utf-8"))
     except OSError as error:
@@ -68,8 +79,12 @@ def read_script(path: Path, ask_for_help: Callable[[], str] = str) -> Script:
     if (main := next((call for name, call in calls if name == "hydra.main"), None)) is not None:
         return Script(path=path, syntax=HYDRA, options=_of_tree(_hydra_tree(path, main), given), dialect=dialect)
     if "from_cli" in called:
-        return Script(path=path, syntax=HYDRA, options=_of_tree(_omegaconf_tree(path, calls), given), dialect=dialect)
-    flags = dict(_flags(calls))
+        loaded = _omegaconf_tree(path, calls, named)
+        return Script(path=path, syntax=HYDRA, options=_of_tree(loaded, given), dialect=dialect)
+    flags = dict(_flags(calls)) | dict(_parameters(tree, calls))
+    if len(named) == 1 and called & _LOADERS and not called & _CLASS_PARSERS:
+        options = _of_tree(_yaml(named[0]), given)
+        return Script(path=path, syntax=YAML, options=options, dialect=dialect, config=named[0])
     if parsers := called & _CLASS_PARSERS:
         flags = dict(_fields(tree)) | flags | {name: flags.get(name) for name in _HELP_OPTION.findall(ask_for_help())}
     elif "ArgumentParser" in called and not flags:
@@ -129,13 +144,16 @@ def _says(call: ast.Call, word: str) -> bool:
 
 
 def _literal(node: ast.AST | None) -> Any:
-    """The value of a literal, with products and powers of numbers; None for anything else."""
+    """The value of a literal, with products and powers of numbers, and the default of a variable of the environment; None for
+    anything else."""
     match node:
         case ast.BinOp(left=left, op=ast.Mult() | ast.Pow() as op, right=right):
             a, b = _literal(left), _literal(right)
             if isinstance(a, int | float) and isinstance(b, int | float) and abs(b) < 1e12:
                 return a * b if isinstance(op, ast.Mult) else (a**b if abs(b) < 64 else None)
             return None
+        case ast.Call(func=func, args=[_, default]) if _name(func) in _ENVIRONMENT:
+            return plain(_literal(default))
         case None:
             return None
     try:
@@ -148,15 +166,38 @@ def _literal(node: ast.AST | None) -> Any:
 
 
 def _flags(calls: list[tuple[str, ast.Call]]) -> Iterator[tuple[str, Any]]:
-    """argparse's and click's options with a value, and their defaults."""
+    """The options of argparse, click and absl with a value, and their defaults."""
     for name, call in calls:
-        if name.rpartition(".")[2] not in ("add_argument", "option"):
+        last = name.rpartition(".")[2]
+        if _DEFINES.fullmatch(last) and call.args:
+            default = (
+                call.args[1]
+                if len(call.args) > 1
+                else next((k.value for k in call.keywords if k.arg == "default"), None)
+            )
+            yield str(_literal(call.args[0])), _literal(default)
+        if last not in ("add_argument", "option"):
             continue
         words = [a.value for a in call.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
         long = [w[2:].partition("/")[0] for w in words if w.startswith("--")]
         more = {k.arg: k.value for k in call.keywords}
         if long and not str(_literal(more.get("action"))).startswith(("store_", "count", "version")):
             yield max(long, key=len), _literal(more.get("default"))
+
+
+def _parameters(tree: ast.Module, calls: list[tuple[str, ast.Call]]) -> Iterator[tuple[str, Any]]:
+    """The parameters with a default of the function that fire or typer turns into a command."""
+    commands = {_name(call.args[0]) for name, call in calls if name in _FUNCTION_PARSERS and call.args}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and node.name in commands:
+            plain = [*node.args.posonlyargs, *node.args.args]
+            pairs = [*zip(plain[::-1], node.args.defaults[::-1], strict=False)][::-1]
+            pairs += [(a, d) for a, d in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True) if d is not None]
+            typer = any(name == "typer.run" for name, _ in calls)
+            for argument, default in pairs:
+                if isinstance(_literal(default), bool):
+                    continue  # a switch, which takes no value
+                yield argument.arg.replace("_", "-") if typer else argument.arg, _literal(default)
 
 
 def _fields(tree: ast.Module) -> Iterator[tuple[str, Any]]:
@@ -175,13 +216,16 @@ def _hydra_tree(path: Path, call: ast.Call) -> Any:
     return _yaml(path.parent / (named.get("config_path") or ".") / f"{name}.yaml")
 
 
-def _omegaconf_tree(path: Path, calls: list[tuple[str, ast.Call]]) -> dict[str, Any]:
-    """What `OmegaConf.load` and `OmegaConf.create` start from."""
+def _omegaconf_tree(path: Path, calls: list[tuple[str, ast.Call]], named: Sequence[Path]) -> dict[str, Any]:
+    """What `OmegaConf.load` and `OmegaConf.create` start from. A file that the text does not name is one that the command names,
+    or the default of an option."""
     tree: dict[str, Any] = {}
+    defaults = [path.parent / str(v) for _, v in _flags(calls) if str(v).endswith((".yaml", ".yml"))]
     for name, call in calls:
         first = _literal(call.args[0]) if call.args else None
-        if name.endswith("OmegaConf.load") and isinstance(first, str):
-            tree |= _yaml(path.parent / first)
+        if name.endswith("OmegaConf.load"):
+            for file in [path.parent / first] if isinstance(first, str) else named or defaults:
+                tree |= _yaml(file)
         elif name.endswith("OmegaConf.create") and isinstance(first, dict):
             tree |= first
     return tree
@@ -216,9 +260,30 @@ def _places(tree: ast.Module, given: Mapping[str, tuple[str, ...]]) -> tuple[dic
     options: dict[str, ScriptOption] = {}
     for name, node, argument in _literals(tree):
         options.setdefault(name, ScriptOption(name, _literal(node), (argument, *given.get(argument, ()))))
+    dictionaries = {name.partition(".")[0] for name, _, _ in _literals(tree)}
+    own = _of_trainer(tree)
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _name(node.func)]
-    largest = max(calls, key=lambda c: len([k for k in c.keywords if k.arg]), default=None)
+    calls = [node for node in calls if _name(node.func) in own] or calls
+    largest = max(calls, key=lambda call: _settings_of(call, dictionaries), default=None)
     return options, "" if largest is None else _name(largest.func).rpartition(".")[2]
+
+
+def _settings_of(call: ast.Call, dictionaries: Container[str]) -> int:
+    """How many settings a call takes, as far as the text shows."""
+    return sum(1 if keyword.arg else LARGE * (_name(keyword.value) in dictionaries) for keyword in call.keywords)
+
+
+LARGE = 100  #: keyword arguments that a dictionary of settings counts as: `PPO(**hyperparameters)`
+
+
+def _of_trainer(tree: ast.Module) -> set[str]:
+    """What the script imports from a trainer's package itself, and not from its parts: `PPO`, and not `EvalCallback`."""
+    return {
+        a.asname or a.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module in _DIALECTS
+        for a in node.names
+    }
 
 
 def _literals(tree: ast.Module) -> Iterator[tuple[str, ast.expr, str]]:
@@ -235,6 +300,8 @@ def _literals(tree: ast.Module) -> Iterator[tuple[str, ast.expr, str]]:
             ):
                 if value is not None and _literal(value) is not None:
                     yield name, value, name
+            case ast.Call(func=func, args=[ast.Constant(value=str(name)), _]) if _name(func) in _ENVIRONMENT:
+                yield name, node, name
             case ast.Call(func=func):
                 call = _name(func).rpartition(".")[2]
                 for argument, value in _arguments(node):
@@ -255,7 +322,7 @@ def changed(text: str, path: Path, values: Mapping[str, Any]) -> str:
         there[name].append(node)
     for name, value in values.items():
         nodes = there.get(name, [])
-        edits += [(*_span(node), repr(value)) for node in nodes]
+        edits += [(*_span(node), repr(str(value) if isinstance(node, ast.Call) else value)) for node in nodes]
         if not nodes:
             edits.append(_added(tree, name, value))
     own = (node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == "__file__")

@@ -26,6 +26,7 @@ from firstbreak.model import Series
 from firstbreak.readers import Recording, Unreadable, wandb_api
 from firstbreak.readers.opening import beneath, open_file, roots_of
 from firstbreak.readers.read import (
+    A_TRIAL,
     PARTS_OF_A_RUN,
     ROUNDING,
     RUNS,
@@ -109,7 +110,7 @@ def _each(place: Path) -> Grouping:
 
 
 def _below(place: Path) -> Grouping:
-    if not place.is_dir() or whole_folder(place):
+    if not place.is_dir() or whole_folder(place) or all((place / name).is_file() for name in A_TRIAL):
         return Grouping((place,))
     # a folder in which nothing can be read is still a run, whose report says so
     readable = [

@@ -65,6 +65,10 @@ OPTIONS_ONLY = re.compile(
     r"|requirements|readme|licen[cs]e|^debug[\w-]*\.log$",  # wandb links its own debug.log from the run's folder
     re.IGNORECASE,
 )
+#: what `firstbreak experiment run` writes beside the logs of a trial, and what tells the folder of one
+OF_A_TRIAL = frozenset({"trial.json", "group.json", "result.json", "supervisor.txt", "interventions.jsonl", "settings.jsonl",
+                        "watch.jsonl", "weights.jsonl"})  # fmt: skip
+A_TRIAL = frozenset({"trial.json", "group.json"})
 OPEN_IT = "check that you may read it"
 ROUNDING = 0.02  #: by how much a console's number may differ from the same number in a file, and of the curve's range
 ALIKE_POINTS = 5  #: fewer equal numbers may be chance
@@ -297,7 +301,7 @@ def files(place: Path, seen: Set[Path] = frozenset()) -> Iterator[tuple[Path, Mo
             ):
                 yield from files(link, seen | {link.resolve()})
         subfolders[:] = sorted(s for s in subfolders if depth < MAX_DEPTH and s not in ("__pycache__", ".git", ".venv"))
-        for name in sorted(names):
+        for name in sorted(set(names) - OF_A_TRIAL if A_TRIAL.issubset(names) else names):
             count += 1
             if count > MAX_FILES:
                 yield (

@@ -261,6 +261,10 @@ def _baseline(dx: Diagnosis, uid: str, about: About) -> Markup:
     return _facts(story.baseline(dx))
 
 
+def _tuned(dx: Diagnosis, uid: str, about: About) -> Markup:
+    return _facts(story.tuned(dx))
+
+
 def _outlook(dx: Diagnosis, uid: str, about: About) -> Markup:
     drawing = None if dx.first_break is not None else _drawing(dx, uid, uid.removesuffix(Section.OUTLOOK.value))
     return join(drawing, _facts(story.outlook(dx)))
@@ -453,6 +457,7 @@ _SECTIONS: dict[Section, Callable[[Diagnosis, str, About], Markup]] = {
     Section.OUTLOOK: _outlook,
     Section.FINDINGS: _findings,
     Section.CAUSES: _causes,
+    Section.TUNED: _tuned,
     Section.REMEDY: _remedy,
     Section.EXPECTED: _expected,
     Section.NOT_MEASURED: _not_measured,

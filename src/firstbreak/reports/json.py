@@ -32,6 +32,7 @@ from firstbreak.model import (
     Outcome,
     RankedCause,
     Run,
+    TunedSettings,
     Verdict,
 )
 from firstbreak.reports import reference, story
@@ -92,6 +93,20 @@ def payload(dx: Diagnosis) -> dict[str, Any]:
             for t in dx.thresholds
         ],
         **({} if dx.baseline is None else {"baseline": _baseline(dx.baseline)}),
+        **({"tuned": [_tuned(one) for one in dx.tuned]} if dx.tuned else {}),
+    }
+
+
+def _tuned(tuned: TunedSettings) -> dict[str, Any]:
+    return {
+        "source": tuned.source,
+        "place": tuned.place,
+        "task": tuned.task,
+        "differ": [
+            {"name": b.name, "option": text(b.option), "value": number(b.value), "tuned": b.tuned} for b in tuned.differ
+        ],
+        "same": [text(option) for option in tuned.same],
+        "steps": tuned.steps,
     }
 
 

@@ -107,6 +107,10 @@ def _baseline(dx: Diagnosis) -> Iterator[str]:
     yield from _facts(story.baseline(dx))
 
 
+def _tuned(dx: Diagnosis) -> Iterator[str]:
+    yield from _facts(story.tuned(dx))
+
+
 def _outlook(dx: Diagnosis) -> Iterator[str]:
     yield from _facts(story.outlook(dx))
 
@@ -209,6 +213,7 @@ _SECTIONS: dict[Section, Callable[[Diagnosis], Iterator[str]]] = {
     Section.OUTLOOK: _outlook,
     Section.FINDINGS: _findings,
     Section.CAUSES: _causes,
+    Section.TUNED: _tuned,
     Section.REMEDY: _remedy,
     Section.EXPECTED: _expected,
     Section.NOT_MEASURED: _not_measured,

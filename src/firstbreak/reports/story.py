@@ -42,6 +42,7 @@ from firstbreak.model import (
     Series,
     Severity,
     Status,
+    TunedSettings,
     Verdict,
 )
 from firstbreak.readers import Unreadable
@@ -67,6 +68,7 @@ class Section(enum.StrEnum):
     OUTLOOK = "outlook"
     FINDINGS = "findings"
     CAUSES = "causes"
+    TUNED = "tuned"
     REMEDY = "remedy"
     EXPECTED = "expected"
     NOT_MEASURED = "not_measured"
@@ -88,6 +90,7 @@ _HEADINGS = {
     Section.OUTLOOK: "If the run continues",
     Section.FINDINGS: "What was found",
     Section.CAUSES: "Probable causes",
+    Section.TUNED: "Beside tuned settings for this task",
     Section.REMEDY: "Fix and smallest experiment",
     Section.EXPECTED: "Unusual, but expected",
     Section.NOT_MEASURED: "Not measured",
@@ -105,6 +108,7 @@ def sections(dx: Diagnosis) -> tuple[Section, ...]:
         Section.OUTLOOK: bool(outlook(dx)),
         Section.FINDINGS: bool(dx.findings),
         Section.CAUSES: bool(dx.causes) and dx.verdict.known,
+        Section.TUNED: bool(dx.tuned) and dx.verdict.action is not Action.CONTINUE,
         Section.REMEDY: bool(remedies(dx)),
         Section.EXPECTED: bool(dx.expected),
         Section.NOT_MEASURED: bool(unmeasured_links(dx) or further_unmeasured(dx)),
@@ -289,6 +293,24 @@ def _beside(place: Departure, dx: Diagnosis) -> str:
 def _listed(names: Sequence[str], between: str = ", ") -> str:
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
     return between.join(names[:MOST_NAMED]) + more
+
+
+def tuned(dx: Diagnosis) -> tuple[StoryLine, ...]:
+    """What RL Zoo and CleanRL set otherwise for the same algorithm and task, with the file that says so, and what it is worth."""
+    lines = [StoryLine(of.source, _tuned(of, dx)) for of in dx.tuned]
+    worth = "none in the ranking: these settings worked for this task, and others may as well"
+    return (*lines, StoryLine("Weight", worth)) if lines else ()
+
+
+def _tuned(of: TunedSettings, dx: Diagnosis) -> str:
+    apart = [f"{b.option} {number(b.tuned)} (here {number(b.value)})" for b in of.differ]
+    found = [_listed(apart)] if apart else []
+    if of.same:
+        found.append(f"the same: {_listed(of.same)}")
+    end = dx.run.last_step
+    if of.steps and end and main_axis(dx.run) == "env_steps":
+        found.append(f"trained for {number(of.steps)} environment steps (here {number(end)})")
+    return f"{(dx.run.algorithm or '').upper()} on {of.task} ({of.place}): {'; '.join(found)}"
 
 
 def outlook(dx: Diagnosis) -> tuple[StoryLine, ...]:

@@ -113,6 +113,10 @@ def _baseline(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
     yield how.facts(story.baseline(dx))
 
 
+def _tuned(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
+    yield how.facts(story.tuned(dx))
+
+
 def _outlook(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
     yield how.facts(story.outlook(dx))
 
@@ -230,6 +234,7 @@ _SECTIONS: dict[Section, Callable[[Diagnosis, TerminalStyle], Iterator[Renderabl
     Section.OUTLOOK: _outlook,
     Section.FINDINGS: _findings,
     Section.CAUSES: _causes,
+    Section.TUNED: _tuned,
     Section.REMEDY: _remedy,
     Section.EXPECTED: _expected,
     Section.NOT_MEASURED: _not_measured,

@@ -40,6 +40,7 @@ QUESTIONS = (
         asks="does an optimizer use a higher learning rate than the configured one?",
         answer=rate_is(lambda least, largest: largest > 1.5),
         needs="process",
+        instead=("learning_rate",),
         yes={"step-size-too-large": 0.9},
         otherwise=0.02,
     ),

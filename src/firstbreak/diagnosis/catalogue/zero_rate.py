@@ -38,6 +38,7 @@ QUESTIONS = (
         asks="does the reward or the score change although the weights do not change?",
         answer=_moves,
         needs="score",
+        instead=("learning_rate",),
         yes={
             "environment-changed": 0.9,
             "evaluation-protocol-changed": 0.7,
