@@ -29,8 +29,9 @@ from benchmarks.machine import environment
 from benchmarks.size import place, sized
 
 RESULT = Path(__file__).parent / "results" / "journeys.json"
-#: the first try of the unseen scripts, before anything was corrected (2026-11-25); one more could not be tried: Ray did not start
-FIRST_TRY = {"tried": 9, "completed": 5}
+#: the first try of the unseen scripts as they were frozen, before anything was corrected (2026-11-25). Ray did not start for one.
+#: Another ended by itself, before firstbreak had a part in it; broken by a milder setting, it went all the way with the same code.
+FIRST_TRY = {"n_scripts": 10, "completed": 4, "not_decided": 2}
 FOLDERS = {name: folder for folder in (FROZEN, UNSEEN) for name in scripts(folder)}
 
 

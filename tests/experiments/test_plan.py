@@ -21,10 +21,12 @@ from firstbreak.experiments.plan import (
     answerable,
     applicable,
     information,
+    logged_steps,
     power_of,
     probability,
     propose,
     weigh,
+    worth_running,
 )
 from firstbreak.experiments.settings import ExperimentSettings
 from firstbreak.model import Config, Run, Series
@@ -171,3 +173,25 @@ def test_the_usual_settings_leave_the_entropy_temperature_of_soft_actor_critic_a
 
     assert changed("sac") == {"gamma"}
     assert changed("ppo") == {"gamma", "entropy_coef", "clip_range"}
+
+
+def test_a_length_in_epochs_is_told_from_the_steps_of_the_log() -> None:
+    curve = Series(name="reward.mean", steps=np.arange(1, 51) * 1000.0, values=np.linspace(0, 1, 50), axis="env_steps")
+    run = Run(path="a-run", series={curve.name: curve})
+    for planned, unit in (
+        (50, 1000.0),
+        (50_000, 1.0),
+        (100_000, 1.0),
+    ):  # epochs; steps; steps of a run that was stopped
+        assert logged_steps(run, ExperimentSettings(now={"total_steps": planned})) == unit
+
+
+def test_a_cause_that_is_as_good_as_certain_is_confirmed_by_its_own_experiment() -> None:
+    run = read(DEMO)
+    ranked = rank(Inputs(run), check(run))
+    sure = [replace(c, probability=0.99 if c is ranked[0] else 0.0001) for c in ranked]
+    proposals = [replace(p, bits=0.001) for p in propose(run, sure, ExperimentSettings()) if not p.cannot]
+    assert sure[0].experiment is not None
+    assert [p.design.id for p in worth_running(proposals, sure)] == [sure[0].experiment.id]
+    telling = [replace(p, bits=0.5) if i == 1 else p for i, p in enumerate(proposals)]
+    assert worth_running(telling, sure) == [telling[1]]

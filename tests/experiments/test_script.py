@@ -21,6 +21,7 @@ from firstbreak.readers import Unreadable
 HEALTHY = str(Path(__file__).parents[1] / "data" / "trl_grpo_healthy")
 
 SCRIPTS = Path(__file__).parent / "scripts"
+LATER = Path(__file__).parent / "unseen_scripts"
 
 
 def section(words: str, home: Path) -> dict[str, Any]:
@@ -103,6 +104,53 @@ def test_click_and_omegaconf_are_read(tmp_path: Path) -> None:
     made = section("b.py", tmp_path)
     assert made["syntax"] == "hydra"
     assert made["options"] == {"learning_rate": "optim.lr", "total_steps": "steps"}
+
+
+@pytest.mark.parametrize(
+    ("words", "syntax", "options"),
+    [
+        ("absl_sac.py --discount=0.1", "flags", {"gamma": "discount", "learning_rate": "learning_rate"}),
+        ("spinup_vpg.py --pi_lr 3.0", "flags", {"learning_rate": "pi_lr", "gamma": "gamma"}),
+        (
+            "omega_a2c.py --config omega_configs/a2c.yaml",
+            "hydra",
+            {"gamma": "algo.gamma", "total_steps": "train.iterations"},
+        ),
+        ("env_variables.py", "source", {"learning_rate": "LR"}),
+    ],
+)
+def test_the_later_scripts_are_read_without_being_started(words: str, syntax: str, options: dict[str, str]) -> None:
+    made = section(words, LATER)
+    assert made["syntax"] == syntax
+    assert made["options"].items() >= options.items()
+
+
+def test_the_parameters_of_a_function_are_options_under_fire_and_typer(tmp_path: Path) -> None:
+    function = "def main(learning_rate=1e-3, max_steps: int = 50, fast=False):\n    pass\n"
+    for call, option in (("fire.Fire(main)", "learning_rate"), ("typer.run(main)", "learning-rate")):
+        (tmp_path / "a.py").write_text(f"{function}{call}\n")
+        made = section("a.py", tmp_path)
+        assert made["options"]["learning_rate"] == option
+        assert set(made["options"]) == {"learning_rate", "total_steps"}  # a switch takes no value
+
+
+def test_a_configuration_file_that_the_command_names_is_changed_in_a_copy(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("optim: {lr: 0.1}\nsteps: 50\n")
+    (tmp_path / "a.py").write_text("cfg = yaml.safe_load(open(sys.argv[1]))\n")
+    for words, place in (("a.py a.yaml", "{config}"), ("a.py --config=a.yaml", "--config={config}")):
+        made = section(words, tmp_path)
+        assert (made["syntax"], made["config"]) == ("yaml", "a.yaml")
+        assert made["command"].split()[-1] == place
+        assert made["options"] == {"learning_rate": "optim.lr", "total_steps": "steps"}
+
+
+def test_a_variable_of_the_environment_is_changed_in_a_copy_or_before_the_command(tmp_path: Path) -> None:
+    text = "import os\nLR = float(os.environ.get('LR', '0.1'))\n"
+    assert changed(text, Path("a.py"), {"LR": 0.01}) == "import os\nLR = float('0.01')\n"
+    (tmp_path / "a.py").write_text("p.add_argument('--lr', default=1)\n")
+    assert section("CUDA_VISIBLE_DEVICES=1 python a.py", tmp_path)["command"].startswith(
+        "env CUDA_VISIBLE_DEVICES=1 {python}"
+    )
 
 
 def test_what_lies_beside_the_script_is_named_in_full_because_a_trial_starts_elsewhere(tmp_path: Path) -> None:

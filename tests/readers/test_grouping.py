@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from firstbreak.cli.inspect import command
 from firstbreak.readers import grouping
 from firstbreak.readers.grouping import How, group
+from firstbreak.readers.read import read
 
 
 def lines(seed: int, first: int = 0, last: int = 60, prefix: str = "") -> str:
@@ -112,3 +113,12 @@ def test_the_user_decides(tmp_path: Path) -> None:
         ("--each",): 2,
     }
     assert "read as one run, as asked" in shown[("--one-run",)].stderr
+
+
+def test_what_an_experiment_writes_beside_the_logs_of_a_trial_is_no_log(tmp_path: Path) -> None:
+    trial = tmp_path / "treated-0"
+    table(trial / "out", seed=1)
+    for name in ("trial.json", "group.json", "result.json", "watch.jsonl"):
+        (trial / name).write_text('{"step": 1, "reward": 5, "seconds": 3}\n')
+    assert names(trial) == ["treated-0"]
+    assert len(read(trial).series["reward.mean"].values) == 60
