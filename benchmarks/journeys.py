@@ -30,7 +30,7 @@ from benchmarks.size import place, sized
 
 RESULT = Path(__file__).parent / "results" / "journeys.json"
 #: the first try of the unseen scripts as they were frozen, before anything was corrected (2026-11-25). Ray did not start for one.
-#: Another ended by itself, before firstbreak had a part in it; broken by a milder setting, it went all the way with the same code.
+#: Another ended by itself, before firstbreak had a part in it; with a milder setting it went all the way with the same code.
 FIRST_TRY = {"n_scripts": 10, "completed": 4, "not_decided": 2}
 FOLDERS = {name: folder for folder in (FROZEN, UNSEEN) for name in scripts(folder)}
 

@@ -34,10 +34,10 @@ def test_no_sure_healthy_run_is_stopped(table: list[report_card.Row]) -> None:
     assert not [r.id for r in healthy if r.action in ("stop", "rollback")]
 
 
-def test_the_right_link_or_earlier_in_two_of_three_sure_broken_ones(table: list[report_card.Row]) -> None:
+def test_the_right_link_or_earlier_in_three_of_five_sure_broken_ones(table: list[report_card.Row]) -> None:
     wrong = [r for r in table if r.reader == "wrong" and r.confidence == "high"]
     missed = [r.id for r in wrong if not r.agrees]
-    assert len(missed) <= len(wrong) / 3, missed
+    assert len(missed) <= 2 * len(wrong) / 5, missed
 
 
 def test_each_disagreement_is_argued(table: list[report_card.Row]) -> None:

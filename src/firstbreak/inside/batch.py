@@ -38,8 +38,8 @@ Measure = Callable[..., Mapping[str, Reading]]
 class BatchRecorder:
     """Measures identities of batches and updates, and writes the numbers into `folder`.
 
-    `share` limits the time of all measurements but the first ones, as a share of the run's. No random number is used. An
-    error in here never reaches training: it is logged once as a warning.
+    `share` limits the time of all measurements but the first ones, as a share of the run's; with 1, nothing is left out. No random
+    number is used. An error in here never reaches training: it is logged once as a warning.
     """
 
     def __init__(self, folder: str | Path | None = ".", share: float = SHARE) -> None:
@@ -60,9 +60,8 @@ class BatchRecorder:
         """Whether this step may cost so much: it is one of the first, or time is left for what the last one took."""
         if self._granted.get(cost) == step:
             return True
-        granted = (
-            self._first(step) or self._spent[cost] + self._taken[cost] <= self.share * SHARES[cost] * self._elapsed
-        )
+        left = self.share * SHARES[cost] * self._elapsed - self._spent[cost]
+        granted = self._first(step) or self.share >= 1 or self._taken[cost] <= left
         if granted:
             self._granted[cost], self._taken[cost] = step, 0.0
         return granted
