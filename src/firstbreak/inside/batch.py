@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from firstbreak import plugins
-from firstbreak.inside.journal import ProofFiles
+from firstbreak.inside.journal import NAME, ProofFiles
+from firstbreak.inside.steps import identities_of
 
 LOG = logging.getLogger("firstbreak.recorder")
 SHARE = 0.02  #: of the run's time
@@ -42,8 +43,8 @@ class BatchRecorder:
     error in here never reaches training: it is logged once as a warning.
     """
 
-    def __init__(self, folder: str | Path | None = ".", share: float = SHARE) -> None:
-        self.files = ProofFiles(None if folder is None else Path(folder))
+    def __init__(self, folder: str | Path | None = ".", share: float = SHARE, name: str = NAME) -> None:
+        self.files = ProofFiles(None if folder is None else Path(folder), name)
         self.share = share
         self.numbers: dict[str, float] = {}  #: of the current step
         self._began = time.perf_counter()
@@ -51,6 +52,7 @@ class BatchRecorder:
         self.start = 0.0  #: seconds in the first steps
         self._steps: set[int] = set()
         self._failed: set[str] = set()
+        self._measuring = False  #: the time in a measurement within another one counts once
 
     def due(self, step: int, cost: Price) -> bool:
         """Whether this step may cost so much: it is one of the first, or time is left for it."""
@@ -90,6 +92,26 @@ class BatchRecorder:
             return found
         return {}
 
+    def transitions(self, step: int, **given: Any) -> dict[str, float]:
+        """The same for steps of an environment, under the names of CleanRL's scripts, as arrays, tensors or lists.
+
+        After a rollout of T steps in n environments: `rewards`, `values`, `dones` (T, n), `next_done`, `next_value` (n,),
+        `advantages`, `returns` (T, n), `gamma`, `gae_lambda`, as they are used in the estimator. In a minibatch: `newlogprob`,
+        `logprob`, `ratio`, `entropy`, `advantages` (m,), `gradient` (m,): of the loss by `newlogprob`, `fresh`: no update since
+        the rollout. For values of actions: `rewards`, `dones`, `next_values`, `td_target` (m,), `gamma`. What is missing leaves
+        out the identities that need it.
+        """
+        if not self.due(step, Price.LOOK):
+            return {}
+        with self.measuring(Price.LOOK, step):
+            arrays = {name: value for name, value in ((n, _array(v)) for n, v in given.items()) if value is not None}
+            rows = max((len(np.ravel(value)) for value in arrays.values() if isinstance(value, np.ndarray)), default=0)
+            self.counted(step)
+            found = {"steps": float(rows)} | self.measure(step, identities_of(arrays))
+            self.files.write(step, found)
+            return found
+        return {}
+
     def env(self, env: Any) -> Any:
         """The same Gymnasium environment or vector of them, looked at: `env = record.env(env)`."""
         from firstbreak.inside.environment import recorded
@@ -115,12 +137,13 @@ class BatchRecorder:
     @contextmanager
     def measuring(self, cost: Price, step: int) -> Iterator[None]:
         """Time in here is the recorder's; errors in here are logged and go no further."""
-        began = time.perf_counter()
+        began, outer, self._measuring = time.perf_counter(), self._measuring, True
         try:
             with self.guarded("recorder"):
                 yield
         finally:
-            took = time.perf_counter() - began
+            self._measuring = outer
+            took = 0.0 if outer else time.perf_counter() - began
             if self._first(step):
                 self.start += took
             else:
