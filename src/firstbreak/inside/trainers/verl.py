@@ -157,11 +157,7 @@ def _loss(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:
     with record.measuring(Price.LOOK, step):
         data, sampled = given["data"], given["model_output"]["log_probs"]
         logps = no_padding_2_padding(sampled, data)
-        names = [
-            name
-            for name in ("response_mask", "old_log_probs", "advantages", "rollout_log_probs")
-            if name in data.keys()
-        ]
+        names = [name for name in ("response_mask", "old_log_probs", "advantages", "rollout_log_probs") if name in data]
         held = data.select(*names).to_padded_tensor()
         mask, old = array(held["response_mask"]), array(held["old_log_probs"])
         engine = array(held["rollout_log_probs"]) if "rollout_log_probs" in names else None
