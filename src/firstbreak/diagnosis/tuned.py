@@ -46,7 +46,9 @@ def table() -> tuple[Row, ...]:
     """All rows."""
     with TABLE.open(newline="") as lines:
         _heading, *rows = csv.reader(lines)
-    return tuple(Row(*place, _parsed(settings)) for *place, settings in rows)
+    return tuple(
+        Row(source, place, algorithm, task, _parsed(settings)) for source, place, algorithm, task, settings in rows
+    )
 
 
 def _parsed(settings: str) -> Mapping[str, float]:
