@@ -38,8 +38,8 @@ Measure = Callable[..., Mapping[str, Reading]]
 class BatchRecorder:
     """Measures identities of batches and updates, and writes the numbers into `folder`.
 
-    `share` limits the time of all measurements but the first ones, as a share of the run's; with 1, nothing is left out. No random
-    number is used. An error in here never reaches training: it is logged once as a warning.
+    `share` limits the time of all measurements but the first ones, as a share of the run's; with 1, nothing is left out. No
+    random number is used. An error in here never reaches training: it is logged once as a warning.
     """
 
     def __init__(self, folder: str | Path | None = ".", share: float = SHARE) -> None:
