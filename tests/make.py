@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -51,3 +54,13 @@ def run(
 def learning(n: int = 200, low: float = 0.0, high: float = 1.0, sd: float = 0.05, seed: int = 0) -> np.ndarray:
     """A score that rises and settles."""
     return low + (high - low) * (1 - np.exp(-np.arange(n) / (n / 5))) + noise(n, sd * abs(high - low), seed)
+
+
+def write_jsonl(path: Path, rows: int, start: int = 0, extra: dict[str, float] | None = None) -> None:
+    """A healthy-looking run in JSON lines; appends where the file exists."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a", encoding="utf-8") as file:
+        for step in range(start, start + rows):
+            reward = 1 - math.exp(-step / 80) + 0.02 * math.sin(step)
+            values = {"step": step, "reward": reward, "kl": 0.01 + 0.001 * math.cos(step), "loss": 0.1, **(extra or {})}
+            file.write(json.dumps(values) + "\n")

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from firstbreak.diagnosis import registry
+from firstbreak.diagnosis.families import in_words
 from firstbreak.model import Link
 
 
@@ -20,7 +21,7 @@ def by_link(found: Mapping[str, Any]) -> Iterator[tuple[Link, list[Any]]]:
 
 def sections(doc: str) -> str:
     """A docstring's headings one level below its own; options in braces as code."""
-    parts = registry.sections(doc)
+    parts = registry.sections(in_words(doc))
     return "\n\n".join(f"**{heading}**\n\n{prose(text)}" for heading, text in parts.items() if heading and text)
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from firstbreak.diagnosis.catalogue import catalogue, smallest
 from firstbreak.diagnosis.diagnose import diagnose
-from firstbreak.diagnosis.families import OF_LINK, Data, Family, Method, Policy
+from firstbreak.diagnosis.families import OF_LINK, Data, Family, Method, Policy, in_words
 from firstbreak.diagnosis.inputs import Inputs
 from firstbreak.diagnosis.rank import advice
 from firstbreak.diagnosis.registry import Cause, causes
@@ -127,15 +127,21 @@ def unpacked(path: Path, folder: Path) -> Path:
     return folder
 
 
+_UNREAD = r'<(style|script|svg)\b.*?</\1>|<section[^>]*class="names".*?</section>|<[^>]+>'
+
+
 def shown(dx: Diagnosis) -> dict[str, str]:
-    """Every report of a diagnosis, and its verdict; a check that does not apply may name what it is for."""
+    """Every report of a diagnosis, and its verdict, without the pages of the reference that HTML folds in for every kind of run.
+
+    A check that does not apply may name what it is for.
+    """
     verdict, payload = dx.verdict, standard_json.loads(json.render(dx))
     payload["outcomes"] = [o for o in payload["outcomes"] if o["status"] != Status.NOT_APPLICABLE]
     return {
         "verdict": " ".join((verdict.summary, verdict.upside, verdict.risk, verdict.do_first)),
         "terminal": terminal.render(dx, color=False),
         "markdown": markdown.render(dx),
-        "html": re.sub(r"<(style|script|svg)\b.*?</\1>|<[^>]+>", "\n", html.render(dx), flags=re.S),
+        "html": re.sub(_UNREAD, "\n", html.render(dx), flags=re.S),
         "json": " \n".join(prose(payload)),
     }
 
@@ -192,3 +198,14 @@ def test_a_trainer_of_language_models_trains_policies_that_write_text_whatever_w
     curves = {"reward.mean": [0.1, 0.2], "policy.entropy": [1.0, 0.9]}
     assert Inputs(made(curves, algorithm="ppo", trainer="trl")).policy is Policy.TEXT
     assert Inputs(made(curves, algorithm="ppo", trainer="sb3")).policy is Policy.CONTROL
+
+
+def test_a_page_for_every_run_says_in_words_for_which_a_line_holds() -> None:
+    text = "Look.\n- text, actor_critic, group_relative: Compare.\n- value_based: Ask.\ncontrol: Watch it."
+    assert in_words(text).splitlines() == [
+        "Look.",
+        "- For policies that write text, for methods that compare the samples of a prompt or "
+        "for methods with an actor and a critic on fresh data: Compare.",
+        "- For methods that learn action values: Ask.",
+        "For policies that act in an environment: Watch it.",
+    ]

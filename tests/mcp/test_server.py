@@ -27,8 +27,9 @@ from firstbreak.reports import json as report
 from firstbreak.serve.mcp.server import MARK, MOST_OF_AN_ANSWER, McpTools, create
 from mcp import Client, StdioServerParameters
 from tests.attack.injections import ORDER, hostile_run
+from tests.make import write_jsonl
 from tests.waiting import PATIENCE
-from tests.web.serving import write_hostile, write_jsonl
+from tests.web.serving import write_hostile
 
 TOOLS = {"inspect", "diagnose", "explain", "samples", "compare", "experiment_plan"}
 

@@ -16,7 +16,7 @@ from firstbreak.diagnosis.diagnose import diagnose
 from firstbreak.model import Diagnosis, Link, LinkStatus
 from firstbreak.readers.read import read
 from firstbreak.reports import ci
-from tests.web.serving import write_jsonl
+from tests.make import write_jsonl
 
 
 @cache

@@ -11,12 +11,13 @@ import pytest
 
 from firstbreak.cli.demo import RUN
 from tests.conftest import IN_CI
+from tests.make import write_jsonl
 from tests.waiting import PATIENCE
 
 playwright = pytest.importorskip("playwright.sync_api", reason="`make setup-test` brings it")
 pytest.importorskip("uvicorn", reason="`make setup-test` brings it")
 
-from tests.web.serving import ROOT, Served, serving, write_hostile, write_jsonl  # noqa: E402
+from tests.web.serving import ROOT, Served, serving, write_hostile  # noqa: E402
 
 
 @pytest.fixture(scope="session")

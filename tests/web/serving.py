@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import http.client
 import json
-import math
 import socket
 import threading
 import time
@@ -15,6 +14,7 @@ from pathlib import Path
 
 from firstbreak.serve.web.app import Site
 from firstbreak.serve.web.listen import Listener, configured
+from tests.make import write_jsonl
 from tests.reports.fixtures import HOSTILE
 from tests.waiting import PATIENCE
 
@@ -66,16 +66,6 @@ def serving(
     yield Served(listener.getsockname()[1])
     server.should_exit = True
     thread.join(10)
-
-
-def write_jsonl(path: Path, rows: int, start: int = 0, extra: dict[str, float] | None = None) -> None:
-    """A healthy-looking run in JSON lines; appends where the file exists."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a", encoding="utf-8") as file:
-        for step in range(start, start + rows):
-            reward = 1 - math.exp(-step / 80) + 0.02 * math.sin(step)
-            values = {"step": step, "reward": reward, "kl": 0.01 + 0.001 * math.cos(step), "loss": 0.1, **(extra or {})}
-            file.write(json.dumps(values) + "\n")
 
 
 def write_hostile(folder: Path) -> None:

@@ -10,7 +10,8 @@ import pytest
 from firstbreak.serve.web.app import MOST_METRICS, MOST_POINTS
 from firstbreak.serve.web.auth import LONGEST_BODY, LONGEST_QUERY, is_loopback
 from tests.every import every
-from tests.web.serving import Served, serving, write_jsonl
+from tests.make import write_jsonl
+from tests.web.serving import Served, serving
 
 TOKEN = "a-token-for-tests"
 BROWSER = "text/html,application/xhtml+xml,*/*;q=0.8"

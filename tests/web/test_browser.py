@@ -20,9 +20,10 @@ from firstbreak.evals.ledger import Ledger
 from firstbreak.evals.splits import Split, declare
 from firstbreak.readers.read import read
 from firstbreak.reports import html
+from tests.make import write_jsonl
 from tests.waiting import PATIENCE
 from tests.web.conftest import opened
-from tests.web.serving import HOSTILE_NAME, Served, serving, write_jsonl
+from tests.web.serving import HOSTILE_NAME, Served, serving
 
 pytestmark = pytest.mark.browser
 AXE = (Path(__file__).parent / "axe.min.js").read_text()

@@ -13,7 +13,8 @@ import pytest
 
 from firstbreak.evals.ledger import Ledger
 from firstbreak.serve.web.app import LEDGER_FILE, MARKS_FILE
-from tests.web.serving import Served, serving, write_jsonl
+from tests.make import write_jsonl
+from tests.web.serving import Served, serving
 
 
 @pytest.fixture

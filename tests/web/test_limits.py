@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from firstbreak.serve.web import listen
+from tests.make import write_jsonl
 from tests.waiting import PATIENCE
-from tests.web.serving import Served, serving, write_jsonl
+from tests.web.serving import Served, serving
 
 BEGINNING = b"GET / HTTP/1.1\r\nHost: localhost\r\n"
 

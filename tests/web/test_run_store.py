@@ -16,7 +16,7 @@ from firstbreak.serve.web import app, pages
 from firstbreak.serve.web import run_store as store
 from firstbreak.serve.web.run_store import MOST_OPEN, RunStore
 from tests.compare.test_baseline import write as write_run
-from tests.web.serving import write_jsonl
+from tests.make import write_jsonl
 
 
 def looked(folder: Path) -> RunStore:

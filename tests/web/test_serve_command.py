@@ -14,8 +14,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.make import write_jsonl
 from tests.waiting import PATIENCE
-from tests.web.serving import Served, write_jsonl
+from tests.web.serving import Served
 
 BROWSER = "text/html,application/xhtml+xml"
 SERVE = [sys.executable, "-c", "from firstbreak.cli import main; main()", "serve"]

@@ -12,9 +12,10 @@ from playwright.sync_api import Browser, Page
 from firstbreak.diagnosis.diagnose import diagnose
 from firstbreak.readers.read import read
 from firstbreak.reports import html, story
+from tests.make import write_jsonl
 from tests.web import test_browser
 from tests.web.conftest import opened
-from tests.web.serving import Served, serving, write_jsonl
+from tests.web.serving import Served, serving
 from tests.web.test_browser import drawn, open_curves, shown_names, until, write_score
 
 pytestmark = pytest.mark.browser

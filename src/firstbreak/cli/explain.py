@@ -14,6 +14,7 @@ from firstbreak import dialects, readers
 from firstbreak.diagnosis import registry
 from firstbreak.diagnosis.catalogue import catalogue
 from firstbreak.diagnosis.checks import Check
+from firstbreak.diagnosis.families import in_words
 from firstbreak.dialects import hyperparameters, signals
 from firstbreak.model import Link
 from firstbreak.readers import Unreadable
@@ -110,8 +111,8 @@ def _cause(name: str) -> str | None:
 
 
 def _plain(doc: str) -> str:
-    """`{group_size}` stands for the trainer's own option; here no trainer is known."""
-    return re.sub(r"\{(\w+)\}", r"\1", doc)
+    """`{group_size}` stands for the trainer's own option; here neither trainer nor family of the run is known."""
+    return re.sub(r"\{(\w+)\}", r"\1", in_words(doc))
 
 
 def _experiment(name: str) -> str | None:

@@ -116,8 +116,8 @@ class Families:
         methods = {m for m in self.members if isinstance(m, Method)}
         if methods and Method.SUPERVISED not in methods and len(methods) == len(Method) - 1:
             return "where a policy learns from its own samples: this is supervised training"
-        words = [_WORDS[m] for m in (*Policy, *Method, *Data) if m in self.members]
-        return " or ".join(words) or "every run"
+        axes = ([_WORDS[m] for m in axis if m in self.members] for axis in (Policy, Method, Data))
+        return ", ".join(" or ".join(words) for words in axes if words) or "every run"
 
 
 _WORDS: Mapping[Member, str] = {
@@ -155,7 +155,9 @@ OF_LINK: Mapping[Link, Families] = dict.fromkeys(Link, EVERY) | dict.fromkeys(
 )
 
 _NAMES: Mapping[str, Member] = {member.value: member for axis in (Policy, Method, Data) for member in axis}
-_TAGGED = re.compile(rf"((?:{'|'.join(_NAMES)})(?:, (?:{'|'.join(_NAMES)}))*): (?=\S)")
+_TAG = rf"((?:{'|'.join(_NAMES)})(?:, (?:{'|'.join(_NAMES)}))*): (?=\S)"
+_TAGGED = re.compile(_TAG)
+_LINES = re.compile(rf"^((?:- )?){_TAG}", re.MULTILINE)
 
 
 def for_family(text: str, family: Family) -> str | None:
@@ -163,5 +165,13 @@ def for_family(text: str, family: Family) -> str | None:
     tag = _TAGGED.match(text)
     if tag is None:
         return text
-    named = only(*(_NAMES[name] for name in tag[1].split(", ")))
-    return text[tag.end() :] if named.include(family) else None
+    return text[tag.end() :] if _named(tag).include(family) else None
+
+
+def in_words(text: str) -> str:
+    """The text of a page that is for every run: lines that begin with families say for whom they hold in words."""
+    return _LINES.sub(lambda line: f"{line[1]}{str(_named(line, 2)).capitalize()}: ", text)
+
+
+def _named(tag: re.Match[str], group: int = 1) -> Families:
+    return only(*(_NAMES[name] for name in tag[group].split(", ")))

@@ -17,6 +17,7 @@ from importlib.util import find_spec
 
 from firstbreak.diagnosis import registry
 from firstbreak.diagnosis.checks import Check
+from firstbreak.diagnosis.families import in_words
 from firstbreak.diagnosis.registry import Cause
 from firstbreak.model import Diagnosis
 from firstbreak.reports import story
@@ -92,7 +93,7 @@ def entry(name: str, uid: str | None = None, level: str = "h3") -> Markup:
     if item is None:
         raise KeyError(name)
     kind = "detector" if name in registry.detectors() else "cause"
-    parts = registry.sections(item.doc)
+    parts = registry.sections(in_words(item.doc))
     texts = (join(element(level, heading), *_blocks(text)) for heading, text in parts.items() if heading and text)
     head = element("p", element("strong", item.title), f" ({kind}, {story.link_word(item.link)})", id=uid)
     return join(head, _drawn(name), *texts)
