@@ -305,15 +305,27 @@ def trajectory(score: Series, score_error: Series | None = None, fall: Fall | No
 def kept(trajectory: Trajectory, second_score: Series | None = None, method: Method | None = None) -> bool:
     """Whether the score improved and is still there, and the training reward beside an evaluation was not lost either.
 
-    A few evaluations have no shape yet: there the end has to lie clearly above the start. Preference pairs can be learned
-    by heart, so their score excuses nothing. Log an evaluation score, or at least the mean training reward.
+    A few evaluations have no shape yet: there the end has to lie clearly above the start. An evaluation that was from its
+    first value on where the training reward came to has nothing to gain. Preference pairs can be learned by heart, so their
+    score excuses nothing. Log an evaluation score, or at least the mean training reward.
     """
     if method is Method.PREFERENCE:
         return False
-    courses = [trajectory, *([] if second_score is None else [shape_of(second_score)])]
-    if any(course.lost or course.kind == "oscillating" for course in courses):
+    training = None if second_score is None else shape_of(second_score)
+    if any(course is not None and (course.lost or course.kind == "oscillating") for course in (trajectory, training)):
         return False
-    return trajectory.learned or trajectory.end - trajectory.start > IMPROVED * 2**0.5 * trajectory.level_noise > 0
+    return (
+        trajectory.learned
+        or _there_already(trajectory, training)
+        or trajectory.end - trajectory.start > IMPROVED * 2**0.5 * trajectory.level_noise > 0
+    )
+
+
+def _there_already(evaluation: Trajectory, training: Trajectory | None) -> bool:
+    if training is None or not training.learned:
+        return False
+    near = (1 - AT_CEILING) * (training.end - training.start)
+    return all(abs(level - training.end) <= near for level in (evaluation.start, evaluation.end))
 
 
 def truth(eval_score: Series | None = None, reward_component_mean: dict[str, Series] | None = None) -> Series | None:

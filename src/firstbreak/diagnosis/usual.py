@@ -10,7 +10,7 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from firstbreak.diagnosis.families import UNKNOWN, Families, Method, Policy, only
 from firstbreak.diagnosis.inputs import Inputs
@@ -44,6 +44,9 @@ class Usual:
     source: str
     horizon: bool = False  #: a discount: distances are those of 1 / (1 - value)
     algorithms: tuple[str, ...] = ()  #: only these; empty: all
+    of_run: float | None = (
+        None  #: this share of the run's environment steps is usual too, where that is less than `low`
+    )
 
     def decades(self, value: float) -> float:
         """Factors of ten above the range, negative below it, 0 inside it."""
@@ -93,7 +96,8 @@ USUAL: tuple[Usual, ...] = (
     Usual("minibatch_size", 16, math.inf, _VALUES, "DQN 32, SAC and TD3 100 to 256"),
     Usual("group_size", 4, math.inf, _GROUPS, "TRL 8; published GRPO runs 4 to 64"),
     Usual("temperature", 0.7, 1.2, _TEXT, "defaults of TRL, verl and OpenRLHF 1"),
-    Usual("buffer_size", 1e4, math.inf, _VALUES, "Stable-Baselines3 1e6; RL Zoo 1e4 and more"),
+    Usual("buffer_size", 1e4, math.inf, _VALUES, "Stable-Baselines3 1e6; RL Zoo 1e4 and more, 8 to 100 % of short runs",
+          of_run=0.08),
     Usual("target_update_interval", 10, 4e4, _VALUES, "RL Zoo 10 to 10000", algorithms=_DQN),
     Usual("tau", 5e-4, 0.05, _VALUES, "SAC, TD3 and DDPG 0.001 to 0.02", algorithms=_CONTINUOUS),
     Usual("exploration_final", 0.0, 0.15, _VALUES, "Stable-Baselines3 0.05; RL Zoo 0.01 to 0.1"),
@@ -113,7 +117,10 @@ def usual(name: str, inputs: Inputs) -> Usual | None:
     """The usual range of a hyperparameter in runs of this kind, where one is known."""
     algorithm = (inputs.run.algorithm or "").lower()
     fitting = (u for u in USUAL if u.name == name and u.families.include(inputs.family))
-    return next((u for u in fitting if not u.algorithms or algorithm in u.algorithms), None)
+    found = next((u for u in fitting if not u.algorithms or algorithm in u.algorithms), None)
+    if found is None or found.of_run is None or (steps := inputs.run.config.number("total_steps")) is None:
+        return found
+    return replace(found, low=min(found.low, found.of_run * steps))
 
 
 def logged(run: Run, name: str) -> tuple[float, float] | None:

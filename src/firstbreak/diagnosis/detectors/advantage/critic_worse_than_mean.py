@@ -12,7 +12,8 @@ return, which teaches something only with very large batches.
 
 ## When it is a false alarm
 At the highest possible reward all returns are equal. Their variance is nearly 0, and explained variance can be any
-negative number: -30 is harmless there. Where all rewards so far are equal, the critic has nothing to explain. The first
+negative number: -30 is harmless there. A value loss that fell below `max_loss_left` of its largest value shows the same
+where the highest possible reward is not known. Where all rewards so far are equal, the critic has nothing to explain. The first
 updates of any run. Environments whose returns cannot be predicted.
 
 ## Fix
@@ -70,6 +71,15 @@ def detect(
             "squared return", "With a smaller loss, returns are constant and nothing is to be learned.", "convention"
         ),
     ] = 1e-6,
+    max_loss_left: Annotated[
+        float,
+        Threshold(
+            "share of its largest",
+            "A value loss that fell so far predicts every return: what is left has no variance to explain. In the solved "
+            "tasks of the population it is 1e-5 to 3e-4, beside critics that fail 0.003 and more.",
+            "benchmarks/population.py",
+        ),
+    ] = 1e-3,
     min_points: Annotated[
         int, Threshold("points", "Fewer points do not show more than the first updates.", "convention")
     ] = 10,
@@ -87,6 +97,12 @@ def detect(
         return Expected(
             f"explained variance is {number(float(np.median(late.values)))} because the score is at its highest possible "
             "value: equal returns have no variance to explain"
+        )
+    left = _loss_left(value_loss, min_points)
+    if left is not None and left < max_loss_left and (trajectory is None or not trajectory.lost):
+        return Expected(
+            f"explained variance is {number(float(np.median(late.values)))} because the value loss fell to {left:.1g} of its "
+            "largest value: the critic predicts returns that hardly differ"
         )
     limit = tolerance if constant else max_explained_variance
     since = first_sustained(variance, lambda values: values < limit)
@@ -106,6 +122,14 @@ def detect(
 def _errs(value_loss: Series | None, min_value_loss: float) -> bool:
     """Whether the critic still has something to learn: a loss of 0 beside no explained variance is a constant return."""
     return value_loss is None or bool(np.median(value_loss.finite.tail(0.5).values) > min_value_loss)
+
+
+def _loss_left(value_loss: Series | None, min_points: int) -> float | None:
+    """Median of the second half of the value loss, as a share of its largest values (95 % quantile)."""
+    if value_loss is None or len(loss := value_loss.finite) < min_points:
+        return None
+    largest = float(np.quantile(loss.values, 0.95))
+    return float(np.median(loss.tail(0.5).values)) / largest if largest > 0 else None
 
 
 def _constant(late: Series) -> str:

@@ -10,7 +10,8 @@ A policy cannot reverse its reward in one update, and least of all to the same s
 the labels of a judge were swapped. From that step on, training rewards the opposite.
 
 ## When it is a false alarm
-A reward that is centred on purpose from some step on.
+A reward that is centred on purpose from some step on. A reward that is one value until the first success, and varies
+from then on, is not reported.
 
 ## Fix
 - Score ten samples from before that step by hand, with the reward of then and of now.
@@ -124,7 +125,9 @@ def _turn(values: np.ndarray, tolerance: float, min_jump: float, min_share: floa
         before, after = float(np.median(earlier)), float(np.median(later))
         turned = before * after < 0 and abs(before + after) <= tolerance * abs(before)
         at_once = abs(values[at] - values[at - 1]) > abs(before)
-        if turned and at_once and abs(before - after) > min_jump * float(np.std(values[max(0, at - 4 * WINDOW) : at])):
+        if not (turned and at_once) or np.ptp(earlier) == 0 < np.ptp(later):  # a first success is no reversal
+            continue
+        if abs(before - after) > min_jump * float(np.std(values[max(0, at - 4 * WINDOW) : at])):
             same = np.mean(np.sign(values[:at]) == np.sign(before))
             if same >= min_share and np.all(np.sign(later) == np.sign(after)):
                 return at
