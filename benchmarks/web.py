@@ -21,7 +21,8 @@ from urllib.parse import quote
 
 import numpy as np
 from playwright.sync_api import Browser, Page, sync_playwright
-from tests.web.serving import HOSTILE_NAME, write_hostile, write_jsonl
+from tests.make import write_jsonl
+from tests.web.serving import HOSTILE_NAME, write_hostile
 
 from benchmarks.machine import environment
 from benchmarks.size import place, sized

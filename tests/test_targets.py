@@ -17,7 +17,13 @@ ROOT = Path(__file__).parent.parent
 MAKEFILE = (ROOT / "Makefile").read_text()
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
 #: name of a module -> the distribution that it comes in, where the two differ
-DISTRIBUTIONS = {"grpc": "grpcio", "markdown_it": "markdown_it_py", "rl_doctor": "rldoctor", "yaml": "pyyaml"}
+DISTRIBUTIONS = {
+    "PIL": "pillow",
+    "grpc": "grpcio",
+    "markdown_it": "markdown_it_py",
+    "rl_doctor": "rldoctor",
+    "yaml": "pyyaml",
+}
 
 
 def targets() -> dict[str, str]:

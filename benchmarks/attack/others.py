@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import os
 import random
@@ -17,6 +18,7 @@ import time
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import cache
 from html.parser import HTMLParser
 from itertools import product
 from pathlib import Path
@@ -25,13 +27,14 @@ from markdown_it import MarkdownIt
 from tests.attack.bombs import BOMBS
 from tests.attack.injections import ATTACK, ORDER, SECRET, hostile_run
 from tests.fuzz.run import kind_of
-from tests.web.serving import write_jsonl
+from tests.make import write_jsonl
 
 from benchmarks.attack import AttackTally
 from firstbreak.audit import marks
 from firstbreak.closeout.deliverables import Material
 from firstbreak.closeout.folder import close_out
 from firstbreak.compare.survey.runs import load
+from firstbreak.diagnosis import registry
 from firstbreak.diagnosis.diagnose import diagnose
 from firstbreak.evals.ledger import Ledger
 from firstbreak.experiments import supervisor
@@ -39,7 +42,7 @@ from firstbreak.guard import bundle
 from firstbreak.readers import Unreadable, budget
 from firstbreak.readers.grouping import find_runs
 from firstbreak.readers.read import read
-from firstbreak.reports import html, inspection, markdown, terminal
+from firstbreak.reports import html, inspection, markdown, reference, terminal
 from firstbreak.reports import json as report
 from firstbreak.reports.story import Section
 from firstbreak.serve.mcp.server import McpTools
@@ -241,6 +244,13 @@ def _acts(run: Path) -> Iterator[str]:
         yield "mcp: the fence is broken"
 
 
+@cache
+def _own_pictures() -> frozenset[str]:
+    """The addresses of the pictures that a report may hold: those of the documentation, whatever the log holds."""
+    drawn = filter(None, map(reference.picture, (*registry.detectors(), *registry.causes())))
+    return frozenset(f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}" for svg in drawn)
+
+
 class PageReader(HTMLParser):
     """Looks for what a page of ours never holds."""
 
@@ -249,7 +259,8 @@ class PageReader(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self._script = tag == "script"
-        self.acts |= tag in ("img", "iframe", "object", "embed", "system")
+        self.acts |= tag in ("iframe", "object", "embed", "system")
+        self.acts |= tag == "img" and dict(attrs).get("src") not in _own_pictures()
         self.acts |= any(
             name.startswith("on") or "evil.example" in (value or "") for name, value in attrs if name != "title"
         )

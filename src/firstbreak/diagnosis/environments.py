@@ -48,7 +48,7 @@ _NAME = re.compile(r"(?P<ale>ALE/)?(?P<name>\w+?)(?P<atari>NoFrameskip|Determini
 
 
 @dataclass(frozen=True)
-class Task:
+class EnvironmentTask:
     """An environment, as its identifier names it."""
 
     name: str  #: without version and wrapping: "Pong" of "ALE/Pong-v5" and of "PongNoFrameskip-v4"
@@ -56,13 +56,13 @@ class Task:
     atari: bool  #: one of the games of the Arcade Learning Environment, as the identifier shows
 
 
-def task(env_id: str) -> Task | None:
+def task(env_id: str) -> EnvironmentTask | None:
     """What an identifier names; None for what is no identifier of Gymnasium's kind."""
     found = _NAME.fullmatch(env_id)
-    return found and Task(found["name"], found["version"] or "", bool(found["ale"] or found["atari"]))
+    return found and EnvironmentTask(found["name"], found["version"] or "", bool(found["ale"] or found["atari"]))
 
 
-def of(config: Config) -> Task | None:
+def of(config: Config) -> EnvironmentTask | None:
     """The environment that a run names."""
     return task(str(config.get("env_id") or ""))
 

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 
 from firstbreak.diagnosis import environments
-from firstbreak.diagnosis.environments import Task
+from firstbreak.diagnosis.environments import EnvironmentTask
 from firstbreak.diagnosis.usual import in_force
 from firstbreak.model import Beside, Run, TunedSettings
 
@@ -70,7 +70,7 @@ def tuned(run: Run) -> tuple[TunedSettings, ...]:
     return tuple(found for row in best.values() if (found := _beside(run, row)) is not None)
 
 
-def _fit(task: str, of: Task) -> int:
+def _fit(task: str, of: EnvironmentTask) -> int:
     """How well the task of a row is that of the run: 3 the same, 2 another version of it, 1 any game, 0 not at all."""
     if task == ATARI:
         return int(of.atari)

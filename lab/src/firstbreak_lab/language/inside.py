@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 ANSWERS = 512  #: of the data, that the recorder knows
 
 
-class Recorded:
+class RecordedLoop:
     """One trainer's calls of the recorder: `sampled` for each batch, `updated` after its first and its last minibatch."""
 
     def __init__(self, trainer: Trainer, record: BatchRecorder) -> None:
@@ -110,7 +110,7 @@ class Recorded:
         return score
 
 
-def recorded(trainer: Trainer, out: Path) -> Recorded | None:
+def recorded(trainer: Trainer, out: Path) -> RecordedLoop | None:
     """The calls of the recorder that the settings ask for."""
     record = trainer.settings.recorder
-    return None if record is None else Recorded(trainer, record(out))
+    return None if record is None else RecordedLoop(trainer, record(out))

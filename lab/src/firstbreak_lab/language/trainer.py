@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from firstbreak_lab.language import objective
-from firstbreak_lab.language.inside import Recorded, recorded
+from firstbreak_lab.language.inside import RecordedLoop, recorded
 from firstbreak_lab.language.journal import Journal, share
 from firstbreak_lab.language.model import Transformer, log_probs
 from firstbreak_lab.language.objective import PolicyLoss
@@ -68,7 +68,7 @@ class Trainer:
         self.shuffle = torch.Generator().manual_seed(settings.seed)
         self.eval_problems = settings.task.held_out(settings.eval_problems)
 
-        self.inside: Recorded | None = None
+        self.inside: RecordedLoop | None = None
         self.loss_mask: Callable[[RolloutBatch], Tensor] = lambda batch: batch.mask
         self.normalize_rewards: Callable[[Tensor, int], Tensor] = objective.normalize_in_group
         self.advantages: Callable[..., Tensor] = objective.gae
