@@ -3,7 +3,8 @@
 ## What it looks for
 Entropy that falls below `max_share` of its first values, at whatever step, or lies near 0 from the beginning, while the
 score is flat, falls, or stopped far below its ceiling. Entropy that falls while the score keeps rising is learning.
-Near the ceiling of the score, low entropy is the end of learning.
+Near the ceiling of the score, low entropy is the end of learning. The finding is critical where the score does not
+rise, and where the entropy went at once and the gains ended with it.
 
 ## Why it matters
 A policy that always does the same gets the same reward: there is nothing to compare any more, and no gradient can bring
@@ -47,6 +48,9 @@ from firstbreak.diagnosis.stats.shape import trajectory as shape_of
 from firstbreak.diagnosis.stats.smooth import smooth
 from firstbreak.diagnosis.stats.trend import trend
 from firstbreak.model import Confidence, Evidence, Expected, Fact, Finding, Interval, NotMeasured, Series, Severity
+
+
+AT_ONCE = 0.1  #: of the time before it: what took less came at once (convention)
 
 
 def detect(
@@ -144,7 +148,7 @@ def detect(
             course=_course(stuck, improving and not dead, learned),
             weight=entropy_weight(method),
         ),
-        severity=Severity.CRITICAL if stuck else Severity.WARNING,
+        severity=Severity.CRITICAL if stuck or _ended(reward_mean, score, interval, min_points) else Severity.WARNING,
         confidence=Confidence.HIGH if dead and stuck else Confidence.LOW if learned else Confidence.MEDIUM,
         metric="policy.entropy",
         onset=since,
@@ -177,6 +181,18 @@ def _learned_after(reward: Series | None, score: Series | None, since: float, mo
         return False
     start, then, end = settled(curve, float(curve.steps[0])), settled(curve, since), settled(curve)
     return end - start > 0 and end - then >= most * (end - start)
+
+
+def _ended(reward: Series | None, score: Series | None, interval: Interval, min_points: int) -> bool:
+    """Whether the entropy went at once in mid-run, and the gains ended with it: a policy that learns loses it little by little."""
+    curve = max((c.finite for c in (reward, score) if c is not None), key=len, default=None)
+    if curve is None:
+        return False
+    before, after = curve.between(-np.inf, interval[0]), curve.between(interval[1])
+    at_once = interval[1] - interval[0] <= AT_ONCE * (interval[0] - float(curve.steps[0]))
+    if not at_once or min(len(before), len(after)) < min_points:
+        return False
+    return rises(before.tail(0.5)) and not rises(after)
 
 
 def _is_below(score: Series | None, limit: float) -> bool:
