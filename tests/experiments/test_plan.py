@@ -21,6 +21,7 @@ from firstbreak.experiments.plan import (
     answerable,
     applicable,
     information,
+    length,
     logged_steps,
     power_of,
     probability,
@@ -195,3 +196,16 @@ def test_a_cause_that_is_as_good_as_certain_is_confirmed_by_its_own_experiment()
     assert [p.design.id for p in worth_running(proposals, sure)] == [sure[0].experiment.id]
     telling = [replace(p, bits=0.5) if i == 1 else p for i, p in enumerate(proposals)]
     assert worth_running(telling, sure) == [telling[1]]
+
+
+def test_a_trial_is_as_long_as_a_script_needs_that_logs_every_tenth_update() -> None:
+    steps = np.arange(0, 400, 10.0)
+    rewards = Series(name="reward.mean", steps=steps, values=np.linspace(0, 1, len(steps)), axis="iteration")
+    rare = Run(path="a-run", series={"reward.mean": rewards}, config=Config(values={"total_steps": 400}))
+    design = replace(catalogue()["long-horizon"], length=0.1)
+    command = ExperimentSettings(command=("train",))
+    assert length(design, rare, command)["total_steps"] == 70
+    often = replace(
+        rare, series={"reward.mean": replace(rewards, steps=np.arange(400.0), values=np.linspace(0, 1, 400))}
+    )
+    assert length(design, often, command)["total_steps"] == 40

@@ -351,7 +351,9 @@ def length(design: Design, run: Run, settings: ExperimentSettings) -> dict[str, 
     Raises `CannotOverride` if the length of the run is unknown.
     """
     total = planned(run, settings)
-    steps = max(design.length * total, min(total, LEAST_POINTS * _update(run, settings)))
+    steps = max(
+        design.length * total, min(total, LEAST_POINTS * _update(run, settings)), min(total, _answerable(run, total))
+    )
     steps = min(steps, settings.limits.steps or math.inf)
     values: dict[str, float] = {"total_steps": max(1, round(steps))}
     interval, warm_up = in_force("eval_interval", run.config, settings), in_force("warmup_steps", run.config, settings)
@@ -361,6 +363,15 @@ def length(design: Design, run: Run, settings: ExperimentSettings) -> dict[str, 
     if warm_up and "warmup_steps" not in fixed:
         values["warmup_steps"] = max(1, round(warm_up * steps / total))
     return values
+
+
+def _answerable(run: Run, total: float) -> float:
+    """The steps in which a run that logs its training reward as often as the original has the points that a question needs.
+
+    One more than that: the first row of a log often comes before the first reward. Of evaluations a trial makes its own.
+    """
+    rewards = Inputs(run).training_score
+    return 0.0 if rewards is None or not len(rewards.finite) else (MIN_POINTS + 1) * total / len(rewards.finite)
 
 
 def planned(run: Run, settings: ExperimentSettings) -> float:
