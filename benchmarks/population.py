@@ -21,6 +21,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,7 @@ KEPT = ROOT / "out" / "population.jsonl"  #: not committed
 PACKS = ROOT / "population"
 
 SETTLED = 0.75  #: share of the way from the first to the best policy
+HARMS = (0.0, 0.1, 0.2, 0.4, 0.8, float("inf"))  #: bounds of the rows by harm, in the same share
 
 Run = dict[str, Any]  #: `label`, and `answer` with the links in the order of their most probable cause
 
@@ -105,6 +107,12 @@ def figures_of(runs: Sequence[Run]) -> dict[str, Any]:
         "all": scored(runs),
         # A run that has not settled is changed by anything, so that harm without a reason is frequent among the others.
         "settled": scored([run for run in runs if settled(run)]),
+        "harms": {
+            f"harm from {percent(low)}": scored(
+                [run for run in runs if kind(run) == "harmful" and low <= harm(run) < high]
+            )
+            for low, high in pairwise(HARMS)
+        },
         "families": {name: scored(of(runs, family=name)) for name in families},
         # The healthy runs of the population belong to every link and to none: they are counted in `all`.
         "links": {link.value: scored(of(runs, link=link.value)) for link in Link},
@@ -178,6 +186,12 @@ def settled(run: Run) -> bool:
     return bool(label["twin"] - label["start"] >= SETTLED * (label["best"] - label["start"]))
 
 
+def harm(run: Run) -> float:
+    """What the fault cost of the true score, as a share of the way from the first to the best policy."""
+    label = run["label"]
+    return float((label["twin"] - label["score"]) / (label["best"] - label["start"]))
+
+
 def mean(numbers: Iterable[float]) -> float | None:
     """None of nothing."""
     every = list(numbers)
@@ -186,7 +200,9 @@ def mean(numbers: Iterable[float]) -> float | None:
 
 def shown(figures: Mapping[str, Any]) -> str:
     """The figures as a table."""
-    parts = {"all": figures["all"], "settled": figures["settled"], **figures["families"], **figures["links"]}
+    parts = (
+        {name: figures[name] for name in ("all", "settled")} | figures["harms"] | figures["families"] | figures["links"]
+    )
     rows = [
         [
             name,

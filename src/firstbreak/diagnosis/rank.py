@@ -76,8 +76,9 @@ def rank(
     """
     applicable = [c for c in causes().values() if _applies(c, inputs)]
     scale = (1 - PRIOR_HEALTHY - PRIOR_NONE) / sum(_prior(c) for c in applicable) if applicable else 0.0
-    evidence = {c.id: (_weigh_prior(_prior(c) * scale), *weigh(c, inputs, outcomes)) for c in applicable}
-    evidence[NONE_OF_THESE] = (_weigh_prior(PRIOR_NONE), *_weigh_none(outcomes))
+    told = _events(outcomes)
+    evidence = {c.id: (_weigh_prior(_prior(c) * scale), *weigh(c, inputs, told)) for c in applicable}
+    evidence[NONE_OF_THESE] = (_weigh_prior(PRIOR_NONE), *_weigh_none(told))
     evidence[HEALTHY] = ()
     if known:
         evidence = {name: (*weights, *known.get(name, ())) for name, weights in _with_doubt(evidence).items()}
@@ -85,6 +86,23 @@ def rank(
     catalogue = {c.id: c for c in applicable}
     ranked = [_ranked(name, catalogue.get(name), probabilities[name], evidence[name], inputs) for name in evidence]
     return tuple(sorted(ranked, key=lambda c: -c.probability))
+
+
+def _events(outcomes: Sequence[Outcome]) -> Sequence[Outcome]:
+    """The outcomes that are weighed: of several signs that the score fell, the surest alone, and no silence beside it."""
+    signs = [
+        o for o in outcomes if Role.SCORE_FELL in o.roles and o.finding and o.finding.severity is not Severity.NOTICE
+    ]
+    surest = max(signs, key=lambda o: (_severity(o), _trust(o)), default=None)
+    return [o for o in outcomes if surest is None or o is surest or Role.SCORE_FELL not in o.roles]
+
+
+def _severity(outcome: Outcome) -> bool:
+    return outcome.finding is not None and outcome.finding.severity is Severity.CRITICAL
+
+
+def _trust(outcome: Outcome) -> float:
+    return 0.0 if outcome.finding is None else TRUST[outcome.finding.confidence]
 
 
 def by_link(ranked: Sequence[RankedCause]) -> dict[Link, float]:

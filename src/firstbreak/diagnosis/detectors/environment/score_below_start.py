@@ -42,7 +42,9 @@ from firstbreak.diagnosis.stats.direction import recovers
 from firstbreak.diagnosis.stats.onset import onset
 from firstbreak.diagnosis.stats.shape import Trajectory
 from firstbreak.diagnosis.stats.shape import trajectory as shape_of
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Role, Series, Severity
+
+ROLES = (Role.SCORE_FELL,)
 
 
 def detect(

@@ -49,7 +49,6 @@ from firstbreak.diagnosis.stats.smooth import smooth
 from firstbreak.diagnosis.stats.trend import trend
 from firstbreak.model import Confidence, Evidence, Expected, Fact, Finding, Interval, NotMeasured, Series, Severity
 
-
 AT_ONCE = 0.1  #: of the time before it: what took less came at once (convention)
 
 
@@ -184,7 +183,7 @@ def _learned_after(reward: Series | None, score: Series | None, since: float, mo
 
 
 def _ended(reward: Series | None, score: Series | None, interval: Interval, min_points: int) -> bool:
-    """Whether the entropy went at once in mid-run, and the gains ended with it: a policy that learns loses it little by little."""
+    """Whether the entropy went at once in mid-run, and the gains ended with it: learning takes it little by little."""
     curve = max((c.finite for c in (reward, score) if c is not None), key=len, default=None)
     if curve is None:
         return False

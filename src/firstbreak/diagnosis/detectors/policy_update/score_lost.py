@@ -48,10 +48,11 @@ from firstbreak.diagnosis.stats.agreement import Fall, denies
 from firstbreak.diagnosis.stats.direction import fall_from_best, recovers
 from firstbreak.diagnosis.stats.shape import MIN_POINTS, Trajectory
 from firstbreak.diagnosis.stats.shape import trajectory as shape_of
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Role, Series, Severity
 from firstbreak.words import percent
 
 EITHER_SCORE = True
+ROLES = (Role.SCORE_FELL,)
 
 
 def detect(

@@ -36,8 +36,10 @@ import numpy as np
 from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.stats.shape import Trajectory
-from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Role, Series, Severity
 from firstbreak.words import percent
+
+ROLES = (Role.SCORE_FELL,)
 
 
 def detect(
