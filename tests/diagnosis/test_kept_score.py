@@ -69,3 +69,12 @@ def test_a_few_evaluations_improved_where_the_last_is_clearly_above_the_first(
 def test_a_score_of_which_much_was_lost_is_not_kept() -> None:
     peak = np.concatenate([np.linspace(0, 300, N // 2), np.linspace(300, 50, N // 2)])
     assert Inputs(run({"reward.mean": peak + noise(N, 10)})).kept is False
+
+
+@pytest.mark.parametrize(("level", "kept"), [(30.0, True), (5.0, False), (300.0, False)])
+def test_an_evaluation_that_was_at_its_top_from_the_start_is_kept(level: float, kept: bool) -> None:
+    curves = {
+        "reward.mean": np.minimum(np.linspace(0, 60, N), 30) + noise(N, 0.3),
+        "eval.reward": level + noise(20, 0.3, 1),
+    }
+    assert Inputs(run(curves)).kept is kept

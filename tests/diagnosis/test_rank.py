@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from firstbreak.diagnosis import rank as engine
@@ -162,3 +164,27 @@ def test_one_link_is_named_where_it_is_more_probable_than_all_others(
     assert first.links == named
     assert first.undecided == (first.probability < 0.5)
     assert (first.probability > 0.5) or first.also is not None
+
+
+def test_several_signs_that_the_score_fell_are_one_event() -> None:
+    """A second sign of the same fall makes no cause more probable, and the surest of the signs counts."""
+    made = run({"reward.mean": np.concatenate([np.linspace(0, 1, 100), np.linspace(1, -0.5, 100)]) + noise(200, 0.03)})
+    outcomes = {o.detector: o for o in check(made)}
+    lost = outcomes["score-lost"]
+    assert lost.finding is not None
+    second = replace(
+        outcomes["score-below-start"], status=Status.FOUND, finding=replace(lost.finding, severity=Severity.WARNING)
+    )
+    one, both = (
+        engine.rank(Inputs(made), list({**outcomes, "score-below-start": sign}.values()))
+        for sign in (replace(second, status=Status.NOT_MEASURED, finding=None), second)
+    )
+    assert {c.id: c.probability for c in both} == pytest.approx({c.id: c.probability for c in one})
+
+
+@pytest.mark.parametrize(("steps", "usual"), [(3_000, True), (100_000, False), (None, False)])
+def test_a_small_buffer_that_holds_much_of_a_short_run_is_usual(steps: int | None, usual: bool) -> None:
+    config = {"buffer_size": 2000, "learning_rate": 1e-3} | ({} if steps is None else {"total_steps": steps})
+    causes = ranked({"reward.mean": FLAT}, algorithm="dqn", trainer="sb3", config=config)
+    evidence = next(c for c in causes if c.id == "off-policy-critic-unstable").evidence
+    assert any("buffer_size is 2000, below" in w.text for w in evidence) is not usual

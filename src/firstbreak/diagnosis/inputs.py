@@ -312,13 +312,13 @@ def kept(trajectory: Trajectory, second_score: Series | None = None, method: Met
     if method is Method.PREFERENCE:
         return False
     training = None if second_score is None else shape_of(second_score)
-    if any(course is not None and (course.lost or course.kind == "oscillating") for course in (trajectory, training)):
+    if training is not None and (training.lost or training.kind == "oscillating"):
         return False
-    return (
-        trajectory.learned
-        or _there_already(trajectory, training)
-        or trajectory.end - trajectory.start > IMPROVED * 2**0.5 * trajectory.level_noise > 0
-    )
+    if _there_already(trajectory, training):
+        return True
+    if trajectory.lost or trajectory.kind == "oscillating":
+        return False
+    return trajectory.learned or trajectory.end - trajectory.start > IMPROVED * 2**0.5 * trajectory.level_noise > 0
 
 
 def _there_already(evaluation: Trajectory, training: Trajectory | None) -> bool:

@@ -90,19 +90,12 @@ def rank(
 
 def _events(outcomes: Sequence[Outcome]) -> Sequence[Outcome]:
     """The outcomes that are weighed: of several signs that the score fell, the surest alone, and no silence beside it."""
-    signs = [
-        o for o in outcomes if Role.SCORE_FELL in o.roles and o.finding and o.finding.severity is not Severity.NOTICE
-    ]
-    surest = max(signs, key=lambda o: (_severity(o), _trust(o)), default=None)
-    return [o for o in outcomes if surest is None or o is surest or Role.SCORE_FELL not in o.roles]
-
-
-def _severity(outcome: Outcome) -> bool:
-    return outcome.finding is not None and outcome.finding.severity is Severity.CRITICAL
-
-
-def _trust(outcome: Outcome) -> float:
-    return 0.0 if outcome.finding is None else TRUST[outcome.finding.confidence]
+    signs = [(o, o.finding) for o in outcomes if Role.SCORE_FELL in o.roles and o.finding is not None]
+    serious = [(o, f) for o, f in signs if f.severity is not Severity.NOTICE]
+    if not serious:
+        return outcomes
+    surest, _ = max(serious, key=lambda sign: (sign[1].severity is Severity.CRITICAL, TRUST[sign[1].confidence]))
+    return [o for o in outcomes if o is surest or Role.SCORE_FELL not in o.roles]
 
 
 def by_link(ranked: Sequence[RankedCause]) -> dict[Link, float]:

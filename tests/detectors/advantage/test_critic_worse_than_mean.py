@@ -49,3 +49,11 @@ def test_a_critic_that_returns_a_constant_is_found() -> None:
 def test_where_all_returns_are_equal_there_is_nothing_to_explain() -> None:
     curves = {"value.explained_variance": np.zeros(60), "value.loss": np.full(60, 1e-9), "reward.mean": noise(60)}
     assert silent(ID, run(curves, algorithm="ppo"))
+
+
+def test_where_the_value_loss_fell_to_nothing_the_critic_predicts_every_return() -> None:
+    """A solved task whose highest return is not known; with a loss that stays, the same explained variance is a finding."""
+    curves = {"reward.mean": learning(high=30.0), "value.explained_variance": -5 + noise(200, 0.5)}
+    falls = np.concatenate([np.geomspace(20, 1e-3, 100), np.full(100, 1e-3)])
+    assert silent(ID, run({**curves, "value.loss": falls}))
+    assert found(ID, run({**curves, "value.loss": np.maximum(falls, 2.0)}))

@@ -40,3 +40,9 @@ def test_a_fall_below_zero_is_another_thing() -> None:
 def test_after_a_jump_of_the_policy_anything_may_follow() -> None:
     burst = np.r_[CALM[:58], 3.0, 4.0, CALM[60:]]
     assert silent(ID, judged(0.6 + noise(60, 0.1), -0.5 + noise(40, 0.1, seed=2), burst))
+
+
+def test_a_first_success_after_nothing_but_failures_is_no_reversal() -> None:
+    """An episode that runs into its limit always costs the same."""
+    rewards = np.concatenate([np.full(20, -1.5), [1.0, 1.0, 0.95, 0.55, 0.9], 0.9 + noise(60, 0.1)])
+    assert silent(ID, run({"reward.mean": rewards}))
