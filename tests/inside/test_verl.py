@@ -23,24 +23,29 @@ PROMPTS, EACH, P, T, WORDS = 4, 6, 5, 12, 50
 N = PROMPTS * EACH
 
 
+def modules() -> SimpleNamespace:
+    """verl's modules, under short names."""
+    names = {
+        "ray": "verl.trainer.ppo.ray_trainer",
+        "core": "verl.trainer.ppo.core_algos",
+        "losses": "verl.workers.utils.losses",
+        "workers": "verl.workers.engine_workers",
+        "v1": "verl.trainer.ppo.v1.utils",
+        "protocol": "verl.protocol",
+        "padding": "verl.workers.utils.padding",
+        "config": "verl.trainer.config",
+        "actor": "verl.workers.config.actor",
+        "td": "verl.utils.tensordict_utils",
+    }
+    return SimpleNamespace(**{short: importlib.import_module(name) for short, name in names.items()})
+
+
 @pytest.fixture(scope="module")
 def verl(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """verl's modules. All tests of this file share them, and the folder that their recorders write."""
     folder = tmp_path_factory.mktemp("verl")
     with trainer("verl", NEEDS, folder):
-        names = {
-            "ray": "verl.trainer.ppo.ray_trainer",
-            "core": "verl.trainer.ppo.core_algos",
-            "losses": "verl.workers.utils.losses",
-            "workers": "verl.workers.engine_workers",
-            "v1": "verl.trainer.ppo.v1.utils",
-            "protocol": "verl.protocol",
-            "padding": "verl.workers.utils.padding",
-            "config": "verl.trainer.config",
-            "actor": "verl.workers.config.actor",
-            "td": "verl.utils.tensordict_utils",
-        }
-        yield SimpleNamespace(folder=folder, **{k: importlib.import_module(v) for k, v in names.items()})
+        yield SimpleNamespace(folder=folder, **vars(modules()))
 
 
 @pytest.fixture(autouse=True)
@@ -57,6 +62,7 @@ class Driver:
     """What calls `compute_advantage` in verl: an object with `global_steps`."""
 
     global_steps = 0
+    current_param_version: int  #: of asynchronous trainers
 
     def step(self, verl: Any, data: Any, estimator: str, *, multi: list[str] | None = None, **options: Any) -> Any:
         self.global_steps += 1
@@ -254,6 +260,42 @@ def test_a_fault_in_the_batch_is_proved(verl: Any, fault: str) -> None:
         change(data)
         driver.step(verl, data, "grpo")
     assert check in proved(verl.folder)
+
+
+def sampled_by(verl: Any, version: int) -> Any:
+    """A batch whose engine says which weights sampled it."""
+    data = batch(verl)
+    data.non_tensor_batch["min_global_steps"] = np.full(N, version, dtype=object)
+    return data
+
+
+def test_the_age_of_samples_is_measured(verl: Any) -> None:
+    """verl's trainer samples with the weights of the update before, and its asynchronous ones have no fixed limit."""
+    trainer = object.__new__(verl.ray.RayPPOTrainer)
+    trainer.global_steps = 0
+    for step in range(4):
+        Driver.step(trainer, verl, sampled_by(verl, step), "grpo")
+    assert firstbreak.read(verl.folder).series["proof.sample_age"].values.tolist() == [0, 0, 0, 0]
+    driver = Driver()
+    driver.global_steps, driver.current_param_version = 10, 3
+    for _ in range(3):
+        driver.step(verl, sampled_by(verl, 0), "grpo")
+    assert proved(verl.folder) == set()
+
+
+def test_an_engine_that_gets_no_weights_is_proved(verl: Any) -> None:
+    trainer = object.__new__(verl.ray.RayPPOTrainer)
+    trainer.global_steps = 0
+    for _ in range(5):
+        Driver.step(trainer, verl, sampled_by(verl, 0), "grpo")
+    assert proved(verl.folder) == {"samples-beyond-age"}
+
+
+def test_a_version_that_the_trainer_has_not_reached_is_proved(verl: Any) -> None:
+    driver = Driver()
+    driver.current_param_version = 3
+    driver.step(verl, sampled_by(verl, 7), "grpo")
+    assert proved(verl.folder) == {"samples-beyond-age"}
 
 
 class Actor:

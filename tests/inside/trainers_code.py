@@ -34,19 +34,30 @@ class Absent(types.ModuleType):
         return type(name, (), {"__init__": lambda *_, **__: None})
 
 
+def needs_tracker(package: str) -> None:
+    """Skips the test where the trainer is not installed."""
+    if (TRACKERS / package).exists():
+        return
+    missing = f"{package} is not installed in {TRACKERS}: `make setup-test` does it"
+    if os.environ.get("CI"):
+        pytest.fail(missing)
+    pytest.skip(missing)
+
+
+def absent(needs: Sequence[str]) -> set[str]:
+    """Stand in for the packages that are not installed, and return their names."""
+    missing = {top for top in (need.partition(".")[0] for need in needs) if importlib.util.find_spec(top) is None}
+    sys.modules.update({need: Absent(need) for need in needs if need.partition(".")[0] in missing})
+    return missing
+
+
 @contextmanager
 def trainer(package: str, needs: Sequence[str], folder: Path) -> Iterator[None]:
     """The trainer's package can be imported, and its seams write into `folder`. Afterwards it is forgotten."""
-    if not (TRACKERS / package).exists():
-        missing = f"{package} is not installed in {TRACKERS}: `make setup-test` does it"
-        if os.environ.get("CI"):
-            pytest.fail(missing)
-        pytest.skip(missing)
+    needs_tracker(package)
     before, finders = dict(sys.modules), list(sys.meta_path)
     sys.path.append(str(TRACKERS))
-    tops = {need.partition(".")[0] for need in needs}
-    absent = {top for top in tops if importlib.util.find_spec(top) is None}
-    sys.modules.update({need: Absent(need) for need in needs if need.partition(".")[0] in absent})
+    stood_in = absent(needs)
     seams.install(package, str(folder))
     try:
         yield
@@ -54,7 +65,7 @@ def trainer(package: str, needs: Sequence[str], folder: Path) -> Iterator[None]:
         sys.path.remove(str(TRACKERS))
         sys.meta_path[:] = finders
         for name in set(sys.modules) - set(before):
-            if name.partition(".")[0] in {package, *absent}:
+            if name.partition(".")[0] in {package, *stood_in}:
                 del sys.modules[name]
 
 

@@ -30,6 +30,7 @@ OUTCOME: Mapping[str, tuple[str, str | None]] = {
     "rloo_vectorized": ("leave-one-out", "none"),
 }
 SCALED_BY_CHOICE = ("grpo", "grpo_passk")  #: whose division by the standard deviation can be switched off
+SAMPLES_FIRST = ("RayPPOTrainer",)  #: each update has samples of the weights before it
 STAGES = {
     "token_level_scores": "the scores",
     "values": "the critic's values",
@@ -43,12 +44,13 @@ STAGES = {
 
 def _advantages(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:
     """The batch of an update, when its advantages are known."""
-    step = int(caller("global_steps").global_steps)
+    trainer = caller("global_steps")
+    step = int(trainer.global_steps)
     if not record.due(step, Price.LOOK):
         return
     data = yield
     with record.measuring(Price.LOOK, step):
-        record.batch(step, **_batch(data, given, step))
+        record.batch(step, **_batch(data, given, step), **_ages(data, trainer))
 
 
 def _batch(data: Any, given: Mapping[str, Any], step: int) -> dict[str, Any]:
@@ -58,8 +60,8 @@ def _batch(data: Any, given: Mapping[str, Any], step: int) -> dict[str, Any]:
         for name in (*STAGES, "response_mask", "attention_mask", "prompts")
         if name in batch.keys()  # noqa: SIM118
     }
-    made: dict[str, Any] = {"stages": finite({said: kept.get(name) for name, said in STAGES.items()})}
     mask = array(kept["response_mask"])
+    made: dict[str, Any] = {"stages": finite({said: kept.get(name) for name, said in STAGES.items()}), "mask": mask}
     if "uid" in known:
         made["group"] = np.unique(known["uid"].astype(str), return_inverse=True)[1].astype(float)
         if "prompts" in kept:
@@ -68,15 +70,21 @@ def _batch(data: Any, given: Mapping[str, Any], step: int) -> dict[str, Any]:
         corrected = given["config"] is not None and given["config"].get("rollout_correction") is not None
         made |= _mask(mask, array(kept["attention_mask"])[:, -mask.shape[1] :], corrected=corrected)
     if "rollout_log_probs" in kept and "old_log_probs" in kept:
-        made |= {"engine_logps": kept["rollout_log_probs"], "trainer_logps": kept["old_log_probs"], "mask": mask}
+        made |= {"engine_logps": kept["rollout_log_probs"], "trainer_logps": kept["old_log_probs"]}
     if "ref_log_prob" in kept and "old_log_probs" in kept:
-        made |= {
-            "logps": kept["old_log_probs"],
-            "ref_logps": kept["ref_log_prob"],
-            "mask": mask,
-            "untrained": step <= 1,
-        }
+        made |= {"logps": kept["old_log_probs"], "ref_logps": kept["ref_log_prob"], "untrained": step <= 1}
     return made | _estimated(kept, known, batch, mask, given)
+
+
+def _ages(data: Any, trainer: Any) -> dict[str, Any]:
+    """The version of the weights that sampled each completion (of its first token), where the engine says it."""
+    sampled = data.non_tensor_batch.get("min_global_steps")
+    if sampled is None or any(version is None for version in sampled):
+        return {}
+    width = data.batch["response_mask"].shape[1]
+    version = getattr(trainer, "current_param_version", int(trainer.global_steps) - 1)
+    made = {"versions": np.repeat(sampled.astype(float)[:, None], width, axis=1), "version": float(version)}
+    return made | {"oldest": 0.0} if type(trainer).__name__ in SAMPLES_FIRST else made
 
 
 def _estimated(
@@ -89,7 +97,7 @@ def _estimated(
     if name in ("gae", "reinforce_plus_plus"):
         if name == "reinforce_plus_plus" and _turns(mask):  # verl begins anew at each turn
             return {}
-        made = {"token_rewards": rewards, "advantages": advantages, "mask": mask}
+        made = {"token_rewards": rewards, "advantages": advantages}
         if name == "reinforce_plus_plus":
             return made | {"discount": float(given["config"]["gamma"])}
         more = {"discount": float(given["gamma"]), "gae_lambda": float(given["lam"])}

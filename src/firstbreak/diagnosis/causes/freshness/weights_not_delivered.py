@@ -42,7 +42,7 @@ ONE_COPY = frozenset(
 
 PRIOR = 0.5
 FINDINGS = {
-    "samples-beyond-age": 0.2,
+    "samples-beyond-age": 0.5,
     "engine-disagrees": 0.3,
     "sampled-by-another-model": 0.5,
     "samples-of-other-weights": 0.5,
