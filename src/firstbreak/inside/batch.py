@@ -138,7 +138,9 @@ class BatchRecorder:
         """The same Gymnasium environment or vector of them, looked at: `env = record.env(env)`."""
         from firstbreak.inside.environment import recorded
 
-        return recorded(env, self)
+        apart = BatchRecorder(None, self.share)  # windows of steps do not use up the time of updates
+        apart.files = self.files
+        return recorded(env, apart)
 
     def measure(self, step: int, given: Mapping[str, Any]) -> dict[str, float]:
         """The numbers of every identity whose inputs are given; places are written down."""
