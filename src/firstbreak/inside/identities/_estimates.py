@@ -19,7 +19,7 @@ def of_tokens(
     made = np.zeros_like(paid.T)
     own = advantages(paid, valued, np.zeros(len(used)), np.zeros_like(paid), discount, gae_lambda)
     np.put_along_axis(made, order, own.T, 1)
-    return made * used
+    return np.where(used, made, 0.0)
 
 
 def distance(given: np.ndarray, own: np.ndarray) -> float:

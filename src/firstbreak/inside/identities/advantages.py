@@ -56,7 +56,9 @@ def measure(
     def expected(scale: str | None) -> np.ndarray:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # a group in which no completion was scored
-            own = np.nan_to_num(_expected(summed, table, reward_weights, groups, estimator, scale, count, epsilon))
+            own: np.ndarray = np.nan_to_num(
+                _expected(summed, table, reward_weights, groups, estimator, scale, count, epsilon)
+            )
         own[alone] = 0.0
         return own
 
