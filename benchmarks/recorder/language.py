@@ -25,7 +25,7 @@ from benchmarks.recorder.said import judged, without_recorder
 from benchmarks.size import corpus as home
 from firstbreak.diagnosis import likelihood
 from firstbreak.inside.batch import BatchRecorder
-from firstbreak.inside.journal import NUMBERS, PLACES
+from firstbreak.inside.journal import NAME
 from firstbreak.inside.trl import Recorder
 from firstbreak.model import Link
 
@@ -93,8 +93,8 @@ def again(folder: Path) -> None:
     """Ask the identities of today of the inputs that were kept; numbers that need the trainer's functions stay."""
     for path in sorted(folder.glob(f"*/*/{INPUTS}")):
         run_of = path.parent / "run"
-        for name in (NUMBERS, PLACES):
-            (run_of / name).unlink(missing_ok=True)
+        for path_of in (f"{NAME}.jsonl", f"{NAME}_config.json"):
+            (run_of / path_of).unlink(missing_ok=True)
         recorder = BatchRecorder(run_of)
         for step, given, found in _kept(path):
             recorder.files.write(step, found | recorder.measure(step, given))

@@ -11,6 +11,7 @@ from __future__ import annotations
 import tempfile
 import threading
 import time
+from collections.abc import Collection
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -21,6 +22,7 @@ import numpy as np
 import firstbreak
 from benchmarks.recorder.script import Script, run
 from benchmarks.size import sized
+from firstbreak.inside.batch import ALWAYS, BatchRecorder, Price
 
 QUANTILES = (("median", 0.5), ("p95", 0.95))
 UPDATES, START = sized((100, 20), (6, 2))
@@ -28,7 +30,17 @@ BLOCK = 10  #: updates
 LARGER = {"hidden_size": 256, "intermediate_size": 1024, "num_hidden_layers": 4}
 
 
-class Turns:
+class Events:
+    """A callback that ignores the library's other events; its own class would have to be imported for them."""
+
+    def __getattr__(self, name: str) -> Any:
+        """The library's other events."""
+        if name.startswith("on_"):
+            return lambda *given, **options: None
+        raise AttributeError(name)
+
+
+class Turns(Events):
     """A callback that notes its thread's processor time at the end of each update, and lets the other trainer go on."""
 
     def __init__(self, mine: threading.Semaphore, other: threading.Semaphore) -> None:
@@ -41,17 +53,50 @@ class Turns:
         self.other.release()
         self.mine.acquire()
 
-    def __getattr__(self, name: str) -> Any:
-        """The library's other events."""
-        if name.startswith("on_"):
-            return lambda *given, **options: None
-        raise AttributeError(name)
-
 
 def larger(model: Any) -> Any:
     """A model of the same kind with random weights, whose update takes a few hundred milliseconds."""
     config = type(model.config).from_dict({**model.config.to_dict(), **LARGER, "head_dim": None})
     return type(model)(config)
+
+
+def script(*, large: bool) -> Script:
+    """Updates that cost the same whatever is sampled."""
+    whole = {"generation_kwargs": {"min_new_tokens": 14}}  # no end before the limit
+    batch = {"per_device_train_batch_size": 32} if large else {}
+    config = {"eval_strategy": "no", "log_completions": False, **whole, **batch}
+    return Script(steps=UPDATES, config=config, model=[larger] if large else [])
+
+
+class EverySecond(Events):
+    """A callback that lets the recorder measure odd updates only, and notes the time and the recorder's own at each end."""
+
+    def __init__(self, record: BatchRecorder, costs: Collection[Price]) -> None:
+        self.record = record
+        self.ended: list[tuple[float, float]] = []
+        record.clock = time.thread_time
+        record.due = lambda step, cost=Price.LOOK: step <= ALWAYS or (step % 2 == 1 and cost in costs)  # type: ignore[method-assign]
+
+    def on_step_end(self, *given: Any, **options: Any) -> None:
+        """One more update."""
+        self.ended.append((time.thread_time(), self.record.spent))
+
+
+def beside_neighbours(costs: Collection[Price]) -> dict[str, float]:
+    """What a measured update costs more than the two beside it that are not measured, in one run, and what the accounts say."""
+    record = firstbreak.recorder()
+    clock = EverySecond(record, costs)
+    with tempfile.TemporaryDirectory() as folder:
+        run(script(large=True), Path(folder), [record, clock])
+    took, own = np.diff(clock.ended, axis=0)[START:].T
+    beside = [(part[:-2] + part[2:]) / 2 for part in (took, own)]
+    apart, counted = took[1:-1] - beside[0], own[1:-1] - beside[1]  # from update START + 3 on
+    measured_ones = slice(START % 2, None, 2)
+    return {
+        "update_ms": 1000 * float(np.median(beside[0][measured_ones])),
+        "apart_ms": 1000 * float(np.median(apart[measured_ones])),
+        "counted_ms": 1000 * float(np.median(counted[measured_ones])),
+    }
 
 
 def in_turns(*, large: bool, first: bool = True) -> dict[bool, tuple[np.ndarray, float]]:
@@ -66,13 +111,9 @@ def in_turns(*, large: bool, first: bool = True) -> dict[bool, tuple[np.ndarray,
         turns[recorded].acquire()
         clock, record = Turns(turns[recorded], turns[not recorded]), firstbreak.recorder()
         record.clock = time.thread_time
-        whole = {"generation_kwargs": {"min_new_tokens": 14}}  # no end before the limit
-        batch = {"per_device_train_batch_size": 32} if large else {}
-        config = {"eval_strategy": "no", "log_completions": False, **whole, **batch}
-        script = Script(steps=UPDATES, config=config, model=[larger] if large else [])
         try:
             with tempfile.TemporaryDirectory() as folder:
-                run(script, Path(folder), [record, clock] if recorded else [clock])
+                run(script(large=large), Path(folder), [record, clock] if recorded else [clock])
         finally:
             made[recorded] = np.diff(clock.ended)[START - 1 :], record.start
             turns[not recorded].release()
@@ -98,6 +139,10 @@ def measured() -> dict[str, Any]:
     """The keys of results/recorder.json that say what it costs."""
     return {
         "environment": around_environment(),
+        "measured_update": {
+            "look": beside_neighbours({Price.LOOK}),
+            "look_and_work": beside_neighbours({Price.LOOK, Price.WORK}),
+        },
         "overhead": {name: paid(both_orders(large=large)) for name, large in (("tiny", False), ("larger", True))},
         "device": "cpu",
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +24,48 @@ MASK = (np.arange(5) < LENGTHS.reshape(-1, 1)).astype(float)
 GRADIENT = -ADVANTAGES.reshape(-1, 1) * MASK  #: of the loss by each log-probability
 
 
+DRAWN = np.random.default_rng(0)
+STEPS: dict[str, Any] = {
+    "rewards": DRAWN.normal(size=(5, 2)),
+    "values": DRAWN.normal(5, 1, size=(5, 2)),
+    "dones": np.array([[0.0, 0], [0, 0], [0, 0], [0, 1], [0, 0]]),
+    "next_done": np.zeros(2),
+    "next_value": np.array([5.0, 6]),
+    "gamma": 0.99,
+    "gae_lambda": 0.95,
+}  #: of two environments; in the second one, step 2 ends an episode
+
+
+def estimated(*, ends: bool = True) -> dict[str, np.ndarray]:
+    """Advantages and returns of these steps, or those of episodes that never end."""
+    held = np.zeros((5, 2))
+    ahead, following = np.zeros(2), STEPS["next_value"]
+    for t in reversed(range(5)):
+        alive = 1 - ends * (STEPS["dones"][t + 1] if t < 4 else STEPS["next_done"])
+        held[t] = ahead = (
+            STEPS["rewards"][t] + 0.99 * alive * following - STEPS["values"][t] + 0.99 * 0.95 * alive * ahead
+        )
+        following = STEPS["values"][t]
+    return {"advantages": held, "returns": held + STEPS["values"]}
+
+
+STEPS |= estimated()
+
+
 def recorded(folder: Path, detector: str, *batches: dict[str, Any]) -> Outcome:
     """How the detector ends on a run in which these batches were measured, at steps 1, 2, ..."""
+    return _recorded(folder, detector, batches, BatchRecorder.batch)
+
+
+def recorded_steps(folder: Path, detector: str, *batches: dict[str, Any]) -> Outcome:
+    """The same for steps of an environment."""
+    return _recorded(folder, detector, batches, BatchRecorder.transitions)
+
+
+def _recorded(folder: Path, detector: str, batches: tuple[dict[str, Any], ...], measure: Callable[..., Any]) -> Outcome:
     record = BatchRecorder(folder, share=1e9)
     for step, given in enumerate(batches, 1):
-        record.batch(step, **given)
+        measure(record, step, **given)
     (outcome,) = check(read(folder), only=[detector])
     return outcome
 

@@ -146,3 +146,9 @@ def test_a_tensorboard_run_of_ones_own_loop_and_the_recorder_are_one_run(tmp_pat
     run = recorded(tmp_path, single(Zero), 3000)
     assert {"env.observation_constant", "value.loss"} <= set(run.series)
     assert "observations-constant" in found(run)
+
+
+def test_what_passes_in_an_environment_does_not_use_up_the_time_of_updates(tmp_path: Path) -> None:
+    record = firstbreak.recorder(tmp_path)
+    played(record.env(single(lambda env: env)), 2000)
+    assert "ratio_first" in record.transitions(1, newlogprob=[-0.5, -0.7], logprob=[-0.5, -0.7], fresh=True)

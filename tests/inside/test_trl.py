@@ -17,7 +17,6 @@ import torch
 from transformers import Trainer
 
 import firstbreak
-from firstbreak.inside import journal
 from tests.guard.language import trainer
 
 pytestmark = pytest.mark.trainer
@@ -175,7 +174,7 @@ def test_what_was_measured_survives_a_kill(tmp_path: Path) -> None:
     """
     ended = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], cwd=ROOT, capture_output=True, check=False)
     assert ended.returncode == -signal.SIGKILL, ended.stderr.decode()[-2000:]
-    run = firstbreak.read(tmp_path / "out" / journal.NUMBERS)
+    run = firstbreak.read(tmp_path / "out" / "recorder.jsonl")
     assert run.series["proof.advantage_error"].steps.tolist() == [1.0, 2.0]
 
 

@@ -395,13 +395,14 @@ def family(run: Run, method: Method | None = None) -> Family:
 
     Record the configuration, and the lengths of completions or of episodes.
     """
+    steps = "proof.steps" in run.series  # the recorder was given steps of an environment
     about_text = ("length.", "tokens.", "pref.", "tool.", "rollout_train.", "proof.")
     text = (
         method in (Method.GROUP_RELATIVE, Method.PREFERENCE)
         or writes_text(run.trainer)
-        or any(name.startswith(about_text) for name in run.series)
+        or any(name.startswith(about_text) and not (steps and name.startswith("proof.")) for name in run.series)
     )
-    acts = method is Method.VALUE_BASED or bool({"episode.length", "reward.episode"} & run.series.keys())
+    acts = steps or method is Method.VALUE_BASED or bool({"episode.length", "reward.episode"} & run.series.keys())
     fresh = method in (Method.GROUP_RELATIVE, Method.ACTOR_CRITIC) and run.algorithm not in DECOUPLED
     return Family(
         policy=Policy.TEXT if text else Policy.CONTROL,

@@ -124,6 +124,7 @@ _ENVIRONMENT: tuple[_Row, ...] = (
         "fraction",
         "share of the evaluation's prompts with a character that no training prompt has, beyond chance",
     ),
+    ("proof.steps", None, "environment steps", "steps of an environment that a call of the recorder was given"),
     ("proof.pairs_equal", "down", "fraction", "share of preference pairs whose two texts are one"),
     ("proof.pairs_swapped", "down", "fraction", "share of preference texts on the other side than in the data"),
 )
@@ -388,6 +389,8 @@ _ADVANTAGE: tuple[_Row, ...] = (
     ("proof.mask_extra", "down", "fraction", "share of the tokens in the loss that were not sampled"),
     ("proof.mask_missing", "down", "fraction", "share of the sampled tokens that are not in the loss"),
     ("proof.gradient_outside", "down", "fraction", "share of the gradient on tokens that were not sampled"),
+    ("proof.through_ends", "down", "count", "ends of episodes across which values are added"),
+    ("proof.target_error", "down", "", "relative distance of the critic's targets from rewards and values"),
     (
         "proof.gradient_missing",
         "down",
@@ -475,6 +478,7 @@ _POLICY_UPDATE: tuple[_Row, ...] = (
     ("distill.teacher_mass", None, "fraction", "teacher probability on the shared tokens"),
     ("config.<option>", None, "", "a setting that the trainer repeats in its log"),
     ("proof.gradient_turned", "down", "fraction", "share of the gradient that makes good completions less probable"),
+    ("proof.ratio_error", "down", "fraction", "mean distance of the ratio from exp(new - old log-probability)"),
     ("proof.ratio_first", "down", "", "mean distance of the ratio from 1 before the first update on a batch"),
     ("proof.dropout", "down", "nats", "mean distance of log-probabilities between training and evaluation mode"),
     (
@@ -599,6 +603,25 @@ _FRESHNESS: tuple[_Row, ...] = (
     ("behave.logp_absdiff.mean", "down", "nats", "distance of current and behaviour log-probabilities"),
     ("behave.kept_tokens", None, "tokens", "tokens left by the cap on the behaviour ratio"),
     ("prox_approx.<quantity>.mean", None, "", "quality of an interpolated proximal policy"),
+    (
+        "proof.engine_gap",
+        "down",
+        "nats per token",
+        "mean distance of the engine's log-probabilities from the trainer's",
+    ),
+    (
+        "proof.engine_tail",
+        "down",
+        "fraction",
+        "share of the tokens whose two log-probabilities lie more than a nat apart",
+    ),
+    ("proof.sample_age", None, "versions", "mean age of the weights that sampled the batch"),
+    (
+        "proof.age_beyond",
+        "down",
+        "fraction",
+        "share of the tokens that are older than allowed, or newer than the trainer",
+    ),
     ("proof.sampled_elsewhere", "down", "", "whether the trained model made no pass while completions were sampled"),
 )
 

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from firstbreak import plugins
-from firstbreak.inside.journal import ProofFiles
+from firstbreak.inside.journal import NAME, ProofFiles
+from firstbreak.inside.steps import identities_of
 
 LOG = logging.getLogger("firstbreak.recorder")
 SHARE = 0.02  #: of the run's time
@@ -42,8 +43,8 @@ class BatchRecorder:
     random number is used. An error in here never reaches training: it is logged once as a warning.
     """
 
-    def __init__(self, folder: str | Path | None = ".", share: float = SHARE) -> None:
-        self.files = ProofFiles(None if folder is None else Path(folder))
+    def __init__(self, folder: str | Path | None = ".", share: float = SHARE, name: str = NAME) -> None:
+        self.files = ProofFiles(None if folder is None else Path(folder), name)
         self.share = share
         self.step = 0  #: of the last batch
         self.numbers: dict[str, float] = {}  #: of the current step, not written yet
@@ -55,6 +56,7 @@ class BatchRecorder:
         self.start = 0.0  #: seconds in the first steps
         self._steps: set[int] = set()
         self._failed: set[str] = set()
+        self._measuring = False  #: the time in a measurement within another one counts once
 
     def due(self, step: int, cost: Price = Price.LOOK) -> bool:
         """Whether this step may cost so much: it is one of the first, or time is left for what the last one took."""
@@ -95,16 +97,7 @@ class BatchRecorder:
         (n, T), `entropies` (n, T), `gradient` (n, T): of the loss by `logps`, `fresh`: no update since the batch was sampled.
         An input that is missing leaves out the identities that need it.
         """
-        self.step = step
-        cost = Price.WORK if "score" in given else Price.LOOK
-        if not self.due(step, cost):
-            return {}
-        with self.measuring(cost, step):
-            self.counted(step)
-            found, self.numbers = self.numbers | self.measure(step, given), {}
-            self.files.write(step, found)
-            return found
-        return {}
+        return self._written(step, Price.WORK if "score" in given else Price.LOOK, lambda: self.measure(step, given))
 
     def weights(self, model: Any, optimizer: Any) -> None:
         """Look at a torch model's weights round its optimizer's steps. The numbers are written with the next batch."""
@@ -112,15 +105,46 @@ class BatchRecorder:
 
         watch(self, model, optimizer)
 
+    def transitions(self, step: int, **given: Any) -> dict[str, float]:
+        """The same for steps of an environment, under the names of CleanRL's scripts, as arrays, tensors or lists.
+
+        After a rollout of T steps in n environments: `rewards`, `values`, `dones` (T, n), `next_done`, `next_value` (n,),
+        `advantages`, `returns` (T, n), `gamma`, `gae_lambda`, as they are used in the estimator. In a minibatch: `newlogprob`,
+        `logprob`, `ratio`, `entropy`, `advantages` (m,), `gradient` (m,): of the loss by `newlogprob`, `fresh`: no update since
+        the rollout. For values of actions: `rewards`, `dones`, `next_values`, `td_target` (m,), `gamma`. What is missing leaves
+        out the identities that need it.
+        """
+
+        def measured() -> dict[str, float]:
+            arrays = _arrays(given)
+            sizes = [value.size for value in arrays.values() if isinstance(value, np.ndarray)]
+            return {"steps": float(max(sizes, default=0))} | self.measure(step, identities_of(arrays))
+
+        return self._written(step, Price.LOOK, measured)
+
+    def _written(self, step: int, cost: Price, measured: Callable[[], dict[str, float]]) -> dict[str, float]:
+        """What was measured, and what waits for a batch, in the folder; nothing where no time is left."""
+        self.step = step
+        if not self.due(step, cost):
+            return {}
+        with self.measuring(cost, step):
+            self.counted(step)
+            found, self.numbers = self.numbers | measured(), {}
+            self.files.write(step, found)
+            return found
+        return {}
+
     def env(self, env: Any) -> Any:
         """The same Gymnasium environment or vector of them, looked at: `env = record.env(env)`."""
         from firstbreak.inside.environment import recorded
 
-        return recorded(env, self)
+        apart = BatchRecorder(None, self.share)  # windows of steps do not use up the time of updates
+        apart.files = self.files
+        return recorded(env, apart)
 
     def measure(self, step: int, given: Mapping[str, Any]) -> dict[str, float]:
         """The numbers of every identity whose inputs are given; places are written down."""
-        arrays = {name: value for name, value in ((n, _array(v)) for n, v in given.items()) if value is not None}
+        arrays = _arrays(given)
         found: dict[str, float] = {}
         for name, (needs, uses, measure) in identities().items():
             if not needs <= arrays.keys():
@@ -137,11 +161,16 @@ class BatchRecorder:
     @contextmanager
     def measuring(self, cost: Price, step: int) -> Iterator[None]:
         """Time in here is the recorder's; errors in here are logged and go no further."""
-        began = self.clock()
+        if self._measuring:  # the time in a measurement within another one counts once
+            with self.guarded("recorder"):
+                yield
+            return
+        began, self._measuring = self.clock(), True
         try:
             with self.guarded("recorder"):
                 yield
         finally:
+            self._measuring = False
             took = self.clock() - began
             if self._granted.get(cost) == step:
                 self._taken[cost] += took
@@ -170,6 +199,10 @@ def identities() -> Mapping[str, tuple[frozenset[str], frozenset[str], Measure]]
         needs = frozenset(p.name for p in parameters if p.default is p.empty)
         found[name] = needs, frozenset(p.name for p in parameters) - needs, module.measure
     return found
+
+
+def _arrays(given: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in ((n, _array(v)) for n, v in given.items()) if value is not None}
 
 
 def _array(value: Any) -> Any:

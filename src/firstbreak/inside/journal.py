@@ -11,28 +11,26 @@ from typing import Any
 
 import numpy as np
 
-NUMBERS = "recorder.jsonl"
-PLACES = "recorder_config.json"
-ARRAYS = "recorder_arrays"
+NAME = "recorder"  #: of the files: recorder.jsonl, recorder_config.json, recorder_arrays/
 PREFIX = "proof/"
 LARGEST = 4096  #: elements of an array that is kept
 
 
 class ProofFiles:
-    """The files of one recorder in `folder`. Without a folder, nothing is written."""
+    """The files of one recorder in `folder`, whose names begin with `name`. Without a folder, nothing is written."""
 
-    def __init__(self, folder: Path | None) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path | None, name: str = NAME) -> None:
+        self.folder, self.name = folder, name
         self.places: dict[str, str] = {}
 
-    def write(self, step: int, numbers: Mapping[str, float], prefix: str = PREFIX, name: str = NUMBERS) -> None:
-        """One line with the numbers of a step, in the file `name`."""
+    def write(self, step: int, numbers: Mapping[str, float], prefix: str = PREFIX, file: str | None = None) -> None:
+        """One line with the numbers of a step, in the file `file`."""
         if self.folder is None or not numbers:
             return
         row = {"step": step} | {prefix + signal: _plain(value) for signal, value in numbers.items()}
         self.folder.mkdir(parents=True, exist_ok=True)
-        with (self.folder / name).open("ab", buffering=0) as file:  # one write: all of a line, or nothing
-            file.write(json.dumps(row).encode() + b"\n")
+        with (self.folder / (file or f"{self.name}.jsonl")).open("ab", buffering=0) as lines:
+            lines.write(json.dumps(row).encode() + b"\n")  # one write: all of a line, or nothing
 
     def locate(self, step: int, name: str, place: str, arrays: Mapping[str, Any]) -> None:
         """Where an identity failed first, and the small arrays that show it."""
@@ -42,11 +40,12 @@ class ProofFiles:
         if self.folder is None:
             return
         self.folder.mkdir(parents=True, exist_ok=True)
-        _replace(self.folder / PLACES, json.dumps({"proof": self.places}, indent=1).encode())
+        _replace(self.folder / f"{self.name}_config.json", json.dumps({"proof": self.places}, indent=1).encode())
         kept = {key: value for key, value in arrays.items() if isinstance(value, np.ndarray) and value.size <= LARGEST}
         if kept:
-            (self.folder / ARRAYS).mkdir(exist_ok=True)
-            with (self.folder / ARRAYS / f"{name}.arrays").open("wb") as file:
+            arrays_of = self.folder / f"{self.name}_arrays"
+            arrays_of.mkdir(exist_ok=True)
+            with (arrays_of / f"{name}.arrays").open("wb") as file:
                 np.savez(file, allow_pickle=False, **kept)
 
 

@@ -199,16 +199,20 @@ class Inside:
             del given["group"]
         limit = getattr(trainer, "max_completion_length", None)
         if column is not None and limit:
-            given |= {
-                "needed": [len(self.tokenizer(str(row[column]))["input_ids"]) + 1 for row in inputs],
-                "limit": limit,
-            }
-            given["ended"] = [float(len(row) > 0 and row[-1] in self._ends) for row in ids]
+            ends = self._ends
+            given |= {"needed": self._needed([str(row[column]) for row in inputs]), "limit": limit}
+            given["ended"] = [float(len(row) > 0 and row[-1] in ends) for row in ids]
         if "tool_mask" not in made and made["completion_mask"].shape[1] >= lengths.max():
             given |= {"mask": made["completion_mask"], "lengths": lengths, "exempt": self._exempt(ids)}
         if column is not None:
             given |= {"completions": answers, "references": [str(row[column]) for row in inputs], "known": self.answers}
         return given
+
+    def _needed(self, references: Sequence[str]) -> list[float]:
+        """Tokens of each right answer, its end included; the completions of a prompt share one."""
+        each = list(dict.fromkeys(references))
+        tokens = dict(zip(each, self.tokenizer(each)["input_ids"], strict=True))
+        return [float(len(tokens[text]) + 1) for text in references]
 
     def _scores(self) -> dict[str, Any]:
         """The rewards of the last batch, and the means to score it again."""
@@ -228,7 +232,8 @@ class Inside:
     def _exempt(self, ids: Any) -> np.ndarray | None:
         if not getattr(self.trainer, "mask_truncated_completions", False):
             return None
-        return np.array([float(not len(row) or row[-1] not in self._ends) for row in ids])
+        ends = self._ends
+        return np.array([float(not len(row) or row[-1] not in ends) for row in ids])
 
     @property
     def _ends(self) -> list[int]:
@@ -386,7 +391,7 @@ class Inside:
             "old_logps": inputs.get("old_per_token_logps"),
             "untrained": self.weights.updates == 0 and not self.resumed,
         }
-        self._note({**self._texts(inputs), "old_logps": logps, "mask": inside, "fresh": fresh})
+        self._note({**self._keys(inputs), "old_logps": logps, "mask": inside, "fresh": fresh})
         if "old_logps" in inputs:  # RLOO stores the sum over a completion
             count = (mask.sum(1, keepdim=True)).clamp(min=1)
             own = (logps * mask).sum(1, keepdim=True) / count
@@ -406,11 +411,14 @@ class Inside:
         lengths: np.ndarray = np.where(ended.any(1), ended.argmax(1) + 1, tokens.shape[1]).astype(float)
         return lengths
 
-    def _texts(self, inputs: Mapping[str, Any]) -> dict[str, list[str]]:
-        return {
-            "prompts": self.tokenizer.batch_decode(inputs["prompt_ids"], skip_special_tokens=True),
-            "completions": self.tokenizer.batch_decode(inputs["completion_ids"]),
-        }
+    def _keys(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """Prompts and completions to be compared, with a letter for each token: they are decoded only to be shown."""
+
+        def shown(key: str) -> str:
+            return str(self.tokenizer.decode([ord(letter) for letter in key], skip_special_tokens=True))
+
+        rows = {"prompts": inputs["prompt_ids"].tolist(), "completions": inputs["completion_ids"].tolist()}
+        return {name: ["".join(map(chr, row)) for row in each] for name, each in rows.items()} | {"shown": shown}
 
     def _exact(self) -> bool:
         """Whether tokens are drawn from the policy's own distribution, as the configuration says."""

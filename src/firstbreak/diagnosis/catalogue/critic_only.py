@@ -32,6 +32,7 @@ QUESTIONS = (
             "observations-wrong": 0.5,
             "reward-scale-wrong": 0.3,
             "done-mask-wrong": 0.5,
+            "estimator-wrong": 0.5,
         },
         otherwise=0.85,
     ),

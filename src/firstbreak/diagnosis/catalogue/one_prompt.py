@@ -34,6 +34,7 @@ QUESTIONS = (
             "evaluation-protocol-changed": 0.85,
             "evaluation-of-stale-weights": 0.85,
             "advantages-of-other-rows": 0.05,
+            "estimator-wrong": 0.05,
             "loss-mask-wrong": 0.7,
             "baseline-missing": 0.7,
             "answers-misaligned": 0.6,

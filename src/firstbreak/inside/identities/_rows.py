@@ -23,8 +23,20 @@ def total(rewards: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
 
 
 def counted(lengths: np.ndarray, width: int) -> np.ndarray:
-    """Shape (n, width): True for the tokens that were sampled."""
-    return np.arange(width) < lengths.reshape(-1, 1)
+    """Shape (n, width): True for the tokens that were sampled. `lengths` (n,): how many, or (n, width): which."""
+    return lengths != 0 if lengths.ndim == 2 else np.arange(width) < lengths.reshape(-1, 1)
+
+
+def members(group: float | Sequence[str] | np.ndarray, n: int) -> list[np.ndarray]:
+    """The rows of each group. `group`: completions of a prompt, which follow each other, or (n,) the group of each row.
+
+    Empty where n rows are no whole groups.
+    """
+    if not isinstance(group, int | float):
+        places = np.unique(group, return_inverse=True)[1].ravel()
+        return [np.flatnonzero(places == k) for k in range(int(places.max(initial=-1)) + 1)]
+    size = int(group)
+    return [np.arange(i, i + size) for i in range(0, n, size)] if size > 1 and n % size == 0 else []
 
 
 def last_word(text: str) -> str:

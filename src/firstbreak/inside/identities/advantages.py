@@ -3,121 +3,209 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from firstbreak.inside.batch import Reading
-from firstbreak.inside.identities._rows import row, total
+from firstbreak.inside.identities._rows import members, row, total
 
 TOLERANCE = 0.01  #: relative: single precision gives 1e-6, a reward that is kept in 16 bits 1e-3
-EPSILON = 1e-4  #: TRL adds it to the standard deviation
+EPSILON = 1e-4  #: TRL adds it to the standard deviation; verl adds 1e-6
 SAME = 0.9999  #: correlation
+SAID = ("advantage_turned", "advantage_moved", "advantage_regrouped", "advantage_raw", "advantage_error")
+
+Groups = Sequence[np.ndarray]
 
 
 def measure(
     advantages: np.ndarray,
     rewards: np.ndarray,
-    group: int,
+    group: float | Sequence[str] | np.ndarray,
     reward_weights: np.ndarray | None = None,
     estimator: str = "group",
     scaled: str | None = None,
     penalty: np.ndarray | None = None,
     summed: np.ndarray | None = None,
+    tokens: np.ndarray | None = None,
+    uneven: np.ndarray | None = None,
+    epsilon: float = EPSILON,
     prompts: Sequence[str] | None = None,
 ) -> Mapping[str, Reading]:
-    """`scaled` is what the centred rewards are divided by: "group", "batch", "none"; None: a positive number for each group.
+    """`scaled` is what the centred rewards are divided by: "group", "batch", "none"; None: a positive number for each group;
+    "tokens": they are centred over all tokens once more, and divided by a positive number.
 
-    `estimator` is "group", "functions" (each function's reward is normalised first) or "leave-one-out"; `penalty` (n,) is taken
-    off the reward. `summed` (n,): the reward that is used, where it is not the weighted sum of the functions'.
+    `estimator` is one of `BASELINES`, or "functions" (each function's reward is normalised first); `penalty` (n,) is taken off
+    the reward. `summed` (n,): the reward that is used, where it is not the weighted sum of the functions'. `tokens` (n,): of each
+    completion. `uneven` (n,): the largest distance of a token's advantage from that of its row, which should be 0. `epsilon`:
+    what is added to a standard deviation.
     """
-    if advantages.ndim != 1 or group < 2 or len(advantages) % group:
+    groups = members(group, len(advantages))
+    if advantages.ndim != 1 or not any(len(rows) > 1 for rows in groups):
         return {}
     summed = total(rewards, reward_weights) if summed is None else summed
     if penalty is not None:
         summed = summed - penalty
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # a group in which no completion was scored
-        own = np.nan_to_num(_expected(summed, rewards, reward_weights, group, estimator, scaled))
-        used = advantages if scaled is not None else _unscaled(advantages, own, group)
-        raw = np.nan_to_num(summed - np.nanmean(summed))
-    size = float(np.abs(own).max())
     if not np.isfinite(advantages).all() or not np.ptp(np.nan_to_num(summed)):
         return {}
+    table = rewards if estimator == "functions" else None
+    count = np.ones(len(summed)) if tokens is None else tokens
+    kept = np.concatenate([rows for rows in groups if len(rows) > 1])  # alone in its group, a row has no baseline
+    alone = np.setdiff1d(np.arange(len(summed)), kept)
+
+    def expected(scale: str | None) -> np.ndarray:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # a group in which no completion was scored
+            own: np.ndarray = np.nan_to_num(
+                _expected(summed, table, reward_weights, groups, estimator, scale, count, epsilon)
+            )
+        own[alone] = 0.0
+        return own
+
+    given = advantages.copy()
+    given[alone] = 0.0
+    own = expected(scaled)
+    used = given if scaled not in (None, "tokens") else _unscaled(given, own, groups if scaled is None else [kept])
+    error = float(np.linalg.norm(used - own)) / max(float(np.linalg.norm(own)), float(np.linalg.norm(used)), 1e-12)
+    if error <= TOLERANCE:
+        return dict.fromkeys(SAID, 0.0) | {"advantage_error": error} | _apart(own, uneven, prompts)
+    scales = (scaled,) if scaled is not None else ("none", "group", "batch")
+    reordered = any(_reordered(given, expected(scale)) for scale in scales)
+    return _named(used, own, summed, groups, error, reordered=reordered, prompts=prompts)
+
+
+def _apart(own: np.ndarray, uneven: np.ndarray | None, prompts: Sequence[str] | None) -> dict[str, Reading]:
+    """Whether tokens of one completion have several advantages."""
+    size = max(float(np.abs(own).max()), 1e-12)
+    if uneven is None or float(uneven.max()) <= TOLERANCE * size:
+        return {}
+    i = int(np.argmax(uneven))
+    said = row(i, prompts, f": its tokens' advantages differ by {uneven[i]:.4g}, and its reward is one number")
+    return {"advantage_error": (float(uneven[i]) / size, said)}
+
+
+def _named(
+    used: np.ndarray,
+    own: np.ndarray,
+    summed: np.ndarray,
+    groups: Groups,
+    error: float,
+    *,
+    reordered: bool,
+    prompts: Sequence[str] | None,
+) -> dict[str, Reading]:
+    """What the wrong advantages are instead."""
+    size = float(np.abs(own).max())
+    near = TOLERANCE * max(size, 1e-12)
     clear = np.abs(own) > 1e-3 * max(size, 1e-12)
     turned = clear & (np.sign(own) == -np.sign(used))
-    longer = max(float(np.linalg.norm(own)), float(np.linalg.norm(used)), 1e-12)
-    error = float(np.linalg.norm(used - own)) / longer
-    wrong = np.abs(used - own) > TOLERANCE * max(size, 1e-12)
-    found: dict[str, Reading] = {"advantage_turned": 0.0, "advantage_error": float(error)}
-    if error <= TOLERANCE:
-        return found | dict.fromkeys(("advantage_moved", "advantage_regrouped", "advantage_raw"), 0.0)
+    wrong = np.abs(used - own) > near
     i = int(np.argmax(wrong))
     shown = row(i, prompts, f": advantage {used[i]:.4g}, from its group's rewards {own[i]:.4g}")
     negated = bool(np.corrcoef(used, own)[0, 1] < -SAME) if size and np.ptp(used) else False
-    scales = (scaled,) if scaled is not None else ("none", "group", "batch")
-    moved = not negated and any(
-        _reordered(advantages, summed, rewards, reward_weights, group, estimator, s) for s in scales
-    )
-    absolute = np.allclose(used, np.abs(own), atol=TOLERANCE * max(size, 1e-12))
+    moved = reordered and not negated
+    absolute = np.allclose(used, np.abs(own), atol=near)
+    by_column = False
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        raw = np.nan_to_num(summed - np.nanmean(summed))
+        if len({len(rows) for rows in groups}) == 1:  # the batch was laid out the other way round
+            columns = _expected(summed, None, None, list(np.stack(groups).T), "group", "group", np.ones(len(used)))
+            by_column = np.allclose(used, np.nan_to_num(columns), atol=near)
     alike = bool(np.corrcoef(used, raw)[0, 1] > SAME) if np.ptp(used) and np.ptp(raw) else False
     centred = abs(float(used.mean())) < TOLERANCE * float(np.abs(used).max())
-    columns = _expected(summed.reshape(group, -1).T.ravel(), None, None, group, "group", "group")
-    by_column = np.allclose(used, columns.reshape(-1, group).T.ravel(), atol=TOLERANCE * max(size, 1e-12))
     regrouped = (alike and centred) or by_column
-    names = {
+    shares = {
         "advantage_turned": float(turned.sum() / max(clear.sum(), 1)) if negated or absolute else 0.0,
         "advantage_moved": float(wrong.mean()) if moved and not regrouped else 0.0,
         "advantage_regrouped": float(wrong.mean()) if regrouped else 0.0,
         "advantage_raw": float(wrong.mean()) if alike and not centred else 0.0,
-        "advantage_error": float(error),
+        "advantage_error": error,
     }
-    return {name: (value, shown) if value else value for name, value in names.items()}
+    return {name: (value, shown) if value else value for name, value in shares.items()}
+
+
+def _leave_one_out(values: np.ndarray, count: np.ndarray) -> np.ndarray:
+    known = (~np.isnan(values)).sum()
+    return np.asarray(values - (np.nansum(values) - values) / (known - 1))
+
+
+def _best(values: np.ndarray, count: np.ndarray) -> np.ndarray:
+    """The best one's distance from the second best; 0 for the others."""
+    order, apart = np.argsort(values, kind="stable"), np.zeros(len(values))
+    if len(values) > 1:
+        first = int(np.argmax(values))
+        apart[first] = values[first] - values[order[-2]]
+    return apart
+
+
+#: estimator -> the rewards of one group, less what they are compared with
+BASELINES: Mapping[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+    "group": lambda values, count: np.asarray(values - np.nanmean(values)),
+    "leave-one-out": _leave_one_out,
+    "by-length": lambda values, count: np.asarray(values - (values * count).sum() / count.sum()),
+    "best": _best,
+    "own": lambda values, count: values,
+}
 
 
 def _expected(
     summed: np.ndarray,
     rewards: np.ndarray | None,
     weights: np.ndarray | None,
-    group: int,
+    groups: Groups,
     estimator: str,
     scaled: str | None,
+    count: np.ndarray,
+    epsilon: float = EPSILON,
 ) -> np.ndarray:
-    if estimator == "functions" and rewards is not None:
-        table = rewards.reshape(-1, group, rewards.reshape(len(rewards), -1).shape[1])
-        each = (table - np.nanmean(table, 1, keepdims=True)) / (_spread(table, 1) + EPSILON)
-        summed = total(each.reshape(len(rewards), -1), weights)
-        return np.asarray((summed - np.nanmean(summed)) / (_spread(summed, None) + EPSILON))
-    groups = summed.reshape(-1, group)
-    if estimator == "leave-one-out":
-        known = (~np.isnan(groups)).sum(1, keepdims=True)
-        left: np.ndarray = groups - (np.nansum(groups, 1, keepdims=True) - groups) / (known - 1)
-        if scaled == "batch":
-            left = (left - np.nanmean(left)) / (_spread(left, None) + EPSILON)
-        return left.ravel()
-    centred: np.ndarray = groups - np.nanmean(groups, 1, keepdims=True)
-    if scaled in ("group", "batch"):
-        centred = centred / (_spread(groups, 1 if scaled == "group" else None) + EPSILON)
-    return centred.ravel()
+    """The advantages of the estimator; of "functions", where `rewards` is their table."""
+    if rewards is not None:
+        table = rewards.reshape(len(rewards), -1)
+        each = [_each(groups, column, lambda v, _: (v - np.nanmean(v)) / (_spread(v) + epsilon)) for column in table.T]
+        own = total(np.stack(each, 1), weights)
+        if scaled != "tokens":
+            return np.asarray((own - np.nanmean(own)) / (_spread(own) + epsilon))
+    else:
+        own = _each(groups, summed, BASELINES[estimator], count)
+    if scaled == "group":
+        own = own / (_each(groups, summed, lambda v, _: np.full(len(v), _spread(v))) + epsilon)
+    elif scaled == "batch":
+        whole = own - np.nanmean(own) if estimator == "leave-one-out" else own
+        own = whole / (_spread(own if estimator == "leave-one-out" else summed) + epsilon)
+    elif scaled == "tokens":
+        own = own - np.nansum(own * count) / count.sum()
+    return own
 
 
-def _reordered(advantages: np.ndarray, summed: np.ndarray, *how: Any) -> bool:
-    """Whether the advantages are those of the rewards in another order, but for one factor."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
-        mine = np.sort(np.nan_to_num(_expected(summed, *how)))
-    size, length = float(np.linalg.norm(mine)), float(np.linalg.norm(advantages))
-    return size > 0 < length and float(np.linalg.norm(np.sort(advantages) / length - mine / size)) < TOLERANCE
+def _reordered(advantages: np.ndarray, own: np.ndarray) -> bool:
+    """Whether the advantages are the own ones in another order, but for one factor."""
+    size, length = float(np.linalg.norm(own)), float(np.linalg.norm(advantages))
+    return size > 0 < length and float(np.linalg.norm(np.sort(advantages) / length - np.sort(own) / size)) < TOLERANCE
 
 
-def _spread(values: np.ndarray, axis: int | None) -> np.ndarray:
-    return np.asarray(np.nanstd(values, axis=axis, ddof=1, keepdims=axis is not None))
+def _each(
+    groups: Groups,
+    values: np.ndarray,
+    function: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    count: np.ndarray | None = None,
+) -> np.ndarray:
+    """The function's values on each group of at least two, in the rows' places."""
+    out, counts = np.zeros(len(values)), np.ones(len(values)) if count is None else count
+    for rows in groups:
+        if len(rows) > 1:
+            out[rows] = function(values[rows], counts[rows])
+    return out
 
 
-def _unscaled(advantages: np.ndarray, own: np.ndarray, group: int) -> np.ndarray:
+def _spread(values: np.ndarray) -> float:
+    return float(np.nanstd(values, ddof=1))
+
+
+def _unscaled(advantages: np.ndarray, own: np.ndarray, groups: Groups) -> np.ndarray:
     """The advantages, each group scaled to the size of its own ones: any positive factor is right."""
-    used, wanted = advantages.reshape(-1, group), own.reshape(-1, group)
-    sizes = np.linalg.norm(used, axis=1, keepdims=True)
-    scaled: np.ndarray = used * np.linalg.norm(wanted, axis=1, keepdims=True) / np.where(sizes > 0, sizes, 1.0)
-    return scaled.ravel()
+    used = advantages.copy()
+    for rows in groups:
+        size = float(np.linalg.norm(used[rows]))
+        used[rows] *= float(np.linalg.norm(own[rows])) / (size if size > 0 else 1.0)
+    return used

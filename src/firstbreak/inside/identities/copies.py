@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -13,9 +13,14 @@ EXCESS = 0.3  #: of the pairs, from which on a pair is named
 
 
 def measure(
-    prompts: Sequence[str], completions: Sequence[str], old_logps: np.ndarray, mask: np.ndarray, fresh: bool
+    prompts: Sequence[str],
+    completions: Sequence[str],
+    old_logps: np.ndarray,
+    mask: np.ndarray,
+    fresh: bool,
+    shown: Callable[[str], str] = str,
 ) -> Mapping[str, Reading]:
-    """The share of pairs of one prompt that are equal, less the share that is expected."""
+    """The share of pairs of one prompt that are equal, less the share that is expected. `shown`: the text of what is compared."""
     places: dict[str, list[int]] = {}
     for i, prompt in enumerate(prompts):
         places.setdefault(prompt, []).append(i)
@@ -28,6 +33,5 @@ def measure(
     if excess <= EXCESS:
         return {"copies": excess}
     i, j = next(pair for pair, same in zip(pairs, equal, strict=True) if same)
-    return {
-        "copies": (excess, f"rows {i} and {j} of the prompt {prompts[i][-60:]!r} are one text, {completions[i][:60]!r}")
-    }
+    prompt, text = shown(prompts[i])[-60:], shown(completions[i])[:60]
+    return {"copies": (excess, f"rows {i} and {j} of the prompt {prompt!r} are one text, {text!r}")}

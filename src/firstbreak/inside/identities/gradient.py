@@ -32,18 +32,19 @@ def measure(
         said = row(i, None, f": advantage {wanted[i].ravel()[0]:.4g}, and the loss rises with its log-probability")
         found["gradient_turned"] = (share, said) if share > TURNED else share
     if lengths is not None and np.abs(gradient).sum() > 0:
-        outside = np.abs(gradient) * ~counted(lengths, gradient.shape[1])
+        sampled = counted(lengths, gradient.shape[1])
+        outside = np.abs(gradient) * ~sampled
         if exempt is not None:
             outside = outside * (exempt == 0).reshape(-1, 1)
         share = float(outside.sum() / np.abs(gradient).sum())
         i, t = map(int, np.unravel_index(int(np.argmax(outside)), outside.shape))
-        said = f"row {i}: token {t}, after the end of {int(lengths[i])} tokens or in the prompt, has a gradient"
+        said = f"row {i}: token {t}, after the end of {sampled[i].sum()} tokens or in the prompt, has a gradient"
         found["gradient_outside"] = (share, said) if share > OUTSIDE else share
         if fresh and weight.sum() > 0:
-            inside = counted(lengths, gradient.shape[1]) & (weight.sum(1, keepdims=True) > 0)
+            inside = sampled & (weight.sum(1, keepdims=True) > 0)
             none = inside & (gradient == 0)
             share = float(none.sum() / max(inside.sum(), 1))
             i, t = map(int, np.unravel_index(int(np.argmax(none)), none.shape))
-            said = f"row {i}: token {t} of {int(lengths[i])} was sampled and has no gradient"
+            said = f"row {i}: token {t} of {sampled[i].sum()} was sampled and has no gradient"
             found["gradient_missing"] = (share, said) if share > OUTSIDE else share
     return found

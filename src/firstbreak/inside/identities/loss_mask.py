@@ -18,7 +18,10 @@ def measure(
     exempt: np.ndarray | None = None,
     prompts: Sequence[str] | None = None,
 ) -> Mapping[str, Reading]:
-    """`exempt` (n,): rows that are left out on purpose, such as those that were cut at the length limit."""
+    """`exempt` (n,): rows that are left out on purpose, such as those that were cut at the length limit.
+
+    `lengths` (n,): sampled tokens, from the first on, or (n, T): which of them.
+    """
     rows = np.ones(len(mask), bool) if exempt is None else exempt == 0
     sampled, used = counted(lengths, mask.shape[1])[rows], (mask != 0)[rows]
     if not sampled.any():
@@ -32,6 +35,6 @@ def measure(
     ):
         if wrong.any(1).mean() > SINGLE:
             i, t = np.argwhere(wrong)[0]
-            at = row(int(places[i]), prompts, f": token {t} of {int(lengths[rows][i])} {what}")
+            at = row(int(places[i]), prompts, f": token {t} of {int(sampled[i].sum())} {what}")
             found[name] = float(wrong.sum() / max(of.sum(), 1)), at
     return found

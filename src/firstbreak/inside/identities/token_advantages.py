@@ -8,6 +8,7 @@ import numpy as np
 
 from firstbreak.inside.batch import Reading
 from firstbreak.inside.identities import advantages as of_completions
+from firstbreak.inside.identities._estimates import of_tokens, target
 from firstbreak.inside.identities._rows import row, total
 
 TOLERANCE = 0.01  #: relative: single precision gives 1e-6
@@ -23,23 +24,25 @@ def measure(
     gae_lambda: float = 1.0,
     rewards: np.ndarray | None = None,
     reward_weights: np.ndarray | None = None,
-    group: int | None = None,
+    group: float | Sequence[str] | np.ndarray | None = None,
     penalties: np.ndarray | None = None,
+    targets: np.ndarray | None = None,
     prompts: Sequence[str] | None = None,
 ) -> Mapping[str, Reading]:
     """All arrays (n, T), but `rewards` (n,) or (n, functions). Any scale and offset of the whole batch's advantages is right.
 
     `token_rewards` go into the estimator, the end of a completion gets its reward (or the group's centred one), and
-    `penalties` (n, T) were taken off; `values` (n, T): of the critic. penalty_turned: share of the completions for which the
-    penalties are larger than the reward, and of the other sign.
+    `penalties` (n, T) were taken off; `values` (n, T): of the critic, and `targets` (n, T): what it learns. penalty_turned: share
+    of the completions for which the penalties are larger than the reward, and of the other sign.
     """
     used = mask != 0
     if advantages.ndim != 2 or not used.any() or not np.isfinite(advantages).all():
         return {}
-    own = estimated(
-        token_rewards, np.zeros_like(token_rewards) if values is None else values, used, discount, gae_lambda
-    )
+    valued = np.zeros_like(token_rewards) if values is None else values
+    own = of_tokens(token_rewards, valued, used, discount, gae_lambda)
     found = _compared(advantages, own, used, prompts)
+    if targets is not None:
+        found |= target(targets * used, (own + valued) * used, "row {at[0]}: token {at[1]}")
     if rewards is None:
         return found
     paid = np.asarray(token_rewards.sum(1) + (0.0 if penalties is None else (penalties * used).sum(1)))
@@ -49,19 +52,6 @@ def measure(
     if penalties is not None:
         found["penalty_turned"] = _turned(paid, (penalties * used).sum(1), prompts)
     return found
-
-
-def estimated(
-    rewards: np.ndarray, values: np.ndarray, used: np.ndarray, discount: float, gae_lambda: float
-) -> np.ndarray:
-    """Generalised advantage estimates (Schulman et al., 2016); tokens that do not count are no steps."""
-    made, running, following = np.zeros_like(rewards), np.zeros(len(rewards)), np.zeros(len(rewards))
-    for t in reversed(range(rewards.shape[1])):
-        error = rewards[:, t] + discount * following - values[:, t]
-        running = np.where(used[:, t], error + discount * gae_lambda * running, running)
-        following = np.where(used[:, t], values[:, t], following)
-        made[:, t] = running
-    return made
 
 
 def _compared(

@@ -1,18 +1,18 @@
-"""Advantages stand beside other completions than their own
+"""Advantages stand beside other samples than their own
 
 ## What happens
-A shuffle, a sort or a roll moves advantages and not the tokens beside them. Every completion is pushed by another one's
-reward.
+A shuffle, a sort or a roll moves advantages and not the tokens or actions beside them. Every sample is pushed by another
+one's reward.
 
 ## When it is healthy
 Never.
 
 ## Fix
-- Move rewards, advantages, masks and tokens of a row together.
-- Give one completion of a batch the reward 1 and all others 0: its row must have the largest advantage.
+- Move rewards, advantages, masks and tokens or actions of a row together.
+- Give one sample of a batch the reward 1 and all others 0: its row must have the largest advantage.
 
 ## Smallest experiment
-Give one completion of a batch the reward 1 and all others 0: its row must have the largest advantage.
+Give one sample of a batch the reward 1 and all others 0: its row must have the largest advantage.
 
 ## References
 https://github.com/huggingface/trl
@@ -20,13 +20,13 @@ https://github.com/huggingface/trl
 
 from __future__ import annotations
 
-from firstbreak.diagnosis.families import Policy, only
+from firstbreak.diagnosis.families import Method, without
 from firstbreak.diagnosis.refutations import recorded_inside as applies
 
 __all__ = ["applies"]
 
 PRIOR = 0.5
-FAMILIES = only(Policy.TEXT)
+FAMILIES = without(Method.SUPERVISED, Method.VALUE_BASED)  # only where a sample has an advantage
 FINDINGS = {
     "advantages-not-of-rewards": 0.3,
     "advantages-of-other-rows-used": 0.95,

@@ -26,6 +26,7 @@ from firstbreak.diagnosis.families import Policy, only
 PRIOR = 0.7
 FAMILIES = only(Policy.CONTROL)  # only policies that act in an environment
 FINDINGS = {
+    "values-through-ends": 0.95,
     "advantages-not-reproduced": 0.8,
     "value-loss-vanishes": 0.7,
     "score-lost": 0.6,

@@ -30,6 +30,7 @@ from firstbreak.model import Weight, WeightKind
 
 FAMILIES = only(Policy.TEXT)  # only policies that write text
 FINDINGS = {
+    "engine-disagrees": 0.95,
     "first-update-not-on-policy": 0.8,
     "train-inference-mismatch": 0.9,
     "mismatch-growing": 0.2,

@@ -29,6 +29,7 @@ from firstbreak.model import Weight, WeightKind
 
 OLD = 4  #: versions; AReaL trains well with up to 8 if the loss is decoupled, others with 1 to 2
 FINDINGS = {
+    "samples-beyond-age": 0.9,
     "staleness-uncorrected": 0.5,
     "stale-rollouts": 0.7,
     "behave-weight-off": 0.6,

@@ -42,6 +42,8 @@ ONE_COPY = frozenset(
 
 PRIOR = 0.5
 FINDINGS = {
+    "samples-beyond-age": 0.5,
+    "engine-disagrees": 0.3,
     "sampled-by-another-model": 0.5,
     "samples-of-other-weights": 0.5,
     "mismatch-growing": 0.85,

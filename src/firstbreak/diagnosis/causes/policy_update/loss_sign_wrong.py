@@ -1,4 +1,4 @@
-"""The update makes good completions less probable
+"""The update makes what was good less probable
 
 ## What happens
 Advantages are right, and the loss or the optimizer turns them round: a minus sign too many or too few, an optimizer that
@@ -8,11 +8,13 @@ maximises.
 Never.
 
 ## Fix
-- Check one batch by hand: the completion with the largest advantage must become more probable.
+- Check one batch by hand: the completion or action with the largest advantage must become more probable.
 - Check the sign of the loss, and `maximize` of the optimizer.
 
 ## Smallest experiment
-Train on one prompt again and again: its best completion must become more probable.
+text: Train on one prompt again and again: its best completion must become more probable.
+
+control: Train on one batch again and again: its best action must become more probable.
 
 ## References
 https://github.com/huggingface/trl
@@ -20,13 +22,13 @@ https://github.com/huggingface/trl
 
 from __future__ import annotations
 
-from firstbreak.diagnosis.families import SAMPLED, Policy, only
+from firstbreak.diagnosis.families import SAMPLED, only
 from firstbreak.diagnosis.refutations import recorded_inside as applies
 
 __all__ = ["applies"]
 
 PRIOR = 0.5
-FAMILIES = only(Policy.TEXT, *SAMPLED)  # only policies that write text, from samples or pairs
+FAMILIES = only(*SAMPLED)  # only policies that are updated on samples or pairs
 FINDINGS = {
     "loss-turned-round": 0.7,
     "update-against-advantages": 0.9,

@@ -29,6 +29,7 @@ PRIOR = 0.5
 FAMILIES = without(Method.SUPERVISED)  # only where a policy is updated on its own samples
 FINDINGS = {
     "ratio-not-one": 0.9,
+    "ratio-computed-wrongly": 0.9,
     "first-update-not-on-policy": 0.4,
     "ratio-always-one": 0.8,
     "step-too-large": 0.3,

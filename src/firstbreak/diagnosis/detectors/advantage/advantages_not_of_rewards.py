@@ -39,6 +39,7 @@ def detect(
     proof_advantage_regrouped: Series | None = None,
     proof_advantage_raw: Series | None = None,
     proof_group_mixed: Series | None = None,
+    proof_through_ends: Series | None = None,
     *,
     above: Annotated[float, Threshold("share", "Single precision gives less.", "convention")] = 0.05,
 ) -> Finding | None:
@@ -48,6 +49,7 @@ def detect(
         proof_advantage_regrouped,
         proof_advantage_raw,
         proof_group_mixed,
+        proof_through_ends,
     )
     if any(curve is not None and (curve.finite.values > 0).any() for curve in said):
         return None

@@ -1,0 +1,34 @@
+"""firstbreak record -o FOLDER -- COMMAND"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from firstbreak.cli._output import BadCall
+from firstbreak.inside.start import environment
+
+
+@click.command("record", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.option(
+    "-o",
+    "--folder",
+    required=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="The run's folder, which is written.",
+)
+@click.argument("command_line", metavar="-- COMMAND", nargs=-1, required=True, type=click.UNPROCESSED)
+def command(folder: Path, command_line: tuple[str, ...]) -> None:
+    """Start verl, and measure inside it what must hold: advantages, masks, ratios, gradients, the engine against the trainer.
+
+    The command runs as it would without this, with its own output and exit code, and so does whatever it starts, in Ray as well.
+    What is measured is written into FOLDER, which all its machines must reach; `firstbreak diagnose FOLDER` reads it. No other
+    trainer is known: `firstbreak.recorder()` goes into scripts.
+    """
+    program, *_ = command_line
+    try:
+        os.execvpe(program, command_line, environment(folder, os.environ))
+    except FileNotFoundError:
+        raise BadCall(f"{program}: no such command") from None
