@@ -131,6 +131,28 @@ def test_what_a_trial_can_show_is_known_before_it_is_run() -> None:
     assert 0.7 <= np.mean(found) <= 0.97, "what is said to be visible is found in about 80 %"
 
 
+def test_what_a_trial_can_show_is_said_of_the_score_by_which_it_will_be_judged() -> None:
+    """With three evaluations in a trial, the training reward judges it; with 30, the evaluation."""
+    rng = np.random.default_rng(0)
+
+    def power(evaluations: int) -> Power | None:
+        series = {
+            name: Series(
+                name=name, steps=np.linspace(1, 400, n), values=np.linspace(0, 1, n) + 0.01 * rng.normal(size=n)
+            )
+            for name, n in (("reward.mean", 400), ("eval.reward", evaluations))
+        }
+        keys = {"gamma": "gamma", "total_steps": "steps"}
+        run = Run(path="x", trainer="cleanrl", algorithm="ppo", series=series, config=Config(keys=keys))
+        return power_of(catalogue()["long-horizon"], run, ExperimentSettings(command=("train", "{overrides}")))
+
+    few, many = power(20), power(200)
+    assert few is not None
+    assert many is not None
+    assert (few.curve, few.points, few.longer) == ("reward.mean", 60, None)
+    assert (many.curve, many.points) == ("eval.reward", 30)
+
+
 def found_in(n: int, difference: float, noise: float, rng: np.random.Generator) -> bool:
     """Whether a trial that is better by this much is found to be better."""
 
