@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from firstbreak.diagnosis.catalogue import catalogue
 from firstbreak.diagnosis.check import check
+from firstbreak.diagnosis.diagnose import diagnose
 from firstbreak.diagnosis.inputs import Inputs
 from firstbreak.diagnosis.questions import TREATED, Answer, Arms, Question, outruns, rises
 from firstbreak.diagnosis.rank import rank
@@ -29,7 +30,7 @@ from firstbreak.experiments.plan import (
     worth_running,
 )
 from firstbreak.experiments.settings import ExperimentSettings
-from firstbreak.model import Config, Run, Series
+from firstbreak.model import Config, Run, Series, Weight, WeightKind
 from firstbreak.readers.read import read
 
 DEMO = Path(__file__).parents[2] / "src" / "firstbreak" / "cli" / "demo" / "run"
@@ -105,6 +106,17 @@ def test_the_plan_of_a_real_run_puts_first_what_tells_most_for_its_cost_and_says
     assert any("sft_model" in p.cannot for p in proposals)
     assert all(p.share <= 0.5 for p in possible)
     assert not {"critic-only", "long-horizon"} & {p.design.id for p in proposals}, "a text policy has neither"
+
+
+def test_an_experiment_that_has_answered_is_not_proposed_again() -> None:
+    run = read(DEMO)
+    first = rank(Inputs(run), check(run))[0]
+    assert first.experiment is not None
+    answer = Weight(finding=f"experiment:{first.experiment.id}", weight=0.01, kind=WeightKind.ANSWER)
+    again = diagnose(run, known={first.id: [answer]})
+    assert again.causes[0].id == first.id
+    assert again.causes[0].experiment is None
+    assert first.experiment.text not in again.verdict.do_first
 
 
 def test_what_a_trial_can_show_is_known_before_it_is_run() -> None:
