@@ -231,3 +231,4 @@ def test_the_return_of_an_npz_and_of_a_run_are_one_score() -> None:
         good("record", "dev", "--use", "select", "--score", "mean_length=9", "--score", f"{name}=0.5")
     assert {frozenset(row["scores"]) for row in rows()} == {frozenset({"eval.reward", "eval.episode_length"})}
     assert "3 choices by eval.reward" in good("log")
+    assert "eval.reward 0.5" in good("record", "dev", "--use", "observe", "--score", "mean_return=0.5")

@@ -165,6 +165,8 @@ def test_stable_baselines3(tmp_path: Path) -> None:
     assert found[0].protocol.values["env_id"] == "CartPole-v1"
     assert found[0].protocol.values["episodes"] == 3
     assert "deterministic" in found[0].protocol.missing
+    (tmp_path / "evaluations.npz").rename(tmp_path / "of-the-first-seed.npz")
+    assert [e.scores for e in read(tmp_path / "of-the-first-seed.npz")] == [e.scores for e in found]
 
 
 def test_a_live_environment_tells_its_own_protocol() -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from firstbreak.diagnosis.catalogue import catalogue
 from firstbreak.diagnosis.check import check
+from firstbreak.diagnosis.diagnose import diagnose
 from firstbreak.diagnosis.inputs import Inputs
 from firstbreak.diagnosis.questions import TREATED, Answer, Arms, Question, outruns, rises
 from firstbreak.diagnosis.rank import rank
@@ -30,7 +31,7 @@ from firstbreak.experiments.plan import (
     worth_running,
 )
 from firstbreak.experiments.settings import ExperimentSettings
-from firstbreak.model import Config, Run, Series
+from firstbreak.model import Config, Run, Series, Weight, WeightKind
 from firstbreak.readers.read import read
 
 DEMO = Path(__file__).parents[2] / "src" / "firstbreak" / "cli" / "demo" / "run"
@@ -108,6 +109,17 @@ def test_the_plan_of_a_real_run_puts_first_what_tells_most_for_its_cost_and_says
     assert not {"critic-only", "long-horizon"} & {p.design.id for p in proposals}, "a text policy has neither"
 
 
+def test_an_experiment_that_has_answered_is_not_proposed_again() -> None:
+    run = read(DEMO)
+    first = rank(Inputs(run), check(run))[0]
+    assert first.experiment is not None
+    answer = Weight(finding=f"experiment:{first.experiment.id}", weight=0.01, kind=WeightKind.ANSWER)
+    again = diagnose(run, known={first.id: [answer]})
+    assert again.causes[0].id == first.id
+    assert again.causes[0].experiment is None
+    assert first.experiment.text not in again.verdict.do_first
+
+
 def test_what_a_trial_can_show_is_known_before_it_is_run() -> None:
     rng, n = np.random.default_rng(0), 400
 
@@ -130,6 +142,28 @@ def test_what_a_trial_can_show_is_known_before_it_is_run() -> None:
     assert noisy.longer > 0.1
     found = [found_in(40, steady.visible, 0.01, rng) for _ in range(300)]
     assert 0.7 <= np.mean(found) <= 0.97, "what is said to be visible is found in about 80 %"
+
+
+def test_what_a_trial_can_show_is_said_of_the_score_by_which_it_will_be_judged() -> None:
+    """With three evaluations in a trial, the training reward judges it; with 30, the evaluation."""
+    rng = np.random.default_rng(0)
+
+    def power(evaluations: int) -> Power | None:
+        series = {
+            name: Series(
+                name=name, steps=np.linspace(1, 400, n), values=np.linspace(0, 1, n) + 0.01 * rng.normal(size=n)
+            )
+            for name, n in (("reward.mean", 400), ("eval.reward", evaluations))
+        }
+        keys = {"gamma": "gamma", "total_steps": "steps"}
+        run = Run(path="x", trainer="cleanrl", algorithm="ppo", series=series, config=Config(keys=keys))
+        return power_of(catalogue()["long-horizon"], run, ExperimentSettings(command=("train", "{overrides}")))
+
+    few, many = power(20), power(200)
+    assert few is not None
+    assert many is not None
+    assert (few.curve, few.points, few.longer) == ("reward.mean", 60, None)
+    assert (many.curve, many.points) == ("eval.reward", 30)
 
 
 def found_in(n: int, difference: float, noise: float, rng: np.random.Generator) -> bool:

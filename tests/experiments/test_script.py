@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,13 @@ from click.testing import CliRunner
 
 from firstbreak.cli.experiment import command
 from firstbreak.diagnosis.catalogue import catalogue
+from firstbreak.dialects.hyperparameters import HYPERPARAMETERS
 from firstbreak.experiments import script
-from firstbreak.experiments.init import prepare
+from firstbreak.experiments.init import NOT_CHANGED, prepare
+from firstbreak.experiments.overrides import render
 from firstbreak.experiments.script import changed, read_script
 from firstbreak.experiments.settings import parse
+from firstbreak.model import Run
 from firstbreak.readers import Unreadable
 
 HEALTHY = str(Path(__file__).parents[1] / "data" / "trl_grpo_healthy")
@@ -213,3 +217,147 @@ def test_what_is_no_script_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("def f(:\n")
     with pytest.raises(Unreadable, match="is not Python"):
         script.read_script(tmp_path / "a.py")
+
+
+CLICK = """
+import click
+@click.command()
+@click.option('--lr', 'learning_rate', default=1e-3)
+@click.option('-n', '--total-steps', type=int, default=100)
+@click.option('--gamma', default=0.9)
+def main(learning_rate, total_steps, gamma): pass
+"""
+ARGPARSE = """
+p = argparse.ArgumentParser()
+g = p.add_argument_group('training')
+g.add_argument('-lr', type=float, default=1e-3)
+g.add_argument('-g', dest='gamma', default=0.9)
+g.add_argument('--total_steps', default=int(1e2))
+g.add_argument('--fast', action='store_true')
+"""
+ABSL = """
+flags.DEFINE_float('lr', 1e-3, '')
+STEPS = flags.DEFINE_integer('total_steps', default=100, help='')
+flags.DEFINE_float('gamma', 0.9, '')
+"""
+FIRE = """
+def train(lr=1e-3, *, total_steps=100, gamma=0.9, fast=False): pass
+"""
+FIRE_CLASS = """
+class Trainer:
+    def __init__(self, lr=1e-3, gamma=0.9): pass
+    def train(self, total_steps=100): pass
+    def _hidden(self, epsilon=1): pass
+fire.Fire(Trainer)
+"""
+TYPER = """
+app = typer.Typer()
+@app.command()
+def train(learning_rate: float = typer.Option(1e-3, '--lr'), total_steps: int = 100,
+          gamma: Annotated[float, typer.Option(help='discount')] = 0.9): pass
+def helper(epsilon=1): pass
+app()
+"""
+FIELDS = """
+@dataclass
+class Algorithm:
+    lr: float = 1e-3
+    gamma: float = 0.9
+@dataclass
+class Settings:
+    algo: Algorithm
+    total_steps: int = 100
+"""
+CONSTANTS = """
+LR = 1e-3
+GAMMA = 0.9
+TOTAL_STEPS = 10 * 10
+NAME = make()
+"""
+VARIABLES = """
+lr = float(os.environ.get('LR', 1e-3))
+gamma = float(os.getenv('GAMMA', '0.9'))
+steps = int(os.environ.get('TOTAL_STEPS', 100))
+os.environ['WANDB_MODE'] = 'offline'
+"""
+CLASS_PARSER = """
+@dataclass
+class Args:
+    lr: float = 1e-3
+    gamma: float = 0.9
+    total_steps: int = 100
+args = TrlParser(Args).parse_args()
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "syntax", "names"),
+    [
+        (CLICK, "flags", ("lr", "total-steps", "gamma")),
+        (ARGPARSE, "flags", ("-lr", "total_steps", "-g")),
+        (ABSL, "flags", ("lr", "total_steps", "gamma")),
+        (FIRE + "fire.Fire(train)\n", "flags", ("lr", "total_steps", "gamma")),
+        (FIRE + "fire.Fire()\n", "flags", ("lr", "total_steps", "gamma")),
+        (FIRE + "Fire({'go': train})\n", "flags", ("lr", "total_steps", "gamma")),
+        (FIRE_CLASS, "flags", ("lr", "total_steps", "gamma")),
+        (TYPER, "flags", ("lr", "total-steps", "gamma")),
+        (CLASS_PARSER, "flags", ("lr", "total_steps", "gamma")),
+        (FIELDS + "c = OmegaConf.merge(OmegaConf.structured(Settings), OmegaConf.from_cli())\n",
+         "hydra", ("algo.lr", "total_steps", "algo.gamma")),
+        (FIELDS + "@hydra.main(version_base=None, config_name='config')\ndef main(c): pass\n",
+         "hydra", ("algo.lr", "total_steps", "algo.gamma")),
+        (CONSTANTS, "source", ("LR", "TOTAL_STEPS", "GAMMA")),
+        (VARIABLES, "source", ("LR", "TOTAL_STEPS", "GAMMA")),
+    ],
+    ids=["click", "argparse", "absl", "fire", "fire-bare", "fire-dict", "fire-class", "typer", "trl-parser", "omegaconf",
+         "hydra", "constants", "environment"],
+)  # fmt: skip
+def test_a_script_of_any_parser_is_read_with_its_defaults(
+    text: str, syntax: str, names: tuple[str, ...], tmp_path: Path
+) -> None:
+    (tmp_path / "train.py").write_text(text)
+    made = section("train.py", tmp_path)
+    assert made["syntax"] == syntax
+    assert made["options"] == dict(zip(("learning_rate", "total_steps", "gamma"), names, strict=True))
+    assert made["now"] == {"learning_rate": 1e-3, "total_steps": 100, "gamma": 0.9}
+
+
+@pytest.mark.parametrize("spelled", [lambda name: name, lambda name: name.replace("_", "-")], ids=["snake", "kebab"])
+@pytest.mark.parametrize("imports", ["", "import trl\n", "import verl\n"])
+def test_an_option_spelled_as_the_hyperparameter_is_that_hyperparameter(
+    imports: str, spelled: Callable[[str], str], tmp_path: Path
+) -> None:
+    names = [name for name in HYPERPARAMETERS if name not in NOT_CHANGED and name != "total_epochs"]
+    options = "".join(f"p.add_argument('--{spelled(name)}')\n" for name in names)
+    (tmp_path / "train.py").write_text(f"{imports}{options}")
+    assert section("train.py", tmp_path)["options"] == {name: spelled(name) for name in names}
+
+
+def test_a_trainers_own_meaning_of_a_name_comes_before_ours(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("import stable_baselines3\np.add_argument('--batch_size', default=64)\n")
+    assert section("train.py", tmp_path)["options"] == {"minibatch_size": "batch_size"}
+
+
+def test_an_option_with_one_dash_is_set_as_it_is_spelled(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("p.add_argument('-lr', default=0.1)\np.add_argument('--gamma', default=0.9)\n")
+    settings = parse(section("train.py -lr 0.5", tmp_path), tmp_path / "firstbreak.toml")
+    assert settings.now == {"learning_rate": 0.5, "gamma": 0.9}
+    rendered = render({"learning_rate": 0.01, "gamma": 0.99}, Run(path="run"), settings)
+    assert rendered.arguments == ("-lr", "0.01", "--gamma", "0.99")
+
+
+def test_a_configuration_file_that_is_the_default_of_an_option_is_changed_in_a_copy(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("optim: {lr: 0.1}\nsteps: 50\n")
+    (tmp_path / "a.py").write_text("p.add_argument('--config', default='a.yaml')\nc = yaml.safe_load(open(x.config))\n")
+    made = section("a.py", tmp_path)
+    assert (made["syntax"], made["config"]) == ("yaml", "a.yaml")
+    assert made["command"].split()[-2:] == ["--config", "{config}"]
+    assert made["options"] == {"learning_rate": "optim.lr", "total_steps": "steps"}
+
+
+def test_a_variable_that_the_command_sets_is_the_value_in_force(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("lr = float(os.environ.get('LR', 0.1))\nsteps = int(os.environ['TOTAL_STEPS'])\n")
+    made = section("LR=0.5 TOTAL_STEPS=40 python a.py", tmp_path)
+    assert made["now"] == {"learning_rate": 0.5, "total_steps": 40}
+    text = (tmp_path / "a.py").read_text()
+    assert changed(text, Path("a.py"), {"TOTAL_STEPS": 10}).endswith("steps = int('10')\n")

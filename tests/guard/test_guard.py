@@ -349,7 +349,7 @@ def test_a_fall_raises_an_alarm_at_once_and_the_detectors_look(tmp_path: Path) -
     assert alarm.step is not None
     assert 150 <= alarm.step < 154
     assert alarm.by == "level-fell"
-    assert "alarm, the detectors look now (level-fell): reward.mean: fell from 0.7" in str(alarm)
+    assert "alarm, the detectors look next (level-fell): reward.mean: fell from 0.7" in str(alarm)
     assert not any(d.stop for d in reported), "a level that fell stops nothing"
     assert guard.schedule.checks >= 1
     assert guard.said.startswith("the detectors have looked ")
@@ -357,7 +357,7 @@ def test_a_fall_raises_an_alarm_at_once_and_the_detectors_look(tmp_path: Path) -
 
 def test_a_run_without_a_check_says_so(tmp_path: Path) -> None:
     guard, _ = fast(falls(10, at=99, sigmas=0), tmp_path)
-    assert guard.said == "the detectors have not looked at the run yet"
+    assert guard.said.startswith("the detectors have not looked at the run yet: a look comes when 1 % of the training time")
 
 
 def test_a_check_on_credit_makes_the_next_one_wait() -> None:

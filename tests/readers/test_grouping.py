@@ -52,7 +52,10 @@ def test_two_console_logs_are_two_runs(tmp_path: Path, monkeypatch: pytest.Monke
 def test_a_log_that_goes_on_where_the_other_ends_is_the_same_run(tmp_path: Path) -> None:
     (tmp_path / "part1.log").write_text(lines(1, 0, 40))
     (tmp_path / "part2.log").write_text(lines(1, 35, 80))
-    assert group(tmp_path) == grouping.Grouping((tmp_path,))
+    found = group(tmp_path)
+    assert found.runs == (tmp_path,)
+    assert "part1.log and part2.log are one run: one goes on after the other" in found.why
+    assert "--each" in found.why
 
 
 def test_a_copy_is_no_further_run(tmp_path: Path) -> None:
@@ -98,6 +101,23 @@ def test_the_console_log_of_the_run_beside_it_is_none(tmp_path: Path) -> None:
     printed = "".join(f"step {r['step']} reward: {r['reward']:.2f} loss: {r['loss']:.3f}\n" for r in rows)
     (tmp_path / "nohup.out").write_text(printed)
     assert names(tmp_path) == [tmp_path.name]
+
+
+@pytest.mark.parametrize("folders", [1, 2])
+def test_a_console_log_in_epochs_is_compared_with_runs_in_steps(tmp_path: Path, folders: int) -> None:
+    for seed in range(1, 1 + folders):
+        table(tmp_path / f"attempt{seed}", seed)
+    rows = [json.loads(row) for row in (tmp_path / "attempt1" / "metrics.jsonl").read_text().splitlines()]
+
+    def printed(by: float) -> str:
+        said = ({"loss": by + r["loss"], "reward": by + r["reward"], "epoch": (r["step"] + 1) / 100} for r in rows)
+        return "".join(f"{row}\n" for row in said)
+
+    (tmp_path / "nohup.out").write_text(printed(0))
+    runs = [f"attempt{i}" for i in range(1, 1 + folders)]
+    assert names(tmp_path) == (runs if folders > 1 else [tmp_path.name])
+    (tmp_path / "nohup.out").write_text(printed(9))
+    assert names(tmp_path) == [*runs, "nohup.out"]
 
 
 def test_the_user_decides(tmp_path: Path) -> None:

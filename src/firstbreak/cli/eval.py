@@ -502,6 +502,7 @@ def _located(found: Any) -> Iterator[dict[str, Any]]:
 
 
 def _said(scores: Any, most: int = 4) -> str:
-    first = main(scores)
-    ordered = sorted(scores.items(), key=lambda item: item[0] != first)
+    known = named(scores)
+    first = main(known)
+    ordered = sorted(known.items(), key=lambda item: item[0] != first)
     return ", ".join(f"{name} {number(value)}" for name, value in ordered[:most])

@@ -72,7 +72,7 @@ def rank(
     """All candidates that apply to this run, the most probable first; probabilities sum to 1.
 
     `known` is further evidence by candidate, such as the answers of an experiment. With such evidence, the curves count
-    with some doubt (`cautious_probabilities`).
+    with some doubt (`cautious_probabilities`), and an experiment that has answered is not proposed again.
     """
     applicable = [c for c in causes().values() if _applies(c, inputs)]
     scale = (1 - PRIOR_HEALTHY - PRIOR_NONE) / sum(_prior(c) for c in applicable) if applicable else 0.0
@@ -85,6 +85,11 @@ def rank(
     probabilities = _probabilities(evidence)
     catalogue = {c.id: c for c in applicable}
     ranked = [_ranked(name, catalogue.get(name), probabilities[name], evidence[name], inputs) for name in evidence]
+    answered = {w.finding for weights in known.values() for w in weights if w.kind is WeightKind.ANSWER}
+    ranked = [
+        replace(c, experiment=None) if c.experiment is not None and f"experiment:{c.experiment.id}" in answered else c
+        for c in ranked
+    ]
     return tuple(sorted(ranked, key=lambda c: -c.probability))
 
 

@@ -457,8 +457,9 @@ def _do_first(
     elif action is Action.STOP:
         steps.append("Stop the run.")
     top, rival = (doubted, None) if doubted is not None else leading(ranked, first_break)
-    if top is not None and rival is not None and top.experiment is not None and top.experiment.text:
-        steps.append(f"First find out which of the two causes it is: {top.experiment.text}")
+    telling = [c.experiment for c in (top, rival) if c is not None and c.experiment is not None and c.experiment.text]
+    if rival is not None and telling:
+        steps.append(f"First find out which of the two causes it is: {telling[0].text}")
     elif top is not None and top.fix:
         steps.append(top.fix[0])
     elif inputs.trajectory is None:

@@ -216,9 +216,11 @@ def spoken(name: str, option: str, value: Any) -> Any:
     return {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16"}.get(value, value) if "dtype" in option else value
 
 
-def recorded_as(keys: Collection[str], dialect: ModuleType) -> dict[str, str]:
-    """Canonical name -> the one of these keys that carries it: the same option, or one with the option as its end."""
-    options: Mapping[str, str] = getattr(dialect, "CONFIG", {})
+def recorded_as(keys: Collection[str], options: Mapping[str, str]) -> dict[str, str]:
+    """Canonical name -> the one of these keys that carries it: the same option, or one with the option as its end.
+
+    `options`: option -> canonical name, as in a dialect's `CONFIG`.
+    """
     by_end = _by_end(dict.fromkeys(keys), options)
     found: dict[str, str] = {}
     for option, name in options.items():

@@ -39,7 +39,7 @@ SPELLINGS: Mapping[str, str] = {
     **dict.fromkeys(("resume", "resume_from_checkpoint", "load_checkpoint", "init_from"), "resume_from"),
 }  # fmt: skip
 #: places, tasks and names are not hyperparameters that an experiment changes
-_NOT_CHANGED = frozenset({"env_id", "dataset", "reference_model", "precision", "log_interval"})
+NOT_CHANGED = frozenset({"env_id", "dataset", "reference_model", "precision", "log_interval"})
 _DATED = re.compile(r"\d{6,}|\d\d-\d\d")  #: a name with a date differs between trials
 
 
@@ -70,12 +70,13 @@ def prepare(words: Sequence[str], run: Run | None, home: Path) -> Prepared:
     launcher, arguments = _launcher(words[:at]), list(words[at + 1 :])
     script = read_script(path, lambda: _help(path, home), _configurations(arguments, home))
     mapped = options_of(script, run)
-    values = _values(script, arguments)
+    values = _values(script, words)
     source, changed = script.syntax == SOURCE, path if script.syntax == SOURCE else script.config
     seen = [_anywhere(word, home, run) for word in arguments]
     command = [*launcher, "{config}" if source else str(path), *seen]
     if changed is not None:  # a trial gets a changed copy of the script, or of the file that its command names
         command = [word.replace(str(changed.resolve()), "{config}") for word in command]
+        command += [f"--{script.config_option}", "{config}"] if script.config_option else []
     else:
         command += _inputs(script, arguments, home)
         command.append("{overrides}")
@@ -122,9 +123,10 @@ def _configurations(arguments: Sequence[str], home: Path) -> list[Path]:
 
 def options_of(script: Script, run: Run | None) -> dict[str, str]:
     """Hyperparameter -> the script's option. What the script hands to the trainer says more than how it calls it."""
-    known = dialects()
-    own = known.get((run.trainer if run else None) or script.dialect or "", known["generic"])
-    tables = [own, known["generic"]]
+    trainer = (run.trainer if run else None) or script.dialect
+    own, plain_names = ({**getattr(dialects().get(name), "CONFIG", {})} for name in (trainer or "", "generic"))
+    # the trainer's meaning of a name comes before ours: Stable-Baselines3's batch_size is one optimizer step
+    tables = (own, {name: name for name in HYPERPARAMETERS}, plain_names)
     found: dict[str, str] = {}
     for table in tables:
         options = [*script.options.values()][::-1]  # of two with one name, the first counts
@@ -135,7 +137,7 @@ def options_of(script: Script, run: Run | None) -> dict[str, str]:
                 if name not in found and spoken[key] not in found.values():
                     found[name] = spoken[key]
     for option in script.options:
-        spelled = SPELLINGS.get(option.rpartition(".")[2].replace("-", "_").lower())
+        spelled = SPELLINGS.get(option.rpartition(".")[2].lstrip("-").replace("-", "_").lower())
         if spelled and spelled not in found and option not in found.values():
             found[spelled] = option
     if run is not None and script.syntax in (SOURCE, ZOO):
@@ -145,7 +147,7 @@ def options_of(script: Script, run: Run | None) -> dict[str, str]:
     return {
         name: found[name]
         for name in (*HYPERPARAMETERS, "resume_from")
-        if name in found and name not in _NOT_CHANGED and _takes(name, script.options.get(found[name]))
+        if name in found and name not in NOT_CHANGED and _takes(name, script.options.get(found[name]))
     }
 
 
@@ -171,14 +173,16 @@ def _of_trainer(script: Script, run: Run) -> Iterator[tuple[str, str]]:
                 yield name, f"{script.constructor}.{key}"
 
 
-def _values(script: Script, arguments: Sequence[str]) -> dict[str, Any]:
-    """Option -> its value: as given on the command line, or its default."""
+def _values(script: Script, words: Sequence[str]) -> dict[str, Any]:
+    """Option -> its value: as given by the words of the command, or its default. `LR=0.1` before a script without options is the
+    value of a variable of the environment."""
     values = {name: option.value for name, option in script.options.items()}
-    names = {name.replace("-", "_"): name for name in script.options}
-    for word, following in pairwise([*arguments, ""]):
+    names = {name.lstrip("-").replace("-", "_"): name for name in script.options}
+    assigned = script.syntax in (HYDRA, SOURCE)
+    for word, following in pairwise([*words, ""]):
         name, equals, value = word.partition("=")
         key = names.get(name.lstrip("-+").replace("-", "_"))
-        if key and (script.syntax == HYDRA) == (not word.startswith("--")):
+        if key and assigned == (not word.startswith("-")) and (equals or not assigned):
             values[key] = value if equals else following
     return values
 

@@ -165,7 +165,9 @@ def _word(value: Any) -> str:
 def _flags(options: Pairs, settings: ExperimentSettings) -> Rendered:
     """`--learning_rate 1e-06`: TRL and everything that uses HfArgumentParser, OpenRLHF, CleanRL, slime."""
     return Rendered(
-        arguments=tuple(word for name, value in options for word in (f"--{name.lstrip('-')}", _word(value)))
+        arguments=tuple(
+            word for name, value in options for word in (name if name.startswith("-") else f"--{name}", _word(value))
+        )
     )
 
 

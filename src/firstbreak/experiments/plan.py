@@ -34,7 +34,7 @@ from firstbreak.dialects import signals
 from firstbreak.dialects.hyperparameters import HYPERPARAMETERS
 from firstbreak.experiments.overrides import CannotOverride, hooked, in_force, render, resolve
 from firstbreak.experiments.settings import ExperimentSettings
-from firstbreak.model import EMPTY, Action, Diagnosis, Finding, Outcome, RankedCause, Run, Weight, WeightKind
+from firstbreak.model import EMPTY, Action, Diagnosis, Finding, Outcome, RankedCause, Run, Series, Weight, WeightKind
 from firstbreak.words import number
 
 LEAST_BITS = 0.01  #: of an experiment that is proposed
@@ -409,16 +409,24 @@ def cost(design: Design, run: Run, settings: ExperimentSettings) -> float:
 
 
 def power_of(design: Design, run: Run, settings: ExperimentSettings) -> Power | None:
-    """What the trials can show, before they are run. Raises `CannotOverride` if the length of the run is unknown."""
+    """What the trials can show, before they are run: by the score that a trial has enough points of, as it will be judged.
+
+    Raises `CannotOverride` if the length of the run is unknown.
+    """
     asked = next((q.answer for q in answerable(design, run, settings) if isinstance(q.answer, OfCurve)), None)
     named = scores(asked.name) if asked else ()
-    curve = next((c.finite for n in named if (c := curve_of(run, n)) is not None and len(c.finite) >= FEW_POINTS), None)
-    if asked is None or curve is None:
+    curves = [c.finite for n in named if (c := curve_of(run, n)) is not None and len(c.finite) >= FEW_POINTS]
+    if asked is None or not curves:
         return None
     values = arms(design, run, settings)[TREATED]
     share = values["total_steps"] / planned(run, settings)
-    every = values.get("eval_interval") if curve.name.startswith("eval.") else None
-    points = round(values["total_steps"] / every if every else share * len(curve))
+
+    def points_of(curve: Series) -> int:
+        every = values.get("eval_interval") if curve.name.startswith("eval.") else None
+        return round(values["total_steps"] / every if every else share * len(curve))
+
+    curve = next((c for c in curves if points_of(c) >= MIN_POINTS), max(curves, key=points_of))
+    points = points_of(curve)
     counted, change, spread = int(asked.part * points), moved(curve), noise(curve)
     seen = asked.visible(counted, spread)
     needed = MIN_POINTS if counted < FEW_POINTS else asked.enough(change, spread) if change and seen > change else 0

@@ -33,9 +33,11 @@ _DIALECTS = {"trl": "trl", "stable_baselines3": "sb3", "sb3_contrib": "sb3", "ve
 _LOADERS = frozenset({"yaml.safe_load", "yaml.full_load", "yaml.load", "safe_load", "OmegaConf.load"})
 #: what takes a function whose parameters become options
 _FUNCTION_PARSERS = frozenset({"fire.Fire", "Fire", "typer.run"})
+_TYPER_OPTIONS = frozenset({"typer.Option", "Option"})
 #: absl's definitions of options: name, default, help
 _DEFINES = re.compile(r"DEFINE_(float|integer|string|boolean|bool|enum)")
 _ENVIRONMENT = frozenset({"os.environ.get", "environ.get", "os.getenv", "getenv"})
+_VARIABLES = frozenset({"os.environ", "environ"})
 _HELP_OPTION = re.compile(r"^\s+(?:-\w+(?: \S+)?, )?--([\w.-]+)", re.MULTILINE)
 
 
@@ -58,6 +60,9 @@ class Script:
     dialect: str | None = None  #: by its imports
     constructor: str = ""  #: with syntax source: the call that takes the trainer's settings
     config: Path | None = None  #: with syntax yaml: the configuration file
+    config_option: str = (
+        ""  #: with syntax yaml: the option whose default is the file, where the command does not name it
+    )
 
 
 def read_script(path: Path, ask_for_help: Callable[[], str] = str, named: Sequence[Path] = ()) -> Script:
@@ -77,14 +82,19 @@ def read_script(path: Path, ask_for_help: Callable[[], str] = str, named: Sequen
     given = _given(tree)
     dialect = _dialect(tree)
     if (main := next((call for name, call in calls if name == "hydra.main"), None)) is not None:
-        return Script(path=path, syntax=HYDRA, options=_of_tree(_hydra_tree(path, main), given), dialect=dialect)
+        settings = _hydra_tree(path, main) or _structured(tree)
+        return Script(path=path, syntax=HYDRA, options=_of_tree(settings, given), dialect=dialect)
     if "from_cli" in called:
-        loaded = _omegaconf_tree(path, calls, named)
+        loaded = _omegaconf_tree(path, calls, named) or _structured(tree)
         return Script(path=path, syntax=HYDRA, options=_of_tree(loaded, given), dialect=dialect)
-    flags = dict(_flags(calls)) | dict(_parameters(tree, calls))
-    if len(named) == 1 and called & _LOADERS and not called & _CLASS_PARSERS:
-        options = _of_tree(_yaml(named[0]), given)
-        return Script(path=path, syntax=YAML, options=options, dialect=dialect, config=named[0])
+    of_flags = list(_flags(calls))
+    flags = {name: default for name, default, _ in of_flags} | dict(_parameters(tree, calls))
+    named_as = {name: variable for name, _, variable in of_flags}
+    if called & _LOADERS and not called & _CLASS_PARSERS:
+        file, by = _default_file(path, flags) if not named else (named[0] if len(named) == 1 else None, "")
+        if file is not None:
+            options = _of_tree(_yaml(file), given)
+            return Script(path=path, syntax=YAML, options=options, dialect=dialect, config=file, config_option=by)
     if parsers := called & _CLASS_PARSERS:
         flags = dict(_fields(tree)) | flags | {name: flags.get(name) for name in _HELP_OPTION.findall(ask_for_help())}
     elif "ArgumentParser" in called and not flags:
@@ -92,10 +102,25 @@ def read_script(path: Path, ask_for_help: Callable[[], str] = str, named: Sequen
     if flags or parsers:
         flags.pop("help", None)
         zoo = any(name.endswith("add_argument") and _says(call, "--hyperparams") for name, call in calls)
-        options = {n: ScriptOption(n, v, given.get(n.replace("-", "_"), ())) for n, v in flags.items()}
+        options = {
+            n: ScriptOption(n, v, (*filter(None, [named_as.get(n)]), *given.get(named_as.get(n) or _variable(n), ())))
+            for n, v in flags.items()
+        }
         return Script(path=path, syntax=ZOO if zoo else FLAGS, options=options, dialect=dialect)
     options, constructor = _places(tree, given)
     return Script(path=path, syntax=SOURCE, options=options, dialect=dialect, constructor=constructor)
+
+
+def _variable(option: str) -> str:
+    """What argparse calls the value of an option."""
+    return option.lstrip("-").replace("-", "_")
+
+
+def _default_file(path: Path, flags: Mapping[str, Any]) -> tuple[Path | None, str]:
+    """The one YAML file that lies beside the script and is the default of an option, and the option."""
+    found = [(path.parent / str(v), name) for name, v in flags.items() if str(v).endswith((".yaml", ".yml"))]
+    there = [(file, name) for file, name in found if file.is_file()]
+    return there[0] if len(there) == 1 else (None, "")
 
 
 def _name(node: ast.AST) -> str:
@@ -144,8 +169,8 @@ def _says(call: ast.Call, word: str) -> bool:
 
 
 def _literal(node: ast.AST | None) -> Any:
-    """The value of a literal, with products and powers of numbers, and the default of a variable of the environment; None for
-    anything else."""
+    """The value of a literal, with products and powers of numbers, `int(1e6)`, and the default of a variable of the environment;
+    None for anything else."""
     match node:
         case ast.BinOp(left=left, op=ast.Mult() | ast.Pow() as op, right=right):
             a, b = _literal(left), _literal(right)
@@ -154,6 +179,9 @@ def _literal(node: ast.AST | None) -> Any:
             return None
         case ast.Call(func=func, args=[_, default]) if _name(func) in _ENVIRONMENT:
             return plain(_literal(default))
+        case ast.Call(func=ast.Name(id="int" | "float" as kind), args=[ast.Constant() | ast.BinOp() as number]):
+            value = plain(_literal(number))
+            return {"int": int, "float": float}[kind](value) if isinstance(value, int | float) else None
         case None:
             return None
     try:
@@ -165,8 +193,11 @@ def _literal(node: ast.AST | None) -> Any:
 # --- parsers -----------------------------------------------------------------------------------------------------------
 
 
-def _flags(calls: list[tuple[str, ast.Call]]) -> Iterator[tuple[str, Any]]:
-    """The options of argparse, click and absl with a value, and their defaults."""
+def _flags(calls: list[tuple[str, ast.Call]]) -> Iterator[tuple[str, Any, str]]:
+    """(option, default, variable if it is named) of the options of argparse, click and absl that take a value.
+
+    An option with one dash (`-lr`) keeps it; one with a long name goes without dashes.
+    """
     for name, call in calls:
         last = name.rpartition(".")[2]
         if _DEFINES.fullmatch(last) and call.args:
@@ -175,29 +206,57 @@ def _flags(calls: list[tuple[str, ast.Call]]) -> Iterator[tuple[str, Any]]:
                 if len(call.args) > 1
                 else next((k.value for k in call.keywords if k.arg == "default"), None)
             )
-            yield str(_literal(call.args[0])), _literal(default)
+            yield str(_literal(call.args[0])), _literal(default), ""
         if last not in ("add_argument", "option"):
             continue
         words = [a.value for a in call.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
         long = [w[2:].partition("/")[0] for w in words if w.startswith("--")]
         more = {k.arg: k.value for k in call.keywords}
-        if long and not str(_literal(more.get("action"))).startswith(("store_", "count", "version")):
-            yield max(long, key=len), _literal(more.get("default"))
+        short = [w for w in words if w.startswith("-") and not w.startswith("--")]
+        if (long or short) and not str(_literal(more.get("action"))).startswith(("store_", "count", "version", "help")):
+            variable = str(_literal(more.get("dest")) or next((w for w in words if not w.startswith("-")), ""))
+            yield max(long or short, key=len), _literal(more.get("default")), variable
 
 
 def _parameters(tree: ast.Module, calls: list[tuple[str, ast.Call]]) -> Iterator[tuple[str, Any]]:
-    """The parameters with a default of the function that fire or typer turns into a command."""
-    commands = {_name(call.args[0]) for name, call in calls if name in _FUNCTION_PARSERS and call.args}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef) and node.name in commands:
-            plain = [*node.args.posonlyargs, *node.args.args]
-            pairs = [*zip(plain[::-1], node.args.defaults[::-1], strict=False)][::-1]
-            pairs += [(a, d) for a, d in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True) if d is not None]
-            typer = any(name == "typer.run" for name, _ in calls)
-            for argument, default in pairs:
-                if isinstance(_literal(default), bool):
-                    continue  # a switch, which takes no value
-                yield argument.arg.replace("_", "-") if typer else argument.arg, _literal(default)
+    """The parameters with a default of the functions that fire or typer turn into commands."""
+    typer = any(name == "typer.run" or name.endswith(".Typer") or name == "Typer" for name, _ in calls)
+    parsers = [call for name, call in calls if name in _FUNCTION_PARSERS]
+    named = {_name(node) for call in parsers for a in call.args for node in ast.walk(a)}
+    for node in _functions(tree, named, every=any(not call.args for call in parsers)):
+        command = any(_name(d.func).endswith(".command") for d in node.decorator_list if isinstance(d, ast.Call))
+        if not (parsers or (typer and command)):
+            continue
+        arguments = [*node.args.posonlyargs, *node.args.args]
+        pairs = [*zip(arguments[::-1], node.args.defaults[::-1], strict=False)][::-1]
+        pairs += [(a, d) for a, d in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True) if d is not None]
+        for argument, default in pairs:
+            option, value = _typer_option(argument, default) if typer else (argument.arg, _literal(default))
+            if not isinstance(value, bool):  # a switch takes no value
+                yield option, value
+
+
+def _functions(tree: ast.Module, named: Container[str], every: bool) -> Iterator[ast.FunctionDef]:
+    """The functions, and the methods of the classes, that have one of these names, or are a command by their decorator."""
+    for node in tree.body:
+        asked = every or (isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name in named)
+        if isinstance(node, ast.FunctionDef) and (asked or node.decorator_list):
+            yield node
+        elif isinstance(node, ast.ClassDef) and asked:
+            yield from (m for m in node.body if isinstance(m, ast.FunctionDef) and not m.name.startswith("_"))
+            yield from (m for m in node.body if isinstance(m, ast.FunctionDef) and m.name == "__init__")
+
+
+def _typer_option(argument: ast.arg, default: ast.expr) -> tuple[str, Any]:
+    """The option and the default of a parameter: as `typer.Option` says it, in the default or in the annotation."""
+    said = [n for n in (default, *ast.walk(argument.annotation or default)) if isinstance(n, ast.Call)]
+    option = next((call for call in said if _name(call.func) in _TYPER_OPTIONS), None)
+    words = (
+        [] if option is None else [w for w in map(_literal, option.args) if isinstance(w, str) and w.startswith("--")]
+    )
+    value = option.args[0] if option is default and option is not None and option.args else default
+    name = max(words, key=len)[2:] if words else argument.arg.replace("_", "-")
+    return name.partition("/")[0], _literal(value)
 
 
 def _fields(tree: ast.Module) -> Iterator[tuple[str, Any]]:
@@ -207,6 +266,30 @@ def _fields(tree: ast.Module) -> Iterator[tuple[str, Any]]:
             for line in node.body:
                 if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name):
                     yield line.target.id, _literal(line.value)
+
+
+def _structured(tree: ast.Module) -> dict[str, Any]:
+    """The fields of the script's dataclasses as one configuration: a field whose type is another of them is a section."""
+    classes = {
+        node.name: [line for line in node.body if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name)]
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef) and any("dataclass" in ast.unparse(d) for d in node.decorator_list)
+    }
+    types = {name: {_name(line.annotation) for line in lines} & classes.keys() for name, lines in classes.items()}
+
+    def section(name: str, above: frozenset[str]) -> dict[str, Any]:
+        return {
+            line.target.id: section(of, above | {of})
+            if (of := _name(line.annotation)) in classes and of not in above
+            else _literal(line.value)
+            for line in classes[name]
+            if isinstance(line.target, ast.Name)
+        }
+
+    inner = {name for below in types.values() for name in below}
+    return {
+        key: value for name in classes if name not in inner for key, value in section(name, frozenset({name})).items()
+    }
 
 
 def _hydra_tree(path: Path, call: ast.Call) -> Any:
@@ -220,7 +303,7 @@ def _omegaconf_tree(path: Path, calls: list[tuple[str, ast.Call]], named: Sequen
     """What `OmegaConf.load` and `OmegaConf.create` start from. A file that the text does not name is one that the command names,
     or the default of an option."""
     tree: dict[str, Any] = {}
-    defaults = [path.parent / str(v) for _, v in _flags(calls) if str(v).endswith((".yaml", ".yml"))]
+    defaults = [path.parent / str(v) for _, v, _ in _flags(calls) if str(v).endswith((".yaml", ".yml"))]
     for name, call in calls:
         first = _literal(call.args[0]) if call.args else None
         if name.endswith("OmegaConf.load"):
@@ -302,6 +385,10 @@ def _literals(tree: ast.Module) -> Iterator[tuple[str, ast.expr, str]]:
                     yield name, value, name
             case ast.Call(func=func, args=[ast.Constant(value=str(name)), _]) if _name(func) in _ENVIRONMENT:
                 yield name, node, name
+            case ast.Subscript(value=of, slice=ast.Constant(value=str(name)), ctx=ast.Load()) if (
+                _name(of) in _VARIABLES
+            ):
+                yield name, node, name
             case ast.Call(func=func):
                 call = _name(func).rpartition(".")[2]
                 for argument, value in _arguments(node):
@@ -322,7 +409,7 @@ def changed(text: str, path: Path, values: Mapping[str, Any]) -> str:
         there[name].append(node)
     for name, value in values.items():
         nodes = there.get(name, [])
-        edits += [(*_span(node), repr(str(value) if isinstance(node, ast.Call) else value)) for node in nodes]
+        edits += [(*_span(node), repr(str(value) if _of_environment(node) else value)) for node in nodes]
         if not nodes:
             edits.append(_added(tree, name, value))
     own = (node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == "__file__")
@@ -333,6 +420,11 @@ def changed(text: str, path: Path, values: Mapping[str, Any]) -> str:
     for start, end, new in sorted(edits, reverse=True):
         data = data[: starts[start[0] - 1] + start[1]] + new.encode() + data[starts[end[0] - 1] + end[1] :]
     return data.decode()
+
+
+def _of_environment(node: ast.expr) -> bool:
+    """Whether a place is a variable of the environment, which is text."""
+    return isinstance(node, ast.Subscript) or (isinstance(node, ast.Call) and _name(node.func) in _ENVIRONMENT)
 
 
 def _added(tree: ast.Module, name: str, value: Any) -> tuple[tuple[int, int], tuple[int, int], str]:

@@ -78,7 +78,7 @@ class GuardDecision:
         message = "" if self.finding is None else f" ({self.by}): {self.finding.message}"
         alarm = self.advice is Act.CONTINUE and self.diagnosis is not None
         look = self.advice is Act.CONTINUE and self.diagnosis is None and self.finding is not None
-        word = "stop if it lasts" if alarm else "alarm, the detectors look now" if look else self.advice.value
+        word = "stop if it lasts" if alarm else "alarm, the detectors look next" if look else self.advice.value
         permitted = "" if self.act is self.advice else ", not done under this policy"
         back = f"; continue from {self.rollback.path}" if self.rollback is not None else ""
         kept = f"; evidence in {self.bundle}" if self.bundle is not None else ""

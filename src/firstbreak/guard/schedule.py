@@ -82,7 +82,8 @@ class Schedule:
     def said(self) -> str:
         """How often the detectors have looked, and what that has cost."""
         if not self.checks:
-            return "the detectors have not looked at the run yet"
+            enough = f"a look comes when {percent(self.share)} of the training time is enough for it"
+            return f"the detectors have not looked at the run yet: {enough}; every step is tested"
         share = self.seconds / (self.seconds + self.training) if self.training else 1.0
         times = "once" if self.checks == 1 else f"{self.checks} times"
         each = f"{self.seconds / self.checks:.2g} s"

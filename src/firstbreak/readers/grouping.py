@@ -153,7 +153,7 @@ def _side_by_side(place: Path, logs: Sequence[Path]) -> Grouping:
         kept.append(log)
     kept = [log for log in kept if _has_curves(log)]
     if apart is None or len(kept) < 2:
-        return Grouping((place,))
+        return Grouping((place,), _put_together(place, logs))
     left_out = f" Left out: {_listed(copies)}." if copies else ""
     return Grouping(
         tuple(kept),
@@ -184,6 +184,18 @@ def _beside(place: Path, logs: Sequence[Path], runs: Sequence[Path]) -> Grouping
     )
 
 
+def _put_together(place: Path, logs: Sequence[Path]) -> str:
+    """What is said where logs were read as one run because of what they hold."""
+    first = next(
+        ((a, b, what) for i, a in enumerate(logs[:COMPARED]) for b in logs[i + 1 : COMPARED]
+         if (what := relation(a, b)) in (Relation.COPY, Relation.GOES_ON)), None,
+    )  # fmt: skip
+    if first is None:
+        return ""
+    a, b, what = first
+    return f"{place}: {a.name} and {b.name} are one run: {what.value}. --each reads each log as a run."
+
+
 def relation(one: Path, other: Path) -> Relation:
     """What two logs (or a log and the folder of a run) are to each other, by their beginnings."""
     if _named_as_parts(one, other):
@@ -209,7 +221,9 @@ def _named_as_parts(one: Path, other: Path) -> bool:
 
 
 def _goes_on(one: Series, other: Series) -> bool:
-    """Whether one curve begins where the other has been for a while."""
+    """Whether one curve begins where the other has been for a while. Epochs and steps cannot be compared."""
+    if one.axis != other.axis:
+        return False
     first, second = sorted((one, other), key=lambda s: float(s.steps[0]))
     between = float(np.median(np.diff(np.unique(first.steps)))) if len(np.unique(first.steps)) > 1 else 0.0
     return float(second.steps[0]) > float(first.steps[0]) + 2 * between
@@ -218,12 +232,24 @@ def _goes_on(one: Series, other: Series) -> bool:
 def _alike(one: Series, other: Series) -> bool:
     """Whether two curves hold the same numbers where both have steps; a console's are rounded."""
     short, long = sorted((one, other), key=len)
+    if one.axis != other.axis:
+        return _alike_in_order(short.values, long.values)
     inside = (short.steps >= long.steps[0]) & (short.steps <= long.steps[-1])
     if not inside.any():
         return False
     places, first = np.unique(long.steps, return_index=True)
     expected = np.interp(short.steps[inside], places, long.values[first])
-    near = np.isclose(short.values[inside], expected, rtol=ROUNDING, atol=ROUNDING * float(np.ptp(long.values)))
+    return _near(short.values[inside], expected, long.values)
+
+
+def _alike_in_order(short: np.ndarray, long: np.ndarray) -> bool:
+    """Whether two curves over different axes hold the same numbers: point by point from the start, or over the same whole."""
+    stretched = np.interp(np.linspace(0, 1, len(short)), np.linspace(0, 1, len(long)), long)
+    return _near(short, long[: len(short)], long) or _near(short, stretched, long)
+
+
+def _near(found: np.ndarray, expected: np.ndarray, curve: np.ndarray) -> bool:
+    near = np.isclose(found, expected, rtol=ROUNDING, atol=ROUNDING * float(np.ptp(curve)))
     return bool(near.mean() >= 0.9)
 
 

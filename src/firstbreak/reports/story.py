@@ -268,7 +268,7 @@ def baseline(dx: Diagnosis) -> tuple[StoryLine, ...]:
         lines.append(
             StoryLine(
                 "Score",
-                f"{_beside(found.score, dx)}, {found.score.side} {'' if found.score.side == 'inside' else 'of '}their band",
+                f"{_beside(found.score, dx)}, {found.score.side} their band",
             )
         )
     if found.departures:
@@ -628,6 +628,8 @@ def experiment(run: Run, plan: Experiment) -> tuple[StoryLine, ...]:
     result if the cause is right.
     """
     facts = [StoryLine("Experiment", plan.text), StoryLine("Run", command(run, plan), literal=True, copied=True)]
+    if plan.id:
+        facts.append(StoryLine("Once before", prepared(run), literal=True, copied=True))
     facts += [
         StoryLine("Set", f"{option} = {value}", literal=True, copied=True) for option, value in settings(run, plan)
     ]
@@ -661,6 +663,11 @@ def code(run: Run, plan: Experiment) -> str:
 def command(run: Run, plan: Experiment) -> str:
     """The command that runs the experiment on the user's trainer. Empty if the experiment is not in the catalogue."""
     return shlex.join(["firstbreak", "experiment", "run", plan.id, run.path]) if plan.id else ""
+
+
+def prepared(run: Run) -> str:
+    """The command that says how the user's training is started, without which no experiment runs."""
+    return shlex.join(["firstbreak", "experiment", "init", "--run", run.path, "SCRIPT"])
 
 
 def unmeasured_links(dx: Diagnosis) -> tuple[StoryLine, ...]:

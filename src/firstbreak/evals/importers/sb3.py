@@ -17,13 +17,14 @@ from firstbreak.readers import Unreadable
 from firstbreak.readers._json import loads
 
 FILE = "evaluations.npz"
+_ARCHIVE = b"PK"
 HEADER_BYTES = 4096  #: of a monitor.csv
 _CONFIGURATIONS = ("args.yml", "config.yml")
 
 
 def recognises(path: Path, head: bytes) -> bool:
-    """The file name that the callback uses."""
-    return path.name == FILE
+    """The callback's archive, under whatever name it was copied."""
+    return path.name == FILE or (path.suffix == ".npz" and head.startswith(_ARCHIVE))
 
 
 def beside(model: Path) -> Path:
