@@ -24,6 +24,8 @@ from firstbreak.audit.marks import MARKS, key_of, load, save
 from firstbreak.audit.split_truth import split
 from firstbreak.evals.ledger import newest
 from firstbreak.model import Run
+from firstbreak.preflight import Stacks
+from firstbreak.preflight.memory import drawing
 from firstbreak.readers import Unreadable
 from firstbreak.readers.opening import beneath
 from firstbreak.reports import html, json
@@ -123,7 +125,9 @@ class Site:
         problems: list[str] = []
         marks, rows = self._marks(problems), self._evaluations(entry, problems)
         return HTMLResponse(
-            pages.run.page(entry.summary, dx, live, entry.to_read, marks, rows, problems, entry.history)
+            pages.run.page(
+                entry.summary, dx, live, entry.to_read, marks, rows, problems, entry.history, _plan(entry, problems)
+            )
         )
 
     def _marks(self, problems: list[str]) -> dict[str, str]:
@@ -320,6 +324,16 @@ class Site:
         if entry is None:
             raise HTTPException(404, "there is no run with this name in the served folder")
         return entry
+
+
+def _plan(entry: StoredRun, problems: list[str]) -> Stacks | None:
+    """The plan of the memory that was saved in the folder of a run, or why it cannot be read."""
+    try:
+        with beneath(entry.root):
+            return drawing.saved(entry.path)
+    except Unreadable as error:
+        problems.append(str(error))
+        return None
 
 
 def _read(entry: StoredRun) -> Run:

@@ -1,4 +1,4 @@
-"""The page of one run: the report, with curves, samples, experiments, evaluations and checkpoints."""
+"""The page of one run: the report, with curves, samples, experiments, evaluations, memory and checkpoints."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any, TypeGuard
 from firstbreak.experiments.plan import called_for, propose
 from firstbreak.experiments.settings import ExperimentSettings
 from firstbreak.model import Diagnosis, Experiment, Link, Series
-from firstbreak.reports import html, inspection, story
+from firstbreak.preflight import Stacks
+from firstbreak.reports import html, inspection, preflight_html, story
 from firstbreak.reports.markup import Markup, element, join
 from firstbreak.serve.web.pages import explanation
 from firstbreak.serve.web.pages.frame import address, frame, problem, section
@@ -42,13 +43,15 @@ def page(
     evaluations: Sequence[EvaluationRow],
     problems: Sequence[str] = (),
     history: Sequence[tuple[float | None, str]] = (),
+    plan: Stacks | None = None,
 ) -> str:
-    """The report, with curves, samples, experiments, evaluations and checkpoints, and what of the folder cannot be read."""
+    """The report, with curves, samples, experiments, evaluations, memory and checkpoints, and what cannot be read."""
     parts = [
         ("curves", "Curves", _curves(summary.name, dx)),
         ("samples", "Samples", _samples(summary.name, to_read, marks)),
         ("experiments", "Experiments", _experiments(dx)),
         ("evaluations", "Evaluations", _evaluations(evaluations)),
+        ("memory", "Memory as planned", _memory(dx, plan)),
         ("checkpoints", "Checkpoints", _checkpoints(dx)),
     ]
     sections = (section(key, title, content) for key, title, content in parts if content)
@@ -217,6 +220,20 @@ def _evaluations(evaluations: Sequence[EvaluationRow]) -> Markup | None:
         "tr", *(element("th", t, scope="col") for t in ("Split", "Purpose", "Scores", "At step", "Decision"))
     )
     return element("table", element("thead", head), element("tbody", *rows), class_="plain")
+
+
+def _memory(dx: Diagnosis, plan: Stacks | None) -> Markup | None:
+    """The saved plan of the memory, and how much the run has taken."""
+    if plan is None:
+        return None
+    taken = (
+        f"{name}: at most {number(float(dx.run.series[name].finite.values.max()))} GB"
+        for name in ("memory.gpu", "memory.gpu_reserved")
+        if name in dx.run.series and len(dx.run.series[name].finite)
+    )
+    said = "; ".join(taken)
+    recorded = element("p", f"Recorded by the run: {said}.", class_="facts") if said else None
+    return join(preflight_html.drawn(plan), recorded)
 
 
 def _checkpoints(dx: Diagnosis) -> Markup | None:
