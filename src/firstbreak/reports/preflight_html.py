@@ -75,7 +75,7 @@ def drawn(exhibit: Exhibit) -> Markup:
 
 
 def _table(title: str, columns: tuple[str, ...], rows: list[list[str]]) -> Markup:
-    head = element("tr", *(element("th", column, scope="col") for column in columns))
+    head = element("tr", *(element("th", column, scope="col") if column else element("td") for column in columns))
     body = (
         element("tr", element("th", first, scope="row"), *(element("td", c) for c in rest)) for first, *rest in rows
     )

@@ -258,7 +258,8 @@ class Site:
             raise HTTPException(409, "this run cannot be read yet")
         return _download(json.render(dx).encode(), "application/json", "diagnosis.json")
 
-    def static(self, request: Request) -> Response:
+    async def static(self, request: Request) -> Response:
+        """A file of the page. It is in memory: no thread is waited for."""
         name = request.path_params["name"]
         if name not in self.files:
             raise HTTPException(404)
@@ -378,7 +379,8 @@ def _problem(request: Request, error: Exception) -> Response:
 
 
 def _static_files() -> Mapping[str, bytes]:
-    """All static files, read once, so that no address is ever used as a path."""
+    """All static files, read once, so that no address is ever used as a path. The first paint waits for one style sheet."""
     folder = resources.files("firstbreak.serve.web").joinpath("static")
     own = {item.name: item.read_bytes() for item in folder.iterdir() if Path(item.name).suffix in _TYPES}
-    return {**own, "report.css": html.stylesheet().encode()}
+    styles = html.stylesheet().encode(), *(own.pop(name) for name in ("uPlot.css", "page.css"))
+    return {**own, "style.css": b"\n".join(styles)}

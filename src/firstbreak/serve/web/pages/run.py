@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeGuard
+from weakref import WeakKeyDictionary
 
 from firstbreak.experiments.plan import called_for, propose
 from firstbreak.experiments.settings import ExperimentSettings
@@ -46,10 +47,11 @@ def page(
     plan: Stacks | None = None,
 ) -> str:
     """The report, with curves, samples, experiments, evaluations, memory and checkpoints, and what cannot be read."""
+    told = _told(summary.name, dx)
     parts = [
-        ("curves", "Curves", _curves(summary.name, dx)),
+        ("curves", "Curves", told.curves),
         ("samples", "Samples", _samples(summary.name, to_read, marks)),
-        ("experiments", "Experiments", _experiments(dx)),
+        ("experiments", "Experiments", told.experiments),
         ("evaluations", "Evaluations", _evaluations(evaluations)),
         ("memory", "Memory as planned", _memory(dx, plan)),
         ("checkpoints", "Checkpoints", _checkpoints(dx)),
@@ -70,11 +72,31 @@ def page(
         contents,
         *map(problem, problems),
         _history(dx, history),
-        html.article(dx, "run", explanation.address_of),
+        told.article,
         *sections,
         live=live,
         changed=summary.changed,
     )
+
+
+@dataclass(frozen=True)
+class _Told:
+    """What depends on the diagnosis alone."""
+
+    article: Markup
+    curves: Markup | None
+    experiments: Markup | None
+
+
+_KEPT: WeakKeyDictionary[Diagnosis, _Told] = WeakKeyDictionary()  #: as long as the diagnosis is held
+
+
+def _told(name: str, dx: Diagnosis) -> _Told:
+    found = _KEPT.get(dx)
+    if found is None:
+        found = _Told(html.article(dx, "run", explanation.address_of), _curves(name, dx), _experiments(dx))
+        _KEPT[dx] = found
+    return found
 
 
 def _history(dx: Diagnosis, history: Sequence[tuple[float | None, str]]) -> Markup:
