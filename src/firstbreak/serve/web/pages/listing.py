@@ -25,9 +25,11 @@ _COLUMNS = (  # name, and what its click sorts by
 )
 MOST_KEPT = 10_000  #: rows that are kept as they were written
 LONGEST_NAME = 56  #: characters of a name in the list; a longer one is shortened in its middle
-EMPTY = """Put the folder or file that your trainer or logger writes here, one folder for each run: TensorBoard events,
-`trainer_state.json`, `progress.csv`, `metrics.jsonl`, a wandb folder, or the console output as `train.log`. The run appears
-here as soon as it is written. `firstbreak explain readers` lists the formats."""
+EMPTY = (
+    "Put the folder or file that your trainer or logger writes here, one folder for each run: TensorBoard events, "
+    "`trainer_state.json`, `progress.csv`, `metrics.jsonl`, a wandb folder, or the console output as `train.log`. The run "
+    "appears here as soon as it is written. `firstbreak explain readers` lists the formats."
+)
 
 
 def page(root: Path, lines: Sequence[RunSummary], live: str, surveyed: bool, bare: Sequence[str] = ()) -> str:
