@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,8 +25,13 @@ import firstbreak
 from benchmarks.docs.pictures import CORPUS
 from benchmarks.size import place, sized
 from benchmarks.web import chromium, server, until
+from firstbreak.audit.audit import audit
+from firstbreak.audit.page import render as audit_page
 from firstbreak.cli.demo import RUN
-from firstbreak.reports import html
+from firstbreak.preflight import memory
+from firstbreak.preflight.memory import drawing
+from firstbreak.reports import html, preflight, preflight_html
+from firstbreak.reports.json import dump
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "screens"
 COLORS = 255  #: of a picture: with fewer, green becomes blue
@@ -93,6 +100,10 @@ def _marked(page: Page) -> None:
     until(page, "document.querySelector('[aria-pressed=true][data-mark=hack]')")
 
 
+def _memory(page: Page) -> None:
+    _to(page, "#memory")
+
+
 def _opened(page: Page) -> None:
     """A name of the report, clicked, which opens its page at the end of the file."""
     page.locator(".finding", has_text="length-runaway").locator(".meaning").click()
@@ -118,6 +129,18 @@ SHOTS: dict[str, Shot] = {
     "samples": Shot("samples/demo?finding=reward-proxy-only&once=1", ("Thoroughness from", "Hack"), _marked),
     "explanation": Shot("explain/zero-variance-groups", ("What it looks for", "When it is a false alarm")),
     "report-names": Shot("file:report.html", ("What the names mean", "When it is a false alarm"), _opened),
+    "audit": Shot("file:audit.html", ("What the audit found", "reward-hacking", "Behaviour over the run"), height=1080),
+    "memory": Shot(
+        "file:memory.html", ("Do not train yet", "Memory of one GPU by phase", "capacity, 80 GiB"), width=1024
+    ),
+    "memory-run": Shot(
+        "run/length-bonus-seed0",
+        ("Memory as planned", "capacity, 24 GiB"),
+        _memory,
+        width=390,
+        height=844,
+        scheme="dark",
+    ),
     "notebook": Shot("file:notebook.html", ("dx = firstbreak.diagnose(run)", "Roll back"), width=1024, height=980),
 }
 
@@ -128,6 +151,7 @@ def main(names: list[str]) -> None:
         folder = Path(scratch)
         write_runs(folder / "runs")
         _files(folder)
+        _aged(folder / "runs")
         with server(folder / "runs") as address:
             for name in names or sized(list(SHOTS), list(SHOTS)[:2]):
                 picture = place(FOLDER / f"{name}.webp")
@@ -147,9 +171,39 @@ def write_runs(folder: Path) -> None:
     short.write_text("".join(json.dumps({"step": i, "reward": 0.1 * i, "loss": 0.5}) + "\n" for i in range(2)))
 
 
+def _aged(runs: Path) -> None:
+    """The first run as if written an hour ago, the next two hours ago, so that the list says the same whenever it is taken."""
+    for hours, run in enumerate(sorted(runs.iterdir()), 1):
+        for file in run.rglob("*"):
+            os.utime(file, (time.time() - 3600 * hours,) * 2)
+
+
+#: a model of 8 billion parameters, whose plan does not fit, and a small one that does
+LARGE = {"model_type": "llama", "vocab_size": 128_256, "hidden_size": 4096, "intermediate_size": 14_336, "num_hidden_layers": 32,
+         "num_attention_heads": 32, "num_key_value_heads": 8}  # fmt: skip
+SMALL = {"model_type": "qwen2", "vocab_size": 151_936, "hidden_size": 896, "intermediate_size": 4864, "num_hidden_layers": 24,
+         "num_attention_heads": 14, "num_key_value_heads": 2, "tie_word_embeddings": True}  # fmt: skip
+
+
+def _planned(folder: Path) -> None:
+    """A plan of the memory as a file, and one beside a run."""
+    model = folder / "config.json"
+    model.write_text(json.dumps(LARGE))
+    report = memory.check(
+        str(model), algo="grpo", gpus=2, micro_batch=4, shard="zero2", engine="colocated", engine_share=0.3
+    )
+    (folder / "memory.html").write_text(preflight_html.render(replace(report, target="llama-8b, grpo, 2 x 80 GiB")))
+    model.write_text(json.dumps(SMALL))
+    report = memory.check(str(model), algo="grpo", gpu_memory=24, micro_batch=4)
+    (folder / "runs" / "length-bonus-seed0" / drawing.FILE).write_text(dump(preflight.payload(report)))
+
+
 def _files(folder: Path) -> None:
-    """A report as a file, and a cell of a notebook with its output, in the frame without scripts that notebooks use."""
-    dx = firstbreak.diagnose(replace(firstbreak.read(folder / "runs" / "demo"), path="runs/demo"))
+    """Reports as files, and a cell of a notebook with its output, in the frame without scripts that notebooks use."""
+    _planned(folder)
+    run = replace(firstbreak.read(folder / "runs" / "demo"), path="runs/demo")
+    (folder / "audit.html").write_text(audit_page(audit(run.samples or (), path=run.path, run=run)))
+    dx = firstbreak.diagnose(run)
     (folder / "report.html").write_text(html.render(dx))
     (folder / "cell.html").write_text(dx._repr_html_())
     code = "import firstbreak<br>run = firstbreak.read('runs/demo')<br>dx = firstbreak.diagnose(run)<br>dx"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,8 @@ from hypothesis import strategies as st
 
 from firstbreak.cli import app
 from firstbreak.model import Action, Status
-from firstbreak.preflight import ReportTable, memory
-from firstbreak.preflight.memory import activations, classic, decoder
+from firstbreak.preflight import ReportTable, Stacks, memory
+from firstbreak.preflight.memory import activations, classic, decoder, drawing
 from firstbreak.preflight.memory.ledger import (
     ALGORITHMS,
     ENGINES,
@@ -266,6 +267,34 @@ def test_what_fits_is_ok_with_its_margin(config: Path) -> None:
     assert report.summary.startswith("Fits: ")
     table = next(e for e in report.exhibits if isinstance(e, ReportTable))
     assert table.columns[1:] == ("rollout", "scoring", "update")
+
+
+def test_the_stacks_hold_every_byte_of_every_phase_and_end_where_it_no_longer_fits(config: Path) -> None:
+    report = memory.check(str(config), algo="ppo", engine="separate", offload=["optimizer"])
+    (drawn,) = [e for e in report.exhibits if isinstance(e, Stacks)]
+    heights = {label: sum(amounts) for label, amounts in drawn.rows}
+    sums = {place: size / GIB for place, size in report.numbers["peaks"].items()}
+    assert heights == {
+        "engine's GPU": pytest.approx(sums["engine rollout"], abs=0.05),
+        **{phase: pytest.approx(sums[f"trainer {phase}"], abs=0.05) for phase in ("rollout", "scoring", "update")},
+    }
+    assert drawn.capacity == 80
+    update = dict(drawn.rows)["update"]
+    assert drawn.room(update).endswith("free") == (sums["trainer update"] <= 80)
+    assert dict(zip(drawn.columns, update, strict=True))["gradients"] > 10  # what only the update has
+
+
+def test_a_saved_report_gives_the_same_drawing_beside_its_run(config: Path, tmp_path: Path) -> None:
+    call = ["check", "memory", "--model", str(config), "--algo", "grpo", "--fail-on", "never", "--format"]
+    assert CliRunner().invoke(app, [*call, "json", "-o", str(tmp_path / "memory.json")]).exit_code == 0
+    report = memory.check(str(config), algo="grpo")
+    assert drawing.saved(tmp_path) == next(e for e in report.exhibits if isinstance(e, Stacks))
+    assert drawing.saved(config.parent / "elsewhere") is None
+    page = CliRunner().invoke(app, [*call, "html"]).output
+    for said in (report.summary, "Memory of one GPU by phase", "capacity, 80 GiB", "What to change, by memory saved"):
+        assert escape(said) in page
+    assert "<script" not in page
+    assert "://" not in page
 
 
 def test_an_engine_whose_share_does_not_hold_its_weights_is_critical(config: Path) -> None:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from firstbreak.model import Action, Expected, Link, NotApplicable, NotMeasured, Status
-from firstbreak.preflight import Report, ReportTable, ask, critical, histogram, notice, warning
+from firstbreak.preflight import Report, ReportTable, Stacks, ask, critical, histogram, notice, warning
 from firstbreak.preflight.target import load
 from firstbreak.readers import Unreadable
-from firstbreak.reports import preflight
+from firstbreak.reports import preflight, preflight_html
 from firstbreak.reports.json import dump
+from tests.reports.test_html import nodes
 
 
 def answers(*findings: object) -> Report:
@@ -64,6 +66,65 @@ def test_the_page_fits_the_screen_and_nothing_in_it_acts(width: int, encoding: s
     assert max(map(len, text.splitlines())) <= width
     assert "\x1b" not in text
     assert r"nan\x1b[2J" in text
+
+
+STACKS = Stacks(
+    title="Memory",
+    unit="GiB",
+    capacity=80.0,
+    columns=("weights", "gradients"),
+    rows=(("rollout", (40.0, 0.0)), ("update", (40.0, 60.0))),
+)
+
+
+@pytest.mark.parametrize(("encoding", "full", "more", "line", "left"), [("utf-8", *"█▒│·"), ("ascii", *"#=|.")])
+@pytest.mark.parametrize("width", [80, 140])
+def test_a_stack_is_as_long_as_what_it_holds_and_the_line_is_where_the_capacity_ends(
+    width: int, encoding: str, full: str, more: str, line: str, left: str
+) -> None:
+    report = Report(check="memory", target="m", outcomes=(), exhibits=(STACKS,))
+    text = preflight.render(report, width, encoding=encoding)
+    rollout, update = (row for row in text.splitlines() if row.strip().startswith(("rollout", "update")))
+    assert rollout.index(line) == update.index(line)
+    long, over = update.count(full), update.count(more)
+    assert over == pytest.approx(1.5 * long, abs=1)
+    assert rollout.count(full) == long
+    assert rollout.count(left) == pytest.approx(long, abs=1)
+    assert rollout.endswith("40.0 GiB, 40.0 free")
+    assert update.endswith("100.0 GiB, 20.0 too much")
+    assert f"{more} gradients" in text
+    assert len(update) > 0.8 * min(width, 100)
+
+
+def test_a_page_shows_every_exhibit_and_nothing_in_it_acts() -> None:
+    hostile = "</svg><script>x()</script>"
+    report = Report(
+        check="memory",
+        target=hostile,
+        outcomes=answers(critical(hostile), "fine", NotMeasured("no column")).outcomes,
+        exhibits=(*answers().exhibits, replace(STACKS, columns=("weights", hostile))),
+        facts=(("actor", hostile),),
+    )
+    page = preflight_html.render(report)
+    assert "<script" not in page
+    tree = nodes(page)
+    parts = [node for node in tree if node.tag == "rect" and "part-" in (node.attributes.get("class") or "")]
+    assert [(p.attributes["x"], p.attributes["width"]) for p in parts] == [
+        ("0.00%", "40.00%"),
+        ("0.00%", "40.00%"),
+        ("40.00%", "60.00%"),
+    ]
+    heads = [node.text for node in tree if node.tag == "h2"]
+    assert heads == [
+        "Do not train yet",
+        "What was found",
+        "Who caught it",
+        "Rewards",
+        "Memory",
+        "Checked, nothing found",
+        "Not measured",
+        "What was checked",
+    ]
 
 
 def test_programs_get_every_outcome_and_number() -> None:

@@ -253,7 +253,7 @@ def test_a_link_that_leads_nowhere_hides_no_run(tmp_path: Path) -> None:
 
 def test_names_that_fit_are_not_cut_for_a_long_cause() -> None:
     cause = SurveyRow(
-        path="/runs/ppo-CartPole-v1", fingerprint="", action="rollback", summary="", link="advantage",
+        path="/runs/ppo-CartPole-v1", fingerprint="", action="rollback", summary="", place="advantage",
         reason="63 % the critic of an off-policy method is unstable", onset=1250.0, wasted=0.96,
     )  # fmt: skip
     text = table.render([cause, replace(cause, path="/runs/a2c-CartPole-v1")])
@@ -261,3 +261,20 @@ def test_names_that_fit_are_not_cut_for_a_long_cause() -> None:
     assert "a2c-CartPole-v1" in text
     assert "advantage, step 1250: 63 %" in text
     assert max(map(len, text.splitlines())) <= 80
+
+
+def test_a_table_says_what_the_page_says_and_a_long_reason_takes_two_lines() -> None:
+    undecided = SurveyRow(
+        path="/runs/a", fingerprint="", action="rollback", summary="", place="environment or reward", onset=30.0,
+        reason="65 % training uses only a small part of the prompts, or the verifier can be exploited",
+    )  # fmt: skip
+    short = SurveyRow(path="/runs/b", fingerprint="", action="continue", summary="2 scores are too few", known=False)
+    fine = SurveyRow(path="/runs/c", fingerprint="", action="continue", summary="the score rises")
+    rows = sorted([fine, short, undecided], key=lambda row: row.urgency)
+    head, first, second, *others, _, counts = table.render(rows).splitlines()
+    assert "environment or reward, step 30: 65 %" in first
+    reason = head.index("first break")
+    assert second[:reason].strip() == ""
+    assert f"{first[reason:]} {second[reason:]}".endswith(undecided.reason)
+    assert [line.split("  ")[0] for line in others] == ["cannot tell", "continue"]
+    assert counts == "3 runs: 1 rollback, 1 cannot tell, 1 continue"

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from firstbreak.evals.ledger import Ledger
+from firstbreak.preflight.memory import drawing
 from firstbreak.serve.web.app import LEDGER_FILE, MARKS_FILE
 from tests.make import write_jsonl
 from tests.web.serving import Served, serving
@@ -80,6 +81,46 @@ def test_odd_values_of_a_row_are_left_out(folder: Path) -> None:
             "text x|list|huge 1|soon", page.partition('id="evaluations"')[2].partition("</section>")[0]
         )
     assert (folder / LEDGER_FILE).read_bytes() == before
+
+
+ENTRY = {"place": "trainer", "phase": "update", "moment": "loss", "role": "actor", "kind": "weights", "bytes": 1e9}
+
+
+def plan(memory: object, **entry: object) -> str:
+    return json.dumps({"numbers": {"gpu_memory": memory, "entries": [ENTRY | entry]}})
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda path: path.write_text("{"),
+        lambda path: path.write_text("[" * 100_000),
+        lambda path: path.write_text("[1]"),
+        lambda path: path.write_text(plan(80e9, bytes=-1)),
+        lambda path: path.write_text(plan(80e9, bytes=float("nan"))),
+        lambda path: path.write_text(plan(10**400)),
+        lambda path: path.write_text(plan(80e9, place="host")),
+        lambda path: path.write_bytes(b" " * (2 << 20)),
+        lambda path: path.symlink_to("/etc/passwd"),
+    ],
+    ids=["cut", "deep", "list", "negative", "not finite", "huge", "nothing on a GPU", "large", "link"],
+)
+def test_a_damaged_plan_of_the_memory_is_one_line(folder: Path, spoil: object) -> None:
+    spoil(folder / "demo" / drawing.FILE)  # type: ignore[operator]
+    with serving(folder) as served:
+        (said,) = lines(served)
+        assert drawing.FILE in said
+
+
+def test_a_plan_of_the_memory_is_drawn_on_the_page_of_its_run(folder: Path) -> None:
+    (folder / "demo" / drawing.FILE).write_text(plan(2**31, kind="</svg><script>"))
+    with serving(folder) as served:
+        assert lines(served) == []
+        page = served.get("/run/demo")[2].decode()
+    section = page.partition('id="memory"')[2].partition("</section>")[0]
+    assert "0.9 GiB, 1.1 free" in section
+    assert "capacity, 2 GiB" in section
+    assert "&lt;/svg&gt;&lt;script&gt;" in section
 
 
 @pytest.mark.parametrize(

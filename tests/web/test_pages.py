@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 from firstbreak.cli.demo import RUN
 from firstbreak.diagnosis.catalogue import catalogue
 from firstbreak.diagnosis.diagnose import diagnose
-from firstbreak.model import Diagnosis
+from firstbreak.model import Action, Diagnosis
 from firstbreak.readers.read import read
 from firstbreak.serve.web import pages
 from firstbreak.serve.web.run_store import RunSummary
@@ -30,3 +31,24 @@ def test_experiments_are_proposed_where_causes_compete_and_only_there() -> None:
     assert names
     assert set(names) <= set(catalogue())
     assert proposed(replace(dx, causes=sure)) == []
+
+
+def test_an_empty_folder_says_what_to_put_there() -> None:
+    page = pages.listing.page(Path("runs"), [], "/live/", surveyed=True)
+    said = re.sub("<[^>]+>", "", page.partition('class="nothing">')[2].partition("</div>")[0])
+    assert said.startswith(
+        "No run was found in this folder.Put the folder or file that your trainer or logger writes here"
+    )
+    assert "trainer_state.json, progress.csv, metrics.jsonl" in said
+    assert "\\" not in said  # no character of it is made visible as an escape
+
+
+def test_a_row_of_the_list_is_written_again_when_its_run_changes() -> None:
+    one = RunSummary(name="one", changed=1.0, action=Action.WATCH, reason="the score fell")
+    page = pages.listing.page(Path("runs"), [one], "/live/", surveyed=True)
+    assert "the score fell" in page
+    worse = replace(one, action=Action.STOP, reason="the reward has the wrong sign")
+    later = pages.listing.page(Path("runs"), [worse], "/live/", surveyed=True)
+    assert "the score fell" not in later
+    assert "the reward has the wrong sign" in later
+    assert 'data-verdict="stop"' in later

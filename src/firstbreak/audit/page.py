@@ -21,7 +21,7 @@ from firstbreak.audit.sections import AuditTable, tables
 from firstbreak.audit.selection import SelectedSample
 from firstbreak.model import Evidence, Finding, Outcome
 from firstbreak.reports import curves, story, svg
-from firstbreak.reports.html import prose, stylesheet
+from firstbreak.reports.html import MARK, icon, prose, stylesheet
 from firstbreak.reports.markup import Markup, element, escape
 from firstbreak.reports.story import Exhibit
 from firstbreak.words import number
@@ -47,7 +47,12 @@ def render(audit: Audit, marks: Mapping[str, str] | None = None, *, served: bool
     )
     body = element(
         "body",
-        element("header", element("h1", "firstbreak", element("span", " samples")), class_="brand"),
+        element(
+            "header",
+            icon(MARK),
+            element("h1", "firstbreak", element("span", " samples" if served else " audit")),
+            class_="brand",
+        ),
         element(
             "main",
             _summary(audit, folded=served),

@@ -10,8 +10,9 @@ a sentence that says what was measured and is right; `ask` turns the answer into
 Finding: if the user's code raises, hangs or returns nonsense, that is an answer too. Only a wrong call (a target that does not
 exist, a file that cannot be read) raises `firstbreak.readers.Unreadable`.
 
-A message gives the number, what it means and the first thing to try. A report may also draw a `ReportTable` or `Bars`; reports
-know nothing of the checks. The command of a check is `cli/check/<name>.py`, which only translates options.
+A message gives the number, what it means and the first thing to try. A report may also draw a
+`ReportTable`, `Bars` or `Stacks`; reports know nothing of the checks. The command of a check is
+`cli/check/<name>.py`, which only translates options.
 """
 
 from __future__ import annotations
@@ -47,6 +48,36 @@ class Bars:
     rows: tuple[tuple[str, tuple[float, ...]], ...]  #: label, one amount for each column, none negative
 
 
+@dataclass(frozen=True, kw_only=True)
+class Stacks:
+    """Parts of sums beside what they must fit into: one stacked bar for each row, against a line."""
+
+    title: str
+    unit: str
+    capacity: float  #: in `unit`
+    columns: tuple[str, ...]  #: the parts, in the order in which they are stacked
+    rows: tuple[tuple[str, tuple[float, ...]], ...]  #: label, one amount in `unit` for each part, none negative
+
+    def room(self, amounts: Sequence[float]) -> str:
+        """`71.2 GiB, 8.8 free`."""
+        left = self.capacity - sum(amounts)
+        said = f"{left:.1f} free" if left >= 0 else f"{-left:.1f} too much"
+        return f"{sum(amounts):.1f} {self.unit}, {said}"
+
+    @property
+    def line(self) -> str:
+        """`capacity, 80 GiB`."""
+        return f"capacity, {self.capacity:g} {self.unit}"
+
+    @property
+    def top(self) -> float:
+        """Where the scale of all bars ends, in `unit`."""
+        return max(self.capacity, *(sum(amounts) for _, amounts in self.rows)) or 1.0
+
+
+Exhibit = ReportTable | Bars | Stacks
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Report:
     """The result of one check."""
@@ -56,7 +87,7 @@ class Report:
     outcomes: tuple[Outcome, ...]
     summary: str = ""  #: one sentence that answers the question; made from the findings where it is empty
     facts: tuple[tuple[str, str], ...] = ()  #: label and text: what was looked at, how much of it
-    exhibits: tuple[ReportTable | Bars, ...] = ()
+    exhibits: tuple[Exhibit, ...] = ()
     #: for programs: everything measured, under stable names
     numbers: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
 

@@ -319,13 +319,7 @@ def _causes(dx: Diagnosis, uid: str, about: About) -> Markup:
 
 def _cause(dx: Diagnosis, cause: RankedCause, uid: str, about: About) -> Markup:
     place = story.cause_place(cause)
-    bar = element(
-        "svg",
-        element("rect", width="100%", height="100%", class_="empty"),
-        element("rect", width=f"{100 * cause.probability:.1f}%", height="100%"),
-        class_="bar",
-        aria_hidden="true",
-    )
+    bar = svg.share(cause.probability)
     title = _named(element("strong", cause.title), about(cause.id))
     name = element("span", title, f" ({place})" if place else None)
     return element(

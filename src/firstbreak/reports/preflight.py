@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import accumulate
 from typing import Any
 
-from rich.console import RenderableType
+from rich.columns import Columns
+from rich.console import Group, RenderableType
 from rich.table import Table as Grid
 from rich.text import Text
 
 from firstbreak.model import Action, LinkStatus, Outcome, Severity, Status
-from firstbreak.preflight import Bars, Report, ReportTable
+from firstbreak.preflight import Bars, Exhibit, Report, ReportTable, Stacks
 from firstbreak.reports import json, story
 from firstbreak.reports.terminal_style import STYLE, Page, TerminalStyle, to_string
 from firstbreak.reports.text import count
@@ -19,7 +21,7 @@ from firstbreak.words import number
 
 SCHEMA = "firstbreak.preflight/1"
 VERDICT = {Action.STOP: "Do not train yet", Action.WATCH: "Check this first", Action.CONTINUE: "Nothing found"}
-_QUIET = {
+QUIET = {
     Status.OK: ("Checked, nothing found", LinkStatus.OK),
     Status.NOT_APPLICABLE: ("Does not apply", LinkStatus.NOT_APPLICABLE),
     Status.NOT_MEASURED: ("Not measured", LinkStatus.NOT_MEASURED),
@@ -50,7 +52,7 @@ def payload(report: Report) -> dict[str, Any]:
     }
 
 
-def _plain(exhibit: ReportTable | Bars) -> dict[str, Any]:
+def _plain(exhibit: Exhibit) -> dict[str, Any]:
     return {"title": exhibit.title, "columns": json.plain(exhibit.columns), "rows": json.plain(exhibit.rows)}
 
 
@@ -71,8 +73,8 @@ def _parts(report: Report, how: TerminalStyle) -> Iterator[RenderableType]:
         yield from _findings(report.findings, how)
     for exhibit in report.exhibits:
         yield from _under(exhibit.title, how)
-        yield _bars(exhibit, how) if isinstance(exhibit, Bars) else _table(exhibit, how)
-    for status, (heading, mark) in _QUIET.items():
+        yield _drawn(exhibit, how)
+    for status, (heading, mark) in QUIET.items():
         quiet = [outcome for outcome in report.outcomes if outcome.status is status]
         if quiet:
             yield from _under(heading, how)
@@ -126,6 +128,16 @@ def _lines(outcomes: list[Outcome], mark: LinkStatus, how: TerminalStyle) -> Ren
     return grid
 
 
+def _drawn(exhibit: Exhibit, how: TerminalStyle) -> RenderableType:
+    match exhibit:
+        case ReportTable():
+            return _table(exhibit, how)
+        case Bars():
+            return _bars(exhibit, how)
+        case Stacks():
+            return _stacks(exhibit, how)
+
+
 def _table(table: ReportTable, how: TerminalStyle) -> RenderableType:
     grid = Grid(box=None, padding=(0, 2, 0, 0), header_style="dim", show_edge=False)
     for i, column in enumerate(table.columns):
@@ -152,6 +164,49 @@ def _bars(bars: Bars, how: TerminalStyle) -> RenderableType:
         ]
         grid.add_row(how.text(label), *cells)
     return grid
+
+
+def _stacks(stacks: Stacks, how: TerminalStyle) -> RenderableType:
+    """A stacked bar for each row, on one scale; the line at which the capacity ends stands in each of them."""
+    labels = [how.text(label) for label, _ in stacks.rows]
+    rooms = [stacks.room(amounts) for _, amounts in stacks.rows]
+    beside = max(label.cell_len for label in labels) + max(map(len, rooms)) + 4
+    size = max(16, how.width - beside - 1)
+    end = round(size * stacks.capacity / stacks.top)
+    grid = Grid.grid(padding=(0, 2, 0, 0))
+    grid.add_column(justify="right", no_wrap=True)
+    grid.add_column(no_wrap=True)
+    grid.add_column(no_wrap=True)
+    for label, room, (_, amounts) in zip(labels, rooms, stacks.rows, strict=True):
+        over = sum(amounts) > stacks.capacity
+        grid.add_row(label, _stack(amounts, size / stacks.top, end, how), how.text(room, "bold red" if over else "dim"))
+    marks = [*((_ink(i, how), part) for i, part in enumerate(stacks.columns)), (_limit(how), stacks.line)]
+    words = [Text.assemble(mark, how.text(f" {name}")) for mark, name in marks]
+    return Group(grid, Columns(words, padding=(0, 3)))
+
+
+def _stack(amounts: Sequence[float], scale: float, end: int, how: TerminalStyle) -> Text:
+    """The parts one after the other, dots where room is left, and the line after `end` columns."""
+    bar = Text()
+    filled = 0
+    for i, total in enumerate(accumulate(amounts)):
+        place = round(total * scale)
+        bar.append_text(_ink(i, how, max(0, place - filled)))
+        filled = max(filled, place)
+    bar.append(how.room * max(0, end - filled), style="dim")
+    return Text.assemble(bar[:end], _limit(how), bar[end:])
+
+
+def _limit(how: TerminalStyle) -> Text:
+    return Text(how.frame[LinkStatus.OK].vertical, style="bold")
+
+
+def _ink(place: int, how: TerminalStyle, times: int = 1) -> Text:
+    """A part of a stack: told apart by its colour, and by its pattern where there is none."""
+    return Text(how.inks[place % len(how.inks)] * times, style=_HUES[place % len(_HUES)])
+
+
+_HUES = ("blue", "yellow", "magenta", "cyan", "green", "red", "bright_blue", "bright_black")
 
 
 def _length(amount: float, top: float, size: int) -> int:

@@ -1,4 +1,4 @@
-"""The two pictures of a report: the loop as a ring of ten links, and a curve with its onset."""
+"""The pictures of a report: the loop as a ring of ten links, a curve with its onset, and bars."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from firstbreak.model import Diagnosis, Interval, Link, LinkStatus, Series
+from firstbreak.preflight import Stacks
 from firstbreak.reports import curves, story
 from firstbreak.reports.markup import Markup, element, join
 from firstbreak.reports.story import Exhibit
@@ -193,6 +194,41 @@ def bar(start: float, interval: Interval | None, link: Link) -> Markup:
         )
     late = element("rect", x=f"{100 * start:.2f}%", width=f"{100 * (1 - start):.2f}%", height="100%")
     return element("svg", early, late, class_=f"lane at-{link.value}", aria_hidden="true")
+
+
+def stack(parts: Sequence[tuple[str, float]], stacks: Stacks, label: str) -> Markup:
+    """One bar of named parts on the scale of all bars, with the line of the capacity."""
+    pieces, start = [], 0.0
+    for i, (name, amount) in enumerate(parts):
+        width = 100 * amount / stacks.top
+        if amount:
+            said = element("title", f"{name}: {number(amount)} {stacks.unit}")
+            pieces.append(
+                element("rect", said, x=f"{start:.2f}%", width=f"{width:.2f}%", height="100%", class_=f"part-{i}")
+            )
+        start += width
+    end = f"{100 * stacks.capacity / stacks.top:.2f}%"
+    words = ", ".join(f"{name} {number(amount)}" for name, amount in parts if amount)
+    return element(
+        "svg",
+        element("rect", width=end, height="100%", class_="empty"),
+        *pieces,
+        element("line", x1=end, x2=end, y1="-3", y2="100%"),
+        class_="stack",
+        role="img",
+        aria_label=f"{label}, {stacks.unit}: {words}; {stacks.line}",
+    )
+
+
+def share(part: float) -> Markup:
+    """A bar that fills `part` (0..1) of its place."""
+    return element(
+        "svg",
+        element("rect", width="100%", height="100%", class_="empty"),
+        element("rect", width=f"{100 * part:.1f}%", height="100%"),
+        class_="bar",
+        aria_hidden="true",
+    )
 
 
 def _described(exhibit: Exhibit, series: Series) -> str:

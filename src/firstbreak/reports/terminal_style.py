@@ -40,6 +40,8 @@ class TerminalStyle:
     frame: dict[LinkStatus, Frame]
     arrows: tuple[str, str, str, str]  # right, down, left, up
     bar: tuple[str, str]  # full, empty
+    inks: str  # of the parts of a stacked bar
+    room: str  # what is left of a stacked bar
     bullets: str
 
     def text(self, text: str, style: str = "") -> Text:
@@ -148,10 +150,28 @@ def terminal_style(width: int, unicode: bool = True) -> TerminalStyle:
     width = min(width, WIDEST)
     if unicode:
         return TerminalStyle(
-            width, True, sparkline.BLOCKS, _UNICODE_SYMBOLS, _UNICODE_FRAMES, ("→", "↓", "←", "↑"), ("█", "░"), "•"
+            width,
+            True,
+            sparkline.BLOCKS,
+            _UNICODE_SYMBOLS,
+            _UNICODE_FRAMES,
+            ("→", "↓", "←", "↑"),
+            ("█", "░"),
+            "█▒▌░▄▓▚▖",
+            "·",
+            "•",
         )
     return TerminalStyle(
-        width, False, sparkline.ASCII, _ASCII_SYMBOLS, _ASCII_FRAMES, (">", "v", "<", "^"), ("#", "."), "-"
+        width,
+        False,
+        sparkline.ASCII,
+        _ASCII_SYMBOLS,
+        _ASCII_FRAMES,
+        (">", "v", "<", "^"),
+        ("#", "."),
+        "#=+%o*x@",
+        ".",
+        "-",
     )
 
 

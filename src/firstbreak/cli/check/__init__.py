@@ -51,7 +51,11 @@ def reported(body: Callable[..., Report]) -> Callable[..., None]:
     """A decorator for a command that returns a Report: adds the options, and writes the report. Use it below `@click.command`."""
 
     @click.option(
-        "--format", "format_", type=click.Choice(("terminal", "json")), default="terminal", help="Format of the report."
+        "--format",
+        "format_",
+        type=click.Choice(("terminal", "json", "html")),
+        default="terminal",
+        help="Format of the report.",
     )
     @click.option(
         "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file, not to stdout."
@@ -76,9 +80,11 @@ def reported(body: Callable[..., Report]) -> Callable[..., None]:
 def write(report: Report, format_: str, output: Path | None = None) -> None:
     """Write the report to stdout or into a file."""
     from firstbreak.cli import _output
-    from firstbreak.reports import json, preflight
+    from firstbreak.reports import json, preflight, preflight_html
 
-    if format_ == "json":
+    if format_ == "html":
+        _output.write(preflight_html.render(report), output)
+    elif format_ == "json":
         _output.write(json.dump(preflight.payload(report)), output)
     elif output is None and _output.on_a_terminal():
         _output.show([preflight.renderable(report)])

@@ -30,8 +30,9 @@ AHEAD = 4  #: runs handed to the pool per process before their results are taken
 CHUNK = 25  #: runs of one task on Ray
 SKIPPED = frozenset({"__pycache__", ".git", ".venv", "node_modules"})
 UNREADABLE = "unreadable"
+CANNOT_TELL = "cannot tell"
 #: what needs attention first
-ORDER = (Action.ROLLBACK.value, Action.STOP.value, Action.WATCH.value, UNREADABLE, Action.CONTINUE.value)
+ORDER = (Action.ROLLBACK.value, Action.STOP.value, Action.WATCH.value, UNREADABLE, CANNOT_TELL, Action.CONTINUE.value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +46,7 @@ class SurveyRow:
     action: str  #: continue, watch, stop, rollback, or "unreadable"
     summary: str
     link: str | None = None
+    place: str = ""  #: the link in words, or two that cannot be told apart
     cause: str | None = None
     probability: float | None = None  #: of the cause
     broken: float = 0.0  #: probability that anything is wrong
@@ -58,9 +60,14 @@ class SurveyRow:
     known: bool = True  #: False where the log is too short to tell
 
     @property
+    def verdict(self) -> str:
+        """The action, or that the log is too short for one."""
+        return self.action if self.known else CANNOT_TELL
+
+    @property
     def urgency(self) -> tuple[int, float, float, str]:
         """Sort key for attention: the verdict, then the probability of a break, then the share of the run since the break."""
-        return (ORDER.index(self.action), -round(self.broken, 2), -(self.wasted or 0.0), self.path)
+        return (ORDER.index(self.verdict), -round(self.broken, 2), -(self.wasted or 0.0), self.path)
 
 
 # --- which runs --------------------------------------------------------------------------------------------------------
@@ -134,6 +141,7 @@ def _row(path: str, seen: str, dx: Diagnosis) -> SurveyRow:
         action=dx.verdict.action.value,
         summary=dx.verdict.summary,
         link=dx.first_break.link.value if dx.first_break else None,
+        place=story.place(dx) if dx.first_break else "",
         cause=named.id if named else None,
         probability=round(named.probability, 4) if named else None,
         broken=round(1 - healthy, 4),

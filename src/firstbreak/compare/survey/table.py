@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import textwrap
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from firstbreak.compare.survey.runs import ORDER, UNREADABLE, SurveyRow
 from firstbreak.reports.markdown import prose
@@ -19,7 +20,7 @@ REASONS = 5  #: unreadable runs, and folders without a log, that are listed
 
 
 def render(rows: Sequence[SurveyRow], width: int = 80, without_log: Sequence[str] = ()) -> str:
-    """Plain text of at most `width` characters. A long path is shortened in its middle, a long reason at its end.
+    """Plain text of at most `width` characters. A long path is shortened in its middle, a long reason takes a second line.
 
     `without_log`: the folders beside the runs in which nothing could be read.
     """
@@ -33,12 +34,7 @@ def render(rows: Sequence[SurveyRow], width: int = 80, without_log: Sequence[str
     wide = [max(len(line[i]) for line in cells) for i in range(last + 1)]
     while sum(wide) + 2 * last > width and max(wide[RUN], wide[last]) > NARROW:
         wide[RUN if wide[RUN] > wide[last] else last] -= 1
-    lines = [
-        "  ".join(
-            _fitted(cell, n, middle=i == RUN) for i, (cell, n) in enumerate(zip(line, wide, strict=True))
-        ).rstrip()
-        for line in cells
-    ]
+    lines = [text for line in cells for text in _lines(line, wide)]
     unreadable = [f"{visible(row.path[base:])}: {visible(row.summary)}" for row in rows if row.action == UNREADABLE]
     more = [f"... and {len(unreadable) - REASONS} more"] if len(unreadable) > REASONS else []
     return "\n".join([*lines, "", _counts(rows), *unreadable[:REASONS], *more, *_without_log(without_log)])
@@ -66,11 +62,10 @@ def markdown(rows: Sequence[SurveyRow], without_log: Sequence[str] = ()) -> str:
 
 def _cells(row: SurveyRow, base: int) -> tuple[str, ...]:
     since = moment(row.axis, row.onset, None)
-    verdict = row.action if row.known else "cannot tell"
     return (
-        verdict,
+        row.verdict,
         visible(row.path[base:]),
-        (row.link or "").replace("_", " "),
+        row.place,
         since,
         visible(row.reason or row.summary),
     )
@@ -83,6 +78,15 @@ def _told(place: str, since: str, why: str) -> str:
     return f"{', '.join(filter(None, (place, since)))}: {why}" if place else why
 
 
+def _lines(cells: Sequence[str], wide: Sequence[int]) -> Iterator[str]:
+    """A row: one line, or two where the reason needs them."""
+    reason, *rest = textwrap.wrap(cells[-1], wide[-1]) or [""]
+    before = [_fitted(cell, n, middle=i == RUN) for i, (cell, n) in enumerate(zip(cells[:-1], wide, strict=False))]
+    yield "  ".join([*before, reason]).rstrip()
+    if rest:
+        yield " " * (sum(wide[:-1]) + 2 * len(before)) + _fitted(" ".join(rest), wide[-1], middle=False).rstrip()
+
+
 def _fitted(cell: str, wide: int, *, middle: bool) -> str:
     if len(cell) > wide:
         cell = shortened(cell, wide) if middle else cell[: wide - 3] + "..."
@@ -90,7 +94,7 @@ def _fitted(cell: str, wide: int, *, middle: bool) -> str:
 
 
 def _counts(rows: Sequence[SurveyRow]) -> str:
-    counted = Counter(row.action for row in rows)
+    counted = Counter(row.verdict for row in rows)
     return f"{count(len(rows), 'run')}: " + ", ".join(
-        f"{counted[action]} {action}" for action in ORDER if counted[action]
+        f"{counted[verdict]} {verdict}" for verdict in ORDER if counted[verdict]
     )

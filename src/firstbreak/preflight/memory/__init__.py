@@ -1,7 +1,7 @@
 """Will it fit: the memory on a GPU in each phase of training, by role, and what to change first if it does not fit.
 
 `decoder` reads the model's shape, `activations` knows what a backward pass keeps, `ledger` adds up a plan for a language
-model and `classic` one for small networks. Nothing is downloaded or allocated.
+model and `classic` one for small networks; `drawing` stacks it. Nothing is downloaded or allocated.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from firstbreak.model import Link, NotApplicable, Outcome, Severity
-from firstbreak.preflight import Answer, Bars, Report, ReportTable, ask, critical, notice, warning
+from firstbreak.preflight import Answer, Report, ReportTable, ask, critical, notice, warning
 from firstbreak.preflight.memory import classic, decoder
 from firstbreak.preflight.memory.activations import PRECISIONS
+from firstbreak.preflight.memory.drawing import stacked
 from firstbreak.preflight.memory.ledger import (
     ALGORITHMS,
     ENGINES,
@@ -41,7 +42,6 @@ from firstbreak.readers import Unreadable
 
 #: share of a GPU's memory: the rest is lost to fragmentation, and a card sold as 80 GB has 79.2 GiB (convention)
 USABLE = 0.92
-SHOWN = 0.004  #: share of a peak: smaller parts are not drawn (convention)
 NETWORKS = ("mlp", "cnn")
 
 
@@ -188,8 +188,8 @@ def _large(plan: Plan, target: str, host: float) -> Report:
         summary=_headline(outcomes, worst, plan.gpu_memory),
         facts=tuple(_facts(plan)),
         exhibits=(
+            stacked(entries, plan.gpu_memory),
             _phases(entries),
-            *_drawn(entries, plan.gpu_memory),
             *((table,) if rows and worst.bytes > limit / 2 else ()),
         ),
         numbers=_numbers(entries, plan.gpu_memory)
@@ -216,7 +216,7 @@ def _small(plan: classic.ClassicPlan, target: str, gpu_memory: float, host: floa
         outcomes=tuple(outcomes),
         summary=_headline(outcomes, worst, gpu_memory),
         facts=(("networks", ", ".join(f"{role} {size:,} parameters" for role, size in parameters.items())),),
-        exhibits=(_phases(entries), *_drawn(entries, gpu_memory)),
+        exhibits=(stacked(entries, gpu_memory), _phases(entries)),
         numbers=_numbers(entries, gpu_memory) | {"parameters": parameters},
     )
 
@@ -350,27 +350,6 @@ def _phases(entries: tuple[Entry, ...]) -> ReportTable:
 
 def _cell(size: float) -> str:
     return f"{size / GIB:.2f}" if size >= 0.005 * GIB else "-"
-
-
-def _drawn(entries: tuple[Entry, ...], memory: float) -> Iterator[Bars]:
-    """The parts of the highest phase of each kind of GPU, the largest first."""
-    for place in ("trainer", "engine"):
-        worst = _highest(entries, place)
-        sums: dict[str, float] = {}
-        for entry in entries:
-            if (entry.place, entry.phase) == (place, worst.phase) and entry.bytes >= SHOWN * worst.bytes:
-                name = f"{entry.role} {entry.kind}".strip()
-                sums[name] = sums.get(name, 0.0) + entry.bytes / GIB
-        free = (memory - worst.bytes) / GIB
-        left = f"{free:.1f} free" if free >= 0 else f"{-free:.1f} TOO MUCH"
-        title = f"{worst.phase} ({worst.moment}): {worst.bytes / GIB:.1f} of {memory / GIB:.0f} GiB, {left}"
-        rows = sorted(sums.items(), key=lambda row: -row[1])
-        if rows:
-            yield Bars(
-                title=title + (", on the engine's GPU" if place == "engine" else ""),
-                columns=("GiB",),
-                rows=tuple((name, (round(amount, 2),)) for name, amount in rows),
-            )
 
 
 def _facts(plan: Plan) -> Iterator[tuple[str, str]]:

@@ -24,6 +24,8 @@ from firstbreak.audit.marks import MARKS, key_of, load, save
 from firstbreak.audit.split_truth import split
 from firstbreak.evals.ledger import newest
 from firstbreak.model import Run
+from firstbreak.preflight import Stacks
+from firstbreak.preflight.memory import drawing
 from firstbreak.readers import Unreadable
 from firstbreak.readers.opening import beneath
 from firstbreak.reports import html, json
@@ -123,7 +125,9 @@ class Site:
         problems: list[str] = []
         marks, rows = self._marks(problems), self._evaluations(entry, problems)
         return HTMLResponse(
-            pages.run.page(entry.summary, dx, live, entry.to_read, marks, rows, problems, entry.history)
+            pages.run.page(
+                entry.summary, dx, live, entry.to_read, marks, rows, problems, entry.history, _plan(entry, problems)
+            )
         )
 
     def _marks(self, problems: list[str]) -> dict[str, str]:
@@ -254,7 +258,8 @@ class Site:
             raise HTTPException(409, "this run cannot be read yet")
         return _download(json.render(dx).encode(), "application/json", "diagnosis.json")
 
-    def static(self, request: Request) -> Response:
+    async def static(self, request: Request) -> Response:
+        """A file of the page. It is in memory: no thread is waited for."""
         name = request.path_params["name"]
         if name not in self.files:
             raise HTTPException(404)
@@ -322,6 +327,16 @@ class Site:
         return entry
 
 
+def _plan(entry: StoredRun, problems: list[str]) -> Stacks | None:
+    """The plan of the memory that was saved in the folder of a run, or why it cannot be read."""
+    try:
+        with beneath(entry.root):
+            return drawing.saved(entry.path)
+    except Unreadable as error:
+        problems.append(str(error))
+        return None
+
+
 def _read(entry: StoredRun) -> Run:
     if entry.run is None:
         raise HTTPException(409, "this run cannot be read yet")
@@ -364,7 +379,8 @@ def _problem(request: Request, error: Exception) -> Response:
 
 
 def _static_files() -> Mapping[str, bytes]:
-    """All static files, read once, so that no address is ever used as a path."""
+    """All static files, read once, so that no address is ever used as a path. The first paint waits for one style sheet."""
     folder = resources.files("firstbreak.serve.web").joinpath("static")
     own = {item.name: item.read_bytes() for item in folder.iterdir() if Path(item.name).suffix in _TYPES}
-    return {**own, "report.css": html.stylesheet().encode()}
+    styles = html.stylesheet().encode(), *(own.pop(name) for name in ("uPlot.css", "page.css"))
+    return {**own, "style.css": b"\n".join(styles)}

@@ -19,6 +19,7 @@ from firstbreak.serve.web.auth import AuthMiddleware, is_loopback, new_token
 
 LONGEST_HEAD = 32768  #: bytes of a request without its body; cookies of other servers of this host are among them
 SLOWEST_REQUEST = 10.0  #: seconds until a request is complete
+SHARED = 0.0005  #: seconds after which a diagnosis lets a page be answered; Python's own 0.005 add up to a pause
 MOST_CONNECTIONS = 500  #: beyond it, the answer is 503
 
 
@@ -76,6 +77,7 @@ def listen(
     if browse:
         webbrowser.open(f"{address}{_query(once)}")
     in_child(apart=True)
+    sys.setswitchinterval(SHARED)
     Listener(configured(app, host, token, once)).run(sockets=[listener])
 
 

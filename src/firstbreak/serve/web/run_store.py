@@ -36,7 +36,7 @@ Placed = tuple[int, Sample]  #: a sample and its place in the run
 ORDER = (Action.ROLLBACK, Action.STOP, Action.WATCH, None, LinkStatus.NOT_MEASURED, Action.CONTINUE)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class RunSummary:
     """One row of the list of runs."""
 

@@ -42,13 +42,12 @@ def frame(title: str, trail: Iterable[str], *body: str | None, live: str | None 
         element("meta", name="color-scheme", content="light dark"),
         element("title", f"{title} - firstbreak"),
         element("link", rel="icon", href="/static/icon.svg", type="image/svg+xml"),
-        element("script", src="/static/theme.js"),
+        element("link", rel="stylesheet", href="/static/style.css"),
+        element("script", src="/static/first.js"),
         *(
-            element("link", rel="stylesheet", href=f"/static/{name}")
-            for name in ("report.css", "uPlot.css", "page.css")
+            element("link", rel="modulepreload", href=f"/static/{name}")
+            for name in ("page.js", "plots.js", "address.js")
         ),
-        element("script", src="/static/uPlot.js", defer=True),
-        element("script", src="/static/page.js", type="module"),
     )
     brand = element("a", html.icon(html.MARK), "firstbreak", href="/", class_="home")
     tools = element(

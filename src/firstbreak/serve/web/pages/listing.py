@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 
 from firstbreak.reports import curves, html, story, svg
@@ -22,10 +23,13 @@ _COLUMNS = (  # name, and what its click sorts by
     ("Score", ""),
     ("Written", "changed"),
 )
+MOST_KEPT = 10_000  #: rows that are kept as they were written
 LONGEST_NAME = 56  #: characters of a name in the list; a longer one is shortened in its middle
-EMPTY = """Put the folder or file that your trainer or logger writes here, one folder for each run: TensorBoard events,
-`trainer_state.json`, `progress.csv`, `metrics.jsonl`, a wandb folder, or the console output as `train.log`. The run appears
-here as soon as it is written. `firstbreak explain readers` lists the formats."""
+EMPTY = (
+    "Put the folder or file that your trainer or logger writes here, one folder for each run: TensorBoard events, "
+    "`trainer_state.json`, `progress.csv`, `metrics.jsonl`, a wandb folder, or the console output as `train.log`. The run "
+    "appears here as soon as it is written. `firstbreak explain readers` lists the formats."
+)
 
 
 def page(root: Path, lines: Sequence[RunSummary], live: str, surveyed: bool, bare: Sequence[str] = ()) -> str:
@@ -34,7 +38,7 @@ def page(root: Path, lines: Sequence[RunSummary], live: str, surveyed: bool, bar
     table = element(
         "table",
         element("thead", element("tr", *(_head(text, by) for text, by in _COLUMNS))),
-        element("tbody", *(_row(summary, i) for i, summary in enumerate(lines))),
+        element("tbody", *map(_row, lines)),
         class_="runs",
     )
     tools = element(
@@ -116,7 +120,9 @@ def _without_log(names: Sequence[str]) -> Markup | None:
     )
 
 
-def _row(summary: RunSummary, place: int) -> Markup:
+@lru_cache(maxsize=MOST_KEPT)
+def _row(summary: RunSummary) -> Markup:
+    """One row. A run that has not changed has the same one."""
     tick = element(
         "input",
         type="checkbox",
@@ -144,7 +150,6 @@ def _row(summary: RunSummary, place: int) -> Markup:
         data_verdict=_verdict(summary),
         data_name=summary.name,
         data_place=broke,
-        data_urgency=place,
         data_changed=f"{summary.changed:.0f}",
     )
 

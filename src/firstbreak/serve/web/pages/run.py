@@ -1,15 +1,17 @@
-"""The page of one run: the report, with curves, samples, experiments, evaluations and checkpoints."""
+"""The page of one run: the report, with curves, samples, experiments, evaluations, memory and checkpoints."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeGuard
+from weakref import WeakKeyDictionary
 
 from firstbreak.experiments.plan import called_for, propose
 from firstbreak.experiments.settings import ExperimentSettings
 from firstbreak.model import Diagnosis, Experiment, Link, Series
-from firstbreak.reports import html, inspection, story
+from firstbreak.preflight import Stacks
+from firstbreak.reports import html, inspection, preflight_html, story
 from firstbreak.reports.markup import Markup, element, join
 from firstbreak.serve.web.pages import explanation
 from firstbreak.serve.web.pages.frame import address, frame, problem, section
@@ -42,13 +44,16 @@ def page(
     evaluations: Sequence[EvaluationRow],
     problems: Sequence[str] = (),
     history: Sequence[tuple[float | None, str]] = (),
+    plan: Stacks | None = None,
 ) -> str:
-    """The report, with curves, samples, experiments, evaluations and checkpoints, and what of the folder cannot be read."""
+    """The report, with curves, samples, experiments, evaluations, memory and checkpoints, and what cannot be read."""
+    told = _told(summary.name, dx)
     parts = [
-        ("curves", "Curves", _curves(summary.name, dx)),
+        ("curves", "Curves", told.curves),
         ("samples", "Samples", _samples(summary.name, to_read, marks)),
-        ("experiments", "Experiments", _experiments(dx)),
+        ("experiments", "Experiments", told.experiments),
         ("evaluations", "Evaluations", _evaluations(evaluations)),
+        ("memory", "Memory as planned", _memory(dx, plan)),
         ("checkpoints", "Checkpoints", _checkpoints(dx)),
     ]
     sections = (section(key, title, content) for key, title, content in parts if content)
@@ -67,11 +72,31 @@ def page(
         contents,
         *map(problem, problems),
         _history(dx, history),
-        html.article(dx, "run", explanation.address_of),
+        told.article,
         *sections,
         live=live,
         changed=summary.changed,
     )
+
+
+@dataclass(frozen=True)
+class _Told:
+    """What depends on the diagnosis alone."""
+
+    article: Markup
+    curves: Markup | None
+    experiments: Markup | None
+
+
+_KEPT: WeakKeyDictionary[Diagnosis, _Told] = WeakKeyDictionary()  #: as long as the diagnosis is held
+
+
+def _told(name: str, dx: Diagnosis) -> _Told:
+    found = _KEPT.get(dx)
+    if found is None:
+        found = _Told(html.article(dx, "run", explanation.address_of), _curves(name, dx), _experiments(dx))
+        _KEPT[dx] = found
+    return found
 
 
 def _history(dx: Diagnosis, history: Sequence[tuple[float | None, str]]) -> Markup:
@@ -217,6 +242,20 @@ def _evaluations(evaluations: Sequence[EvaluationRow]) -> Markup | None:
         "tr", *(element("th", t, scope="col") for t in ("Split", "Purpose", "Scores", "At step", "Decision"))
     )
     return element("table", element("thead", head), element("tbody", *rows), class_="plain")
+
+
+def _memory(dx: Diagnosis, plan: Stacks | None) -> Markup | None:
+    """The saved plan of the memory, and how much the run has taken."""
+    if plan is None:
+        return None
+    taken = (
+        f"{name}: at most {number(float(dx.run.series[name].finite.values.max()))} GB"
+        for name in ("memory.gpu", "memory.gpu_reserved")
+        if name in dx.run.series and len(dx.run.series[name].finite)
+    )
+    said = "; ".join(taken)
+    recorded = element("p", f"Recorded by the run: {said}.", class_="facts") if said else None
+    return join(preflight_html.drawn(plan), recorded)
 
 
 def _checkpoints(dx: Diagnosis) -> Markup | None:

@@ -22,37 +22,47 @@ function say(text) {
 
 // --- times: said as distance from now, since a list is read for what is fresh ---
 
+const AGO = new Intl.RelativeTimeFormat("en")
+const WHEN = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" })
 const AGES = [[31557600, "year"], [2629800, "month"], [86400, "day"], [3600, "hour"], [60, "minute"], [1, "second"]]
 
 function ago(seconds) {
   const [length, unit] = AGES.find(([length]) => seconds >= length) ?? [1, "second"]
-  return new Intl.RelativeTimeFormat("en").format(-Math.max(0, Math.floor(seconds / length)), unit)
+  return AGO.format(-Math.max(0, Math.floor(seconds / length)), unit)
 }
 
 function tellTimes() {
   for (const time of $$("time[data-unix]")) {
     const unix = Number(time.dataset.unix)
     time.dateTime = new Date(unix * 1000).toISOString()
-    time.title = new Date(unix * 1000).toLocaleString()
+    time.title = WHEN.format(unix * 1000)
     time.textContent = ago(Date.now() / 1000 - unix)
   }
 }
 
 // --- filter and order, kept in the address so that they can be sent and survive a reload ---
 
+const texts = new WeakMap() // row -> what is looked through
+const BY_NAME = new Intl.Collator("en", { numeric: true })
+
+function textOf(row) {
+  if (!texts.has(row)) texts.set(row, `${row.dataset.name} ${row.textContent}`.toLowerCase())
+  return texts.get(row)
+}
+
 const words = () => ($("#filter")?.value ?? "").toLowerCase().split(/\s+/).filter(Boolean)
-const holds = (text, wanted) => wanted.every((word) => text.toLowerCase().includes(word))
+const holds = (text, wanted) => wanted.every((word) => text.includes(word))
 
 function filter() {
   const wanted = words()
   const verdicts = asked("verdict").split(",").filter(Boolean)
   for (const chip of $$(".chip")) chip.setAttribute("aria-pressed", String(verdicts.includes(chip.dataset.verdict)))
   for (const row of $$(".runs tbody tr")) {
-    row.hidden = !holds(`${row.dataset.name} ${row.textContent}`, wanted) || (verdicts.length && !verdicts.includes(row.dataset.verdict))
+    row.hidden = !holds(textOf(row), wanted) || (verdicts.length && !verdicts.includes(row.dataset.verdict))
   }
   const none = $("#none")
   if (none) none.hidden = Boolean($(".runs tbody tr:not([hidden])"))
-  for (const plot of $$(".plot")) plot.hidden = !holds($("figcaption", plot).textContent, wanted)
+  for (const plot of $$(".plot")) plot.hidden = !holds($("figcaption", plot).textContent.toLowerCase(), wanted)
   for (const group of $$("#plots section:has(> .plots)")) group.hidden = !$(".plot:not([hidden])", group)
 }
 
@@ -88,8 +98,9 @@ function order() {
   }
   const key = (row) => (NUMBERS.includes(by) ? Number(row.dataset[by]) : row.dataset[by] ?? "")
   const way = down ? -1 : 1
-  const compare = NUMBERS.includes(by) ? (a, b) => key(a) - key(b) : (a, b) => !key(a) - !key(b) || way * key(a).localeCompare(key(b), "en", { numeric: true })
+  const compare = NUMBERS.includes(by) ? (a, b) => key(a) - key(b) : (a, b) => !key(a) - !key(b) || way * BY_NAME.compare(key(a), key(b))
   const rows = $$("tr", body)
+  rows.forEach((row, i) => (row.dataset.urgency ??= i)) // as the server has ordered them
   const sorted = rows.toSorted((a, b) => (NUMBERS.includes(by) ? way : 1) * compare(a, b))
   if (sorted.some((row, i) => row !== rows[i])) body.append(...sorted)
 }

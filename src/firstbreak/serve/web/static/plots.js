@@ -1,5 +1,5 @@
 // The curves of one run: drawn when they come into view, zoomed together, exact where the points fit on the screen.
-// uPlot is a global of the script before this module.
+// uPlot is a global of a script that is asked for with the first curve.
 
 import { asked, remember } from "./address.js"
 
@@ -116,6 +116,18 @@ async function fetchWanted() {
   }
 }
 
+let library = null
+
+function loadLibrary() {
+  library ??= new Promise((load) => {
+    const script = document.createElement("script")
+    script.src = "/static/uPlot.js"
+    script.onload = load
+    document.head.append(script)
+  })
+  return library
+}
+
 async function fetchSome(axis, group) {
   const query = new URLSearchParams(group.map((figure) => ["metric", metric(figure)]))
   for (const run of JSON.parse(document.querySelector("#plots").dataset.runs)) query.append("run", run)
@@ -132,7 +144,7 @@ async function fetchSome(axis, group) {
     stale.delete(figure)
     if (!charts.has(figure)) charts.set(figure, null)
   }
-  const answer = await fetch(`/curves?${query}`)
+  const [answer] = await Promise.all([fetch(`/curves?${query}`), loadLibrary()])
   if (!answer.ok) return
   const curves = await answer.json()
   if (views.get(axis) !== view || over() !== x) return group.forEach(want) // zoomed again in the meantime

@@ -1,0 +1,108 @@
+"""The report of a pre-flight check as a web page: one file without scripts and external resources."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from firstbreak.model import Outcome
+from firstbreak.preflight import Bars, Exhibit, Report, ReportTable, Stacks
+from firstbreak.reports import story, svg
+from firstbreak.reports.html import ICON, document, icon, literal, prose
+from firstbreak.reports.markup import Markup, element, join
+from firstbreak.reports.preflight import QUIET, VERDICT, summary
+from firstbreak.words import number
+
+
+def render(report: Report) -> str:
+    """One self-contained page."""
+    title = f"{VERDICT[report.action]}: {report.check} {report.target}"
+    return document(title, article(report), about=f"check {report.check}")
+
+
+def article(report: Report) -> Markup:
+    """The report, for a page with the styles."""
+    action = report.action
+    verdict = element(
+        "section",
+        element("p", literal(report.target), class_="run"),
+        element("h2", icon(ICON[action]), VERDICT[action]),
+        element("p", prose(summary(report)), class_="summary"),
+        class_="verdict",
+    )
+    return element("article", verdict, *_parts(report), class_=f"preflight {action.value}")
+
+
+def _parts(report: Report) -> Iterator[Markup]:
+    if report.findings:
+        yield _under("What was found", *map(_finding, report.findings))
+    for exhibit in report.exhibits:
+        yield _under(exhibit.title, drawn(exhibit))
+    for status, (heading, _) in QUIET.items():
+        quiet = [(o.detector, o.note) for o in report.outcomes if o.status is status]
+        if quiet:
+            yield _under(heading, _pairs(quiet))
+    if report.facts:
+        yield _under("What was checked", _pairs(report.facts))
+
+
+def _under(heading: str, *parts: Markup) -> Markup:
+    return element("section", element("h2", heading), *parts)
+
+
+def _finding(outcome: Outcome) -> Markup:
+    finding = outcome.finding
+    assert finding is not None
+    severity = finding.severity
+    word = element("span", story.SEVERITY_WORD[severity].capitalize(), class_=f"severity {severity.value}")
+    shown = (element("p", prose(item.text), class_="evidence") for item in finding.evidence)
+    head = element("h3", word, " ", element("code", outcome.detector))
+    return element("section", head, element("p", prose(finding.message)), *shown, class_="finding")
+
+
+def _pairs(pairs: Iterable[tuple[str, str]]) -> Markup:
+    return element("dl", *(element("div", element("dt", label), element("dd", prose(said))) for label, said in pairs))
+
+
+def drawn(exhibit: Exhibit) -> Markup:
+    """A table, bars, or stacked bars."""
+    match exhibit:
+        case ReportTable():
+            return _table(exhibit.title, exhibit.columns, [list(row) for row in exhibit.rows])
+        case Bars():
+            return _bars(exhibit)
+        case Stacks():
+            return _stacks(exhibit)
+
+
+def _table(title: str, columns: tuple[str, ...], rows: list[list[str]]) -> Markup:
+    head = element("tr", *(element("th", column, scope="col") if column else element("td") for column in columns))
+    body = (
+        element("tr", element("th", first, scope="row"), *(element("td", c) for c in rest)) for first, *rest in rows
+    )
+    table = element("table", element("thead", head), element("tbody", *body), class_="exhibit")
+    return element("div", table, class_="wide", role="region", aria_label=title, tabindex="0")
+
+
+def _bars(bars: Bars) -> Markup:
+    """Each column is scaled to its own maximum, so histograms can be compared in shape."""
+    tops = [max((amounts[i] for _, amounts in bars.rows), default=0.0) or 1.0 for i in range(len(bars.columns))]
+    rows = [
+        [label, *(join(svg.share(a / top), number(a)) for a, top in zip(amounts, tops, strict=True))]
+        for label, amounts in bars.rows
+    ]
+    return _table(bars.title, ("", *bars.columns), rows)
+
+
+def _stacks(stacks: Stacks) -> Markup:
+    key = (element("li", part, class_=f"part-{i}") for i, part in enumerate(stacks.columns))
+    rows = (
+        element(
+            "li",
+            element("span", label),
+            svg.stack([(part, a) for part, a in zip(stacks.columns, amounts, strict=True)], stacks, label),
+            element("span", stacks.room(amounts), class_="over" if sum(amounts) > stacks.capacity else None),
+        )
+        for label, amounts in stacks.rows
+    )
+    legend = element("ul", *key, element("li", stacks.line, class_="line"))
+    return element("div", element("ol", *rows), legend, class_="stacks")
