@@ -361,3 +361,15 @@ def test_a_variable_that_the_command_sets_is_the_value_in_force(tmp_path: Path) 
     assert made["now"] == {"learning_rate": 0.5, "total_steps": 40}
     text = (tmp_path / "a.py").read_text()
     assert changed(text, Path("a.py"), {"TOTAL_STEPS": 10}).endswith("steps = int('10')\n")
+
+
+@pytest.mark.parametrize("words", [["plan"], ["status"], ["init", "--run"]], ids=" ".join)
+def test_two_runs_are_not_taken_for_one(words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for seed in (1, 2):
+        said = "".join(f"step {i} reward: {(i * seed * 7919) % 101 / 100} kl: {i * seed / 999}\n" for i in range(40))
+        Path(f"try{seed}.log").write_text(said)
+    Path("train.py").write_text("steps = 100\n")
+    refused = CliRunner().invoke(command, [*words, ".", *(["train.py"] if "init" in words else [])])
+    assert isinstance(refused.exception, Unreadable)
+    assert "holds 2 runs; name one of try1.log, try2.log" in str(refused.exception)

@@ -357,7 +357,9 @@ def test_a_fall_raises_an_alarm_at_once_and_the_detectors_look(tmp_path: Path) -
 
 def test_a_run_without_a_check_says_so(tmp_path: Path) -> None:
     guard, _ = fast(falls(10, at=99, sigmas=0), tmp_path)
-    assert guard.said.startswith("the detectors have not looked at the run yet: a look comes when 1 % of the training time")
+    assert guard.said.startswith(
+        "the detectors have not looked at the run yet: a look comes when 1 % of the training time"
+    )
 
 
 def test_a_check_on_credit_makes_the_next_one_wait() -> None:

@@ -72,7 +72,7 @@ def test_several_runs_are_not_watched_as_one(tmp_path: Path) -> None:
     done = subprocess.run([*WATCH, str(tmp_path), "--for", "1"], capture_output=True, text=True)
     assert done.returncode == 2
     assert (
-        f"holds 2 runs; watch one of {tmp_path}/a, {tmp_path}/b, or use `firstbreak serve` to follow all of them"
+        f"holds 2 runs; name one of {tmp_path}/a, {tmp_path}/b, or use `firstbreak serve` to follow all of them"
         in done.stderr
     )
 

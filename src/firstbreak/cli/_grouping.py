@@ -9,7 +9,10 @@ from typing import Any
 import click
 
 from firstbreak.cli._output import say
-from firstbreak.readers.grouping import How, group
+from firstbreak.readers import Unreadable
+from firstbreak.readers.grouping import How, find_runs, group
+
+NAMED = 3  #: of several runs
 
 
 def options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -20,6 +23,17 @@ def options(function: Callable[..., Any]) -> Callable[..., Any]:
     ):
         function = click.option(flag, "how", flag_value=value, type=How, help=said)(function)
     return function
+
+
+def one_run(path: str, otherwise: str = "") -> str:
+    """The path, which a command takes as one run. Raises `Unreadable` where it holds several: as one, they would be a run that
+    nobody trained. `otherwise`: what else can be done with several.
+    """
+    runs = find_runs(path)
+    if len(runs) > 1:
+        several = ", ".join(map(str, runs[:NAMED])) + (", ..." if len(runs) > NAMED else "")
+        raise Unreadable(path, f"holds {len(runs)} runs", f"name one of {several}{otherwise}")
+    return path
 
 
 def runs_of(path: str, how: How | None) -> list[Path]:

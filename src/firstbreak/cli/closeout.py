@@ -59,6 +59,7 @@ def command(
 
 
 def _close_out(run_path: str, output: Path, seeds: tuple[str, ...], place: str, trainer: str | None) -> None:
+    from firstbreak.cli._grouping import one_run
     from firstbreak.closeout.deliverables import Material, NotNeeded
     from firstbreak.closeout.folder import close_out, manifest_hash, missing
     from firstbreak.evals.ledger import Ledger
@@ -72,7 +73,7 @@ def _close_out(run_path: str, output: Path, seeds: tuple[str, ...], place: str, 
             rows = list(opened)
         ledger, head = history(rows), rows[-1].hash if rows else None
     others = [read(run, trainer=trainer) for path in seeds for run in find_runs(path)]
-    outcomes = close_out(Material(read(run_path, trainer=trainer), others, ledger, head, output, _progress))
+    outcomes = close_out(Material(read(one_run(run_path), trainer=trainer), others, ledger, head, output, _progress))
     write("\n".join(_lines({name: vars(outcome) for name, outcome in outcomes.items()})))
     lacking = missing(outcomes)
     needed = sum(not isinstance(outcome, NotNeeded) for outcome in outcomes.values())

@@ -191,10 +191,11 @@ def baseline(
         found = _result(result)
         scores, protocol = dict(found.scores), found.protocol
     else:
+        from firstbreak.cli._grouping import one_run
         from firstbreak.evals.training import before_training, protocol_of
         from firstbreak.readers.read import read
 
-        run = read(run_path)
+        run = read(one_run(run_path))
         scores, protocol = dict([before_training(run)]), protocol_of(run)
     with _ledger(place) as ledger:
         earlier = [e for e in history(ledger).evaluations if e.run == run_path and e.use is not Use.BASELINE]

@@ -55,6 +55,7 @@ def init(path: str | None, file: Path, trainer: str | None, force: bool, words: 
     The script's text is read, and not imported. A script with a parser of classes (TrlParser, HfArgumentParser, tyro) is started
     with --help. The section says which options of the script are which hyperparameters.
     """
+    from firstbreak.cli._grouping import one_run
     from firstbreak.experiments.init import prepare
     from firstbreak.readers.read import read
 
@@ -62,7 +63,7 @@ def init(path: str | None, file: Path, trainer: str | None, force: bool, words: 
     kept = _without_section(before)
     if kept != before and not force:
         raise BadCall(f"{file} has a section [experiment]; --force replaces it")
-    made = prepare(words, read(path, trainer=trainer) if path else None, Path.cwd())
+    made = prepare(words, read(one_run(path), trainer=trainer) if path else None, Path.cwd())
     file.write_text("\n".join(part for part in (kept.rstrip("\n"), made.toml) if part), encoding="utf-8")
     write("\n".join(_init_lines(made, file, path)))
 
@@ -138,6 +139,7 @@ def plan(path: str, file: Path, folder: Path | None, trainer: str | None, everyt
 
     A run that the diagnosis lets go on needs none.
     """
+    from firstbreak.cli._grouping import one_run
     from firstbreak.diagnosis.check import check
     from firstbreak.diagnosis.diagnose import diagnose
     from firstbreak.diagnosis.inputs import Inputs
@@ -147,7 +149,10 @@ def plan(path: str, file: Path, folder: Path | None, trainer: str | None, everyt
     from firstbreak.experiments.settings import ExperimentSettings, load
     from firstbreak.readers.read import read
 
-    run, settings = read(path, trainer=trainer), load(file) if file.exists() else ExperimentSettings(syntax="flags")
+    run, settings = (
+        read(one_run(path), trainer=trainer),
+        load(file) if file.exists() else ExperimentSettings(syntax="flags"),
+    )
     place = folder or _folder(path)
     ledger = place / conduct.LEDGER
     done, lengths = conduct.concluded(ledger), conduct.lengths(ledger)
@@ -320,12 +325,13 @@ def run_(
     """
     from dataclasses import replace
 
+    from firstbreak.cli._grouping import one_run
     from firstbreak.experiments import conduct
     from firstbreak.experiments.overrides import CannotOverride
     from firstbreak.experiments.settings import load
     from firstbreak.readers.read import read
 
-    run, settings = read(path, trainer=trainer), load(file)
+    run, settings = read(one_run(path), trainer=trainer), load(file)
     if minutes is not None:
         settings = replace(settings, limits=replace(settings.limits, minutes=minutes))
     place = folder or _folder(path)
@@ -444,12 +450,13 @@ def _rung(name: str, run: Any) -> list[str]:
 @click.option("--format", "format_", type=click.Choice(("terminal", "json", "html", "markdown")), default="terminal")
 def status(path: str, folder: Path | None, trainer: str | None, format_: str) -> None:
     """Show the diagnosis of RUN, including the results of its experiments."""
+    from firstbreak.cli._grouping import one_run
     from firstbreak.cli.diagnose import report
     from firstbreak.diagnosis.diagnose import diagnose
     from firstbreak.experiments.conduct import evidence
     from firstbreak.readers.read import read
 
-    run = read(path, trainer=trainer)
+    run = read(one_run(path), trainer=trainer)
     report([diagnose(run, known=evidence(folder or _folder(path), run))], format_)
 
 

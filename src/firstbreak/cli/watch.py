@@ -15,6 +15,7 @@ from pathlib import Path
 import click
 
 from firstbreak.cli import _names, _roots, _thresholds
+from firstbreak.cli._grouping import one_run
 from firstbreak.cli._output import on_a_terminal, say, write
 from firstbreak.diagnosis.diagnose import diagnose
 from firstbreak.diagnosis.thresholds import Thresholds, for_run, parsed
@@ -23,11 +24,9 @@ from firstbreak.guard.schedule import ENDS, Suspicion
 from firstbreak.model import EMPTY, Action, Diagnosis
 from firstbreak.readers import Unreadable, names
 from firstbreak.readers.follow import Follower
-from firstbreak.readers.grouping import find_runs
 from firstbreak.words import number
 
 STDIN = "-"
-NAMED = 3  #: of several runs
 NOTHING = ("no known training log was found", "give the file or folder to which the trainer writes its metrics")
 
 
@@ -111,14 +110,7 @@ def _await(path: str, every: float, end: float | None) -> None:
 def _source(path: str) -> Iterator[tuple[Path, str, Callable[[], bool]]]:
     """The path to follow, its name, and whether more can come. Console output is copied into a file, which is followed."""
     if path != STDIN:
-        runs = find_runs(path)
-        if len(runs) > 1:  # as one run, they would be a run that nobody trained
-            several = ", ".join(map(str, runs[:NAMED])) + (", ..." if len(runs) > NAMED else "")
-            raise Unreadable(
-                path,
-                f"holds {len(runs)} runs",
-                f"watch one of {several}, or use `firstbreak serve` to follow all of them",
-            )
+        one_run(path, ", or use `firstbreak serve` to follow all of them")
         yield Path(path), path, lambda: True
         return
     with tempfile.TemporaryDirectory() as folder:

@@ -423,7 +423,7 @@ def power_of(design: Design, run: Run, settings: ExperimentSettings) -> Power | 
 
     def points_of(curve: Series) -> int:
         every = values.get("eval_interval") if curve.name.startswith("eval.") else None
-        return round(values["total_steps"] / every if every else share * len(curve))
+        return round(float(values["total_steps"] / every if every else share * len(curve)))
 
     curve = next((c for c in curves if points_of(c) >= MIN_POINTS), max(curves, key=points_of))
     points = points_of(curve)
