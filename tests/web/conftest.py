@@ -10,6 +10,10 @@ from typing import Any
 import pytest
 
 from firstbreak.cli.demo import RUN
+from firstbreak.preflight import memory
+from firstbreak.preflight.memory import drawing
+from firstbreak.reports import preflight
+from firstbreak.reports.json import dump
 from tests.conftest import IN_CI
 from tests.make import write_jsonl
 from tests.waiting import PATIENCE
@@ -22,9 +26,11 @@ from tests.web.serving import ROOT, Served, serving, write_hostile  # noqa: E402
 
 @pytest.fixture(scope="session")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A broken run, a healthy one, a large one, one that cannot be read, and an attack."""
+    """A broken run with a plan of its memory, a healthy one, a large one, one that cannot be read, and an attack."""
     folder = tmp_path_factory.mktemp("served") / "runs"
     shutil.copytree(RUN, folder / "demo")
+    planned = memory.check("mlp", algo="sac", observation="17", actions=6)
+    (folder / "demo" / drawing.FILE).write_text(dump(preflight.payload(planned)))
     shutil.copytree(ROOT / "data" / "sb3_ppo_learning_rate", folder / "sb3")
     write_jsonl(folder / "large" / "metrics.jsonl", 5000)
     write_jsonl(folder / "growing" / "metrics.jsonl", 100)

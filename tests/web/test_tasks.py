@@ -87,6 +87,20 @@ def test_a_live_run_is_followed_through_a_disconnect(chromium: Browser, tmp_path
         tab.close()
 
 
+def test_the_plan_of_the_memory_is_seen_against_the_capacity(page: Page, site: Served) -> None:
+    page.goto(f"{site.address}/run/demo")
+    page.locator(".contents a", has_text="Memory as planned").click()
+    bar = page.locator("#memory .stack").first
+    assert bar.is_visible()
+    box, line, part = (found.bounding_box() for found in (bar, bar.locator("line"), bar.locator("[class^=part]").first))
+    assert box is not None
+    assert line is not None
+    assert part is not None
+    assert line["x"] == pytest.approx(box["x"] + box["width"], abs=2)  # what fits ends at the capacity
+    assert part["width"] < 0.1 * box["width"]
+    assert "capacity, 80 GiB" in page.locator("#memory").inner_text()
+
+
 def test_a_name_leads_to_what_it_means_with_a_picture(page: Page, site: Served) -> None:
     page.goto(f"{site.address}/run/demo")
     page.locator(".finding", has_text="length-runaway").locator("h3 .meaning").click()

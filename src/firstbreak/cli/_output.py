@@ -70,16 +70,16 @@ def bar(what: str, total: int | None = None, *, every: int = 0) -> Iterator[Call
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
-        TextColumn("left"),
+        TextColumn("{task.fields[left]}"),
         TimeRemainingColumn(),
     )
     with Progress(
         *columns, TextColumn("{task.fields[note]}"), console=Console(stderr=True), transient=True
     ) as progress:
-        task = progress.add_task("", total=total, note="")
+        task = progress.add_task("", total=total, note="", left="")
 
         def advance(done: float, note: str = "", total: int | None = None) -> None:
-            progress.update(task, completed=done, total=total, note=_shown(note))
+            progress.update(task, completed=done, total=total, note=_shown(note), left="left")
 
         yield advance
 

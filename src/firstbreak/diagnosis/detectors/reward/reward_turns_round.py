@@ -29,6 +29,7 @@ from __future__ import annotations
 from typing import Annotated
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
@@ -120,12 +121,14 @@ def _sides(values: np.ndarray, at: int) -> tuple[np.ndarray, np.ndarray]:
 
 def _turn(values: np.ndarray, tolerance: float, min_jump: float, min_share: float) -> int | None:
     """The first index from which on values have the size of those before, and the opposite sign."""
-    for at in range(WINDOW, len(values) - WINDOW + 1):
+    levels = np.median(sliding_window_view(values, WINDOW), axis=1)
+    befores, afters = levels[:-WINDOW], levels[WINDOW:]
+    turned = (befores * afters < 0) & (np.abs(befores + afters) <= tolerance * np.abs(befores))
+    at_once = np.abs(np.diff(values)[WINDOW - 1 : len(values) - WINDOW]) > np.abs(befores)
+    for at in map(int, np.flatnonzero(turned & at_once) + WINDOW):
         earlier, later = _sides(values, at)
-        before, after = float(np.median(earlier)), float(np.median(later))
-        turned = before * after < 0 and abs(before + after) <= tolerance * abs(before)
-        at_once = abs(values[at] - values[at - 1]) > abs(before)
-        if not (turned and at_once) or np.ptp(earlier) == 0 < np.ptp(later):  # a first success is no reversal
+        before, after = float(levels[at - WINDOW]), float(levels[at])
+        if np.ptp(earlier) == 0 < np.ptp(later):  # a first success is no reversal
             continue
         if abs(before - after) > min_jump * float(np.std(values[max(0, at - 4 * WINDOW) : at])):
             same = np.mean(np.sign(values[:at]) == np.sign(before))
