@@ -423,7 +423,9 @@ def power_of(design: Design, run: Run, settings: ExperimentSettings) -> Power | 
 
     def points_of(curve: Series) -> int:
         every = values.get("eval_interval") if curve.name.startswith("eval.") else None
-        return round(float(values["total_steps"] / every if every else share * len(curve)))
+        if every:
+            return round(float(values["total_steps"] / every))
+        return int(np.count_nonzero(curve.steps <= share * curve.steps[-1]))  # the first point may come late
 
     curve = next((c for c in curves if points_of(c) >= MIN_POINTS), max(curves, key=points_of))
     points = points_of(curve)
