@@ -8,7 +8,8 @@ one's reward.
 Never.
 
 ## Fix
-- Move rewards, advantages, masks and tokens or actions of a row together.
+- text: Move rewards, advantages, masks and tokens of a row together.
+- control: Move rewards, advantages, masks and actions of a row together.
 - Give one sample of a batch the reward 1 and all others 0: its row must have the largest advantage.
 
 ## Smallest experiment
@@ -32,4 +33,4 @@ FINDINGS = {
     "advantages-of-other-rows-used": 0.95,
     "reward-flat": 0.4,
 }
-EXPERIMENT = "one-prompt"
+EXPERIMENT = ("one-prompt", "toy-reward")

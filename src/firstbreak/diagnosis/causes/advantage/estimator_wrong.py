@@ -33,4 +33,4 @@ FINDINGS = {
     "score-lost": 0.3,
     "reward-flat": 0.3,
 }
-EXPERIMENT = ("one-prompt", "critic-only")
+EXPERIMENT = ("one-prompt", "critic-only", "toy-reward")

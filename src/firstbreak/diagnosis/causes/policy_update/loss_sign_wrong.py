@@ -8,7 +8,8 @@ maximises.
 Never.
 
 ## Fix
-- Check one batch by hand: the completion or action with the largest advantage must become more probable.
+- text: Check one batch by hand: the completion with the largest advantage must become more probable.
+- control: Check one batch by hand: the action with the largest advantage must become more probable.
 - Check the sign of the loss, and `maximize` of the optimizer.
 
 ## Smallest experiment
