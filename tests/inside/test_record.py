@@ -62,7 +62,10 @@ def test_verl_in_a_process_of_its_own_is_recorded_and_gives_what_it_gives_withou
     sound, broken = tmp_path / "sound", tmp_path / "broken"
     with_it = record(sound, sys.executable, script)
     assert with_it.returncode == 7, with_it.stderr
-    assert firstbreak.read(sound).series["proof.advantage_error"].steps.tolist()[:2] == [1, 2]  # later ones if there is time
+    assert firstbreak.read(sound).series["proof.advantage_error"].steps.tolist()[:2] == [
+        1,
+        2,
+    ]  # later ones if there is time
     assert proved(sound) == set()
     without = subprocess.run(
         [sys.executable, script],
