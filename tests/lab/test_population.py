@@ -227,7 +227,7 @@ def run(link: str | None, said: str | None, *, stop: bool = False, harmful: bool
         "label": {
             "family": "sb3-ppo", "link": link, "accepted": [link, "rollout"] if link else [],
             "harmful": harmful and link is not None, "cpu_seconds": 2.0,
-            "start": 0.0, "twin": 0.8 if harmful else 0.4, "best": 1.0,
+            "start": 0.0, "score": 0.3, "twin": 0.8 if harmful else 0.4, "best": 1.0,
         },
         "answer": {"link": said, "stop": stop, "forced": said or "reward", "cause": "", "spoke": [], "blind": []},
     }  # fmt: skip
@@ -244,6 +244,7 @@ def test_the_figures_count_what_a_user_is_told() -> None:
     }  # fmt: skip
     assert made["links"]["reward"]["n_harmful"] == 4
     assert made["links"]["systems"]["found"] is None
+    assert made["harms"]["harm from 40%"]["n_harmful"] == 4
     assert (made["settled"]["n_harmful"], made["settled"]["n_harmless"]) == (4, 0)
     low, high = made["all"]["found"]["interval"]
     assert low < 0.75 < high

@@ -58,9 +58,18 @@ def chromium() -> Iterator[playwright.Browser]:
 
 
 def opened(chromium: playwright.Browser, **options: Any) -> playwright.Page:
-    """A fresh tab, in which a slow machine is waited for."""
+    """A fresh tab, in which a slow machine is waited for, and whose pages are used when their keys work."""
     tab = chromium.new_page(**options)
     tab.set_default_timeout(1000 * PATIENCE)
+    go = tab.goto
+
+    def goto(url: str, **more: Any) -> playwright.Response | None:
+        answer = go(url, **more)
+        if options.get("java_script_enabled", True) and tab.locator("#theme").count():
+            tab.locator("html[data-ready]").wait_for(state="attached")
+        return answer
+
+    tab.goto = goto  # type: ignore[method-assign]
     return tab
 
 

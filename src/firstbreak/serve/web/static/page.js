@@ -365,3 +365,4 @@ arrange()
 if (location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView()
 const live = $("main").dataset.live
 if (live) follow(live)
+document.documentElement.dataset.ready = "" // keys and filters work from here on
