@@ -179,7 +179,9 @@ def test_watch_follows_a_run_that_grows(tmp_path: Path) -> None:
         fallen = ({"step": 30 + i, "reward": -5.0, "frac_reward_zero_std": 0.2} for i in range(70))
         with path.open("a") as file:
             file.writelines(json.dumps(row) + "\n" for row in fallen)
-        assert "rollback" in process.stdout.readline()
+        said = process.stdout.readline()
+        assert said.startswith("step 99")
+        assert "at step 30 of 99" in said
     finally:
         process.kill()
         process.wait()

@@ -30,6 +30,8 @@ QUESTIONS = (
         yes={
             "advantage-sign-wrong": 0.02,
             "optimiser-not-connected": 0.03,
+            "advantages-of-other-rows": 0.2,
+            "estimator-wrong": 0.4,
             "gradients-not-finite": 0.3,
             "updates-rounded-away": 0.3,
             "kl-penalty-too-strong": 0.3,
