@@ -37,6 +37,7 @@ _steps = st.lists(st.floats(-1e300, 1e300) | st.integers(-40, 40).map(float), ma
 
 @given(_steps, st.randoms(use_true_random=False), st.integers(0, 40))
 @example([float(x) for x in range(9)] + [0.5, 1e300, -1e300, 5e-324], None, 3)
+@example([0.0, 1.0, 2.0, 3.0, 4.0, -5e-324], None, 0)
 def test_bins_depend_on_the_steps_alone(steps: list[float], random: object, cut: int) -> None:
     whole = binned(steps)
     assert sum(n for _, n in content(whole)) == len(steps)

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from firstbreak.model import Diagnosis, Link
 from firstbreak.reports import story, terminal
-from firstbreak.reports.terminal_style import WIDEST
+from firstbreak.reports.terminal_style import WIDEST, WIDEST_DRAWING
 from firstbreak.reports.text import visible
 from tests.make import some_quick
 from tests.reports import fixtures
@@ -20,10 +20,23 @@ ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
 @pytest.mark.parametrize("color", [False, True])
-@pytest.mark.parametrize("width", some_quick([40, 60, 78, 79, 80, 120], 4))
+@pytest.mark.parametrize("width", some_quick([40, 60, 78, 79, 80, 120, 140, 200], 4))
 def test_no_line_is_wider_than_the_screen(dx: Diagnosis, width: int, color: bool) -> None:
     lines = ANSI.sub("", terminal.render(dx, width=width, color=color)).split("\n")
-    assert max(map(cell_len, lines)) <= min(width, WIDEST)
+    assert max(map(cell_len, lines)) <= min(width, WIDEST_DRAWING)
+
+
+def test_a_wide_screen_has_the_first_break_beside_the_loop_longer_curves_and_no_longer_text() -> None:
+    dx = fixtures.grpo_truncation()
+    narrow, wide = (terminal.render(dx, width=width).split("\n") for width in (100, 140))
+    (heading,) = [line for line in wide if line.startswith("The training loop")]
+    assert heading.endswith("First break")
+    assert sum(line.strip() == "First break" for line in narrow) == 1
+    assert not [line for line in wide if line.strip() == "First break"]
+    assert max(len(line) for line in wide if "▲" in line) > max(len(line) for line in narrow if "▲" in line)
+    fixes = [line for line in wide if line.startswith("• Fix")]
+    assert fixes
+    assert max(map(cell_len, fixes)) <= WIDEST
 
 
 def test_colour_changes_nothing_but_colour(dx: Diagnosis) -> None:

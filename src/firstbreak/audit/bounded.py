@@ -108,7 +108,7 @@ class Bins(Generic[M]):
     def _place(self, step: float) -> float:
         if self._width <= math.ulp(step):  # the step is a multiple of the width, and the quotient may overflow
             return step
-        return math.floor(step / self._width) * self._width
+        return step // self._width * self._width  # not floor(step / width): the smallest numbers would become 0
 
 
 def _power_below(x: float) -> float:

@@ -229,12 +229,12 @@ def _finding(outcome: Outcome, domain: tuple[float, float], how: TerminalStyle) 
     for evidence in finding.evidence:
         if evidence.series is not None and len(evidence.series) > 1:
             yield how.indented(how.text(f"{evidence.series.name}: {evidence.text}", "dim"))
-            yield how.indented(_plot(evidence.series, finding, domain, how))
+            yield how.wide(how.indented(_plot(evidence.series, finding, domain, how)))
 
 
 def _plot(series: Series, finding: Finding, domain: tuple[float, float], how: TerminalStyle) -> Text:
     reach = min(domain[0], float(series.steps[0])), max(domain[1], float(series.steps[-1]))
-    return how.lines(sparkline.draw(series, reach, how.width - 2, finding.onset, finding.interval, how.ink), "cyan")
+    return how.lines(sparkline.draw(series, reach, how.screen - 2, finding.onset, finding.interval, how.ink), "cyan")
 
 
 def _grid(how: TerminalStyle, head: tuple[str, ...], rows: Sequence[tuple[str, ...]], words: int) -> RenderableType:

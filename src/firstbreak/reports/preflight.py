@@ -171,7 +171,7 @@ def _stacks(stacks: Stacks, how: TerminalStyle) -> RenderableType:
     labels = [how.text(label) for label, _ in stacks.rows]
     rooms = [stacks.room(amounts) for _, amounts in stacks.rows]
     beside = max(label.cell_len for label in labels) + max(map(len, rooms)) + 4
-    size = max(16, how.width - beside - 1)
+    size = max(16, how.screen - beside - 1)
     end = round(size * stacks.capacity / stacks.top)
     grid = Grid.grid(padding=(0, 2, 0, 0))
     grid.add_column(justify="right", no_wrap=True)
@@ -182,7 +182,7 @@ def _stacks(stacks: Stacks, how: TerminalStyle) -> RenderableType:
         grid.add_row(label, _stack(amounts, size / stacks.top, end, how), how.text(room, "bold red" if over else "dim"))
     marks = [*((_ink(i, how), part) for i, part in enumerate(stacks.columns)), (_limit(how), stacks.line)]
     words = [Text.assemble(mark, how.text(f" {name}")) for mark, name in marks]
-    return Group(grid, Columns(words, padding=(0, 3)))
+    return how.wide(Group(grid, Columns(words, padding=(0, 3))))
 
 
 def _stack(amounts: Sequence[float], scale: float, end: int, how: TerminalStyle) -> Text:

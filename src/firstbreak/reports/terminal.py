@@ -1,9 +1,13 @@
-"""The diagnosis on a terminal: at most 100 columns, never wider than the screen, readable without colour or Unicode."""
+"""The diagnosis on a terminal, never wider than the screen, readable without colour or Unicode.
+
+Text has at most 100 columns. A wider screen has longer curves, and parts that belong together beside each other.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import zip_longest
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -12,11 +16,14 @@ from rich.text import Text
 from firstbreak.model import Diagnosis, Link, LinkStatus, Outcome, RankedCause
 from firstbreak.reports import reference, sparkline, story
 from firstbreak.reports.story import Section
-from firstbreak.reports.terminal_style import STYLE, Page, TerminalStyle, to_string
+from firstbreak.reports.terminal_style import APART, STYLE, Page, TerminalStyle, to_string
 from firstbreak.words import percent
 
 BOX = 15  # columns of one link in the picture of the loop, "policy update" and its frame
+RING = 5 * BOX + 4  # columns of the picture of the loop
 BAR = 20  # columns of a probability of 1
+WEIGHTS = 60  # columns of a table of weights
+BESIDE = 50  # columns that text needs beside something else
 
 
 def render(dx: Diagnosis, width: int = 80, color: bool = False, encoding: str = "utf-8") -> str:
@@ -30,12 +37,27 @@ def renderable(dx: Diagnosis) -> Page:
 
 
 def _parts(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
-    for section in story.sections(dx):
-        if section is not Section.VERDICT:
+    sections = story.sections(dx)
+    beside = [s for s in _BESIDE_THE_LOOP if s in sections] if how.screen >= RING + APART + BESIDE else []
+    for section in sections:
+        if section is Section.LOOP and beside:
+            right = [part for s in beside for part in _section(s, dx, how)]
             yield Text()
-            if section is not Section.DO_FIRST:
-                yield how.heading(section.heading)
-        yield from _SECTIONS[section](dx, how)
+            yield how.beside(Group(*_headed(section, dx, how)), Group(*right[1:]), RING)
+        elif section not in beside:
+            yield from _section(section, dx, how)
+
+
+def _section(section: Section, dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
+    if section is not Section.VERDICT:
+        yield Text()
+    yield from _headed(section, dx, how)
+
+
+def _headed(section: Section, dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
+    if section not in (Section.VERDICT, Section.DO_FIRST):
+        yield how.heading(section.heading)
+    yield from _SECTIONS[section](dx, how)
 
 
 def _verdict(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
@@ -60,7 +82,7 @@ def _do_first(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
 
 
 def _loop(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
-    yield _ring(dx, how) if how.width >= 5 * BOX + 4 else _list(dx, how)
+    yield _ring(dx, how) if how.width >= RING else _list(dx, how)
     for link, status, why in story.link_reasons(dx):
         yield how.bullet(f"{story.link_word(link)} ({status}): {why}")
 
@@ -156,11 +178,11 @@ def _exhibit(dx: Diagnosis, exhibit: story.Exhibit, how: TerminalStyle) -> Itera
     if exhibit.series is None:
         return
     domain = story.domain(dx, exhibit.series)
-    rows = sparkline.draw(exhibit.series, domain, how.width - 2, exhibit.onset, exhibit.interval, how.ink)
+    rows = sparkline.draw(exhibit.series, domain, how.screen - 2, exhibit.onset, exhibit.interval, how.ink)
     plot = how.lines(rows)
     plot.stylize("cyan", 0, len("\n".join(rows[:2])))
     plot.highlight_regex(f"[{how.ink.between}{how.ink.onset}{how.ink.gap}]", "bold red")
-    yield how.indented(plot)
+    yield how.wide(how.indented(plot))
 
 
 def _causes(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
@@ -180,9 +202,17 @@ def _causes(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
     yield table
     if story.other_causes(dx):
         yield how.text(story.other_causes(dx), "dim")
-    for cause in story.argued(dx):
+    argued = [Group(*_weights(cause, how)) for cause in story.argued(dx)]
+    half = (how.screen - APART) // 2
+    if half >= WEIGHTS:
+        rows = [
+            how.beside(left, right, half) for left, right in zip_longest(argued[::2], argued[1::2], fillvalue=Text())
+        ]
+    else:
+        rows = argued
+    for row in rows:
         yield Text()
-        yield from _weights(cause, how)
+        yield row
 
 
 def _weights(cause: RankedCause, how: TerminalStyle) -> Iterator[RenderableType]:
@@ -225,6 +255,7 @@ def _read(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
     yield how.facts(story.read(dx))
 
 
+_BESIDE_THE_LOOP = (Section.FIRST_BREAK, Section.BASELINE, Section.OUTLOOK)
 _SECTIONS: dict[Section, Callable[[Diagnosis, TerminalStyle], Iterator[RenderableType]]] = {
     Section.VERDICT: _verdict,
     Section.DO_FIRST: _do_first,

@@ -17,7 +17,9 @@ from firstbreak.reports import sparkline
 from firstbreak.reports.story import StoryLine
 from firstbreak.reports.text import to_ascii, visible
 
-WIDEST = 100  # columns: longer lines are hard to read
+WIDEST = 100  # columns of text: longer lines are hard to read
+WIDEST_DRAWING = 160  # columns of a curve, and of two parts beside each other
+APART = 3  # columns between two parts beside each other
 
 
 @dataclass(frozen=True)
@@ -31,9 +33,10 @@ class Frame:
 
 @dataclass(frozen=True)
 class TerminalStyle:
-    """The width, characters and symbols of a report."""
+    """The widths, characters and symbols of a report."""
 
-    width: int
+    width: int  # of text
+    screen: int  # of drawings
     unicode: bool
     ink: sparkline.Ink
     symbol: dict[LinkStatus | Severity | Action, str]
@@ -79,6 +82,18 @@ class TerminalStyle:
     def indented(self, what: RenderableType) -> RenderableType:
         """Indent by two columns."""
         return Padding(what, (0, 0, 0, 2))
+
+    def wide(self, what: RenderableType) -> RenderableType:
+        """A drawing, which may be wider than text."""
+        return Constrain(what, self.screen)
+
+    def beside(self, left: RenderableType, right: RenderableType, left_width: int) -> RenderableType:
+        """Two parts beside each other: the left one takes `left_width` columns, the right one what is left."""
+        table = Table.grid(padding=(0, APART))
+        table.add_column(width=left_width)
+        table.add_column(width=self.screen - left_width - APART)
+        table.add_row(left, right)
+        return self.wide(table)
 
     def lines(self, lines: Iterable[str], style: str = "") -> Text:
         """Drawn lines, which must not wrap."""
@@ -147,10 +162,12 @@ STYLE: dict[LinkStatus | Severity | Action, str] = {
 
 def terminal_style(width: int, unicode: bool = True) -> TerminalStyle:
     """The style for a terminal of `width` columns."""
+    screen = min(width, WIDEST_DRAWING)
     width = min(width, WIDEST)
     if unicode:
         return TerminalStyle(
             width,
+            screen,
             True,
             sparkline.BLOCKS,
             _UNICODE_SYMBOLS,
@@ -163,6 +180,7 @@ def terminal_style(width: int, unicode: bool = True) -> TerminalStyle:
         )
     return TerminalStyle(
         width,
+        screen,
         False,
         sparkline.ASCII,
         _ASCII_SYMBOLS,
@@ -183,7 +201,7 @@ class Page:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         how = terminal_style(options.max_width, unicode=not options.ascii_only)
-        yield Constrain(Group(*self.parts(how)), how.width)
+        yield Group(*(part if isinstance(part, Constrain) else Constrain(part, how.width) for part in self.parts(how)))
 
 
 def to_string(page: Page, width: int, color: bool, encoding: str) -> str:
