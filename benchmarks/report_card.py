@@ -37,12 +37,9 @@ ARGUMENTS: dict[str, str] = {
     "says so.",
     "c34-dpo-packing": "two expected values and two observed ones, without a score: nothing is measured, and firstbreak says "
     "what to log. A link was named before only because a missing score counted as a cause.",
-    "zoo-ddpg-hopperbullet-v0": "the evaluation swings between 32 and 1523. firstbreak says so, and that an unstable critic is "
-    "more probable than a healthy run (54 against 10 %), but names no break: for that, a healthy run must be less probable than "
-    "2.7 %, so that at most three healthy runs in a hundred are called broken.",
     "zoo-a2c-lunarlandercontinuous-v2": "the score peaks and declines. firstbreak says watch, with this warning and too large "
-    "steps as the most probable cause (18 %), but healthy A2C runs of the lab's population peak and decline as well, and a "
-    "healthy run is still probable (11 %).",
+    "steps as the most probable cause (25 %), but healthy A2C runs of the lab's population peak and decline as well, and a "
+    "healthy run is still probable (10 %).",
 }
 
 

@@ -131,7 +131,7 @@ def test_a_logged_rate_counts_before_the_configured_one_and_is_shown() -> None:
     made = run({"reward.mean": FLAT, "lr": [3.6e-7] * 100}, algorithm="grpo", config={"learning_rate": 3e-4})
     found = candidate(made, "signal-too-weak")
     assert found is not None
-    assert any("learning_rate (now 3.6e-07, set to 0.0003)" in step for step in found.fix)
+    assert any("learning_rate` (now 3.6e-07, set to 0.0003)" in step for step in found.fix)
     assert any("3.6e-07" in w.text for w in found.evidence if w.finding == "config")
 
 
@@ -141,3 +141,14 @@ def test_every_refutation_says_what_was_logged() -> None:
     said = [text for c in causes().values() for denies in c.refuted_by if (text := denies(Inputs(made)))]
     assert said
     assert all(any(character.isdigit() for character in text) for text in said)
+
+
+def test_a_loop_that_collects_its_own_rollout_has_no_old_data_to_weigh() -> None:
+    def possible(**more: Any) -> bool:
+        named = {c.id for c in rank(Inputs(run({"reward.mean": learning()}, **more)), [])}
+        return named >= {"behaviour-weights-uncapped", "rollouts-too-old"}
+
+    assert not possible(algorithm="ppo", trainer="sb3")
+    assert possible(algorithm="impala")
+    assert possible(algorithm="ppo", config={"max_staleness": 4})
+    assert possible(algorithm="grpo", trainer="verl")

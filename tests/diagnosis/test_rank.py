@@ -97,7 +97,7 @@ def test_options_are_named_in_the_trainers_own_words() -> None:
     made = replace(
         run(), config=Config(values={"max_new_tokens": 256}, keys={"max_new_tokens": "max_completion_length"})
     )
-    assert engine.with_options("Raise {max_new_tokens}.", made) == "Raise `max_completion_length (now 256)`."
+    assert engine.with_options("Raise {max_new_tokens}.", made) == "Raise `max_completion_length` (now 256)."
     assert engine.with_options("Raise {max_new_tokens}.", run()) == "Raise `max_new_tokens`."
 
 

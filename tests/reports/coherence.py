@@ -34,7 +34,7 @@ from firstbreak.words import number
 
 STOPS = (Action.STOP, Action.ROLLBACK)
 NAMED = 0.1  #: the probability from which on a cause is named, as in verdict.py
-_NOW = re.compile(r"`([^`(]+) \(now ([^`)]+)\)`")
+_NOW = re.compile(r"`([^`]+)` \(now ([^)]+)\)")
 _WAS = re.compile(r"near zero: (\S+) was (\S+) at [a-z ]+ (\S+) and is (\S+) now")
 _AT = re.compile(r"\b(step|iteration|episode|epoch|row)s? ([\d.,e+-]*\d)", re.IGNORECASE)
 _SET = re.compile(r"^(?:Set|Clip|Normalise|Exclude|Mask|Drop)\b")

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from benchmarks.curves import ar1_noise
 
+from firstbreak.diagnosis.stats.direction import fall_from_best
 from firstbreak.diagnosis.stats.normal import t_to_z, two_sided, z_to_t
 from firstbreak.diagnosis.stats.trend import theil_sen, trend
+from firstbreak.model import Series
 
 
 @pytest.mark.parametrize("df", [3, 5, 12, 80])
@@ -87,3 +89,12 @@ def test_a_small_trend_is_seen_once_there_are_points_enough() -> None:
     many = np.mean([trend(np.linspace(0, 1, 2000) + rng.normal(size=2000)).rising for _ in range(30)])
     assert few < 0.5
     assert many > 0.95
+
+
+def test_a_fall_of_few_points_begins_where_the_score_stays_nearer_to_its_end() -> None:
+    """Not at its best, which came long before: it stood still from there on."""
+    values = [0.90, 0.98, 0.97, 0.97, 0.98, 0.97, 0.98, 0.95, 0.85, 0.80]
+    scores = Series(name="eval.accuracy", steps=np.arange(10, 110, 10.0), values=np.array(values))
+    step, interval = fall_from_best(scores, 20.0)
+    assert step == 90
+    assert interval == (20, 90)

@@ -342,8 +342,8 @@ def with_options(text: str, run: Run) -> str:
     """
     for name in set(_PLACEHOLDER.findall(text)):
         value = None if name in run.config.defaulted else run.config.get(name)
-        shown = run.config.option(name) + (f" (now {now})" if (now := _now(run, name, value)) else "")
-        text = text.replace("{" + name + "}", quoted(shown))
+        shown = quoted(run.config.option(name)) + (f" (now {now})" if (now := _now(run, name, value)) else "")
+        text = text.replace("{" + name + "}", shown)
     return text
 
 

@@ -73,3 +73,9 @@ def test_the_best_return_of_an_environment_without_chance_is_a_ceiling() -> None
     assert look(ID, evaluated([16.25, *[18.5] * 11], **curves)).expected
     above = {**curves, "reward.mean": curves["reward.mean"] + np.linspace(0, 4, 200)}
     found(ID, evaluated([16.25, *[18.5] * 11], **above))
+
+
+@pytest.mark.parametrize(("level", "alarm"), [(0.984375, False), (0.734375, True)])
+def test_of_a_share_near_1_the_same_few_problems_stay_unsolved(level: float, alarm: bool) -> None:
+    learns = learning(200, 0.2, 0.9) + np.linspace(0, 0.2, 200)
+    (found if alarm else silent)(ID, evaluated([level] * 12, **{"reward.mean": learns}))

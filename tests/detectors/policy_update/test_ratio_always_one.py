@@ -26,7 +26,7 @@ def test_one_update_makes_it_expected() -> None:
 
 
 def test_without_the_number_of_updates_it_is_not_measured() -> None:
-    assert look(ID, run(STILL)).status is Status.NOT_MEASURED
+    assert look(ID, run(STILL, trainer="sb3")).status is Status.NOT_MEASURED
 
 
 def test_a_ratio_that_moves_is_healthy() -> None:
@@ -59,6 +59,16 @@ def test_groups_with_equal_rewards_cannot_move_it() -> None:
     [({"minibatches", "epochs_per_batch"}, Status.NOT_MEASURED), ({"epochs_per_batch"}, Status.FOUND)],
 )
 def test_a_product_of_defaults_does_not_say_how_often_a_batch_is_used(defaulted: set[str], status: Status) -> None:
-    made = run(STILL, config={"minibatches": 4, "epochs_per_batch": 1, "updates_per_batch": 4})
+    made = run(STILL, config={"minibatches": 4, "epochs_per_batch": 1, "updates_per_batch": 4}, trainer="sb3")
     guessed = replace(made, config=replace(made.config, defaulted=frozenset(defaulted)))
     assert look(ID, guessed).status is status
+
+
+@pytest.mark.parametrize(("trainer", "clipped", "warned"), [(None, 0.0, True), (None, 0.1, False), ("sb3", 0.0, False)])
+def test_a_script_for_control_that_does_not_log_its_epochs(trainer: str | None, clipped: float, warned: bool) -> None:
+    """A library stores the old log-probabilities, so there 0 means one update per batch."""
+    curves = {"kl.old": [0.0] * 50, "policy.clip_fraction": [clipped] * 50, "episode.length": 20 + noise(50)}
+    said = look(ID, run(curves, trainer=trainer))
+    assert (said.finding is not None) is warned
+    if warned:
+        assert "if each batch is used more than once" in said.finding.message

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from firstbreak.diagnosis.stats.changes import for_good
 from firstbreak.diagnosis.stats.noise import autocorrelation, effective_size, noise_scale
 from firstbreak.diagnosis.stats.normal import t_to_z
 from firstbreak.diagnosis.stats.onset import first_sustained, onset
@@ -113,9 +114,19 @@ def fall_from_best(score: Series, best: float) -> tuple[float, Interval]:
     """When a score that was lost began to fall: step and interval, between the step of its best level and its end."""
     found = departure(score.between(best), direction=-1)
     if found is None:
-        return best, (best, float(score.steps[-1]))
+        return _halfway(score.between(best).finite) or (best, (best, float(score.steps[-1])))
     step, (_, latest) = found
     return step, (best, max(step, latest))
+
+
+def _halfway(score: Series) -> tuple[float, Interval] | None:
+    """The first point from which on a score stays nearer to its end than to its best: for courses of few points."""
+    values = score.values
+    if len(values) < 2:
+        return None
+    below = values < (np.max(values) + np.median(values[-2:])) / 2
+    first = for_good(below, 1.0)
+    return None if not first else (float(score.steps[first]), (float(score.steps[0]), float(score.steps[first])))
 
 
 def _turned(curve: Series) -> Series:

@@ -24,9 +24,12 @@ https://github.com/NVIDIA-NeMo/RL/issues/2269
 
 from __future__ import annotations
 
+from firstbreak.diagnosis.causes.freshness._elsewhere import data_from_elsewhere as applies
 from firstbreak.diagnosis.inputs import Inputs
 from firstbreak.diagnosis.usual import Side
 from firstbreak.model import Weight, WeightKind
+
+__all__ = ["applies"]
 
 PRIOR = 0.6
 LOOSE = 20.0  #: a cap above this does not bound anything

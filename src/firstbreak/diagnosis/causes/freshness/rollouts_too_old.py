@@ -22,10 +22,12 @@ https://arxiv.org/abs/2505.24298
 
 from __future__ import annotations
 
-from firstbreak.diagnosis.families import Policy
+from firstbreak.diagnosis.causes.freshness._elsewhere import data_from_elsewhere as applies
 from firstbreak.diagnosis.inputs import Inputs
 from firstbreak.diagnosis.usual import Side
 from firstbreak.model import Weight, WeightKind
+
+__all__ = ["applies"]
 
 OLD = 4  #: versions; AReaL trains well with up to 8 if the loss is decoupled, others with 1 to 2
 FINDINGS = {
@@ -63,10 +65,3 @@ def facts(inputs: Inputs) -> list[Weight]:
             text=f"data may be {age:g} versions old",
         )
     ]
-
-
-def applies(inputs: Inputs) -> bool:
-    """Policies that write text, and any whose data comes from elsewhere: a loop that collects its own rollout has no age."""
-    run = inputs.run
-    elsewhere = any(name.startswith(("staleness", "behave", "rollout_train")) for name in run.series)
-    return inputs.policy is Policy.TEXT or elsewhere or run.config.number("max_staleness") is not None

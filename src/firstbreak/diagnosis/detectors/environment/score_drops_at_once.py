@@ -35,11 +35,10 @@ from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Policy, only
 from firstbreak.diagnosis.stats.onset import onset
-from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
 from firstbreak.words import number, percent
 
 FAMILIES = only(Policy.CONTROL, why="the prompts of a batch differ, and their rewards differ with them")
-ROLES = (Role.SCORE_FELL,)
 
 
 def detect(

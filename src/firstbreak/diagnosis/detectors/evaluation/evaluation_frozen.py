@@ -11,7 +11,8 @@ cannot be used to choose a checkpoint.
 
 ## When it is a false alarm
 The score is at its maximum or has fallen to its minimum: a whole number that is the highest or lowest so far, or any number
-that training reaches and never exceeds, such as the best return of a deterministic environment. A whole number from the
+that training reaches and never exceeds, such as the best return of a deterministic environment. Of a share of
+successes near 1, the same few problems stay unsolved. A whole number from the
 first evaluation on (-21 in Pong), which a greedy policy keeps until its first success, is only a notice.
 
 ## Fix
@@ -38,6 +39,7 @@ import numpy as np
 from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Method, without
+from firstbreak.diagnosis.inputs import AT_CEILING
 from firstbreak.diagnosis.stats.trend import trend
 from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Series, Severity
 from firstbreak.words import number
@@ -102,6 +104,8 @@ def detect(
         return Expected(_all(eval_score, start, "because the score is at its maximum"))
     if natural and start and last == np.min(eval_score.values):
         return None
+    if _share_of_successes(eval_score) and last >= AT_CEILING:
+        return Expected(_all(eval_score, start, "because hardly anything is left to solve"))
     since = float(eval_score.steps[start])
     if reward_mean is not None and _ceiling_of(last, reward_mean.between(since).finite, max_distance, min_points):
         return Expected(_all(eval_score, start, "which training reaches and never exceeds"))
@@ -130,6 +134,10 @@ def detect(
         ),
         facts={"value": last, "repeats": same},
     )
+
+
+def _share_of_successes(scores: Series) -> bool:
+    return float(np.min(scores.values)) >= 0 and float(np.max(scores.values)) <= 1
 
 
 def _all(scores: Series, start: int, why: str) -> str:

@@ -2,7 +2,8 @@
 
 ## What it looks for
 A KL divergence from the old policy and a clip fraction of exactly 0, or a mean ratio of exactly 1, in a share of
-`min_share` of the second half of the run, although more than one update per batch is configured.
+`min_share` of the second half of the run, although more than one update per batch is configured. Where a
+control policy's own script does not log how often a batch is used, both must be 0 in `min_share_unconfigured` of all updates.
 
 ## Why it matters
 After the first update on a batch the policy has moved, so the ratio must differ from 1. If it does not, the old
@@ -31,12 +32,19 @@ import numpy as np
 
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.detectors._updates import recorded_updates
+from firstbreak.diagnosis.families import Policy
 from firstbreak.diagnosis.stats.onset import first_sustained
-from firstbreak.model import Confidence, Config, Evidence, Expected, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Config, Evidence, Expected, Finding, NotMeasured, Run, Series, Severity
 from firstbreak.words import percent, quoted
+
+OWN = (
+    None,
+    "cleanrl",
+)  #: trainers whose update stands in the user's script; a library stores the old log-probabilities
 
 
 def detect(
+    run: Run,
     config: Config,
     policy_ratio_mean: Series | None = None,
     policy_clip_fraction: Series | None = None,
@@ -44,11 +52,20 @@ def detect(
     lr: Series | None = None,
     policy_entropy: Series | None = None,
     zero_variance_groups: Series | None = None,
+    policy: Policy = Policy.TEXT,
     *,
     min_share: Annotated[
         float,
         Threshold(unit="share", reason="In most updates of the second half nothing moves.", source="convention"),
     ] = 0.6,
+    min_share_unconfigured: Annotated[
+        float,
+        Threshold(
+            unit="share",
+            reason="Nobody recorded how often a batch is used, so all updates must agree.",
+            source="convention",
+        ),
+    ] = 0.99,
     tolerance: Annotated[
         float, Threshold(unit="nats or ratio", reason="Smaller differences are rounding.", source="convention")
     ] = 1e-7,
@@ -101,7 +118,15 @@ def detect(
     if config.number("updates_per_batch") == 1:
         return Expected(f"{quoted(curve.raw or curve.name)} does not move because each batch is used for one update")
     updates = recorded_updates(config)
-    if updates is None:
+    assumed = (
+        updates is None
+        and policy is Policy.CONTROL
+        and run.trainer in OWN
+        and policy_clip_fraction is not None
+        and float(np.mean(exact)) >= min_share_unconfigured
+        and not policy_clip_fraction.finite.values.any()
+    )
+    if updates is None and not assumed:
         return NotMeasured("how often a batch is used is not recorded, and with one update the ratio is always 1")
     if curve.name.startswith("kl") and policy_entropy is not None and _three_decimals(policy_entropy.finite.values):
         return NotMeasured("the log prints three decimals, and a healthy KL divergence from the old policy is smaller")
@@ -109,13 +134,20 @@ def detect(
     if frozen or not _could_move(curve, exact, policy_entropy, min_entropy, min_uncertain_points, min_uncertain_share):
         return None  # such a policy cannot move: another finding says so
     since = first_sustained(curve, lambda values: np.abs(values - (1.0 if "ratio" in curve.name else 0.0)) <= tolerance)
-    return Finding(
-        message=(
+    if assumed:
+        said = (
+            f"{quoted(curve.raw or curve.name)} and the clip fraction are exactly 0 in every update: if each batch is used more "
+            "than once, the old log-probabilities are computed again; store them when sampling"
+        )
+    else:
+        said = (
             f"{curve.name} does not move in {percent(share)} of the updates of the second half, although each batch is used "
             f"{updates:g} times: the old log-probabilities are computed again; store them when sampling"
-        ),
+        )
+    return Finding(
+        message=said,
         severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
+        confidence=Confidence.MEDIUM if assumed else Confidence.HIGH,
         metric=curve.name,
         onset=since,
         interval=None if since is None else (since, since),
