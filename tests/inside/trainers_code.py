@@ -12,6 +12,7 @@ import sys
 import types
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,10 @@ class Absent(types.ModuleType):
     """A package that is not installed: every name in it is an empty class."""
 
     __path__: list[str] = []  # noqa: RUF012
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.__spec__ = ModuleSpec(name, None)  # others look for the package before they use it
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):

@@ -25,3 +25,8 @@ def by_row(advantages: np.ndarray, mask: np.ndarray) -> dict[str, np.ndarray]:
     rows = (advantages * used).sum(1) / np.maximum(count, 1)
     uneven = (np.abs(advantages - rows[:, None]) * used).max(1)
     return {"advantages": rows, "uneven": uneven, "tokens": count.astype(float)}
+
+
+def turns(mask: np.ndarray) -> bool:
+    """Whether a token that counts follows one that does not, after others: text of a tool lies between."""
+    return bool(((np.diff(mask, axis=1) > 0) & (np.cumsum(mask, axis=1)[:, :-1] > 0)).any())

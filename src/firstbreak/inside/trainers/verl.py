@@ -13,7 +13,7 @@ import numpy as np
 
 from firstbreak.inside.batch import BatchRecorder, Price
 from firstbreak.inside.seams import Looking, Seam, caller
-from firstbreak.inside.trainers._tensors import array, by_row, finite
+from firstbreak.inside.trainers._tensors import array, by_row, finite, turns
 
 EPSILON = 1e-6
 #: estimator of one number a completion -> what it takes off the reward, and what it divides by
@@ -95,7 +95,7 @@ def _estimated(
     rewards, advantages = array(kept["token_level_rewards"]), array(kept["advantages"])
     made: dict[str, Any]
     if name in ("gae", "reinforce_plus_plus"):
-        if name == "reinforce_plus_plus" and _turns(mask):  # verl begins anew at each turn
+        if name == "reinforce_plus_plus" and turns(mask):  # verl begins anew at each turn
             return {}
         made = {"token_rewards": rewards, "advantages": advantages}
         if name == "reinforce_plus_plus":
@@ -129,13 +129,8 @@ def _list(values: Any) -> list[float] | None:
 
 def _mask(mask: np.ndarray, attended: np.ndarray, *, corrected: bool) -> dict[str, Any]:
     """The mask, and what may be in it. Tokens of a tool, and those that a correction rejects, are left out on purpose."""
-    sampled = attended * mask if corrected or _turns(mask) else attended
+    sampled = attended * mask if corrected or turns(mask) else attended
     return {"mask": mask, "lengths": sampled, "exempt": (mask.sum(1) == 0).astype(float)}
-
-
-def _turns(mask: np.ndarray) -> bool:
-    """Whether a token that counts follows one that does not: text of a tool lies between."""
-    return bool((np.diff(mask, axis=1) > 0).any())
 
 
 class ActorUpdate:
