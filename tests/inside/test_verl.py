@@ -18,7 +18,7 @@ from firstbreak.inside.trainers import verl as hooks
 from tests.inside.trainers_code import measured, proved, trainer
 
 pytestmark = pytest.mark.trainer
-NEEDS = ("codetiming", "torchdata", "torchdata.stateful_dataloader", "transfer_queue", "transfer_queue.metadata")
+NEEDS = ("codetiming", "torchdata", "transfer_queue")
 PROMPTS, EACH, P, T, WORDS = 4, 6, 5, 12, 50
 N = PROMPTS * EACH
 

@@ -10,8 +10,9 @@ import importlib.util
 import os
 import sys
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any
@@ -24,19 +25,36 @@ from firstbreak.inside import seams
 TRACKERS = Path(sys.prefix) / "trackers"
 
 
+class Empty(type):
+    """A class without content, and so is every name in it. An instance that decorates something leaves it as it is."""
+
+    def __getattr__(cls, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Empty(name, (), {"__init__": lambda *_, **__: None, "__call__": lambda _, given=None, **__: given})
+
+
 class Absent(types.ModuleType):
     """A package that is not installed: every name in it is an empty class."""
 
-    __path__: list[str] = []  # noqa: RUF012
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
-        self.__spec__ = ModuleSpec(name, None)  # others look for the package before they use it
-
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return type(name, (), {"__init__": lambda *_, **__: None})
+        return Empty.__getattr__(Empty, name)
+
+
+class StandIns(MetaPathFinder, Loader):
+    """Finds the packages that are not installed, with all of their modules."""
+
+    def __init__(self, packages: Collection[str]) -> None:
+        self.packages = packages
+
+    def find_spec(self, name: str, path: Any, target: Any = None) -> ModuleSpec | None:
+        return ModuleSpec(name, self, is_package=True) if name.partition(".")[0] in self.packages else None
+
+    def create_module(self, spec: ModuleSpec) -> types.ModuleType:
+        return Absent(spec.name)
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        """It has no content."""
 
 
 def needs_tracker(package: str) -> None:
@@ -51,8 +69,8 @@ def needs_tracker(package: str) -> None:
 
 def absent(needs: Sequence[str]) -> set[str]:
     """Stand in for the packages that are not installed, and return their names."""
-    missing = {top for top in (need.partition(".")[0] for need in needs) if importlib.util.find_spec(top) is None}
-    sys.modules.update({need: Absent(need) for need in needs if need.partition(".")[0] in missing})
+    missing = {name for name in needs if importlib.util.find_spec(name) is None}
+    sys.meta_path.append(StandIns(missing))
     return missing
 
 

@@ -202,7 +202,7 @@ def _causes(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
     yield table
     if story.other_causes(dx):
         yield how.text(story.other_causes(dx), "dim")
-    argued = [Group(*_weights(cause, how)) for cause in story.argued(dx)]
+    argued: list[RenderableType] = [Group(*_weights(cause, how)) for cause in story.argued(dx)]
     half = (how.screen - APART) // 2
     if half >= WEIGHTS:
         rows = [

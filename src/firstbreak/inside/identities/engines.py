@@ -29,7 +29,7 @@ def measure(
         used &= versions == version
     if used.sum() < MIN_TOKENS:
         return {}
-    off = np.abs(engine_logps - trainer_logps) * used
+    off = np.abs(np.where(used, engine_logps - trainer_logps, 0.0))
     gap, (i, t) = float(off.sum() / used.sum()), np.unravel_index(int(np.argmax(off)), off.shape)
     said = f"row {i}: token {t} had {engine_logps[i, t]:.4g} nats in the engine, and has {trainer_logps[i, t]:.4g}"
     return {

@@ -30,3 +30,11 @@ def by_row(advantages: np.ndarray, mask: np.ndarray) -> dict[str, np.ndarray]:
 def turns(mask: np.ndarray) -> bool:
     """Whether a token that counts follows one that does not, after others: text of a tool lies between."""
     return bool(((np.diff(mask, axis=1) > 0) & (np.cumsum(mask, axis=1)[:, :-1] > 0)).any())
+
+
+def side_by_side() -> bool:
+    """Whether several processes train, each on its part of the batch."""
+    import torch
+
+    spread = torch.distributed.is_available() and torch.distributed.is_initialized()
+    return spread and torch.distributed.get_world_size() > 1
