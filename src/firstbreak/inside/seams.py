@@ -1,7 +1,7 @@
 """Functions of a trainer that are looked at, in whatever process of the trainer they run.
 
-`firstbreak record -- COMMAND` starts a trainer whose script is not the user's own. A trainer is one file of trainers/, with the
-name of its package and a list `SEAMS`. A seam is a function or a method, and a generator that looks at its calls:
+`firstbreak record -o FOLDER -- COMMAND` starts a trainer whose script is not the user's own. A trainer is one file of trainers/,
+with the name of its package and a list `SEAMS`. A seam is a function or a method, and a generator that looks at its calls:
 
     def look(record: BatchRecorder, given: Mapping[str, Any]) -> Iterator[None]:
         ...                 # before the call; `given` are its arguments by name
