@@ -12,7 +12,7 @@ import numpy as np
 
 from firstbreak.inside.batch import BatchRecorder, Price
 from firstbreak.inside.seams import Looking, Seam
-from firstbreak.inside.trainers._tensors import array, finite, side_by_side, turns
+from firstbreak.inside.trainers._tensors import array, finite, on_gradient, side_by_side, turns
 
 KEPT = ("loss_mask", "logprobs", "prox_logp", "ref_logp", "versions")
 STAGES = {
@@ -158,12 +158,11 @@ def _loss(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:
         plain = not given["use_sapo_loss"] and given["importance_sampling_level"] == "token"
         whole = plain and given["rejection_sampling"] is None and given["m2_threshold"] is None
 
-        def look(gradient: Any) -> None:
-            with record.guarded("gradient"), record.measuring(Price.LOOK, step):
-                record.batch(step, gradient=table(gradient), advantages=advantages, lengths=mask, fresh=whole)
+        def with_gradient(gradient: Any) -> dict[str, Any]:
+            return {"gradient": table(gradient), "advantages": advantages, "lengths": mask, "fresh": whole}
 
         if data.get("teacher_logp") is None:
-            sampled.register_hook(look)
+            on_gradient(record, step, sampled, with_gradient)
 
 
 SEAMS = (

@@ -12,7 +12,7 @@ import numpy as np
 
 from firstbreak.inside.batch import BatchRecorder, Price
 from firstbreak.inside.seams import Looking, Seam
-from firstbreak.inside.trainers._tensors import array, finite, turns
+from firstbreak.inside.trainers._tensors import array, finite, on_gradient, turns
 
 WHOLE_BATCH = "flash_reinforce"  #: compares a reward with the mean of the batch
 STAGES = {
@@ -144,11 +144,10 @@ def _loss(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:
             loss.policy_loss_type == "ppo" and loss.is_correction_level == "off"
         )  # others leave tokens out on purpose
 
-        def look(gradient: Any) -> None:
-            with record.guarded("gradient"), record.measuring(Price.LOOK, step):
-                record.batch(step, gradient=gradient, advantages=given["advantages"], lengths=mask, fresh=whole)
+        def with_gradient(gradient: Any) -> dict[str, Any]:
+            return {"gradient": gradient, "advantages": given["advantages"], "lengths": mask, "fresh": whole}
 
-        sampled.register_hook(look)
+        on_gradient(record, step, sampled, with_gradient)
 
 
 SEAMS = (

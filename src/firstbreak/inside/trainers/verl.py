@@ -13,7 +13,7 @@ import numpy as np
 
 from firstbreak.inside.batch import BatchRecorder, Price
 from firstbreak.inside.seams import Looking, Seam, caller
-from firstbreak.inside.trainers._tensors import array, by_row, finite, turns
+from firstbreak.inside.trainers._tensors import array, by_row, finite, on_gradient, turns
 
 EPSILON = 1e-6
 #: estimator of one number a completion -> what it takes off the reward, and what it divides by
@@ -188,12 +188,11 @@ def _loss(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:
         )  # others leave tokens out on purpose
         whole = plain and "rollout_is_weights" not in data
 
-        def look(gradient: Any) -> None:
-            with record.guarded("gradient"), record.measuring(Price.LOOK, step):
-                turned = no_padding_2_padding(gradient, data)
-                record.batch(step, gradient=turned, advantages=held["advantages"], lengths=mask, fresh=whole)
+        def with_gradient(gradient: Any) -> dict[str, Any]:
+            turned = no_padding_2_padding(gradient, data)
+            return {"gradient": turned, "advantages": held["advantages"], "lengths": mask, "fresh": whole}
 
-        sampled.register_hook(look)
+        on_gradient(record, step, sampled, with_gradient)
 
 
 SEAMS = (

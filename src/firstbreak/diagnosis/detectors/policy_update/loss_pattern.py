@@ -41,7 +41,7 @@ from firstbreak.diagnosis.families import Method
 from firstbreak.diagnosis.stats.breaks import CALMING
 from firstbreak.diagnosis.stats.changes import changes
 from firstbreak.diagnosis.stats.direction import SURE, fell_since, move, rises
-from firstbreak.diagnosis.stats.oscillation import oscillation, sign_reversal
+from firstbreak.diagnosis.stats.oscillation import SignReversal, oscillation, sign_reversal
 from firstbreak.diagnosis.stats.shape import Trajectory
 from firstbreak.model import Confidence, Config, Evidence, Expected, Finding, NotMeasured, Series, Severity
 from firstbreak.words import number, quoted
@@ -124,7 +124,6 @@ def detect(
         )
     learned = trajectory is not None and trajectory.kind in ("rising", "plateau")
     lost = trajectory is not None and trajectory.lost
-    turned = reversal is not None and score is not None
 
     def fell(step: float) -> bool:
         return fell_since(step, eval_score, training_score)
@@ -133,65 +132,69 @@ def detect(
         reversal = sign_reversal(loss)
     stopped = score is None or not rises(score.finite.between(reversal.step if reversal else 0.0))
     if reversal is not None and stopped and reversal.before > tolerance and reversal.after < -tolerance:
-        ends = turned and fell(reversal.step)
-        harmed = ends or lost
-        then = "stop, and check what changed there" if ends else "check what changed there, and stop if the score falls"
-        return _finding(
-            loss,
-            facts.tell(
-                "the loss changed its sign from {before} to {after} at {step}{beside}: the updates now push the other way; "
-                "{then}",
-                before=number(reversal.before),
-                after=number(reversal.after),
-                step=facts.at(loss, reversal.step),
-                beside=" and the score fell" if harmed else "",
-                then=then,
-            ),
-            Severity.CRITICAL if ends else Severity.WARNING if turned or harmed else Severity.NOTICE,
-            reversal.step,
-            Confidence.HIGH if ends else Confidence.MEDIUM,
-        )
+        return _turned_round(loss, reversal, fell=fell(reversal.step), lost=lost, scored=score is not None)
     if leap is not None:
-        harmed = lost or fell(leap.step)
-        return _finding(
-            loss,
-            facts.tell(
-                "the size of the loss {moved} at once from {before} to {after} at {step}{fell}{beside}: check what changed there "
-                "in the data, the learning rate or the scale of the reward",
-                moved="rose" if leap.ratio > 1 else "fell",
-                before=number(leap.before),
-                after=number(leap.after),
-                step=facts.at(loss, leap.step),
-                fell=" and the score fell" if harmed else "",
-                beside=_beside(leap.step, lr, grad_norm, ratio_beside),
-            ),
-            Severity.WARNING if harmed else Severity.NOTICE,
-            leap.step,
-        )
-    if learned:
-        return None
+        beside = _beside(leap.step, lr, grad_norm, ratio_beside)
+        return _jumped(loss, leap, beside, harmed=lost or fell(leap.step))
+    flat = trajectory is not None and trajectory.kind == "flat"
+    return _without_direction(loss, method, min_either_side) if flat else None
+
+
+def _turned_round(loss: Series, reversal: SignReversal, *, fell: bool, lost: bool, scored: bool) -> Finding:
+    ends = scored and fell
+    harmed = ends or lost
+    return _finding(
+        loss,
+        facts.tell(
+            "the loss changed its sign from {before} to {after} at {step}{beside}: the updates now push the other way; {then}",
+            before=number(reversal.before),
+            after=number(reversal.after),
+            step=facts.at(loss, reversal.step),
+            beside=" and the score fell" if harmed else "",
+            then="stop, and check what changed there"
+            if ends
+            else "check what changed there, and stop if the score falls",
+        ),
+        Severity.CRITICAL if ends else Severity.WARNING if scored or harmed else Severity.NOTICE,
+        reversal.step,
+        Confidence.HIGH if ends else Confidence.MEDIUM,
+    )
+
+
+def _jumped(loss: Series, leap: _Leap, beside: str, *, harmed: bool) -> Finding:
+    return _finding(
+        loss,
+        facts.tell(
+            "the size of the loss {moved} at once from {before} to {after} at {step}{fell}{beside}: check what changed there in "
+            "the data, the learning rate or the scale of the reward",
+            moved="rose" if leap.ratio > 1 else "fell",
+            before=number(leap.before),
+            after=number(leap.after),
+            step=facts.at(loss, leap.step),
+            fell=" and the score fell" if harmed else "",
+            beside=beside,
+        ),
+        Severity.WARNING if harmed else Severity.NOTICE,
+        leap.step,
+    )
+
+
+def _without_direction(loss: Series, method: Method | None, min_either_side: float) -> Finding | None:
+    """A loss round zero, where the score is flat."""
     swing = oscillation(loss)
-    round_zero = swing is not None and min(swing.positive, 1 - swing.positive) >= min_either_side
-    if (
-        swing is not None
-        and round_zero
-        and swing.directionless
-        and trajectory is not None
-        and trajectory.kind == "flat"
-    ):
-        source = "the critic" if method is Method.VALUE_BASED else "the advantages"
-        return _finding(
-            loss,
-            facts.tell(
-                "the loss oscillates round zero ({mean} on average) and the score is flat: the updates have no common "
-                "direction; check {source} before you train longer",
-                mean=facts.mean(loss.finite),
-                source=source,
-            ),
-            Severity.NOTICE,
-            float(loss.steps[0]),
-        )
-    return None
+    if swing is None or not swing.directionless or min(swing.positive, 1 - swing.positive) < min_either_side:
+        return None
+    return _finding(
+        loss,
+        facts.tell(
+            "the loss oscillates round zero ({mean} on average) and the score is flat: the updates have no common direction; "
+            "check {source} before you train longer",
+            mean=facts.mean(loss.finite),
+            source="the critic" if method is Method.VALUE_BASED else "the advantages",
+        ),
+        Severity.NOTICE,
+        float(loss.steps[0]),
+    )
 
 
 class _Leap(NamedTuple):
