@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -109,6 +109,29 @@ def test_an_evaluation_that_a_table_repeats_has_one_point_each(tmp_path: Path) -
     assert run.series["eval.reward"].steps.tolist() == list(range(0, 200, 10))
     assert len(run.series["lr"]) == len(run.series["reward.mean"]) == 200
     assert any("eval_reward repeats each value 10 times" in note for note in run.notes)
+
+
+@pytest.mark.parametrize(("taken", "kept"), [(lambda i: 0.1 + i // 2 * 0.01, 6), (lambda i: 0.1 + i * 0.01, 11)])
+def test_an_evaluation_is_a_copy_where_the_time_that_it_took_is_one(
+    taken: Callable[[int], float], kept: int, tmp_path: Path
+) -> None:
+    """RLlib's results carry the last evaluation along, in every second row here."""
+    rows = [
+        {
+            "training_iteration": i + 1,
+            "env_runners/episode_return_mean": 20.0 + i,
+            "num_env_steps_sampled_lifetime": 500 * (i + 1),
+            **(
+                {"evaluation/env_runners/episode_return_mean": 20.0 + i // 2, "evaluation/env_runners/sample": taken(i)}
+                if i
+                else {}
+            ),
+        }
+        for i in range(12)
+    ]
+    run = run_of(tmp_path, "result.json", "".join(json.dumps(row) + "\n" for row in rows))
+    assert len(run.series["eval.reward"]) == kept
+    assert any("repeat the evaluation of the row before" in note for note in run.notes) is (kept < 11)
 
 
 def test_equal_measurements_after_each_other_are_kept() -> None:

@@ -1,11 +1,13 @@
 """Values that a logger repeats until the next measurement: an evaluation every ten steps in a table with a row per step.
 
 Repeated values make a plateau and hide the spread of a score, so that one point of each measurement is kept. A curve that
-hardly ever changes, or changes at irregular steps, is left as it is: it may be constant.
+hardly ever changes, or changes at irregular steps, is left as it is: it may be constant. Where the time that an evaluation took
+stands in the same rows, it says which of them are copies: no measurement takes the same time twice, to the last digit.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -32,3 +34,12 @@ def thinned(series: Series) -> tuple[Series, int]:
     measured = np.arange(changes[0] % every, len(values), every)
     keep = np.union1d(np.union1d(measured, changes), [0])
     return replace(series, steps=series.steps[keep], values=values[keep]), every
+
+
+def by_the_clock(series: Series, clocks: Iterable[Series]) -> tuple[Series, int]:
+    """The curve without the rows in which every clock says the same as before, and how many of them there were."""
+    beside = [c for c in clocks if len(c) > 1 and np.ptp(c.values) > 0 and np.array_equal(c.steps, series.steps)]
+    if not beside:
+        return series, 0
+    copies = np.logical_and.reduce([np.diff(c.values, prepend=np.nan) == 0 for c in beside])
+    return replace(series, steps=series.steps[~copies], values=series.values[~copies]), int(copies.sum())

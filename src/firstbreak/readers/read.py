@@ -73,6 +73,7 @@ OPEN_IT = "check that you may read it"
 ROUNDING = 0.02  #: by how much a console's number may differ from the same number in a file, and of the curve's range
 ALIKE_POINTS = 5  #: fewer equal numbers may be chance
 FROM_REWARDS = ("reward.", "episode.", "success_rate")  #: what a training has that learns from rewards
+CLOCK = "eval.time."  #: what an evaluation took
 MEASURED = ("eval.", "reward.", "success_rate", "pref.reward.")  #: scores that a logger may repeat until the next one
 LARGEST = 1e100  #: squares of larger numbers overflow
 RUNS = "runs"  #: SummaryWriter makes a folder of this name in a run, and people make one for all runs
@@ -681,11 +682,19 @@ def _translate(
 def _without_repetitions(series: Mapping[str, Series], notes: list[str]) -> dict[str, Series]:
     """The curves, those of scores with one point for each measurement."""
     kept = dict(series)
+    clocks = [curve for signal, curve in series.items() if signal.startswith(CLOCK)]
+    copies = 0
     for signal, curve in series.items():
-        if signal.startswith(MEASURED):
+        if signal.startswith("eval.") and (once := _carried.by_the_clock(curve, clocks))[1]:
+            kept[signal], copies = once
+        elif signal.startswith(MEASURED):
             kept[signal], every = _carried.thinned(curve)
             if every > 1:
                 notes.append(f"{curve.raw} repeats each value {every} times: one point of each measurement is kept")
+    if copies:
+        notes.append(
+            f"{copies} rows repeat the evaluation of the row before, with the time that it took: they are left out"
+        )
     return kept
 
 

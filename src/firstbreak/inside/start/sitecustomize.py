@@ -11,7 +11,9 @@ import sys
 from typing import Any
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-TRAINERS = {name[:-3] for name in os.listdir(os.path.join(HERE, "..", "trainers")) if not name.startswith("_")}
+FILES = [name[:-3] for name in os.listdir(os.path.join(HERE, "..", "trainers")) if not name.startswith("_")]
+PACKAGES = {"rllib": "ray.rllib"}  #: of files that have another name than their trainer's package
+TRAINERS = {PACKAGES.get(name, name): name for name in FILES}
 
 
 class _Trainer(importlib.abc.MetaPathFinder):
@@ -19,9 +21,8 @@ class _Trainer(importlib.abc.MetaPathFinder):
 
     def find_spec(self, name: str, path: Any, target: Any = None) -> None:
         if name in TRAINERS:
-            TRAINERS.discard(name)
             try:
-                importlib.import_module("firstbreak.inside.seams").install(name)
+                importlib.import_module("firstbreak.inside.seams").install(TRAINERS.pop(name))
             except Exception as error:
                 sys.stderr.write(f"firstbreak: {name} is not recorded: {type(error).__name__}: {error}\n")
 

@@ -131,9 +131,11 @@ def _update(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:
 def _loss(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:
     """The first loss of an update, before any optimizer step of it, and its gradient."""
     step, sampled, data = Update.number, given["logprobs"], given["input_data"]
-    if not Update.waits or not sampled.requires_grad or not record.due(step, Price.LOOK):
+    if not Update.waits or not sampled.requires_grad:
         return
-    Update.waits = False
+    Update.waits = False  # whether there is time or not: the next loss is not the first one
+    if not record.due(step, Price.LOOK):
+        return
     made = yield
     ends = data.get("cu_seqlens")
 

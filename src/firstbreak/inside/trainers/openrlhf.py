@@ -126,9 +126,11 @@ def _update(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:
 def _loss(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:
     """The first loss of an update, before any optimizer step of it, and its gradient."""
     step, sampled, loss = Updates.actor, given["log_probs"], given["self"]
-    if not Updates.waits or not sampled.requires_grad or not record.due(step, Price.LOOK):
+    if not Updates.waits or not sampled.requires_grad:
         return
-    Updates.waits = False
+    Updates.waits = False  # whether there is time or not: the next loss is not the first one
+    if not record.due(step, Price.LOOK):
+        return
     made = yield
     with record.measuring(Price.LOOK, step):
         mask = array(given["action_mask"])

@@ -158,13 +158,11 @@ def _updates(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:
 def _loss(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:
     """The first loss of an update, before any optimizer step of it, and its gradient."""
     step = ActorUpdate.step
-    if (
-        not ActorUpdate.waits
-        or not given["model_output"]["log_probs"].requires_grad
-        or not record.due(step, Price.LOOK)
-    ):
+    if not ActorUpdate.waits or not given["model_output"]["log_probs"].requires_grad:
         return
-    ActorUpdate.waits = False
+    ActorUpdate.waits = False  # whether there is time or not: the next loss is not the first one
+    if not record.due(step, Price.LOOK):
+        return
     made = yield
     from verl.workers.utils.padding import no_padding_2_padding
 
