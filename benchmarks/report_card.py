@@ -37,9 +37,6 @@ ARGUMENTS: dict[str, str] = {
     "says so.",
     "c34-dpo-packing": "two expected values and two observed ones, without a score: nothing is measured, and firstbreak says "
     "what to log. A link was named before only because a missing score counted as a cause.",
-    "zoo-a2c-lunarlandercontinuous-v2": "the score peaks and declines. firstbreak says watch, with this warning and too large "
-    "steps as the most probable cause (25 %), but healthy A2C runs of the lab's population peak and decline as well, and a "
-    "healthy run is still probable (10 %).",
 }
 
 

@@ -189,6 +189,16 @@ def test_a_fault_in_the_norm_of_the_rewards_is_proved(
     assert check in said if check else said
 
 
+def test_a_norm_over_prompt_and_padding_is_proved(areal: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = areal.actor.Normalization.__call__
+    monkeypatch.setattr(
+        areal.actor.Normalization, "__call__", lambda self, x, mask=None, **named: whole(self, x, **named)
+    )
+    for seed in range(3):
+        estimated(areal, seed, **SETTINGS["PPO"])
+    assert "advantages-not-of-rewards" in proved(areal.folder)
+
+
 def of_several_prompts(data: list[dict[str, Any]]) -> None:
     for name in ("input_ids", "attention_mask", "loss_mask", "logprobs", "prox_logp", "ref_logp", "versions"):
         first, second = data[0][name], data[1][name]
@@ -280,6 +290,11 @@ FAULTS: dict[str, tuple[Any, Any, str]] = {
         ),
         None,
         "sampled-tokens-left-out",
+    ),
+    "a clip round 0 instead of 1": (
+        lambda original: lambda **named: original(**(named | {"eps_clip": -0.9, "eps_clip_higher": -0.8})),
+        None,
+        "one-sign-without-gradient",
     ),
     "stored log-probabilities of other tokens": (None, other_places, "ratio-not-one"),
 }

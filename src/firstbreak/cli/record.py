@@ -21,7 +21,7 @@ from firstbreak.inside.start import environment
 )
 @click.argument("command_line", metavar="-- COMMAND", nargs=-1, required=True, type=click.UNPROCESSED)
 def command(folder: Path, command_line: tuple[str, ...]) -> None:
-    """Start a trainer, and measure inside it what must hold: advantages, masks, ratios, gradients, the engine against the trainer.
+    """Start a trainer, and measure inside it what must hold: advantages, masks, ratios, gradients, the engine.
 
     The command runs as it would without this, with its own output and exit code, and so does whatever it starts, in Ray as well.
     What is measured is written into FOLDER, which all its machines must reach; `firstbreak diagnose FOLDER` reads it. The

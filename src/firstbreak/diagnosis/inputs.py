@@ -33,6 +33,9 @@ USUAL_TOKENS = 300.0  #: of a completion, where neither its length nor its limit
 IMPROVED = 3.0  #: standard errors between the first and the last level of a score that has no shape (convention)
 AT_CEILING = 0.95  #: share of the way to the largest possible score that counts as the maximum (convention)
 MIN_CEILING = 8  #: scores: fewer at the top of a curve that rises are no ceiling (convention)
+WINDOW = "the last 100 episodes"  #: what the note of a smoothed return says
+WINDOW_EPISODES = 100
+WHOLE = 0.01  #: how far a number of episodes may lie from a whole one (rounding of a mean length)
 MIN_HELD_OUT = 8  #: held-out losses: with fewer, the training loss shows the progress better (convention)
 
 #: names of reward functions: those that check an answer, those that plainly say so, and those that reward the format
@@ -179,11 +182,15 @@ def training_score(
     pref_reward_margin: Series | None = None,
     preference_likelihood: Series | None = None,
     members: dict[str, Series] | None = None,
+    progress_episodes: Series | None = None,
+    episode_length: Series | None = None,
 ) -> Series | None:
     """The curve of the training reward.
 
     Log the mean training reward.
     """
+    if reward_mean is not None and WINDOW in reward_mean.note:
+        reward_mean = _between_rows(reward_mean.finite, progress_episodes, episode_length)
     rewards = (reward_mean, success_rate, reward_rollout_mean, reward_episode, reward_accuracy)
     together = _mean_of(members) if members else None
     few = [
@@ -192,6 +199,27 @@ def training_score(
         if s is not None and len(s.finite)
     ]
     return next((s for s in few if len(s) >= MIN_EVALUATIONS), few[0] if few else None)
+
+
+def _between_rows(reward: Series, episodes: Series | None, length: Series | None) -> Series:
+    """The mean of the episodes since the row before, where the logged mean is one of all episodes so far.
+
+    Such a mean starts with one or a few episodes and moves ever less, which looks like a course without noise. How many there
+    were is logged, or a row was written at the end of each: then the steps are a whole number of mean lengths.
+    """
+    if episodes is not None and np.array_equal(reward.steps, episodes.finite.steps):
+        count = episodes.finite.values
+    elif length is not None and np.array_equal(reward.steps, length.finite.steps) and (length.finite.values > 0).all():
+        exact = reward.steps / length.finite.values
+        count = np.round(exact)
+        if np.abs(exact - count).max() > WHOLE:
+            return reward
+    else:
+        return reward
+    if len(count) < 2 or count[0] < 1 or count[-1] > WINDOW_EPISODES or not (np.diff(count) > 0).all():
+        return reward
+    between = np.diff(reward.values * count, prepend=0.0) / np.diff(count, prepend=0.0)
+    return replace(reward, values=between, note=reward.note.replace(WINDOW, "the episodes since the row before"))
 
 
 def preference_likelihood(pref_loss: Series | None = None) -> Series | None:

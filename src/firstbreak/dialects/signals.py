@@ -397,6 +397,12 @@ _ADVANTAGE: tuple[_Row, ...] = (
         "fraction",
         "share of the sampled tokens without a gradient in the first update on a batch",
     ),
+    (
+        "proof.gradient_one_sided",
+        "down",
+        "",
+        "1 where only good or only bad tokens have a gradient in the first update on a batch",
+    ),
 )
 
 _POLICY_UPDATE: tuple[_Row, ...] = (

@@ -10,7 +10,7 @@ from firstbreak.inside.batch import Reading
 
 LIMIT = 0.2  #: nats a token, mean: engines in 16 bits differ by 0.01 to 0.05
 FAR = 1.0  #: nats
-MIN_TOKENS = 64
+MIN_TOKENS = 32
 
 
 def measure(

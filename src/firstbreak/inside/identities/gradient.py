@@ -11,6 +11,8 @@ from firstbreak.inside.identities._rows import counted, row
 
 TURNED = 0.5  #: of the gradient's weight: a penalty on the divergence pulls single tokens the other way
 OUTSIDE = 1e-3  #: of the gradient's weight
+MIN_TOKENS = 8  #: of either sign
+NEARLY_ALL = 0.95  #: of the tokens of the other sign
 
 
 def measure(
@@ -47,4 +49,18 @@ def measure(
             i, t = map(int, np.unravel_index(int(np.argmax(none)), none.shape))
             said = f"row {i}: token {t} of {sampled[i].sum()} was sampled and has no gradient"
             found["gradient_missing"] = (share, said) if share > OUTSIDE else share
+            found |= _one_sided(gradient, np.broadcast_to(wanted, gradient.shape), sampled)
     return found
+
+
+def _one_sided(gradient: np.ndarray, wanted: np.ndarray, sampled: np.ndarray) -> dict[str, Reading]:
+    """gradient_one_sided: whether all tokens of one sign of the advantage have no gradient, and those of the other have one."""
+    clear = sampled & (np.abs(wanted) > 1e-3 * np.abs(wanted).max())
+    good, bad = clear & (wanted > 0), clear & (wanted < 0)
+    if min(good.sum(), bad.sum()) < MIN_TOKENS:
+        return {}
+    for none, others, name in ((good, bad, "above"), (bad, good, "below")):
+        if not gradient[none].any() and (gradient[others] != 0).mean() > NEARLY_ALL:
+            said = f"none of the {int(none.sum())} tokens with an advantage {name} 0 has a gradient"
+            return {"gradient_one_sided": (1.0, f"{said}, and those of the other sign have one")}
+    return {"gradient_one_sided": 0.0}

@@ -13,6 +13,7 @@ from firstbreak.inside.identities._rows import row, total
 
 TOLERANCE = 0.01  #: relative: single precision gives 1e-6
 ROUNDS = 5  #: of the fit
+OFF_CENTRE = 0.03  #: standard deviations: 16 bits give 0.005
 
 
 def measure(
@@ -28,8 +29,10 @@ def measure(
     penalties: np.ndarray | None = None,
     targets: np.ndarray | None = None,
     prompts: Sequence[str] | None = None,
+    centred: bool = False,
 ) -> Mapping[str, Reading]:
-    """All arrays (n, T), but `rewards` (n,) or (n, functions). Any scale and offset of the whole batch's advantages is right.
+    """All arrays (n, T), but `rewards` (n,) or (n, functions). Any scale and offset of the whole batch's advantages is right;
+    with `centred`, their mean over the tokens that count must be 0.
 
     `token_rewards` go into the estimator, the end of a completion gets its reward (or the group's centred one), and
     `penalties` (n, T) were taken off; `values` (n, T): of the critic, and `targets` (n, T): what it learns. penalty_turned: share
@@ -41,6 +44,8 @@ def measure(
     valued = np.zeros_like(token_rewards) if values is None else values
     own = of_tokens(token_rewards, valued, used, discount, gae_lambda)
     found = _compared(advantages, own, used, prompts)
+    if centred and "advantage_error" in found and _size(found["advantage_error"]) <= TOLERANCE:
+        found |= _off_centre(advantages[used])
     if targets is not None:
         found |= target(targets * used, (own + valued) * used, "row {at[0]}: token {at[1]}")
     if rewards is None:
@@ -76,6 +81,14 @@ def _compared(
     said = row(i, prompts, f": advantage {advantages[i][used[i]][0]:.4g}, from its rewards {own[i][used[i]][0]:.4g}")
     turned = float(((signs < 0) & clear).sum() / max(clear.sum(), 1)) if negated else 0.0
     return {"advantage_turned": (turned, said) if turned else 0.0, "advantage_error": (error, said)}
+
+
+def _off_centre(advantages: np.ndarray) -> dict[str, Reading]:
+    """Whether more than the tokens that count went into the mean that was taken off."""
+    off = abs(float(advantages.mean())) / max(float(advantages.std()), 1e-12)
+    mean = f"the advantages of the tokens that count have the mean {advantages.mean():.4g}"
+    said = f"{mean}, and 0 was asked for: prompt or padding went into it"
+    return {"advantage_error": (off, said)} if off > OFF_CENTRE else {}
 
 
 def _fit(advantages: np.ndarray, own: np.ndarray, used: np.ndarray, signs: np.ndarray) -> tuple[float, float]:

@@ -79,6 +79,7 @@ def _estimated(data: Mapping[str, Any], attended: np.ndarray, mask: np.ndarray, 
         "advantages": data["advantages"],
         "discount": float(actor.discount),
         "gae_lambda": float(actor.gae_lambda),
+        "centred": actor.adv_norm is not None and actor.adv_norm.mean_level == "batch" and not side_by_side(),
     }
     cut = attended.sum(1) == attended.shape[1]
     if data.get("values") is not None:
@@ -161,7 +162,12 @@ def _loss(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:
         whole = plain and given["rejection_sampling"] is None and given["m2_threshold"] is None
 
         def with_gradient(gradient: Any) -> dict[str, Any]:
-            return {"gradient": table(gradient), "advantages": advantages, "lengths": mask, "fresh": whole}
+            return {
+                "gradient": table(gradient),
+                "advantages": advantages,
+                "lengths": mask,
+                "fresh": whole and "logps" in seen,
+            }
 
         if data.get("teacher_logp") is None:
             on_gradient(record, step, sampled, with_gradient)

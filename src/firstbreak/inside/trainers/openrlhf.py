@@ -14,6 +14,7 @@ from firstbreak.inside.batch import BatchRecorder, Price
 from firstbreak.inside.seams import Looking, Seam
 from firstbreak.inside.trainers._tensors import array, finite, on_gradient, turns
 
+CENTRED = ("gae", "reinforce", "reinforce_baseline")  #: over the tokens of the batch
 WHOLE_BATCH = "flash_reinforce"  #: compares a reward with the mean of the batch
 STAGES = {
     "rewards": "the rewards",
@@ -90,6 +91,7 @@ def _estimated(
     last = mask.shape[1] - 1 - np.argmax(mask[:, ::-1] != 0, axis=1)
     token_rewards[np.arange(len(paid)), last] += paid
     found: dict[str, Any] = {"advantages": kept["advantages"], "token_rewards": token_rewards, "discount": discount}
+    found["centred"] = estimator in CENTRED
     if estimator == "gae":
         found |= {"values": kept["values"], "gae_lambda": float(options.lambd), "targets": kept["returns"]}
     lowest, highest = args.reward.clip_range or (-np.inf, np.inf)

@@ -188,7 +188,12 @@ def _loss(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:
 
         def with_gradient(gradient: Any) -> dict[str, Any]:
             turned = no_padding_2_padding(gradient, data)
-            return {"gradient": turned, "advantages": held["advantages"], "lengths": mask, "fresh": whole}
+            return {
+                "gradient": turned,
+                "advantages": held["advantages"],
+                "lengths": mask,
+                "fresh": whole and "logps" in seen,
+            }
 
         on_gradient(record, step, sampled, with_gradient)
 

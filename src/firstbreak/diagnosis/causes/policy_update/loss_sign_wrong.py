@@ -2,7 +2,7 @@
 
 ## What happens
 Advantages are right, and the loss or the optimizer turns them round: a minus sign too many or too few, an optimizer that
-maximises.
+maximises, a clip that lets only bad samples through.
 
 ## When it is healthy
 Never.
@@ -33,6 +33,7 @@ FAMILIES = only(*SAMPLED)  # only policies that are updated on samples or pairs
 FINDINGS = {
     "loss-turned-round": 0.7,
     "update-against-advantages": 0.9,
+    "one-sign-without-gradient": 0.2,
     "score-lost": 0.5,
 }
 EXPERIMENT = "reward-negated"
