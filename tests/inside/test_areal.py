@@ -199,6 +199,25 @@ def test_a_norm_over_prompt_and_padding_is_proved(areal: Any, monkeypatch: pytes
     assert "advantages-not-of-rewards" in proved(areal.folder)
 
 
+@pytest.mark.parametrize("swapped", [False, True])
+def test_a_penalty_that_pays_for_going_away_is_proved(
+    areal: Any, swapped: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = areal.actor.KLEstimator.__call__
+    if swapped:
+        monkeypatch.setattr(
+            areal.actor.KLEstimator, "__call__", lambda self, policy, reference: right(self, reference, policy)
+        )
+    trained = actor(areal, kl_ctl=0.1, **GRPO)
+    trained.engine.version = 1
+    for seed in range(3):
+        data = batch(trained.engine, seed)
+        for part in data:
+            part["ref_logp"] = part["ref_logp"] - 0.3 * (part["ref_logp"] != 0)
+        trained.compute_advantages(data)
+    assert ("advantages-not-of-rewards" in proved(areal.folder)) is swapped
+
+
 def of_several_prompts(data: list[dict[str, Any]]) -> None:
     for name in ("input_ids", "attention_mask", "loss_mask", "logprobs", "prox_logp", "ref_logp", "versions"):
         first, second = data[0][name], data[1][name]

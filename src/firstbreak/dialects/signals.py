@@ -397,15 +397,15 @@ _ADVANTAGE: tuple[_Row, ...] = (
         "fraction",
         "share of the sampled tokens without a gradient in the first update on a batch",
     ),
+)
+
+_POLICY_UPDATE: tuple[_Row, ...] = (
     (
         "proof.gradient_one_sided",
         "down",
         "",
-        "1 where only good or only bad tokens have a gradient in the first update on a batch",
+        "whether only good or only bad tokens have a gradient in a first update: 1 or 0",
     ),
-)
-
-_POLICY_UPDATE: tuple[_Row, ...] = (
     ("kl.ref", None, "nats per token", "divergence of the policy from the reference model"),
     ("kl.ref.seq_sum", None, "nats per sequence", "divergence from the reference model, summed over a completion"),
     ("kl.ref_baseline", None, "nats per sequence", "KTO's baseline: log ratio on mismatched pairs, not a divergence"),

@@ -14,6 +14,7 @@ from firstbreak.inside.batch import BatchRecorder, Price
 from firstbreak.inside.seams import Looking, Seam
 from firstbreak.inside.trainers._tensors import array, finite, on_gradient, side_by_side, turns
 
+LARGEST = 10.0  #: nats, of a token's divergence
 KEPT = ("loss_mask", "logprobs", "prox_logp", "ref_logp", "versions")
 STAGES = {
     "rewards": "the rewards",
@@ -72,7 +73,7 @@ def _estimated(data: Mapping[str, Any], attended: np.ndarray, mask: np.ndarray, 
     if actor.adv_norm is not None and "group" in (actor.adv_norm.mean_level, actor.adv_norm.std_level):
         return {}
     token_rewards = array(data["tot_rewards"]) * (mask != 0)
-    penalties = -array(data["kl_rewards"]) * (mask != 0)
+    penalties = _penalties(data, actor) * (mask != 0)
     rows, last = np.arange(len(mask)), mask.shape[1] - 1 - np.argmax(mask[:, ::-1] != 0, axis=1)
     paid = token_rewards.sum(1) + penalties.sum(1)
     found: dict[str, Any] = {
@@ -88,6 +89,14 @@ def _estimated(data: Mapping[str, Any], attended: np.ndarray, mask: np.ndarray, 
         found |= {"values": values, "targets": data["returns"]}
     found["token_rewards"] = token_rewards
     return found | _compared(data, paid, penalties, cut, actor)
+
+
+def _penalties(data: Mapping[str, Any], actor: Any) -> np.ndarray:
+    """What the divergence from the reference costs: worked out again, or as AReaL has it for its other estimators."""
+    if actor.kl_estimator.kl_estimator != "k1" or data.get("ref_logp") is None:
+        return -array(data["kl_rewards"])
+    away = array(data["logprobs"]) - array(data["ref_logp"])
+    return np.asarray(actor.kl_ctl * np.clip(away, -LARGEST, LARGEST))
 
 
 def _compared(

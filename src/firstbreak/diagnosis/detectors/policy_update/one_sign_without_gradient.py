@@ -37,7 +37,7 @@ def detect(
     proof_gradient_one_sided: Series,
     config: Config,
     *,
-    above: Annotated[float, Threshold("", "It is 0 or 1.", "definition")] = 0.5,
+    above: Annotated[float, Threshold("share", "It is 0 or 1.", "convention")] = 0.5,
 ) -> Finding | None:
     return proved(
         proof_gradient_one_sided,
