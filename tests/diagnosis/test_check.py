@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import firstbreak
 from firstbreak.diagnosis import check as engine
 from firstbreak.diagnosis.checks import Check, run_check
 from firstbreak.diagnosis.families import Method, Policy, only, without
@@ -127,3 +129,9 @@ def test_who_is_excluded_reads_why() -> None:
     assert outcome(lambda: None, {"episode.length": [9.0]}, families=only(Policy.TEXT)).note == (
         "only for policies that write text"
     )
+
+
+@pytest.mark.parametrize("asked", [firstbreak.check, firstbreak.diagnose])
+def test_a_path_instead_of_a_run_is_told_what_to_do(asked: Callable[[Any], Any]) -> None:
+    with pytest.raises(TypeError, match=r"no run: read it first, with firstbreak\.read\('.*run'\)"):
+        asked(Path("run"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -46,6 +47,18 @@ def test_what_differs_is_told_with_its_source_the_furthest_apart_first() -> None
     said = story.tuned(diagnose(cartpole()))[0].text
     assert "gamma 0.98 (here 0.3)" in said
     assert "trained for 100000 environment steps (here 30000)" in said
+
+
+def test_two_settings_that_a_trainer_spells_alike_have_two_names() -> None:
+    """Stable-Baselines3's `batch_size` is that of a minibatch, and its batch has no option of its own."""
+    config = replace(
+        canonical_config(ARGS, cleanrl),
+        values={"env_id": "CartPole-v1", "minibatch_size": 1024, "batch_size": 256, "gamma": 0.98},
+        keys={"minibatch_size": "batch_size", "batch_size": "batch_size"},
+    )
+    for found in tuned(replace(cartpole(), config=config)):
+        names = [*found.same, *(beside.option for beside in found.differ)]
+        assert len(names) == len(set(names))
 
 
 def test_another_version_of_the_task_will_do_and_another_task_will_not() -> None:

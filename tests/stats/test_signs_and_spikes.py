@@ -132,6 +132,14 @@ def test_the_period_of_events(steps: list[float], expected: float | None) -> Non
     assert period(np.array(steps, float)) == expected
 
 
+def test_a_straight_line_has_no_spikes_at_its_ends() -> None:
+    line = 0.01 + 0.0001 * np.arange(200)
+    assert len(spikes(line)) == 0
+    noisy = line + 0.001 * np.random.default_rng(0).normal(size=200)
+    noisy[100] += 0.5
+    assert list(spikes(noisy).steps) == [100]
+
+
 def test_a_heavy_tail_is_measured_against_the_median() -> None:
     norms = np.concatenate([np.ones(96), [8.0, 8, 8, 40]])
     heavy = tail(norms)

@@ -453,6 +453,53 @@ def shown_names(page: Page) -> list[str]:
     return [row.get_attribute("data-name") or "" for row in page.locator(".runs tbody tr:visible").all()]
 
 
+def test_runs_are_ordered_by_when_they_broke_and_those_without_a_break_come_last(page: Page, many: Served) -> None:
+    page.goto(many.address)
+    until(page, "!document.querySelector('#tally').textContent.includes('being read')")
+    for _ in range(2):  # earliest first, then latest first
+        page.locator("[data-sort=since]").click()
+        since = [row.get_attribute("data-since") for row in page.locator(".runs tbody tr:visible").all()]
+        known = [float(share) for share in since if share]
+        assert since[: len(known)] == [share for share in since if share]
+        assert known == sorted(known, reverse="sort=-since" in page.url)
+        assert page.locator(".runs .sorted").count() == 1
+
+
+def test_the_words_of_a_picture_are_not_looked_through(page: Page, many: Served) -> None:
+    page.goto(many.address)
+    until(page, "!document.querySelector('#tally').textContent.includes('being read')")
+    page.fill("#filter", "reward.mean")  # the title of each small curve
+    assert not shown_names(page)
+
+
+def test_a_run_that_was_started_a_moment_ago_has_a_page(page: Page, site: Served, runs: Path) -> None:
+    page.goto(site.address)
+    until(page, "!document.querySelector('#tally').textContent.includes('being read')")
+    page.goto("about:blank")
+    write_jsonl(runs / "just-now" / "metrics.jsonl", 60)
+    page.goto(f"{site.address}/run/just-now")
+    assert "steps 0 to 59" in page.locator("article .verdict").inner_text()
+    (runs / "just-now" / "metrics.jsonl").unlink()
+    (runs / "just-now").rmdir()
+
+
+def test_on_a_phone_the_names_of_the_curves_stand_above_them(chromium: Browser, site: Served) -> None:
+    tab = opened(chromium, viewport={"width": 390, "height": 844}, bypass_csp=True)
+    tab.goto(f"{site.address}/run/demo")
+    legend, plot = (tab.locator(f".overlay {part}").bounding_box() for part in ("ul", ".curve"))
+    assert legend is not None
+    assert plot is not None
+    assert legend["width"] > 300
+    assert plot["y"] >= legend["y"] + legend["height"] - 25  # the flag of the onset may reach up
+
+
+def test_what_each_check_lacks_can_be_opened(page: Page, site: Served) -> None:
+    page.goto(f"{site.address}/run/demo")
+    lacking = page.locator(".not-measured details")
+    lacking.locator("summary").click()
+    assert lacking.locator("dt").count() > 20
+
+
 def test_many_runs_are_filtered_sorted_and_kept_in_the_address(page: Page, many: Served) -> None:
     page.goto(many.address)
     until(page, "!document.querySelector('#tally').textContent.includes('being read')")

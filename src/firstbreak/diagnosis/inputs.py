@@ -682,6 +682,8 @@ class Inputs:
 
     def __init__(self, run: Run, score: Series | None = None) -> None:
         """`score`: the curve to judge the run by, instead of the one that `score` would choose."""
+        if not isinstance(run, Run):
+            raise TypeError(f"a {type(run).__name__} is no run: read it first, with firstbreak.read({str(run)[:60]!r})")
         self.run = run
         self._known: dict[str, Any] = dict.fromkeys(GIVEN) | {"run": run, "config": run.config, "samples": run.samples}
         if score is not None:

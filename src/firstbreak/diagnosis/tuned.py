@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import math
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -88,15 +89,20 @@ def _beside(run: Run, row: Row) -> TunedSettings | None:
     differ = sorted((name for name in mine if apart[name] > math.log(SAME)), key=lambda name: -apart[name])
     if not mine:
         return None
+    spelled = Counter(run.config.option(name) for name in mine)
+
+    def option(name: str) -> str:
+        """As the trainer spells it; of two settings that it spells alike, as firstbreak does."""
+        return own if spelled[own := run.config.option(name)] == 1 else name
+
     return TunedSettings(
         source=row.source,
         place=row.place,
         task=row.task,
         differ=tuple(
-            Beside(name=name, option=run.config.option(name), value=mine[name], tuned=row.settings[name])
-            for name in differ
+            Beside(name=name, option=option(name), value=mine[name], tuned=row.settings[name]) for name in differ
         ),
-        same=tuple(run.config.option(name) for name in mine if name not in differ),
+        same=tuple(option(name) for name in mine if name not in differ),
         steps=row.settings.get("total_steps"),
     )
 

@@ -346,9 +346,10 @@ def _course(inputs: Inputs) -> str:
     score, pace = found
     low, high = pace.interval
     turned = pace.course == "falling" and pace.late < 0 < pace.early
+    course = "the improvement turned into a loss" if turned else _COURSES[pace.course]
     return (
-        f"{'the improvement turned into a loss' if turned else _COURSES[pace.course]} ({score.name}: {number(pace.early)} in the "
-        f"first half, {number(pace.late)} in the second; 95 % range of the difference {number(low)} to {number(high)})"
+        f"{course} ({score.name} changed by {number(pace.early)} in the first half, by {number(pace.late)} in the second; "
+        f"95 % range of the difference {number(low)} to {number(high)})"
     )
 
 

@@ -393,8 +393,14 @@ def _expected(dx: Diagnosis, uid: str, about: About) -> Markup:
 
 
 def _not_measured(dx: Diagnosis, uid: str, about: About) -> Markup:
-    links, rest = story.unmeasured_links(dx), story.further_unmeasured(dx)
-    return join(_facts(links) if links else None, _bullets(rest) if rest else None)
+    links, rest, each = story.unmeasured_links(dx), story.further_unmeasured(dx), story.missing_inputs(dx)
+    return join(
+        _facts(links) if links else None,
+        _bullets(rest) if rest else None,
+        element("details", element("summary", f"What each of the {len(each)} checks lacks"), _facts(each))
+        if each
+        else None,
+    )
 
 
 def _damage(dx: Diagnosis, uid: str, about: About) -> Markup:

@@ -704,6 +704,15 @@ def unmeasured_checks(dx: Diagnosis) -> str:
     return f"{count(len(missing), 'further check')} {verb} not possible ({links}); the JSON report names the missing inputs"
 
 
+def missing_inputs(dx: Diagnosis) -> tuple[StoryLine, ...]:
+    """Each check that could not be made, with what it lacks."""
+    return tuple(
+        StoryLine(o.detector, f"{link_word(o.link)}: {o.note}")
+        for o in dx.outcomes
+        if o.status is Status.NOT_MEASURED and o.note
+    )
+
+
 def crashed(dx: Diagnosis) -> tuple[str, ...]:
     """The checks that crashed, one line for each."""
     return tuple(f"check {o.detector} crashed: {o.note}" for o in dx.outcomes if o.status is Status.CRASHED)

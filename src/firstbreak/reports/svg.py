@@ -17,6 +17,7 @@ WIDTH, HEIGHT = 376, 300
 CENTRE = (WIDTH / 2, HEIGHT / 2)
 RADIUS = 90.0
 NODE = 13.0
+MIDDLE = 20  # characters of a line between the nodes
 # A curve's picture, in pixels: the flag of the onset, the plot, the labels of the axis.
 FLAG, PLOT, LABELS = 20, 88, 20
 
@@ -112,7 +113,7 @@ def _middle(dx: Diagnosis) -> Markup:
         step = "" if first.step is None else f"at {moment(story.axis_of(dx.run, first.metric), first.step, None)}"
         *either, last = map(story.link_word, first.links)
         lines = [("first break", "small"), *((f"{name} or", "big") for name in either), (last, "big")]
-        lines += [(line, "small") for line in ("or earlier" if first.or_earlier else "", step) if line]
+        lines += [(line, "small") for line in ("or earlier" if first.or_earlier else "", *_short(step)) if line]
     top = CENTRE[1] - 9 * (len(lines) - 1)
     return join(
         *(
@@ -120,6 +121,12 @@ def _middle(dx: Diagnosis) -> Markup:
             for i, (line, size) in enumerate(lines)
         )
     )
+
+
+def _short(step: str) -> list[str]:
+    """A text as one line of the ring's middle, or as two where it would reach into the nodes."""
+    words, _, number = step.rpartition(" ")
+    return [step] if len(step) <= MIDDLE else [words, number]
 
 
 def curve(exhibit: Exhibit, series: Series, domain: Interval, uid: str, scale: curves.Scale | None = None) -> Markup:

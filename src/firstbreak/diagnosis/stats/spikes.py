@@ -58,9 +58,19 @@ def spikes(curve: Series | np.ndarray, size: float = 6.0, width: int = 9) -> Spi
     z, _, _ = rescale(values)
     distance = z - running_median(z, width)
     noise = _noise(np.abs(distance))
-    out = np.flatnonzero(np.abs(distance) > size * noise) if len(z) >= MIN_POINTS else np.arange(0)
+    least = np.minimum(np.abs(distance), np.abs(z - _on_both_sides(z, width)))
+    out = np.flatnonzero(least > size * noise) if len(z) >= MIN_POINTS else np.arange(0)
     sizes = distance[out] / noise if noise > 0 else np.copysign(np.inf, distance[out])
     return Spikes(steps=steps[out], values=values[out], sizes=sizes, every=period(steps[out]))
+
+
+def _on_both_sides(z: np.ndarray, width: int) -> np.ndarray:
+    """The running median. Near an end the window shrinks to both sides: else the last points of a straight line stand out."""
+    level = running_median(z, width)
+    for i in range(min(width // 2, len(z) // 2)):
+        level[i] = np.median(z[: 2 * i + 1])
+        level[len(z) - 1 - i] = np.median(z[len(z) - 1 - 2 * i :])
+    return level
 
 
 def tail(curve: Series | np.ndarray) -> Tail | None:

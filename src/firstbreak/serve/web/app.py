@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import threading
+import time
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from importlib import resources
@@ -48,6 +49,7 @@ NOTIFY_EVERY = 0.1  #: seconds between two checks for news for an open page
 SURVEY_PATIENCE = 10.0  #: seconds that a page waits for the first search of the folder
 LIVE_EVERY = 0.4  #: seconds between two updates of a run whose page is open
 LIST_EVERY = 2.0  #: seconds between two updates of all runs while the list is open
+UNWATCHED_EVERY = 30.0  #: seconds between them while it is not: the history of a verdict goes on
 _TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 
@@ -88,15 +90,17 @@ class Site:
             tasks.cancel_scope.cancel()
 
     async def _update_store(self) -> None:
-        """Diagnose every run once. While the list is open, diagnose the runs that change."""
+        """Diagnose every run once, then the runs that change: soon while the list is open, and now and then while it is not."""
+        latest = -math.inf
         while True:
-            if self.watched[""] or not self._surveyed.is_set():
+            if self.watched[""] or not self._surveyed.is_set() or time.monotonic() - latest >= UNWATCHED_EVERY:
                 with contextlib.suppress(Exception):  # a folder that is missing for a moment must not stop the service
                     await anyio.to_thread.run_sync(self.store.survey)
                 self._surveyed.set()
                 for entry in self.store.entries():
                     await anyio.to_thread.run_sync(entry.update)
                     self.store.tidy()
+                latest = time.monotonic()
             await anyio.sleep(LIST_EVERY)
 
     async def _follow_watched(self) -> None:
@@ -322,6 +326,9 @@ class Site:
         if not self._surveyed.wait(timeout=SURVEY_PATIENCE):
             raise HTTPException(503, "the folder is still being searched for runs; reload in a moment")
         entry = self.store.entry(name)
+        if entry is None:  # it may have been started a moment ago
+            self.store.survey()
+            entry = self.store.entry(name)
         if entry is None:
             raise HTTPException(404, "there is no run with this name in the served folder")
         return entry

@@ -72,10 +72,15 @@ def page(root: Path, lines: Sequence[RunSummary], live: str, surveyed: bool, bar
 
 
 def _head(text: str, by: str) -> Markup:
-    return (
-        element("th", element("button", text, type="button", data_sort=by) if by else text, scope="col")
-        if text
-        else element("td")
+    if not text:
+        return element("td")
+    by_time = element("button", "when", type="button", data_sort="since") if by == "place" else None
+    return element(
+        "th",
+        element("button", text, type="button", data_sort=by) if by else text,
+        " " if by_time else None,
+        by_time,
+        scope="col",
     )
 
 
@@ -150,6 +155,7 @@ def _row(summary: RunSummary) -> Markup:
         data_verdict=_verdict(summary),
         data_name=summary.name,
         data_place=broke,
+        data_since=f"{1 - summary.wasted:.4f}" if broke else None,
         data_changed=f"{summary.changed:.0f}",
     )
 

@@ -46,7 +46,8 @@ const texts = new WeakMap() // row -> what is looked through
 const BY_NAME = new Intl.Collator("en", { numeric: true })
 
 function textOf(row) {
-  if (!texts.has(row)) texts.set(row, `${row.dataset.name} ${row.textContent}`.toLowerCase())
+  const seen = [...row.cells].filter((cell) => !$("svg", cell)) // the words of a picture are not on the screen
+  if (!texts.has(row)) texts.set(row, `${row.dataset.name} ${seen.map((cell) => cell.textContent).join(" ")}`.toLowerCase())
   return texts.get(row)
 }
 
@@ -85,19 +86,22 @@ function showAll() {
   filter()
 }
 
-const NUMBERS = ["urgency", "changed"]
+const NEVER = 1e9 // of a run without a break: last, whichever way the list is ordered
+const NUMBERS = ["urgency", "changed", "since"]
 
 function order() {
   const [, down, by] = (asked("sort") || "urgency").match(/^(-?)(.*)$/)
+  const way = down ? -1 : 1
   const body = $(".runs tbody")
   if (!body) return
   for (const button of $$("[data-sort]")) {
     const sorted = button.dataset.sort === by ? (down ? "descending" : "ascending") : null
+    const other = $(`[data-sort="${by}"]`, button.closest("th"))
+    button.classList.toggle("sorted", Boolean(sorted))
     if (sorted) button.closest("th").setAttribute("aria-sort", sorted)
-    else button.closest("th").removeAttribute("aria-sort")
+    else if (!other) button.closest("th").removeAttribute("aria-sort")
   }
-  const key = (row) => (NUMBERS.includes(by) ? Number(row.dataset[by]) : row.dataset[by] ?? "")
-  const way = down ? -1 : 1
+  const key = (row) => (NUMBERS.includes(by) ? Number(row.dataset[by] ?? way * NEVER) : row.dataset[by] ?? "")
   const compare = NUMBERS.includes(by) ? (a, b) => key(a) - key(b) : (a, b) => !key(a) - !key(b) || way * BY_NAME.compare(key(a), key(b))
   const rows = $$("tr", body)
   rows.forEach((row, i) => (row.dataset.urgency ??= i)) // as the server has ordered them
@@ -245,7 +249,7 @@ let connected = null
 
 // Whether the server answers, and how old the last thing is that was written.
 function tellConnection(now = connected) {
-  if (connected && now === false) say("Disconnected: firstbreak serve has stopped, or cannot be reached.")
+  if (connected && now === false) say("Disconnected: firstbreak serve has stopped, or cannot be reached. If it was started anew, open the address that it shows.")
   connected = now
   if (connected === null) return
   const live = $("#live")
@@ -253,7 +257,7 @@ function tellConnection(now = connected) {
   const age = Date.now() / 1000 - unix
   live.className = connected ? (unix > 0 && age > GROWING ? "idle" : "on") : "off"
   live.textContent = connected ? written(unix, age) : "disconnected"
-  live.title = connected ? "The page follows the files; the time is that of the latest write." : "firstbreak serve has stopped, or cannot be reached. The page connects again by itself."
+  live.title = connected ? "The page follows the files; the time is that of the latest write." : "firstbreak serve has stopped, or cannot be reached. The page connects again by itself; a server that was started anew may have another address."
 }
 
 const GROWING = 120 // seconds without a write after which a log is not called live
