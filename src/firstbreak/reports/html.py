@@ -397,7 +397,7 @@ def _not_measured(dx: Diagnosis, uid: str, about: About) -> Markup:
     return join(
         _facts(links) if links else None,
         _bullets(rest) if rest else None,
-        element("details", element("summary", f"What each of the {len(each)} checks lacks"), _facts(each))
+        element("details", element("summary", f"All {len(each)} things that checks lack"), _facts(each))
         if each
         else None,
     )

@@ -37,6 +37,7 @@ from firstbreak.model import (
     LinkStatus,
     Outcome,
     RankedCause,
+    Role,
     Run,
     Sample,
     Series,
@@ -705,12 +706,10 @@ def unmeasured_checks(dx: Diagnosis) -> str:
 
 
 def missing_inputs(dx: Diagnosis) -> tuple[StoryLine, ...]:
-    """Each check that could not be made, with what it lacks."""
-    return tuple(
-        StoryLine(o.detector, f"{link_word(o.link)}: {o.note}")
-        for o in dx.outcomes
-        if o.status is Status.NOT_MEASURED and o.note
-    )
+    """What the checks of each link lack that could not be made. Proofs lack a recorder, which is said elsewhere."""
+    missing = [o for o in dx.outcomes if o.status is Status.NOT_MEASURED and o.note and Role.PROOF not in o.roles]
+    lacking = {link: sorted({o.note for o in missing if o.link is link}) for link in Link}
+    return tuple(StoryLine(link_word(link), note) for link, notes in lacking.items() for note in notes)
 
 
 def crashed(dx: Diagnosis) -> tuple[str, ...]:
