@@ -39,7 +39,7 @@ def areal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 def fresh(areal: Any) -> None:
     """Each test begins with a recorder that has seen nothing, and an empty folder."""
     shutil.rmtree(areal.folder, ignore_errors=True)
-    hooks.Update.waits = False
+    hooks.UPDATE.waits = False
     held = next(c.cell_contents for c in areal.actor.grpo_loss_fn.__closure__ if hasattr(c.cell_contents, "files"))
     held.__init__(areal.folder, 1e9, held.files.name)
 

@@ -12,10 +12,10 @@ torch = pytest.importorskip("torch")
 
 OUTPUT = torch.zeros(4, 3, requires_grad=True)
 HOOKS: dict[str, tuple[Any, Any, dict[str, Any]]] = {
-    "areal": (areal, areal.Update, {"logprobs": OUTPUT, "input_data": {}}),
-    "openrlhf": (openrlhf, openrlhf.Updates, {"log_probs": OUTPUT, "self": None}),
-    "rllib": (rllib, rllib.Update, {"batch": {}, "fwd_out": {"action_dist_inputs": OUTPUT}}),
-    "verl": (verl, verl.ActorUpdate, {"model_output": {"log_probs": OUTPUT}}),
+    "areal": (areal, areal.UPDATE, {"logprobs": OUTPUT, "input_data": {}}),
+    "openrlhf": (openrlhf, openrlhf.ACTOR, {"log_probs": OUTPUT, "self": None}),
+    "rllib": (rllib, rllib.UPDATE, {"batch": {}, "fwd_out": {"action_dist_inputs": OUTPUT}}),
+    "verl": (verl, verl.ACTOR, {"model_output": {"log_probs": OUTPUT}}),
 }
 
 

@@ -40,7 +40,7 @@ def rlhf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 def fresh(rlhf: Any) -> None:
     """Each test begins with recorders that have seen nothing, and an empty folder."""
     shutil.rmtree(rlhf.folder, ignore_errors=True)
-    hooks.Updates.driver, hooks.Updates.actor, hooks.Updates.waits = 0, 0, False
+    hooks.DRIVER.number = hooks.ACTOR.number = 0
     for owner, name in (
         (rlhf.maker.RemoteExperienceMaker, "compute_advantages_and_returns"),
         (rlhf.loss.PolicyLoss, "forward"),

@@ -52,7 +52,7 @@ def verl(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 def fresh(verl: Any) -> None:
     """Each test begins with recorders that have seen nothing, and an empty folder."""
     shutil.rmtree(verl.folder, ignore_errors=True)
-    hooks.ActorUpdate.step, hooks.ActorUpdate.waits = 0, False
+    hooks.ACTOR.number, hooks.ACTOR.waits = 0, False
     for module, name in ((verl.ray, "compute_advantage"), (verl.losses, "ppo_loss")):
         held = next(c.cell_contents for c in getattr(module, name).__closure__ if hasattr(c.cell_contents, "files"))
         held.__init__(verl.folder, 1e9, held.files.name)

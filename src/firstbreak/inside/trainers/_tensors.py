@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-
-from firstbreak.inside.batch import BatchRecorder, Price
 
 
 def array(tensor: Any) -> np.ndarray:
@@ -40,13 +38,3 @@ def side_by_side() -> bool:
 
     spread = torch.distributed.is_available() and torch.distributed.is_initialized()
     return spread and torch.distributed.get_world_size() > 1
-
-
-def on_gradient(record: BatchRecorder, step: int, of: Any, given: Callable[[Any], Mapping[str, Any]]) -> None:
-    """Measure what is `given` by the gradient of a tensor, once the backward pass has it."""
-
-    def look(gradient: Any) -> None:
-        with record.guarded("gradient"), record.measuring(Price.LOOK, step):
-            record.batch(step, **given(gradient))
-
-    of.register_hook(look)

@@ -12,7 +12,8 @@ import numpy as np
 
 from firstbreak.inside.batch import BatchRecorder, Price
 from firstbreak.inside.seams import Looking, Seam
-from firstbreak.inside.trainers._tensors import array, finite, on_gradient, side_by_side, turns
+from firstbreak.inside.trainers._tensors import array, finite, side_by_side, turns
+from firstbreak.inside.trainers._update import Update, on_gradient
 
 LARGEST = 10.0  #: nats, of a token's divergence
 KEPT = ("loss_mask", "logprobs", "prox_logp", "ref_logp", "versions")
@@ -26,11 +27,7 @@ STAGES = {
 }
 
 
-class Update:
-    """Whether the first loss of the update that runs was seen, and its number: that of the weights it makes."""
-
-    waits = False
-    number = 0
+UPDATE = Update()  #: its number is that of the weights it makes
 
 
 def _advantages(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:
@@ -49,7 +46,7 @@ def _advantages(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:
 def _batch(data: Mapping[str, Any], before: Mapping[str, Any], actor: Any, version: int) -> dict[str, Any]:
     """Everything in the places of the loss: what stands at a place is of the next token."""
     mask, attended = _moved(before["loss_mask"]), array(data["attention_mask"])
-    sampled = mask if turns(mask) else _moved(attended) * (np.cumsum(mask, axis=1) > 0)
+    sampled = mask.copy() if turns(mask) else _moved(attended) * (np.cumsum(mask, axis=1) > 0)
     sampled[:, -1] = 0  # has no next token
     made: dict[str, Any] = {
         "stages": finite({said: data.get(name) for name, said in STAGES.items()}),
@@ -133,18 +130,15 @@ def _prompts(data: Mapping[str, Any], mask: np.ndarray) -> list[str]:
 
 def _update(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:
     """An update begins."""
-    Update.number, Update.waits = int(given["self"].engine.get_version()) + 1, True
+    UPDATE.begins(int(given["self"].engine.get_version()) + 1)
     return
     yield
 
 
 def _loss(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:
     """The first loss of an update, before any optimizer step of it, and its gradient."""
-    step, sampled, data = Update.number, given["logprobs"], given["input_data"]
-    if not Update.waits or not sampled.requires_grad:
-        return
-    Update.waits = False  # whether there is time or not: the next loss is not the first one
-    if not record.due(step, Price.LOOK):
+    step, sampled, data = UPDATE.number, given["logprobs"], given["input_data"]
+    if not UPDATE.first(record, sampled):
         return
     made = yield
     ends = data.get("cu_seqlens")

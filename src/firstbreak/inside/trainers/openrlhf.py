@@ -12,7 +12,8 @@ import numpy as np
 
 from firstbreak.inside.batch import BatchRecorder, Price
 from firstbreak.inside.seams import Looking, Seam
-from firstbreak.inside.trainers._tensors import array, finite, on_gradient, turns
+from firstbreak.inside.trainers._tensors import array, finite, turns
+from firstbreak.inside.trainers._update import Update, on_gradient
 
 CENTRED = ("gae", "reinforce", "reinforce_baseline")  #: over the tokens of the batch
 WHOLE_BATCH = "flash_reinforce"  #: compares a reward with the mean of the batch
@@ -26,25 +27,20 @@ STAGES = {
 }
 
 
-class Updates:
-    """The number of an update: in the driver, and in the actor's worker, with whether its first loss was seen."""
-
-    driver = 0
-    actor = 0
-    waits = False
+DRIVER, ACTOR = Update(), Update()  #: two processes
 
 
 def _begins(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:
     """The driver says the number of the update."""
-    Updates.driver = int(given["global_step"])
+    DRIVER.number = int(given["global_step"])
     return
     yield
 
 
 def _advantages(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:
     """The batch of an update, when its advantages are known."""
-    Updates.driver += 1
-    step = Updates.driver
+    DRIVER.begins()
+    step = DRIVER.number
     if not record.due(step, Price.LOOK):
         return
     divergences = [experience.kl for experience in given["experiences"]]  # the trainer forgets them on the way
@@ -120,18 +116,15 @@ def _rows(tensors: Sequence[Any]) -> Any:
 
 def _update(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:
     """An update of the actor begins."""
-    Updates.actor, Updates.waits = Updates.actor + 1, True
+    ACTOR.begins()
     return
     yield
 
 
 def _loss(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:
     """The first loss of an update, before any optimizer step of it, and its gradient."""
-    step, sampled, loss = Updates.actor, given["log_probs"], given["self"]
-    if not Updates.waits or not sampled.requires_grad:
-        return
-    Updates.waits = False  # whether there is time or not: the next loss is not the first one
-    if not record.due(step, Price.LOOK):
+    step, sampled, loss = ACTOR.number, given["log_probs"], given["self"]
+    if not ACTOR.first(record, sampled):
         return
     made = yield
     with record.measuring(Price.LOOK, step):

@@ -12,22 +12,19 @@ import numpy as np
 
 from firstbreak.inside.batch import BatchRecorder, Price
 from firstbreak.inside.seams import Looking, Seam
-from firstbreak.inside.trainers._tensors import array, on_gradient
+from firstbreak.inside.trainers._tensors import array
+from firstbreak.inside.trainers._update import Update, on_gradient
 
 LEAST = 1e-4  #: RLlib divides the advantages by their standard deviation, or by this
 
 
-class Update:
-    """The update that runs: its number, whether its first loss was seen, and what its advantages are made of."""
-
-    number = 0
-    waits = False
-    estimates: list[Mapping[str, Any]] = []  # noqa: RUF012
+UPDATE = Update()
+ESTIMATES: list[Mapping[str, Any]] = []  #: what the advantages of the update are made of, one for each policy
 
 
 def _update(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:
     """An update begins."""
-    Update.number, Update.waits = int(given["self"]._weights_seq_no) + 1, True
+    UPDATE.begins(int(given["self"]._weights_seq_no) + 1)
     return
     yield
 
@@ -35,20 +32,20 @@ def _update(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:
 def _targets(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:
     """What the advantages of one policy are made of."""
     made = yield
-    Update.estimates.append({**given, "targets": made})
+    ESTIMATES.append({**given, "targets": made})
 
 
 def _advantages(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:
     """The batch of an update, when the advantages of its policies are known."""
-    Update.estimates.clear()
-    if not record.due(Update.number, Price.LOOK):
+    ESTIMATES.clear()
+    if not record.due(UPDATE.number, Price.LOOK):
         return
     made = yield
-    with record.measuring(Price.LOOK, Update.number):
+    with record.measuring(Price.LOOK, UPDATE.number):
         used = [part["advantages"] for part in made.values() if "advantages" in part]
-        for estimates, advantages in zip(Update.estimates, used, strict=True):
+        for estimates, advantages in zip(ESTIMATES, used, strict=True):
             if advantages.ndim == 1:  # those of a policy with a memory are padded
-                record.transitions(Update.number, **_rollout(estimates, array(advantages)))
+                record.transitions(UPDATE.number, **_rollout(estimates, array(advantages)))
 
 
 def _rollout(given: Mapping[str, Any], advantages: np.ndarray) -> dict[str, Any]:
@@ -74,11 +71,8 @@ def _rollout(given: Mapping[str, Any], advantages: np.ndarray) -> dict[str, Any]
 
 def _loss(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:
     """The first loss of an update, before any optimizer step of it, and its gradient."""
-    step, batch, inputs = Update.number, given["batch"], given["fwd_out"]["action_dist_inputs"]
-    if not Update.waits or not inputs.requires_grad:
-        return
-    Update.waits = False  # whether there is time or not: the next loss is not the first one
-    if inputs.ndim != 2 or not record.due(step, Price.LOOK):
+    step, batch, inputs = UPDATE.number, given["batch"], given["fwd_out"]["action_dist_inputs"]
+    if not UPDATE.first(record, inputs) or inputs.ndim != 2:
         return
     made = yield
     with record.measuring(Price.LOOK, step):

@@ -13,7 +13,8 @@ import numpy as np
 
 from firstbreak.inside.batch import BatchRecorder, Price
 from firstbreak.inside.seams import Looking, Seam, caller
-from firstbreak.inside.trainers._tensors import array, by_row, finite, on_gradient, turns
+from firstbreak.inside.trainers._tensors import array, by_row, finite, turns
+from firstbreak.inside.trainers._update import Update, on_gradient
 
 EPSILON = 1e-6
 #: estimator of one number a completion -> what it takes off the reward, and what it divides by
@@ -133,35 +134,28 @@ def _mask(mask: np.ndarray, attended: np.ndarray, *, corrected: bool) -> dict[st
     return {"mask": mask, "lengths": sampled, "exempt": (mask.sum(1) == 0).astype(float)}
 
 
-class ActorUpdate:
-    """Where an actor's worker is: the number of its update, and whether its first loss was seen."""
-
-    step = 0
-    waits = False
+ACTOR = Update()  #: in the actor's worker
 
 
 def _delivered(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:
     """Weights go to the engine, at the end of each step: the driver says its number."""
     if given["global_steps"] is not None:
-        ActorUpdate.step = int(given["global_steps"])
+        ACTOR.number = int(given["global_steps"])
     return
     yield
 
 
 def _updates(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:
     """An update begins."""
-    ActorUpdate.step, ActorUpdate.waits = ActorUpdate.step + 1, True
+    ACTOR.begins()
     return
     yield
 
 
 def _loss(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:
     """The first loss of an update, before any optimizer step of it, and its gradient."""
-    step = ActorUpdate.step
-    if not ActorUpdate.waits or not given["model_output"]["log_probs"].requires_grad:
-        return
-    ActorUpdate.waits = False  # whether there is time or not: the next loss is not the first one
-    if not record.due(step, Price.LOOK):
+    step = ACTOR.number
+    if not ACTOR.first(record, given["model_output"]["log_probs"]):
         return
     made = yield
     from verl.workers.utils.padding import no_padding_2_padding
