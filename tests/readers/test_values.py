@@ -111,7 +111,14 @@ def test_an_evaluation_that_a_table_repeats_has_one_point_each(tmp_path: Path) -
     assert any("eval_reward repeats each value 10 times" in note for note in run.notes)
 
 
-@pytest.mark.parametrize(("taken", "kept"), [(lambda i: 0.1 + i // 2 * 0.01, 6), (lambda i: 0.1 + i * 0.01, 11)])
+@pytest.mark.parametrize(
+    ("taken", "kept"),
+    [
+        (lambda i: 0.123456789 + i // 2 * 0.01, 6),
+        (lambda i: 0.123456789 + i * 0.01, 11),
+        (lambda i: float(3 + i // 2 % 2), 11),  # a clock of whole seconds tells nothing
+    ],
+)
 def test_an_evaluation_is_a_copy_where_the_time_that_it_took_is_one(
     taken: Callable[[int], float], kept: int, tmp_path: Path
 ) -> None:

@@ -2,7 +2,7 @@
 
 Repeated values make a plateau and hide the spread of a score, so that one point of each measurement is kept. A curve that
 hardly ever changes, or changes at irregular steps, is left as it is: it may be constant. Where the time that an evaluation took
-stands in the same rows, it says which of them are copies: no measurement takes the same time twice, to the last digit.
+stands in the same rows, with digits enough, it says which of them are copies: no measurement takes the same time twice.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from firstbreak.model import Series
 CHANGES = 8  #: fewer are no pattern
 EVERY = 3  #: points from one measurement to the next
 ON_TIME = 0.95  #: share of the changes that come at a multiple of the interval
+DIGITS = 5  #: of a clock that tells two measurements apart: with fewer, equal times are chance (convention)
 
 
 def thinned(series: Series) -> tuple[Series, int]:
@@ -38,8 +39,14 @@ def thinned(series: Series) -> tuple[Series, int]:
 
 def by_the_clock(series: Series, clocks: Iterable[Series]) -> tuple[Series, int]:
     """The curve without the rows in which every clock says the same as before, and how many of them there were."""
-    beside = [c for c in clocks if len(c) > 1 and np.ptp(c.values) > 0 and np.array_equal(c.steps, series.steps)]
+    beside = [c for c in clocks if _fine(c.values) and np.array_equal(c.steps, series.steps)]
     if not beside:
         return series, 0
     copies = np.logical_and.reduce([np.diff(c.values, prepend=np.nan) == 0 for c in beside])
     return replace(series, steps=series.steps[~copies], values=series.values[~copies]), int(copies.sum())
+
+
+def _fine(times: np.ndarray) -> bool:
+    """Whether most of these times, which are not all the same, have more than a few digits."""
+    rounded = np.array([float(f"{time:.{DIGITS}g}") for time in times])
+    return bool(len(times) > 1 and np.ptp(times) > 0 and np.mean(rounded != times) > 0.5)

@@ -37,10 +37,8 @@ from firstbreak.diagnosis.stats.onset import first_sustained
 from firstbreak.model import Confidence, Config, Evidence, Expected, Finding, NotMeasured, Run, Series, Severity
 from firstbreak.words import percent, quoted
 
-OWN = (
-    None,
-    "cleanrl",
-)  #: trainers whose update stands in the user's script; a library stores the old log-probabilities
+#: trainers whose update stands in the user's script; a library stores the old log-probabilities
+OWN = (None, "cleanrl")
 
 
 def detect(
@@ -134,16 +132,14 @@ def detect(
     if frozen or not _could_move(curve, exact, policy_entropy, min_entropy, min_uncertain_points, min_uncertain_share):
         return None  # such a policy cannot move: another finding says so
     since = first_sustained(curve, lambda values: np.abs(values - (1.0 if "ratio" in curve.name else 0.0)) <= tolerance)
+    again = "the old log-probabilities are computed again; store them when sampling"
     if assumed:
-        said = (
-            f"{quoted(curve.raw or curve.name)} and the clip fraction are exactly 0 in every update: if each batch is used more "
-            "than once, the old log-probabilities are computed again; store them when sampling"
-        )
+        still_for = percent(float(np.mean(exact)))
+        often = f"{quoted(curve.raw or curve.name)} does not move and nothing is clipped in {still_for} of the updates"
+        said = f"{often}: if each batch is used more than once, {again}"
     else:
-        said = (
-            f"{curve.name} does not move in {percent(share)} of the updates of the second half, although each batch is used "
-            f"{updates:g} times: the old log-probabilities are computed again; store them when sampling"
-        )
+        often = f"{curve.name} does not move in {percent(share)} of the updates of the second half"
+        said = f"{often}, although each batch is used {updates:g} times: {again}"
     return Finding(
         message=said,
         severity=Severity.WARNING,
