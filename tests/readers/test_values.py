@@ -95,6 +95,33 @@ def test_a_list_of_rewards_has_a_mean_and_a_spread(name: str, tmp_path: Path) ->
     assert run.series["reward.mean"].steps.tolist() == list(range(40))
 
 
+# --- clocks ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["time", "Seconds", "wall"])
+@pytest.mark.parametrize(
+    ("values", "signal"),
+    [
+        (lambda i: 3.0 + 1.5 * i, "time.elapsed"),
+        (lambda i: 1.7e9 + 1.5 * i, "time.unix"),
+        (lambda i: 3.0 + i % 3, None),  # what each row took
+    ],
+)
+def test_a_column_of_plain_time_that_only_rises_is_a_clock(
+    name: str, values: Callable[[int], float], signal: str | None, tmp_path: Path
+) -> None:
+    run = run_of(tmp_path, "log.jsonl", [{"step": i, "reward": i / 9, name: values(i)} for i in range(30)])
+    assert [s for s in run.series if s.startswith("time.")] == ([signal] if signal else [])
+    assert (name in run.unknown) is (signal is None)
+
+
+def test_a_plain_column_is_no_clock_where_the_log_has_one(tmp_path: Path) -> None:
+    rows = [{"step": i, "reward": i / 9, "time_elapsed": 2.0 * i, "time": 3.0 + i} for i in range(30)]
+    run = run_of(tmp_path, "log.jsonl", rows)
+    assert run.series["time.elapsed"].raw == "time_elapsed"
+    assert "time" in run.unknown
+
+
 # --- repeated ----------------------------------------------------------------------------------------------------------
 
 

@@ -18,7 +18,7 @@ from firstbreak.diagnosis.diagnose import diagnose
 from firstbreak.diagnosis.registry import causes, detectors
 from firstbreak.model import Diagnosis
 from firstbreak.readers.read import read
-from firstbreak.reports import html, reference
+from firstbreak.reports import html, reference, svg
 from firstbreak.reports.curves import MOST_POINTS
 from firstbreak.reports.markup import Markup, element, escape, join
 from firstbreak.reports.text import spans, visible
@@ -249,3 +249,11 @@ def test_the_best_rewarded_sample_since_the_break_stands_beside_an_early_one() -
     assert float(late[0]) >= 61 > float(early[0])
     assert float(late[1]) > float(early[1])
     assert shown.count("thoroughness") == 2
+
+
+@pytest.mark.parametrize(("step", "lines"), [("at step 61", 1), ("at environment step 2048", 2)])
+def test_the_step_in_the_ring_stays_between_its_nodes(step: str, lines: int) -> None:
+    shown = svg._short(step)
+    assert " ".join(shown) == step
+    assert len(shown) == lines
+    assert max(map(len, shown)) <= svg.MIDDLE

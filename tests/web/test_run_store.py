@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import anyio
 import pytest
 from starlette.exceptions import HTTPException
 
@@ -17,6 +18,7 @@ from firstbreak.serve.web import run_store as store
 from firstbreak.serve.web.run_store import MOST_OPEN, RunStore
 from tests.compare.test_baseline import write as write_run
 from tests.make import write_jsonl
+from tests.waiting import PATIENCE
 
 
 def looked(folder: Path) -> RunStore:
@@ -131,3 +133,24 @@ def test_a_folder_of_earlier_runs_that_has_gone_costs_a_line(tmp_path: Path) -> 
     assert entry.diagnosis is not None
     assert entry.diagnosis.baseline is not None
     assert "gone: no such file or folder" in entry.diagnosis.baseline.left_out[0]
+
+
+def test_verdicts_go_on_while_nobody_looks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(app, "LIST_EVERY", 0.02)
+    monkeypatch.setattr(app, "UNWATCHED_EVERY", 0.05)
+    log = tmp_path / "grows" / "metrics.jsonl"
+    write_jsonl(log, 60)
+    site = app.Site(tmp_path)
+
+    async def served() -> None:
+        with anyio.fail_after(PATIENCE):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(site._update_store)
+                while not site._surveyed.is_set() or site.store.entries()[0].run is None:
+                    await anyio.sleep(0.02)
+                write_jsonl(log, 30, start=60)
+                while site.store.entries()[0].run.last_step != 89:
+                    await anyio.sleep(0.02)
+                tasks.cancel_scope.cancel()
+
+    anyio.run(served)

@@ -80,6 +80,10 @@ RUNS = "runs"  #: SummaryWriter makes a folder of this name in a run, and people
 
 
 SECONDS = "second"  #: axis of what was read off the machine
+TIMES = ("time.", "throughput.")  #: signals of a clock
+CLOCK_NAMES = frozenset({"time", "seconds", "secs", "sec", "wall", "clock", "timestamp"})
+ROWS_OF_A_CLOCK = 8  #: fewer durations may rise by chance (convention)
+UNIX = 1e9  #: seconds: a larger time counts from 1970
 WALL_TIME = "wall_time"  #: the name of a curve that is made of the times of a log's events
 CLOCKS = ("_timestamp", "_runtime")  #: names under which a log tells the time of each step
 
@@ -128,6 +132,9 @@ def assemble(
     notes = [f"{_relative(p, base)}: {note}" for p, r in recordings for note in r.notes]
     explained = names_for_run(place, named)
     understood = dialects.understand(names | _nulls(recordings), dialect, explained)
+    if clocks := _clocks(recordings, understood):
+        explained = {**clocks, **explained}
+        understood = dialects.understand(names | _nulls(recordings), dialect, explained)
     rewards = {raw for raw, name in understood.items() if _is_reward(name.signal)}
     filled = []
     for p, recording in recordings:
@@ -164,11 +171,28 @@ def assemble(
     return replace(run, checkpoints=on_the_axis(checkpoints_in(place), run)) if place.is_dir() else run
 
 
+def _clocks(recordings: Iterable[tuple[Path, Recording]], understood: Mapping[str, Any]) -> dict[str, str]:
+    """The columns with a plain name for time that only rise: they say when a row was written, and not how long it took."""
+    if any(name.signal.startswith(TIMES) for name in understood.values()):
+        return {}
+    found: dict[str, str] = {}
+    for _, recording in recordings:
+        for name, curve in recording.curves.items():
+            values = curve.values[np.isfinite(curve.values)]
+            if (
+                name.lower() in CLOCK_NAMES
+                and name not in understood
+                and len(values) > 2
+                and (np.diff(values) > 0).all()
+            ):
+                found[name] = "time.unix" if values[0] > UNIX else "time.elapsed"
+    return found
+
+
 def _timed(recording: Recording, understood: Mapping[str, Any]) -> Recording:
     """The recording with the time so far as a curve, from the times of its events, where the log has no time of its own."""
     signals = {name: understood[name].signal for name in recording.curves if name in understood}
-    clocks = ("time.", "throughput.")
-    if any(signal.startswith(clocks) and ".eval" not in signal for signal in signals.values()):
+    if any(signal.startswith(TIMES) and ".eval" not in signal for signal in signals.values()):
         return recording
     timed = [
         curve

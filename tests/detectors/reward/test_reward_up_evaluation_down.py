@@ -66,3 +66,12 @@ def test_two_low_evaluations_at_the_end_are_no_more_than_a_warning() -> None:
     judged[::10] = np.append(np.linspace(0.3, 0.8, 13), [0.3, 0.3])
     finding = found(ID, run({"reward.mean": UP, "eval.accuracy": judged}))
     assert finding.severity is Severity.WARNING
+
+
+@pytest.mark.parametrize(("falls_for", "separates"), [(50, False), (2, True)])
+def test_a_return_that_rises_because_fewer_actions_are_random_is_no_gain(falls_for: int, separates: bool) -> None:
+    """Of a greedy policy that is right from the start, the training return shows the schedule."""
+    epsilon = np.maximum(0.05, 1 - np.arange(150) / falls_for)
+    rises = 20 + 150 * np.minimum(1, np.arange(150) / 50) + noise(150, 4)
+    made = run({"epsilon": epsilon, "reward.mean": rises, "eval.reward": 120 + noise(150, 4, 1)}, algorithm="dqn")
+    assert (look(ID, made).status is Status.FOUND) is separates

@@ -34,6 +34,7 @@ from firstbreak.diagnosis.usual import Side
 PRIOR = 1.2
 FINDINGS = {
     "entropy-penalised": 0.2,
+    "no-random-actions": 0.3,
     "entropy-collapse": 0.95,
     "reward-flat": 0.5,
     "outputs-alike": 0.4,

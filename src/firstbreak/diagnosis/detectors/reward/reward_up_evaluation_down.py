@@ -15,7 +15,8 @@ rewards and the evaluation does not: reward hacking, over-optimisation, or a rew
 The evaluation uses another protocol (temperature, length limit, prompt template) than training. The evaluation has so
 few points or samples that its trend is noise. Format is learned first and answers later. An evaluation that starts at
 its highest value. A return that is not lower in
-the evaluation than in training is not reported.
+the evaluation than in training is not reported. While fewer and fewer actions are random (epsilon), the training return
+rises by itself: what comes after that is compared, where it is long enough.
 
 ## Fix
 - First read the samples with the highest reward of the latest checkpoint.
@@ -54,6 +55,7 @@ def detect(
     truth: Series,
     solved: bool | None = None,
     policy: Policy = Policy.CONTROL,
+    epsilon: Series | None = None,
     *,
     min_signal_to_noise: Annotated[
         float, Threshold("ratio", "Beside a flat evaluation, a smaller rise of the reward says little.", "convention")
@@ -70,9 +72,15 @@ def detect(
     min_low: Annotated[
         int, Threshold("evaluations", "One or two low evaluations at the end can be chance.", "convention")
     ] = 3,
+    near_lowest: Annotated[
+        float, Threshold("share", "Of random actions above their lowest share: the schedule is over.", "convention")
+    ] = 0.05,
     min_points: Annotated[int, Threshold("points", "Fewer rewards or evaluations show no trend.", "convention")] = 8,
 ) -> Finding | NotApplicable | NotMeasured | None:
     start, end = max(reward_mean.steps[0], truth.steps[0]), min(reward_mean.steps[-1], truth.steps[-1])
+    settled = _settled(epsilon.finite, near_lowest) if epsilon is not None and len(epsilon.finite) else start
+    if min(len(curve.finite.between(settled, end)) for curve in (reward_mean, truth)) >= min_points:
+        start = max(start, settled)
     earlier = truth.finite.between(-np.inf, start)
     # an evaluation before training belongs to its start
     first = float(earlier.steps[-1]) if len(earlier) else float(start)
@@ -123,6 +131,11 @@ def detect(
             Evidence(text="evaluation", series=truth, since=since),
         ),
     )
+
+
+def _settled(epsilon: Series, near: float) -> float:
+    """The first step at which hardly more actions are random than at any time."""
+    return float(epsilon.steps[int(np.argmax(epsilon.values <= epsilon.values.min() + near))])
 
 
 def _course(judged: Series, shape: Trajectory, fell: bool, parted: Parting | None) -> str:
