@@ -12,12 +12,12 @@ from __future__ import annotations
 import itertools
 import json
 import random
-import tarfile
-import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from firstbreak_lab.corpus import opened
 
 from benchmarks.size import sized
 from firstbreak.compare import baseline
@@ -38,9 +38,8 @@ BROKEN = sized(150, 2)
 def load(names: list[str]) -> Iterator[Run]:
     """The runs of these archives."""
     for name in names:
-        with tarfile.open(CORPUS / name) as tar, tempfile.TemporaryDirectory() as folder:
-            tar.extractall(folder, filter="data")
-            yield read(Path(folder) / "run")
+        with opened(CORPUS, name) as (folder, _):
+            yield read(folder)
 
 
 def main() -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import tarfile
 import tempfile
 import time
 from collections import Counter
@@ -21,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from firstbreak_lab.archives import unpack
 from tests.reports.coherence import ABOUT_TEXTS, texts
 
 from benchmarks.machine import environment
@@ -79,8 +79,8 @@ def of_lab(n: int, seed: int) -> Iterator[Made]:
 
 
 def _unpacked(archive: Path) -> Run:
-    with tempfile.TemporaryDirectory() as folder, tarfile.open(archive) as tar:
-        tar.extractall(folder, filter="data")
+    with tempfile.TemporaryDirectory() as folder:
+        unpack(archive, Path(folder))
         return read(find_runs(folder)[0])
 
 

@@ -8,13 +8,11 @@ standard errors, and the largest where both scores fall and where the evaluation
 
 from __future__ import annotations
 
-import json
-import tarfile
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+from firstbreak_lab.corpus import opened
 
 from benchmarks.size import sized
 from firstbreak.diagnosis.inputs import Inputs
@@ -30,13 +28,10 @@ SHOWN = 2.0  #: standard errors
 def pairs() -> Iterator[tuple[str, Series, Series]]:
     """Name, evaluation and training reward of the healthy runs that have both."""
     for archive in sorted(CORPUS.glob("*/*.tar.xz"))[:: sized(1, 40)]:
-        with tarfile.open(archive) as tar, tempfile.TemporaryDirectory() as folder:
-            label = tar.extractfile("label.json")
-            assert label is not None
-            if json.load(label).get("link"):
+        with opened(CORPUS, str(archive.relative_to(CORPUS))) as (folder, label):
+            if label.link:
                 continue
-            tar.extractall(folder, filter="data")
-            inputs = Inputs(read(Path(folder) / "run"))
+            inputs = Inputs(read(folder))
         if inputs.score is not None and inputs.second_score is not None:
             yield f"{archive.parent.name}/{archive.name.removesuffix('.tar.xz')}", inputs.score, inputs.second_score
 

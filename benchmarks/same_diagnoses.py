@@ -21,12 +21,13 @@ import math
 import os
 import subprocess
 import sys
-import tarfile
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+
+from firstbreak_lab.archives import unpack
 
 ROOT = Path(__file__).parent.parent
 SHARED = ROOT.parent / "shared"
@@ -43,8 +44,7 @@ def runs(unpacked: Path) -> dict[str, Path]:
         name = f"{archive.parent.name}/{archive.name.removesuffix('.tar.xz')}"
         folder = unpacked / name
         if not folder.exists():
-            with tarfile.open(archive) as tar:
-                tar.extractall(folder, filter="data")
+            unpack(archive, folder)
         found[name] = folder
     for place in (SHARED / "runs", ROOT / "tests" / "data"):
         found |= {f"{place.name}/{p.name}": p for p in sorted(place.glob("*")) if p.is_dir()}

@@ -9,14 +9,12 @@ before; it counts as held where the range, widened by the error of these means, 
 
 from __future__ import annotations
 
-import json
-import tarfile
-import tempfile
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+from firstbreak_lab.corpus import opened
 
 from benchmarks.size import sized
 from firstbreak.diagnosis.inputs import Inputs
@@ -34,14 +32,11 @@ MIN_POINTS = 24
 def curves() -> Iterator[tuple[str, bool, Series]]:
     """Trainer, whether the run is healthy, and a score curve."""
     for i, archive in enumerate(sorted(CORPUS.glob("*/*.tar.xz"))):
-        with tarfile.open(archive) as tar, tempfile.TemporaryDirectory() as folder:
-            label = tar.extractfile("label.json")
-            assert label is not None
-            healthy = not json.load(label).get("link")
+        with opened(CORPUS, str(archive.relative_to(CORPUS))) as (folder, label):
+            healthy = not label.link
             if (not healthy and i % EVERY) or (healthy and i % sized(1, 20)):
                 continue
-            tar.extractall(folder, filter="data")
-            inputs = Inputs(read(Path(folder) / "run"))
+            inputs = Inputs(read(folder))
         for score in (inputs.training_score, inputs.eval_score):
             if score is not None and len(score.finite) >= MIN_POINTS:
                 yield archive.name.split("-")[0], healthy, score.finite

@@ -16,6 +16,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+from firstbreak_lab.archives import unpack
 from firstbreak_lab.corpus import labels, opened
 from firstbreak_lab.running import Label
 
@@ -154,8 +155,7 @@ def _diagnosed(archive: str) -> tuple[Diagnosis, Label | None]:
 @cache
 def _read(archive: str) -> Run:
     with tempfile.TemporaryDirectory() as scratch:
-        with tarfile.open(place_of(archive)) as packed:
-            packed.extractall(scratch, filter="data")
+        unpack(place_of(archive), Path(scratch))
         return read(Path(scratch) / "run")
 
 

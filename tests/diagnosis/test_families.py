@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json as standard_json
 import re
-import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from firstbreak_lab.archives import unpack
 
 from firstbreak.diagnosis.catalogue import catalogue, smallest
 from firstbreak.diagnosis.diagnose import diagnose
@@ -122,8 +122,7 @@ def _different(paths: list[Path], n: int) -> list[Path]:
 def unpacked(path: Path, folder: Path) -> Path:
     if path.is_dir():
         return path
-    with tarfile.open(path) as tar:
-        tar.extractall(folder, filter="data")
+    unpack(path, folder)
     return folder
 
 

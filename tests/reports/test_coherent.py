@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tarfile
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
@@ -13,6 +12,7 @@ import numpy as np
 import pytest
 from benchmarks.facts import of_mutated, of_statements
 from click.testing import CliRunner
+from firstbreak_lab.archives import unpack
 
 from firstbreak.cli.diagnose import command
 from firstbreak.diagnosis import facts
@@ -75,8 +75,7 @@ def test_runs_of_the_corpus_are_told_coherently(tmp_path: Path) -> None:
     def unpacked() -> Iterator[Run]:
         for archive in _corpus():
             folder = tmp_path / archive.parent.name / archive.name.removesuffix(".tar.xz")
-            with tarfile.open(archive) as tar:
-                tar.extractall(folder, filter="data")
+            unpack(archive, folder)
             yield read(find_runs(folder)[0])
 
     assert not _complaints(unpacked())

@@ -33,6 +33,7 @@ import numpy as np
 
 from firstbreak.model import Run, Samples
 from firstbreak.readers.read import read
+from firstbreak_lab.archives import unpack
 from firstbreak_lab.catalogue import Variant, catalogue
 from firstbreak_lab.running import Label, label_from, read_label, run
 
@@ -219,8 +220,7 @@ def label_of(folder: Path, archive: str) -> Label:
 def opened(folder: Path, archive: str) -> Iterator[tuple[Path, Label]]:
     """A run of a corpus, unpacked into a temporary folder until the context ends: its folder and its label."""
     with tempfile.TemporaryDirectory() as scratch:
-        with tarfile.open(folder / archive) as packed:
-            packed.extractall(scratch, filter="data")
+        unpack(folder / archive, Path(scratch))
         yield Path(scratch) / "run", read_label(Path(scratch))
 
 

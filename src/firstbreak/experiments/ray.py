@@ -8,8 +8,8 @@ killed, its trainer also ends.
 from __future__ import annotations
 
 import io
-import tarfile
 import tempfile
+import zipfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -67,8 +67,8 @@ def _received(ray: Any, ready: Any, trial: Trial) -> Result:
         return Result(trial=trial.name, state="interrupted", exit_code=None, seconds=0.0, detail=reason)
     if archive is not None:
         trial.folder.mkdir(parents=True, exist_ok=True)
-        with tarfile.open(fileobj=io.BytesIO(archive)) as packed:
-            packed.extractall(trial.folder, filter="data")
+        with zipfile.ZipFile(io.BytesIO(archive)) as packed:
+            packed.extractall(trial.folder)
     answered: Result = result
     return answered
 
@@ -81,8 +81,9 @@ def _work(trial: Trial) -> Answered:
         here = _moved(trial, Path(scratch).resolve() / trial.folder.name)
         result = runner.run(here)
         packed = io.BytesIO()
-        with tarfile.open(fileobj=packed, mode="w:gz") as archive:
-            archive.add(here.folder, arcname=".")
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+            for path in sorted(here.folder.rglob("*")):
+                archive.write(path, path.relative_to(here.folder))
         return result, packed.getvalue()
 
 

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
+from firstbreak_lab.archives import unpack
 from firstbreak_lab.corpus import on_cores
 from firstbreak_lab.population.draw import families, family_of, make
 from firstbreak_lab.population.family import PopulationLabel
@@ -55,8 +56,7 @@ def pack(out: Path, first: int, seeds: Iterable[int]) -> None:
     partial_pack = pack_path(out, first).with_suffix(".partial")
     with tempfile.TemporaryDirectory(dir=out) as scratch:
         if pack_path(out, first).exists():
-            with tarfile.open(pack_path(out, first)) as old:
-                old.extractall(scratch, filter="data")
+            unpack(pack_path(out, first), Path(scratch))
         for seed in done:
             shutil.copytree(_folder(out, seed), Path(scratch) / str(seed), dirs_exist_ok=True)
         with tarfile.open(partial_pack, "w:xz", preset=9) as packed:
@@ -77,8 +77,7 @@ def packs(folder: Path) -> list[Path]:
 def unpacked(path: Path) -> Iterator[list[tuple[Path, PopulationLabel]]]:
     """The runs of a pack, as folders that exist until the context ends, each with its label."""
     with tempfile.TemporaryDirectory() as scratch:
-        with tarfile.open(path) as packed:
-            packed.extractall(scratch, filter="data")
+        unpack(path, Path(scratch))
         folders = sorted(Path(scratch).iterdir(), key=lambda folder: int(folder.name))
         yield [(each / "run", PopulationLabel(**json.loads((each / "label.json").read_text()))) for each in folders]
 
