@@ -9,6 +9,7 @@ def number(value: float | None) -> str:
     """Four significant digits, all those before the point: 12, 1250000, 24338, 0.3125, 1.2e-05; "?" for no number."""
     if value is None or not math.isfinite(value):
         return "?"
+    value += 0.0  # -0.0 is 0
     whole = value == round(value) or abs(value) >= 1000
     return f"{value:.0f}" if whole and abs(value) < 1e15 else f"{value:.4g}"
 

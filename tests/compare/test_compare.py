@@ -228,7 +228,7 @@ def test_the_plot_has_every_seed(tmp_path: Path) -> None:
     paths = [e for e in root.iter() if e.tag.endswith("path") and e.get("stroke") not in (None, "#888888")]
     # of each arm: the legend, its runs, their middle; then its profile with a band of two lines
     assert len(paths) == (1 + 3 + 1 + 3) + (1 + 2 + 1 + 3)
-    assert "a0 (3 runs)" in "".join(root.itertext())
+    assert "a (3 runs)" in "".join(root.itertext())
 
 
 def _model(path: Path, options: dict[str, object]) -> None:

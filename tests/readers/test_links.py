@@ -23,7 +23,7 @@ SECRET = "swordfish"
 SOURCE = Path(opening.__file__).parents[1]
 #: opens files that are no part of a run: the user's settings, firstbreak's own files and what it has written
 OF_NO_RUN = re.compile(
-    r"/(preflight|experiments|evals|cli|reports|guard/hooks|compare/survey|diagnosis)/|audit/(page|marks)|web/(app|listen)"
+    r"/(preflight|experiments|evals|cli|reports|guard/hooks|compare/survey|diagnosis)/|audit/(page|marks)|web/(app|listen|token)"
     r"|mcp/server|readers/(opening|_sqlite)\.py|context\.py|/processes\.py"
 )
 

@@ -86,6 +86,14 @@ def test_the_token_opens_by_address_cookie_or_header(guarded: Served) -> None:
     assert guarded.get(f"/diagnosis/one?token={TOKEN}")[0] == 200  # a program keeps no cookie
 
 
+def test_a_browser_without_the_token_gets_a_form_that_leads_on(guarded: Served) -> None:
+    status, _, body = guarded.get("/samples/one?sort=%22%3E%3Cb%3E&token=wrong", accept=BROWSER)
+    assert status == 401
+    assert b'action="/samples/one"' in body
+    assert b'name="sort" value="&quot;&gt;&lt;b&gt;"' in body
+    assert b"wrong" not in body
+
+
 def test_two_servers_of_one_host_keep_their_cookies(guarded: Served) -> None:
     """A browser sends a cookie to every port."""
     ports = [

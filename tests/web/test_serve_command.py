@@ -27,7 +27,8 @@ def started(folder: Path, *options: str) -> Iterator[tuple[Served, str]]:
     """The server, and the path that it printed."""
     write_jsonl(folder / "one" / "metrics.jsonl", 40)
     command = [*SERVE, str(folder), "--port", "0", *options]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+    place = {**os.environ, "XDG_STATE_HOME": str(folder / "state")}
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=place) as process:
         assert process.stderr is not None
         found = re.search(r"http://127\.0\.0\.1:(\d+)(/\S*)", process.stderr.readline())
         threading.Thread(target=process.stderr.read, daemon=True).start()
@@ -44,6 +45,25 @@ def test_on_this_machine_too_the_printed_link_opens_and_no_other(tmp_path: Path)
         status, headers, _ = served.get(printed, accept=BROWSER)
         assert (status, headers["location"]) == (303, "/")
         assert served.get("/", cookie=headers["set-cookie"].partition(";")[0])[0] == 200
+
+
+def test_an_open_page_goes_on_after_a_restart_because_the_token_is_kept_for_this_user_alone(tmp_path: Path) -> None:
+    def token() -> str:
+        with started(tmp_path) as (_, printed):
+            return printed.partition("token=")[2]
+
+    first = token()
+    assert token() == first
+    (kept,) = (tmp_path / "state" / "firstbreak").iterdir()
+    assert kept.stat().st_mode & 0o777 == 0o600
+    kept.chmod(0o644)  # others may have read it
+    second = token()
+    assert second != first
+    assert kept.stat().st_mode & 0o777 == 0o600
+    kept.unlink()
+    kept.symlink_to(tmp_path / "elsewhere")
+    assert token() not in (first, second)
+    assert not (tmp_path / "elsewhere").exists()
 
 
 def test_the_token_can_be_left_out_on_this_machine_only(tmp_path: Path) -> None:

@@ -40,6 +40,61 @@ def test_the_onset_is_framed_and_the_address_keeps_it(page: Page, site: Served, 
     assert page.locator("#range").inner_text() == f"{low:g} to {high:g}"
 
 
+def test_the_onset_button_shows_the_interval_that_the_report_says_and_steps_can_be_written(
+    page: Page, site: Served, runs: Path
+) -> None:
+    first = diagnose(read(runs / "demo")).first_break
+    assert first is not None
+    assert first.interval is not None
+    open_curves(page, site, "demo")
+    page.locator("[data-zoom=onset]").click()
+    fields = [page.locator("#from"), page.locator("#to")]
+    low, high = first.interval
+    assert [float(field.input_value()) for field in fields] == [math.floor(low), math.ceil(high)]
+    fields[0].fill("20")
+    fields[1].fill("40")
+    fields[1].press("Tab")
+    until(page, "document.querySelector('.plot').dataset.drawn === '20 to 40'")
+
+
+def test_a_drawing_leads_to_its_curve_at_the_onset_large(page: Page, site: Served) -> None:
+    page.goto(f"{site.address}/run/demo")
+    page.locator(".overlay .opens").click()
+    until(page, "document.querySelector('.plot.large canvas')?.clientWidth > 900")
+    assert page.locator(".plot.large").bounding_box()["y"] < 900  # in view
+    assert "zoom=" in page.url
+    page.locator(".plot.large .enlarge").click()
+    until(page, "[...document.querySelectorAll('.plot canvas')].every(canvas => canvas.clientWidth < 600)")
+
+
+def test_the_longest_sample_of_some_steps_is_found(page: Page, site: Served) -> None:
+    page.goto(f"{site.address}/samples/demo")
+    page.fill("[name=step]", "40")
+    page.fill("[name=until]", "80")
+    page.get_by_role("button", name="Find").click()
+    page.wait_for_url("**until=80**")
+    page.select_option("[name=sort]", "length")
+    page.wait_for_url("**sort=length**")
+    facts = page.locator(".sample header .facts").all_inner_texts()
+    steps, lengths = (
+        [float(re.search(pattern, text)[1]) for text in facts]  # type: ignore[index]
+        for pattern in (r"step (\d+)", r"(\d+) characters")
+    )
+    assert all(40 <= step <= 80 for step in steps)
+    assert lengths == sorted(lengths, reverse=True)
+
+
+def test_the_list_finds_verdicts_counts_what_is_shown_and_opens_a_run_by_its_row(page: Page, site: Served) -> None:
+    page.goto(site.address)
+    until(page, "!document.querySelector('#tally').textContent.includes('being read')")
+    word = page.locator(".runs tbody tr[data-name=demo] .badge").inner_text()
+    page.fill("#filter", f"demo {word.lower()}")
+    assert page.locator(".runs tbody tr:visible").count() == 1
+    assert re.fullmatch(r"1 of \d+ runs shown", page.locator("#shown").inner_text())
+    page.locator(".runs tbody tr[data-name=demo] [data-label=Why]").click()
+    page.wait_for_url("**/run/demo")
+
+
 def test_the_guilty_sample_is_read_beside_an_early_one(page: Page, site: Served, runs: Path) -> None:
     found = story.guilty(diagnose(read(runs / "demo")))
     assert found is not None
@@ -77,7 +132,7 @@ def test_a_live_run_is_followed_through_a_disconnect(chromium: Browser, tmp_path
         tab.goto(f"{served.address}/run/one")
         until(tab, f"{verdict}.includes('steps 0 to 59')")
         until(tab, "document.querySelector('#live').textContent.startsWith('live')")
-    until(tab, "document.querySelector('#live').textContent === 'disconnected'")
+    until(tab, "document.querySelector('#live').textContent.startsWith('disconnected')")
     write_jsonl(log, 40, start=60)  # the run goes on meanwhile
     with serving(tmp_path, port=served.port):
         until(tab, "document.querySelector('#live').textContent.startsWith('live')")

@@ -52,4 +52,4 @@ def command(root: Path, http: bool, host: str, port: int, no_token: bool) -> Non
 
     unguarded = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # AuthMiddleware does this
     app = server.streamable_http_app(stateless_http=True, transport_security=unguarded)
-    listen(app, host, port, "/mcp", f"the tools over {root} are", with_token=not no_token)
+    listen(app, host, port, "/mcp", f"the tools over {root} are", Path(root), with_token=not no_token)

@@ -27,7 +27,7 @@ import click
 def command(folder: Path, host: str, port: int, no_token: bool, baseline: Path | None, browse: bool) -> None:
     """Serve a local web page over the runs below DIR: the list, and each run with its curves, with live updates.
 
-    The printed address opens the page in one browser: its token becomes a cookie.
+    The printed address opens the page in one browser: its token becomes a cookie. It is the same at the next start.
 
     Needs the extra `web` (pip install 'firstbreak[web]'). Nothing leaves the machine. Stop with Ctrl-C.
     """
@@ -37,4 +37,5 @@ def command(folder: Path, host: str, port: int, no_token: bool, baseline: Path |
     except ModuleNotFoundError as error:
         click.echo(f"firstbreak: serve: {error.name} is not installed; pip install 'firstbreak[web]'", err=True)
         sys.exit(2)
-    listen(Site(folder, baseline).app(), host, port, "/", f"{folder} is shown", with_token=not no_token, browse=browse)
+    app = Site(folder, baseline).app()
+    listen(app, host, port, "/", f"{folder} is shown", folder, with_token=not no_token, browse=browse)

@@ -172,8 +172,16 @@ def arms(groups: Sequence[tuple[str, Sequence[Run]]]) -> list[Arm]:
     found += _by_settings(alone)
     order = {id(run): i for i, run in enumerate(run for _, runs in groups for run in runs)}
     found.sort(key=lambda side: order[id(side[1][0].run)])
-    names = _unlike([name for name, _ in found])
+    names = _unlike([_shared_name(name, members) for name, members in found])
     return [_arm(name, members) for name, (_, members) in zip(names, found, strict=True)]
+
+
+def _shared_name(name: str, members: Sequence[Member]) -> str:
+    """What several runs are called less their seeds (slow-seed1, slow-seed2: slow), else the name of the first."""
+    shared = {_NUMBERED.sub("", member.run.path) for member in members}
+    of_a_run = Path(name).name in {Path(member.run.path).name for member in members}
+    one = shared.pop()
+    return one if len(members) > 1 and not shared and of_a_run and Path(one).name else name
 
 
 def of_one_setting(name: str, runs: Sequence[Run]) -> Arm:
@@ -189,7 +197,7 @@ def _arm(name: str, members: Sequence[Member]) -> Arm:
     """One side without copies of its runs, and what is to be said of it."""
     kept: list[Member] = []
     notes = []
-    for member in members:
+    for member in sorted(members, key=_by_seed):
         twin = next((other for other in kept if len(members) > 1 and member.copies(other)), None)
         if twin is None:
             kept.append(member)
@@ -209,6 +217,11 @@ def _arm(name: str, members: Sequence[Member]) -> Arm:
             f"{name} holds several runs of seed {_listed(twice)}, with different curves: not all is set by the seed"
         )
     return Arm(name, tuple(kept), tuple(notes))
+
+
+def _by_seed(member: Member) -> tuple[int, str]:
+    seed = "" if member.seed is None else str(member.seed)
+    return len(seed), seed
 
 
 def _by_settings(alone: Sequence[tuple[str, Member]]) -> list[tuple[str, list[Member]]]:

@@ -41,9 +41,8 @@ def is_told(compared: Sequence[Arm]) -> bool:
 
 
 def seeds(arm: Arm) -> list[str]:
-    """The seeds of a side, in order."""
-    found = {str(member.seed) for member in arm.members if member.seed is not None}
-    return sorted(found, key=lambda seed: (len(seed), seed))
+    """The seeds of a side, in the order of its runs."""
+    return list(dict.fromkeys(str(member.seed) for member in arm.members if member.seed is not None))
 
 
 def cell(value: Any) -> str:

@@ -189,6 +189,7 @@ def _first_break(dx: Diagnosis, uid: str, about: About) -> Markup:
 
 
 LONGEST_SAMPLE = 600  #: characters of a sample beside the break
+LONGEST_PROMPT = 200  #: characters of its prompt
 
 
 def _guilty(dx: Diagnosis) -> Markup | None:
@@ -206,7 +207,16 @@ def _one_sample(head: str, sample: Sample) -> Markup:
     text = sample.completion
     shown = text if len(text) <= LONGEST_SAMPLE else f"{text[:LONGEST_SAMPLE]} ..."
     said = element("p", lines(shown), dir="auto", class_="text")
-    return element("div", element("strong", head), element("p", ", ".join(parts), class_="facts"), said)
+    facts = element("p", ", ".join(parts), class_="facts")
+    return element("div", element("strong", head), facts, _asked(sample.prompt), said)
+
+
+def _asked(prompt: str) -> Markup | None:
+    """The end of a prompt, in which the question stands."""
+    if not prompt:
+        return None
+    shown = prompt if len(prompt) <= LONGEST_PROMPT else f"... {prompt[-LONGEST_PROMPT:]}"
+    return element("p", "Prompt: ", element("span", lines(shown), dir="auto"), class_="facts asked")
 
 
 def _drawing(dx: Diagnosis, uid: str, base: str | None) -> Markup | None:

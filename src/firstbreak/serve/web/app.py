@@ -173,6 +173,7 @@ class Site:
         asked = SampleQuery(
             text=query.get("q", ""),
             step=_number(request, "step", since),
+            until=_number(request, "until", math.inf),
             by=by if by in (*SORTS, *parts) else "",
             rising=query.get("order") == "rising",
             least=_number(request, "least", -math.inf),

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
-import secrets
 import socket
 from collections.abc import Iterable
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from firstbreak.reports.markup import element
 
 LONGEST_QUERY = 8192  # bytes
 LONGEST_BODY = 65536  # bytes; a mark is a few words
@@ -39,11 +40,6 @@ HEADERS = {
 def is_loopback(host: str) -> bool:
     """Whether a server that is bound to `host` is reachable from this machine only."""
     return host == "localhost" or (_is_address(host) and ipaddress.ip_address(host).is_loopback)
-
-
-def new_token() -> str:
-    """256 random bits, safe in a URL."""
-    return secrets.token_urlsafe(32)
 
 
 class AuthMiddleware:
@@ -120,6 +116,8 @@ class AuthMiddleware:
             given = []
         if _fits([*given, bearer, request.cookies.get(cookie, "")], self.token):
             return None
+        if "text/html" in request.headers.get("accept", ""):
+            return HTMLResponse(_login_page(request.url.path, query), status_code=401)
         return _refuse(401, "open the address with the token that was printed when the server was started")
 
     def _fits_once(self, given: Iterable[str]) -> bool:
@@ -148,6 +146,24 @@ def _is_address(name: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _login_page(path: str, query: Iterable[tuple[str, str]]) -> str:
+    """A form for the token, which leads to the page that was asked for."""
+    asked = (
+        element("input", type="hidden", name=name, value=value) for name, value in query if name not in ("", "token")
+    )
+    field = element("input", name="token", type="password", autocomplete="off", required=True, autofocus=True)
+    form = element(
+        "form", *asked, element("label", "Token: ", field), " ", element("button", "Open"), action=path, method="get"
+    )
+    said = element(
+        "p", "This page needs the token, the part of the address after token= that `firstbreak serve` printed."
+    )
+    head = element("head", element("meta", charset="utf-8"), element("title", "Token - firstbreak"))
+    return (
+        f"<!DOCTYPE html>\n{element('html', head, element('body', element('h1', 'firstbreak'), said, form), lang='en')}"
+    )
 
 
 def _refuse(status: int, why: str) -> Response:

@@ -20,6 +20,7 @@ class SampleQuery:
 
     text: str = ""
     step: float = -math.inf  #: from this step on
+    until: float = math.inf  #: to this step
     by: str = ""
     rising: bool = False  #: the smallest first
     least: float = -math.inf  #: of the number in `by`
@@ -44,9 +45,8 @@ def browse(run: Run, asked: SampleQuery, start: int, most: int) -> SamplePage:
     count: Counter[int] = Counter()
     for place, sample in enumerate(islice(run.samples or (), MOST_SAMPLES)):
         value = size(sample, asked.by) if asked.by else 0.0
-        bounded = asked.least == -math.inf and asked.most == math.inf
-        late = asked.step == -math.inf or (sample.step is not None and sample.step >= asked.step)
-        if not late or not (bounded or (value is not None and asked.least <= value <= asked.most)):
+        timely = _within(sample.step, asked.step, asked.until)
+        if not timely or (asked.by and not _within(value, asked.least, asked.most)):
             continue
         if wanted in sample.completion.casefold() or wanted in sample.prompt.casefold():
             text = hash(sample.completion)
@@ -60,6 +60,11 @@ def browse(run: Run, asked: SampleQuery, start: int, most: int) -> SamplePage:
     read = {p: s for p, s in enumerate(islice(run.samples or (), max(here, default=-1) + 1)) if p in here}
     shown = [(place, read[place]) for place in here if place in read]  # a file may have shrunk between two passes
     return SamplePage(shown, {place: count[text] for place, text in here.items()}, sum(count.values()), len(count))
+
+
+def _within(value: float | None, least: float, most: float) -> bool:
+    """Whether a number lies between its bounds. Without bounds, a missing number does too."""
+    return (least == -math.inf and most == math.inf) or (value is not None and least <= value <= most)
 
 
 def size(sample: Sample, by: str) -> float | None:

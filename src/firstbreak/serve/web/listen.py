@@ -7,6 +7,7 @@ import logging
 import socket
 import sys
 import webbrowser
+from pathlib import Path
 from typing import NoReturn
 
 import h11
@@ -15,7 +16,8 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from firstbreak.processes import in_child
-from firstbreak.serve.web.auth import AuthMiddleware, is_loopback, new_token
+from firstbreak.serve.web.auth import AuthMiddleware, is_loopback
+from firstbreak.serve.web.token import kept_token, new_token
 
 LONGEST_HEAD = 32768  #: bytes of a request without its body; cookies of other servers of this host are among them
 SLOWEST_REQUEST = 10.0  #: seconds until a request is complete
@@ -61,15 +63,23 @@ class Listener(uvicorn.Server):
 
 
 def listen(
-    app: ASGIApp, host: str, port: int, path: str, what: str, *, with_token: bool = True, browse: bool = False
+    app: ASGIApp,
+    host: str,
+    port: int,
+    path: str,
+    what: str,
+    served: Path,
+    *,
+    with_token: bool = True,
+    browse: bool = False,
 ) -> None:
     """Serve until interrupted. Exits with 2 where the port is in use, or where other machines would need no token.
 
-    The token is part of the printed address: other users of this machine reach its loopback address as well.
+    The token of what is `served` is part of the printed address: other users of this machine reach its loopback address as well.
     """
     if not with_token and not is_loopback(host):
         _give_up(f"{host} can be reached from other machines; leave out --no-token, or --host")
-    token, once = (new_token(), new_token()) if with_token else (None, None)
+    token, once = (kept_token(served / path.strip("/")), new_token()) if with_token else (None, None)
     listener = _bound(host, port)
     name = socket.gethostname() if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
     address = f"http://{name}:{listener.getsockname()[1]}{path}"

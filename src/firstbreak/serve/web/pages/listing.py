@@ -12,7 +12,7 @@ from firstbreak.reports.markup import Markup, element, join
 from firstbreak.reports.text import count
 from firstbreak.serve.web.pages.frame import address, badge, frame
 from firstbreak.serve.web.run_store import MOST_COMPARED, ORDER, RunSummary
-from firstbreak.words import shortened
+from firstbreak.words import percent, shortened
 
 _COLUMNS = (  # name, and what its click sorts by
     ("", ""),
@@ -24,6 +24,7 @@ _COLUMNS = (  # name, and what its click sorts by
     ("Written", "changed"),
 )
 MOST_KEPT = 10_000  #: rows that are kept as they were written
+ORDERED = "The worst verdict first; of one verdict the surest break, then the longest training after it."
 LONGEST_NAME = 56  #: characters of a name in the list; a longer one is shortened in its middle
 EMPTY = (
     "Put the folder or file that your trainer or logger writes here, one folder for each run: TensorBoard events, "
@@ -44,6 +45,7 @@ def page(root: Path, lines: Sequence[RunSummary], live: str, surveyed: bool, bar
     tools = element(
         "div",
         element("label", "Filter", element("input", type="search", id="filter", autocomplete="off"), class_="filter"),
+        element("output", id="shown", class_="facts"),
         element("button", "Compare the selected runs", disabled=True, id="compare", data_most=MOST_COMPARED),
         class_="row",
     )
@@ -74,14 +76,12 @@ def page(root: Path, lines: Sequence[RunSummary], live: str, surveyed: bool, bar
 def _head(text: str, by: str) -> Markup:
     if not text:
         return element("td")
-    by_time = element("button", "when", type="button", data_sort="since") if by == "place" else None
-    return element(
-        "th",
-        element("button", text, type="button", data_sort=by) if by else text,
-        " " if by_time else None,
-        by_time,
-        scope="col",
-    )
+    if by == "place":
+        link, time = (
+            element("button", word, type="button", data_sort=key) for word, key in (("link", by), ("time", "since"))
+        )
+        return element("th", f"{text}: ", link, " · ", time, scope="col")
+    return element("th", element("button", text, type="button", data_sort=by) if by else text, scope="col")
 
 
 def _found(lines: Sequence[RunSummary]) -> list[tuple[str, str, int]]:
@@ -104,7 +104,7 @@ def _verdict(summary: RunSummary) -> str:
 
 def _tally(lines: Sequence[RunSummary]) -> Markup:
     said = [count(len(lines), "run"), *(f"{n} {word.lower()}" for _, word, n in _found(lines))]
-    return element("p", ", ".join(said), class_="facts", id="tally")
+    return element("p", ", ".join(said), f". {ORDERED}" if len(lines) > 1 else None, class_="facts", id="tally")
 
 
 def _chips(lines: Sequence[RunSummary]) -> Markup:
@@ -147,7 +147,7 @@ def _row(summary: RunSummary) -> Markup:
         element("td", tick, class_="tick"),
         element("td", badge(summary)),
         element("th", link, element("span", about, class_="about") if about else None, scope="row"),
-        _cell("First break", broke or ("none found" if summary.action else "")),
+        _cell("First break", join(broke, _after(summary)) if broke else "none found" if summary.action else ""),
         _cell("Why", html.prose(summary.reason)),
         _cell("Score", _spark(summary)),
         _cell("Written", written),
@@ -158,6 +158,11 @@ def _row(summary: RunSummary) -> Markup:
         data_since=f"{1 - summary.wasted:.4f}" if broke else None,
         data_changed=f"{summary.changed:.0f}",
     )
+
+
+def _after(summary: RunSummary) -> Markup | None:
+    after = f"{percent(summary.wasted)} of the run came after it"
+    return element("span", after, class_="about") if summary.wasted > 0 else None
 
 
 def _cell(label: str, content: str | None) -> Markup:

@@ -23,6 +23,7 @@ _ZOOMS = (
 
 LONGEST_NAME = 44  #: characters of a name in the legend
 _HINT = "Drag across a curve to zoom, double click for the whole run. All curves on the same axis zoom together."
+_BY_HAND = "The first and the last step that all curves show"
 _SMOOTHING = (("", "none"), ("0.6", "a little"), ("0.9", "more"), ("0.97", "much"))
 
 
@@ -31,6 +32,7 @@ def plots(
     groups: Iterable[tuple[str, Sequence[Markup]]],
     onset: float | None = None,
     interval: Interval | None = None,
+    axis: str | None = None,
     best: float | None = None,
     *,
     first: Sequence[Markup] = (),
@@ -41,14 +43,18 @@ def plots(
 ) -> Markup | None:
     """The curves of these runs in groups, with one zoom for all. None without curves.
 
-    `first`: curves above all others, before what stands `between`. `groups_of`: the side of each run, with a name in `legend`.
-    `axes`: what curves can be drawn over, as (key, name, whether the runs record it).
+    `onset` and `interval`: of the first break, in steps of `axis`. `first`: curves above all others, before what stands
+    `between`. `groups_of`: the side of each run, with a name in `legend`. `axes`: what curves can be drawn over, as (key, name,
+    whether the runs record it).
     """
     shown = [(title, members) for title, members in groups if members]
     if not shown and not first:
         return None
     if onset is not None:
-        hint = f"{_HINT} Red line: the onset of a finding, with its interval shaded. Dashed green line: the best checkpoint."
+        hint = (
+            f"{_HINT} Red line: the onset of a finding, with its interval shaded, or the interval of the first break. "
+            "Dashed green line: the best checkpoint."
+        )
     else:
         hint = _HINT
     several = groups_of is not None and len(set(groups_of)) < len(groups_of)
@@ -77,6 +83,7 @@ def plots(
         data_onset=_number(onset),
         data_low=_number(interval[0]) if interval else None,
         data_high=_number(interval[1]) if interval else None,
+        data_axis=axis,
         data_best=_number(best),
     )
 
@@ -102,8 +109,10 @@ def _tools(onset: bool, axes: Sequence[tuple[str, str, bool]], several: bool) ->
         ),
         element("label", element("input", type="checkbox", id="log"), "Log axis"),
         element("label", element("input", type="checkbox", id="single"), "Each run") if several else None,
-        element("output", id="range"),
+        element("output", id="range", class_="hidden"),
         *zooms,
+        element("label", "From", element("input", type="number", step="any", id="from", title=_BY_HAND)),
+        element("label", "to", element("input", type="number", step="any", id="to", title=_BY_HAND)),
         class_="row",
         role="toolbar",
         aria_label="Zoom of all curves",
@@ -132,7 +141,7 @@ def plot(series: Series, domain: Interval, *, tall: bool = False, **marks: float
     raw = f"logged as {series.raw}" if series.raw not in ("", series.name) else ""
     return element(
         "figure",
-        element("figcaption", html.literal(series.name), element("output"), element("span", raw)),
+        element("figcaption", html.literal(series.name), element("output"), element("span", raw), _enlarge(tall)),
         element("div", class_="canvas", role="img", aria_label=f"{series.name}: {story.in_words(series)}"),
         class_="plot",
         title=inspection.meaning(series) or None,
@@ -145,6 +154,10 @@ def plot(series: Series, domain: Interval, *, tall: bool = False, **marks: float
         data_log=scale is not None and scale.log,
         **{f"data_{name}": _number(value) for name, value in marks.items()},
     )
+
+
+def _enlarge(tall: bool) -> Markup | None:
+    return None if tall else element("button", "Enlarge", type="button", class_="enlarge", aria_pressed="false")
 
 
 def _exact(value: Any) -> str:

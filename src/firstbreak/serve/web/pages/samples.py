@@ -15,7 +15,7 @@ from firstbreak.serve.web.pages.frame import address, frame, problem
 from firstbreak.serve.web.run_store import RunSummary
 from firstbreak.words import number
 
-ASKED = ("q", "step", "sort", "order", "least", "most", "once", "finding")  #: what an address may ask for
+ASKED = ("q", "step", "until", "sort", "order", "least", "most", "once", "finding")  #: what an address may ask for
 PER_PAGE = 20
 
 
@@ -87,14 +87,14 @@ def _search(query: Mapping[str, str], asked: SampleQuery, parts: Sequence[str], 
         if found
         else None,
         element("label", "From step", entry("step", min=0)),
+        element("label", "to step", entry("until", min=0)),
         element("label", "Sort by", choice("sort", sorts, asked.by)),
         element("label", "Order", choice("order", orders, query.get("order", ""))),
-        element(
-            "label",
-            f"{(asked.by or 'value').capitalize()} from",
-            entry("least", title="the least of what is sorted by"),
+        *(
+            element("label", f"{asked.by.capitalize()} {word}" if word == "from" else word, entry(name))
+            for name, word in (("least", "from"), ("most", "to"))
+            if asked.by not in ("", "step")
         ),
-        element("label", "to", entry("most", title="the most of what is sorted by")),
         element(
             "label", element("input", type="checkbox", name="once", value="1", checked=asked.once), "Each text once"
         ),

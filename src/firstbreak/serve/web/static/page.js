@@ -1,6 +1,6 @@
 // What every page does: theme, keys, filter, times, and following what the server says has changed.
 import { asked, remember } from "./address.js"
-import { attach, clear, hide, redraw, refresh, repaint, zoom } from "./plots.js"
+import { attach, clear, enlarge, hasCurve, hide, openCurve, redraw, refresh, repaint, zoom, zoomTo } from "./plots.js"
 
 const THEMES = ["", "light", "dark"]
 const $ = (selector, root = document) => root.querySelector(selector)
@@ -46,8 +46,11 @@ const texts = new WeakMap() // row -> what is looked through
 const BY_NAME = new Intl.Collator("en", { numeric: true })
 
 function textOf(row) {
-  const seen = [...row.cells].filter((cell) => !$("svg", cell)) // the words of a picture are not on the screen
-  if (!texts.has(row)) texts.set(row, `${row.dataset.name} ${seen.map((cell) => cell.textContent).join(" ")}`.toLowerCase())
+  if (!texts.has(row)) {
+    const seen = row.cloneNode(true)
+    for (const picture of $$("svg", seen)) picture.remove() // its words are not on the screen
+    texts.set(row, `${row.dataset.name} ${[...seen.cells].map((cell) => cell.textContent).join(" ")}`.toLowerCase())
+  }
   return texts.get(row)
 }
 
@@ -61,8 +64,11 @@ function filter() {
   for (const row of $$(".runs tbody tr")) {
     row.hidden = !holds(textOf(row), wanted) || (verdicts.length && !verdicts.includes(row.dataset.verdict))
   }
+  const [rows, shown] = [".runs tbody tr", ".runs tbody tr:not([hidden])"].map((selector) => $$(selector).length)
   const none = $("#none")
-  if (none) none.hidden = Boolean($(".runs tbody tr:not([hidden])"))
+  if (none) none.hidden = shown > 0
+  const tally = $("#shown")
+  if (tally) tally.textContent = shown < rows ? `${shown} of ${rows} runs shown` : ""
   for (const plot of $$(".plot")) plot.hidden = !holds($("figcaption", plot).textContent.toLowerCase(), wanted)
   for (const group of $$("#plots section:has(> .plots)")) group.hidden = !$(".plot:not([hidden])", group)
 }
@@ -233,31 +239,36 @@ async function showList() {
   arrange()
 }
 
+const AGAIN = 3000 // ms until a connection that the browser has given up is tried again
+
 function follow(address) {
   const events = new EventSource(address)
   const isList = address.startsWith("/live/?")
   const heard = (event) => (($("main").dataset.changed = event.data || $("main").dataset.changed), tellConnection(true))
   events.addEventListener("open", () => tellConnection(true))
-  events.addEventListener("error", () => tellConnection(false))
+  events.addEventListener("error", () => {
+    tellConnection(false)
+    if (events.readyState === EventSource.CLOSED) setTimeout(() => follow(address), AGAIN)
+  })
   events.addEventListener("grown", (event) => (heard(event), refresh()))
   events.addEventListener("diagnosed", (event) => (heard(event), isList ? showList() : showDiagnosis()))
   addEventListener("pagehide", () => events.close())
-  setInterval(tellConnection, 1000)
 }
 
 let connected = null
 
 // Whether the server answers, and how old the last thing is that was written.
 function tellConnection(now = connected) {
-  if (connected && now === false) say("Disconnected: firstbreak serve has stopped, or cannot be reached. If it was started anew, open the address that it shows.")
+  if (connected && now === false) say("Disconnected: firstbreak serve has stopped, or cannot be reached. The page goes on by itself when it is started again.")
   connected = now
   if (connected === null) return
   const live = $("#live")
   const unix = Number($("main").dataset.changed)
   const age = Date.now() / 1000 - unix
   live.className = connected ? (unix > 0 && age > GROWING ? "idle" : "on") : "off"
-  live.textContent = connected ? written(unix, age) : "disconnected"
-  live.title = connected ? "The page follows the files; the time is that of the latest write." : "firstbreak serve has stopped, or cannot be reached. The page connects again by itself; a server that was started anew may have another address."
+  live.textContent = connected ? written(unix, age) : "disconnected: this may be out of date"
+  document.documentElement.dataset.connected = String(connected)
+  live.title = connected ? "The page follows the files; the time is that of the latest write." : "firstbreak serve has stopped, or cannot be reached. The page goes on by itself when it is started again."
 }
 
 const GROWING = 120 // seconds without a write after which a log is not called live
@@ -278,6 +289,7 @@ function arrange() {
   linkParts()
   tellMarked()
   addCopyButtons()
+  linkDrawings()
   attach()
 }
 
@@ -308,6 +320,21 @@ function linkParts() {
     read.textContent = "read its samples"
     read.className = "reads"
     heading.append(read)
+  }
+}
+
+// A drawing of the report leads to the curve that can be zoomed, smoothed and read.
+function linkDrawings() {
+  for (const drawing of $$("article .overlay, article .finding figure")) {
+    const name = $$("code", drawing).map((code) => code.textContent).find(hasCurve)
+    if (!name || $(".opens", drawing)) continue
+    const button = document.createElement("button")
+    Object.assign(button, { type: "button", className: "opens", textContent: "Zoom and read values" })
+    button.dataset.opens = name
+    button.setAttribute("aria-label", `Zoom and read values of ${name}`)
+    const legend = $("ul", drawing)
+    if (legend) legend.appendChild(document.createElement("li")).append(button)
+    else $("figcaption", drawing).append(button)
   }
 }
 
@@ -345,11 +372,16 @@ document.addEventListener("change", ({ target }) => {
   if (target.name === "run") countTicked()
   if (target.matches(".find :is(select, [type=checkbox])")) target.form.requestSubmit() // what is chosen holds at once
   if (["smooth", "x"].includes(target.id)) redraw(target.id, target.value)
+  if (["from", "to"].includes(target.id)) zoomTo()
   if (["log", "single"].includes(target.id)) redraw(target.id, target.checked ? "1" : "")
 })
 document.addEventListener("click", (event) => {
   const button = event.target.closest("[data-zoom]")
   if (button) zoom(button.dataset.zoom)
+  const larger = event.target.closest(".enlarge")
+  if (larger) enlarge(larger.closest(".plot"))
+  const curve = event.target.closest("[data-opens]")
+  if (curve) openCurve(curve.dataset.opens)
   const word = event.target.closest("[data-mark]")
   if (word) mark(word)
   const shown = event.target.closest("[data-run]")
@@ -359,6 +391,8 @@ document.addEventListener("click", (event) => {
   const head = event.target.closest("[data-sort]")
   if (head) sortBy(head.dataset.sort)
   if (event.target.id === "unfilter") showAll()
+  const row = event.target.closest(".runs tbody tr")
+  if (row && !event.target.closest("a, input, .tick") && !String(getSelection())) $("th a", row).click()
 })
 $("#theme").addEventListener("click", cycleTheme)
 $("#keys").addEventListener("click", () => $("dialog").showModal())
@@ -368,5 +402,8 @@ if ($(".runs, #plots") && $("#filter")) $("#filter").value = asked("q")
 arrange()
 if (location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView()
 const live = $("main").dataset.live
-if (live) follow(live)
+if (live) {
+  follow(live)
+  setInterval(tellConnection, 1000)
+}
 document.documentElement.dataset.ready = "" // keys and filters work from here on

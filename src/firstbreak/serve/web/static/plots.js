@@ -8,6 +8,7 @@ const HEIGHT = 150
 const COLORS = ["--trace", "--amber", "--green", "--red", "--gray", "--ink"] // one for each side; page.css has the same order
 const DASHES = [[], [2, 3], [10, 3, 2, 3], [6, 3]] // and where the colours are used up
 const charts = new Map() // figure -> uPlot, or null while its points are on the way
+const isWhole = (figure) => whole(figure).every(Number.isInteger)
 const views = new Map(askedViews()) // axis -> [from, to]; absent: the whole run
 const stale = new Set()
 let waiting = []
@@ -269,11 +270,50 @@ function tellControls() {
   if (x) x.value = over()
   if (single) single.checked = asked("single") === "1"
   for (const button of document.querySelectorAll("[data-run]")) button.setAttribute("aria-pressed", String(!hidden().has(button.dataset.run)))
-  const output = document.querySelector("#range")
-  if (output) output.textContent = [...views.values()].map(span).join("; ")
+  const output = document.querySelector("#range") // for those who hear the page
+  if (!output) return
+  output.textContent = [...views.values()].map(span).join("; ")
+  const [from, to] = ends()
+  const view = views.get(mainAxis()) ?? whole(mainFigure())
+  if (document.activeElement !== from) from.value = exact(view[0])
+  if (document.activeElement !== to) to.value = exact(view[1])
 }
 
-const span = (view) => view.map((step) => String(+step.toPrecision(9))).join(" to ")
+const exact = (step) => String(+step.toPrecision(9))
+const span = (view) => view.map(exact).join(" to ")
+const ends = () => ["#from", "#to"].map((name) => document.querySelector(name))
+
+// The axis of the first break, else of the first curve: its steps stand in the fields.
+const mainFigure = () => figures().find((figure) => figure.dataset.axis === box().dataset.axis) ?? figures()[0]
+const mainAxis = () => axisOf(mainFigure())
+
+// The steps that were written into the fields.
+export function zoomTo() {
+  const view = ends().map((field) => (field.value === "" ? NaN : Number(field.value)))
+  if (view.every(Number.isFinite) && view[0] < view[1]) look(mainAxis(), view)
+}
+
+// A curve across the whole width, and back.
+export function enlarge(figure, large = !figure.classList.contains("large")) {
+  figure.classList.toggle("large", large)
+  const button = figure.querySelector(".enlarge")
+  button.setAttribute("aria-pressed", String(large))
+  button.textContent = large ? "Smaller" : "Enlarge"
+  if (charts.get(figure)) fit(figure, charts.get(figure))
+  stale.add(figure) // a wider curve shows more of its points
+  want(figure)
+}
+
+// The curve of this name, large and at the onset.
+export function openCurve(name) {
+  const figure = figures().find((figure) => metric(figure) === name)
+  if (!figure) return
+  if (box().dataset.onset !== undefined) zoom("onset")
+  enlarge(figure, true)
+  figure.scrollIntoView({ block: "center" })
+}
+
+export const hasCurve = (name) => figures().some((figure) => metric(figure) === name)
 
 function fit(figure, chart) {
   const width = figure.querySelector(".canvas").clientWidth
@@ -345,7 +385,7 @@ function reading(chart, figure) {
 }
 
 function drawBand(chart, figure) {
-  const { low, high } = figure.dataset
+  const { low, high } = figure.dataset.low === undefined && figure.dataset.axis === box().dataset.axis ? box().dataset : figure.dataset
   if (low === undefined || over()) return
   const { ctx, bbox } = chart
   const clamp = (step) => Math.min(bbox.left + bbox.width, Math.max(bbox.left, chart.valToPos(step, "x", true)))
@@ -383,7 +423,9 @@ function drawMarks(chart, figure) {
 function select(chart, axis) {
   const { left, width } = chart.select
   if (width < 3) return
-  const view = [chart.posToVal(left, "x"), chart.posToVal(left + width, "x")]
+  const steps = chart.data[0] // a view begins and ends at a point
+  const view = [left, left + width].map((at) => steps[chart.posToIdx(at)])
+  if (!(view[0] < view[1])) [view[0], view[1]] = [chart.posToVal(left, "x"), chart.posToVal(left + width, "x")]
   chart.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false)
   look(axis, view)
 }
@@ -401,15 +443,17 @@ function look(axis, view) {
 export function zoom(how) {
   if (!box()) return
   for (const axis of new Set(figures().map(axisOf))) {
+    if (how === "onset" && box().dataset.axis !== undefined && axis !== box().dataset.axis) continue
     const all = whole(figures().find((figure) => axisOf(figure) === axis))
     const [from, to] = how === "all" ? all : moved(how, views.get(axis) ?? all)
     look(axis, from <= all[0] && to >= all[1] ? undefined : [Math.max(from, all[0]), Math.min(to, all[1])])
   }
 }
 
-// The onset with some room, and its whole interval.
-function framed(onset, low, high, room) {
-  return onset === null ? null : [Math.min(low ?? onset, onset - room), Math.max(high ?? onset, onset + room)]
+// The interval of the onset, in whole steps where the run counts in them; where there is none, the onset with some room.
+function framed(onset, low, high, room, counts) {
+  if (low !== null && high !== null && low < high) return counts ? [Math.floor(low), Math.ceil(high)] : [low, high]
+  return onset === null ? null : [onset - room, onset + room]
 }
 
 function moved(how, [min, max]) {
@@ -419,6 +463,6 @@ function moved(how, [min, max]) {
     case "out": return [middle - half * 2, middle + half * 2]
     case "left": return [min - half / 2, max - half / 2]
     case "right": return [min + half / 2, max + half / 2]
-    case "onset": return framed(...["onset", "low", "high"].map((name) => number(box().dataset[name])), half / 4) ?? [min, max]
+    case "onset": return framed(...["onset", "low", "high"].map((name) => number(box().dataset[name])), half / 4, isWhole(mainFigure())) ?? [min, max]
   }
 }
