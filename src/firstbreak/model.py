@@ -136,6 +136,7 @@ class WeightKind(enum.StrEnum):
     REFUTED = "refuted"  #: what was logged contradicts the cause
     ANSWER = "answer"  #: the answer of an experiment
     DOUBT = "doubt"  #: that curves mislead now and then
+    SURE = "sure"  #: that the weights are too sure on runs of other trainers
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -92,7 +92,7 @@ def find_first_break(inputs: Inputs, outcomes: Sequence[Outcome], ranked: Sequen
 
     The order of the onsets alone names the wrong link in most runs where one fault causes others. So the link comes from
     the ranking of causes, and the step comes from the findings. None where "healthy" is not improbable enough
-    (likelihood.accuse_below), where it is more probable than every single cause, or where only notices were found. Where
+    (likelihood.accuse_below), where it is more probable than the links that are named, or where only notices were found. Where
     the score was kept all the same, a cause in how the policy moves would have harmed it. It needs as much evidence as a
     stop does: a critical finding, and a healthy run that is as improbable (likelihood.stop_below). A proof needs no such doubt.
     """
@@ -113,10 +113,12 @@ def find_first_break(inputs: Inputs, outcomes: Sequence[Outcome], ranked: Sequen
     if harmless and not any(o.finding is not None and o.finding.severity is Severity.CRITICAL for o in serious):
         return None
     limit = likelihood.stop_below() if harmless else likelihood.accuse_below()
-    if healthy(ranked) > limit or (top is not None and top.probability <= healthy(ranked)):
+    also, probability = _told_apart(link, by_link(ranked))
+    here_or_there = probability * sum(c.probability for c in ranked if c.link is not None)
+    doubtful = healthy(ranked) > limit or (top is not None and here_or_there <= healthy(ranked))
+    if doubtful and not (proved and top is not None and top.probability > healthy(ranked)):
         return None
     blind = any(_is_blind(upstream, outcomes) for upstream in Link if upstream.order < link.order)
-    also, probability = _told_apart(link, by_link(ranked))
     return FirstBreak(
         link=link,
         or_earlier=blind,

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
+
+import numpy as np
 
 from firstbreak.diagnosis import likelihood, usual
 from firstbreak.diagnosis.catalogue import smallest
@@ -52,6 +54,7 @@ TRUST: Mapping[Confidence, float] = {Confidence.HIGH: 1.0, Confidence.MEDIUM: 0.
 #: factor of all evidence: the most likely value on the lab's training split, each task left out in turn, is 1.3 to 1.7
 CALIBRATION = 1.5
 QUIET = 0.8  #: factor of a check that found nothing: the lab injects each fault in a few of its forms only (convention)
+UNSEEN = 1.0  #: nats against a cause that is proved, of everything that was not seen of it (convention)
 TEMPER = 0.9  #: factor of each further weight: symptoms of one fault are not independent (convention)
 #: nats for two onsets that come in the order in which the cause produces them, and in the opposite order (convention)
 IN_ORDER, OUT_OF_ORDER = 0.15, -0.35
@@ -59,9 +62,9 @@ IN_ORDER, OUT_OF_ORDER = 0.15, -0.35
 NOT_FIRST = -1.0
 #: share of runs whose curves mislead: the most likely value on the lab's training split, as above, is 0.02 to 0.05
 MISLEADING = 0.04
-#: how much too sure the probabilities of links are on runs of other trainers: their logarithms are divided by this. With each
-#: trainer left out, the most likely value is 1.5 to 1.8 (the runs of `python -m benchmarks.abroad`)
-TEMPERATURE = 1.75
+#: how much too sure the probabilities of causes are on runs of other trainers: the logarithms of their ratios are divided by
+#: this. With each trainer left out, the most likely value is 1.6 to 2 (the runs of `python -m benchmarks.population`)
+TEMPERATURE = 1.65
 SAME = 0.01  #: relative difference below which a logged setting is the configured one: logs are rounded (convention)
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
@@ -75,15 +78,16 @@ def rank(
     with some doubt (`cautious_probabilities`), and an experiment that has answered is not proposed again.
     """
     applicable = [c for c in causes().values() if _applies(c, inputs)]
+    catalogue = {c.id: c for c in applicable}
     scale = (1 - PRIOR_HEALTHY - PRIOR_NONE) / sum(_prior(c) for c in applicable) if applicable else 0.0
     told = _events(outcomes)
     evidence = {c.id: (_weigh_prior(_prior(c) * scale), *weigh(c, inputs, told)) for c in applicable}
     evidence[NONE_OF_THESE] = (_weigh_prior(PRIOR_NONE), *_weigh_none(told))
     evidence[HEALTHY] = ()
+    evidence = _less_sure(evidence, catalogue)
     if known:
         evidence = {name: (*weights, *known.get(name, ())) for name, weights in _with_doubt(evidence).items()}
     probabilities = _probabilities(evidence)
-    catalogue = {c.id: c for c in applicable}
     ranked = [_ranked(name, catalogue.get(name), probabilities[name], evidence[name], inputs) for name in evidence]
     answered = {w.finding for weights in known.values() for w in weights if w.kind is WeightKind.ANSWER}
     ranked = [
@@ -104,20 +108,13 @@ def _events(outcomes: Sequence[Outcome]) -> Sequence[Outcome]:
 
 
 def by_link(ranked: Sequence[RankedCause]) -> dict[Link, float]:
-    """P(this link broke first | something is broken) for the links of the ranked causes; they sum to 1.
-
-    The probabilities of a link's causes are added up. The sums are too sure on runs that are not the lab's, and `TEMPERATURE`
-    corrects that.
-    """
+    """P(this link broke first | something is broken): the probabilities of its causes, added up. They sum to 1."""
     mass: dict[Link, float] = {}
     for cause in ranked:
         if cause.link is not None:
             mass[cause.link] = mass.get(cause.link, 0.0) + cause.probability
-    largest = max(mass.values(), default=0.0)
-    if not largest:
-        return {}
-    weights = {link: (total / largest) ** (1 / TEMPERATURE) for link, total in mass.items()}
-    return {link: weight / sum(weights.values()) for link, weight in weights.items()}
+    total = sum(mass.values())
+    return {link: part / total for link, part in mass.items()} if total else {}
 
 
 def _applies(cause: Cause, inputs: Inputs) -> bool:
@@ -142,6 +139,28 @@ def _mixed(believed: Mapping[str, float], evidence: Mapping[str, tuple[Weight, .
     priors = {name: tuple(w for w in weights if w.kind is WeightKind.PRIOR) for name, weights in evidence.items()}
     before = _probabilities(priors)
     return {name: (1 - MISLEADING) * believed[name] + MISLEADING * before[name] for name in evidence}
+
+
+def _less_sure(evidence: Mapping[str, tuple[Weight, ...]], catalogue: Container[str]) -> dict[str, tuple[Weight, ...]]:
+    """The evidence with one more weight for each cause, so that all causes together stay as probable, and none is too sure.
+
+    What is sure in the lab is less sure on the runs of another trainer: `TEMPERATURE` brings the causes nearer to each other.
+    """
+    sums = {name: _sum(weights) for name, weights in evidence.items() if name in catalogue}
+    if not sums:
+        return dict(evidence)
+    total = _log_sum(sums.values()) - _log_sum(weight / TEMPERATURE for weight in sums.values())
+    text = "weights are less sure on runs of other trainers"
+    return dict(evidence) | {
+        name: (*evidence[name], Weight(finding="other trainers", weight=more, kind=WeightKind.SURE, text=text))
+        for name, weight in sums.items()
+        if (more := weight / TEMPERATURE + total - weight)
+    }
+
+
+def _log_sum(logarithms: Iterable[float]) -> float:
+    """The logarithm of the sum of exponentials."""
+    return float(np.logaddexp.reduce(list(logarithms)))
 
 
 def _with_doubt(evidence: Mapping[str, tuple[Weight, ...]]) -> dict[str, tuple[Weight, ...]]:
@@ -174,9 +193,18 @@ def weigh(cause: Cause, inputs: Inputs, outcomes: Sequence[Outcome]) -> list[Wei
         _proved_later(cause, outcomes)
     )  # what follows a proof of something else may come from that
     weights = [w for o in outcomes if (w := _weigh_outcome(o, cause.id, declared[o.detector])) is not None]
+    proved = _proved(cause, outcomes)
+    weights = _quieter(weights) if proved else weights
     settings = {name: side for name, side in cause.settings.items() if name not in _found_in(cause, outcomes)}
-    facts = [*cause.facts(inputs), *usual.weights(settings, inputs), *_weigh_refutations(cause, inputs)]
+    facts = [*cause.facts(inputs), *usual.weights(settings, inputs)]
+    if not proved:
+        facts += _weigh_refutations(cause, inputs)
     return _calibrated(_tempered(weights) + _weigh_order(cause, outcomes) + facts)
+
+
+def _proved(cause: Cause, outcomes: Sequence[Outcome]) -> bool:
+    """Whether something was proved that the cause explains: no curve denies that."""
+    return any(Role.PROOF in o.roles and o.finding is not None and o.detector in cause.findings for o in outcomes)
 
 
 def _proved_later(cause: Cause, outcomes: Sequence[Outcome]) -> list[str]:
@@ -202,6 +230,13 @@ def _weigh_refutations(cause: Cause, inputs: Inputs) -> list[Weight]:
     """What the run shows and the cause denies; one contradiction is enough."""
     said = next((text for denies in cause.refuted_by if (text := denies(inputs)) is not None), None)
     return [] if said is None else [Weight(finding="refuted", weight=CONTRADICTED, kind=WeightKind.REFUTED, text=said)]
+
+
+def _quieter(weights: list[Weight]) -> list[Weight]:
+    """What was not seen of a cause of which something is proved: together not more than `UNSEEN` against it."""
+    silence = -sum(w.weight for w in weights if w.kind is WeightKind.QUIET and w.weight < 0)
+    share = min(1.0, UNSEEN / silence) if silence else 1.0
+    return [replace(w, weight=share * w.weight) if w.kind is WeightKind.QUIET else w for w in weights]
 
 
 def _calibrated(weights: list[Weight]) -> list[Weight]:

@@ -262,7 +262,7 @@ def _uncertain(ranked: Sequence[RankedCause], doubted: RankedCause | None) -> st
     healthy = next((percent(c.probability) for c in ranked if c.id == HEALTHY), "0 %")
     if doubted is None:
         return f"Something critical was found, and a healthy run is still probable ({healthy})."
-    sign = max(doubted.evidence, key=lambda w: w.weight)
+    sign = max((w for w in doubted.evidence if w.kind is not WeightKind.SURE), key=lambda w: w.weight)
     why = sign.finding if sign.kind is WeightKind.FOUND else sign.text
     cause = f"{lowered(doubted.title)} ({percent(doubted.probability)})"
     return f"But this cause is more probable than a healthy run ({healthy}): {cause}. The strongest sign: {why}."

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+
+from firstbreak.diagnosis.detectors.freshness.samples_of_other_weights import detect
+from firstbreak.model import Config, Finding, NotApplicable, Series
 from tests.detectors.recorded import drawn, proof, recorded
 
 
@@ -19,3 +23,10 @@ def test_what_is_wrong_from_the_first_batch_on_is_another_matter(tmp_path: Path)
 
 def test_a_sound_run_is_silent(tmp_path: Path) -> None:
     assert recorded(tmp_path, "samples-of-other-weights", *map(drawn, range(20))).finding is None
+
+
+def test_groups_that_are_chosen_by_their_rewards_are_no_matter_of_weights() -> None:
+    curve = Series(name="proof.sampling_z", steps=np.arange(20.0), values=np.r_[0.0, np.full(19, 3.0)], axis="step")
+    chosen = Config(values={"dynamic_sampling": True})
+    assert isinstance(detect(curve, Config(), proof_sampling_gap=curve), Finding)
+    assert isinstance(detect(curve, chosen, proof_sampling_gap=curve), NotApplicable)

@@ -13,6 +13,7 @@ from firstbreak.inside.identities._rows import row, total
 
 TOLERANCE = 0.01  #: relative: single precision gives 1e-6
 ROUNDS = 5  #: of the fit
+CLEAR = 0.5  #: of the root mean square: a reward near 0 has no clear sign (convention)
 OFF_CENTRE = 0.03  #: standard deviations: 16 bits give 0.005
 
 
@@ -36,7 +37,7 @@ def measure(
 
     `token_rewards` go into the estimator, the end of a completion gets its reward (or the group's centred one), and
     `penalties` (n, T) were taken off; `values` (n, T): of the critic, and `targets` (n, T): what it learns. penalty_turned: share
-    of the completions for which the penalties are larger than the reward, and of the other sign.
+    of the completions with a clear reward for which the penalties are larger than it, and of the other sign.
     """
     used = mask != 0
     if advantages.ndim != 2 or not used.any() or not np.isfinite(advantages).all():
@@ -110,7 +111,7 @@ def _distance(
 
 
 def _turned(paid: np.ndarray, penalty: np.ndarray, prompts: Sequence[str] | None) -> Reading:
-    clear = np.abs(paid) > 1e-3 * max(float(np.abs(paid).max()), 1e-12)
+    clear = np.abs(paid) > CLEAR * max(float(np.sqrt(np.mean(paid**2))), 1e-12)
     if not clear.any():
         return 0.0
     turned = clear & (np.sign(paid - penalty) == -np.sign(paid))

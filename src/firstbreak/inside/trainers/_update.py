@@ -10,7 +10,7 @@ from firstbreak.inside.batch import BatchRecorder, Price
 
 
 @dataclass
-class Update:
+class ActorUpdate:
     """The update that runs in this process: its number, and whether its first loss is still to come."""
 
     number: int = 0

@@ -13,7 +13,7 @@ import numpy as np
 from firstbreak.inside.batch import BatchRecorder, Price
 from firstbreak.inside.seams import Looking, Seam
 from firstbreak.inside.trainers._tensors import array, finite, side_by_side, turns
-from firstbreak.inside.trainers._update import Update, on_gradient
+from firstbreak.inside.trainers._update import ActorUpdate, on_gradient
 
 LARGEST = 10.0  #: nats, of a token's divergence
 KEPT = ("loss_mask", "logprobs", "prox_logp", "ref_logp", "versions")
@@ -27,7 +27,7 @@ STAGES = {
 }
 
 
-UPDATE = Update()  #: its number is that of the weights it makes
+UPDATE = ActorUpdate()  #: its number is that of the weights it makes
 
 
 def _advantages(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:

@@ -13,7 +13,7 @@ import numpy as np
 from firstbreak.inside.batch import BatchRecorder, Price
 from firstbreak.inside.seams import Looking, Seam
 from firstbreak.inside.trainers._tensors import array, finite, turns
-from firstbreak.inside.trainers._update import Update, on_gradient
+from firstbreak.inside.trainers._update import ActorUpdate, on_gradient
 
 CENTRED = ("gae", "reinforce", "reinforce_baseline")  #: over the tokens of the batch
 WHOLE_BATCH = "flash_reinforce"  #: compares a reward with the mean of the batch
@@ -27,7 +27,7 @@ STAGES = {
 }
 
 
-DRIVER, ACTOR = Update(), Update()  #: two processes
+DRIVER, ACTOR = ActorUpdate(), ActorUpdate()  #: two processes
 
 
 def _begins(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:

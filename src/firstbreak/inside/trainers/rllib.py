@@ -13,12 +13,12 @@ import numpy as np
 from firstbreak.inside.batch import BatchRecorder, Price
 from firstbreak.inside.seams import Looking, Seam
 from firstbreak.inside.trainers._tensors import array
-from firstbreak.inside.trainers._update import Update, on_gradient
+from firstbreak.inside.trainers._update import ActorUpdate, on_gradient
 
 LEAST = 1e-4  #: RLlib divides the advantages by their standard deviation, or by this
 
 
-UPDATE = Update()
+UPDATE = ActorUpdate()
 ESTIMATES: list[Mapping[str, Any]] = []  #: what the advantages of the update are made of, one for each policy
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from firstbreak.inside.batch import BatchRecorder, Price
 from firstbreak.inside.seams import Looking, Seam, caller
 from firstbreak.inside.trainers._tensors import array, by_row, finite, turns
-from firstbreak.inside.trainers._update import Update, on_gradient
+from firstbreak.inside.trainers._update import ActorUpdate, on_gradient
 
 EPSILON = 1e-6
 #: estimator of one number a completion -> what it takes off the reward, and what it divides by
@@ -134,7 +134,7 @@ def _mask(mask: np.ndarray, attended: np.ndarray, *, corrected: bool) -> dict[st
     return {"mask": mask, "lengths": sampled, "exempt": (mask.sum(1) == 0).astype(float)}
 
 
-ACTOR = Update()  #: in the actor's worker
+ACTOR = ActorUpdate()  #: in the actor's worker
 
 
 def _delivered(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:

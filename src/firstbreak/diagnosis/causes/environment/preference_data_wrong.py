@@ -58,6 +58,7 @@ FINDINGS = {
     "reward-up-evaluation-down": 0.5,
     "score-below-start": 0.3,
     "score-lost": 0.4,
+    "right-completions-no-longer-paid": 0.3,
 }
 EXPERIMENT = ("reward-probe", "data-probe")
 

@@ -41,6 +41,7 @@ FINDINGS = {
     "score-lost": 0.5,
     "length-runaway": 0.2,
     "repetition-growing": 0.3,
+    "right-completions-no-longer-paid": 0.3,
 }
 SETTINGS = {"kl_coef": Side.LOW}
 REFUTED_BY = (no_update,)

@@ -35,6 +35,7 @@ FINDINGS = {
     "reward-proxy-only": 0.7,
     "reward-up-evaluation-down": 0.5,
     "zero-variance-groups": 0.3,
+    "right-completions-no-longer-paid": 0.3,
 }
 EXPERIMENT = "reward-probe"
 facts = reward_lost

@@ -27,7 +27,7 @@ from typing import Annotated
 
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.detectors._proof import summed
-from firstbreak.model import Config, Finding, Role, Series
+from firstbreak.model import Config, Finding, NotApplicable, Role, Series
 
 ROLES = (Role.PROOF,)
 FIRST = 3.5  #: standard errors: more in the first batch is no matter of old weights (convention)
@@ -41,7 +41,9 @@ def detect(
     above: Annotated[
         float, Threshold("standard errors", "Six standard errors are one in a billion.", "convention")
     ] = 6.0,
-) -> Finding | None:
+) -> Finding | NotApplicable | None:
+    if config.get("dynamic_sampling"):
+        return NotApplicable("groups are chosen by their rewards, and completions of those left out were more probable")
     points = proof_sampling_z.finite
     if not len(points) or points.values[0] > FIRST:
         return None

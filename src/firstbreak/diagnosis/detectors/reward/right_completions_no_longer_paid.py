@@ -41,5 +41,8 @@ def detect(
     points = proof_reward_unpaid.finite
     if not len(points) or points.values[0] > above:
         return None
-    what = "{value:%} of the right completions get no more than wrong ones, and got more before: see whether the judge answers"
+    what = (
+        "{value:%} of the right completions get no more than wrong ones, and got more before: see whether the judge answers, "
+        "and read wrong ones that are paid"
+    )
     return proved(points, config, what, above=above)
