@@ -210,7 +210,11 @@ def _headlines(parts: dict[str, Any], heading: str) -> str:
 def _recorded() -> dict[str, Any]:
     """What benchmarks/recorder found, by family."""
     figures = json.loads(RECORDER.read_text())
-    return {name: {"with": figures[name], "without": figures[name]["without"]} for name in ("language", "trl")}
+    found = {}
+    for name in ("language", "trl"):
+        parts = {name: figures[name], f"{name}, another seed": figures[name]["other_seed"]}
+        found |= {title: {"with": part, "without": part["without"]} for title, part in parts.items()}
+    return found
 
 
 def _recorder(families: dict[str, Any]) -> str:
