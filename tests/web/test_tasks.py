@@ -57,10 +57,13 @@ def test_the_onset_button_shows_the_interval_that_the_report_says_and_steps_can_
     until(page, "document.querySelector('.plot').dataset.drawn === '20 to 40'")
 
 
-def test_a_drawing_leads_to_its_curve_at_the_onset_large(page: Page, site: Served) -> None:
+def test_a_drawing_leads_to_its_curve_at_the_onset_large(page: Page, site: Served, runs: Path) -> None:
     page.goto(f"{site.address}/run/demo")
     page.locator(".overlay .opens").click()
     until(page, "document.querySelector('.plot.large canvas')?.clientWidth > 900")
+    first = diagnose(read(runs / "demo")).first_break
+    assert first is not None
+    assert page.locator(".plot.large figcaption code").inner_text() == first.metric
     assert page.locator(".plot.large").bounding_box()["y"] < 900  # in view
     assert "zoom=" in page.url
     page.locator(".plot.large .enlarge").click()

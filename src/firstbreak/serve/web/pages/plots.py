@@ -33,6 +33,7 @@ def plots(
     onset: float | None = None,
     interval: Interval | None = None,
     axis: str | None = None,
+    shown_by: str | None = None,
     best: float | None = None,
     *,
     first: Sequence[Markup] = (),
@@ -43,9 +44,9 @@ def plots(
 ) -> Markup | None:
     """The curves of these runs in groups, with one zoom for all. None without curves.
 
-    `onset` and `interval`: of the first break, in steps of `axis`. `first`: curves above all others, before what stands
-    `between`. `groups_of`: the side of each run, with a name in `legend`. `axes`: what curves can be drawn over, as (key, name,
-    whether the runs record it).
+    `onset` and `interval`: of the first break, in steps of `axis`, which the curve `shown_by` shows. `first`: curves above all
+    others, before what stands `between`. `groups_of`: the side of each run, with a name in `legend`. `axes`: what curves can be
+    drawn over, as (key, name, whether the runs record it).
     """
     shown = [(title, members) for title, members in groups if members]
     if not shown and not first:
@@ -84,6 +85,7 @@ def plots(
         data_low=_number(interval[0]) if interval else None,
         data_high=_number(interval[1]) if interval else None,
         data_axis=axis,
+        data_shown=shown_by,
         data_best=_number(best),
     )
 

@@ -138,6 +138,7 @@ def _curves(name: str, dx: Diagnosis) -> Markup | None:
         onset=first.step if first else None,
         interval=first.interval if first else None,
         axis=story.axis_of(dx.run, first.metric) if first else None,
+        shown_by=first.metric if first else None,
         best=best.back_to if best else None,
     )
 

@@ -326,7 +326,9 @@ function linkParts() {
 // A drawing of the report leads to the curve that can be zoomed, smoothed and read.
 function linkDrawings() {
   for (const drawing of $$("article .overlay, article .finding figure")) {
-    const name = $$("code", drawing).map((code) => code.textContent).find(hasCurve)
+    const drawn = $$("code", drawing).map((code) => code.textContent)
+    const shown = drawing.matches(".overlay") ? [$("#plots")?.dataset.shown ?? ""] : [] // the curve in which the break shows
+    const name = [...shown, ...drawn].find(hasCurve)
     if (!name || $(".opens", drawing)) continue
     const button = document.createElement("button")
     Object.assign(button, { type: "button", className: "opens", textContent: "Zoom and read values" })
