@@ -196,7 +196,6 @@ CONFIG = {
     "actor.behave_imp_weight_cap": "behave_weight_cap",
     "actor.behav_imp_weight_cap": "behave_weight_cap",
     "rollout.max_head_offpolicyness": "max_staleness",
-    "rollout.should_accept_fn": "dynamic_sampling",
     "gconfig.n_samples": "group_size",
     "gconfig.max_new_tokens": "max_new_tokens",
     "gconfig.temperature": "temperature",

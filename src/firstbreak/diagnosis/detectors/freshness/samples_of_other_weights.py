@@ -30,6 +30,7 @@ from firstbreak.diagnosis.detectors._proof import summed
 from firstbreak.model import Config, Finding, NotApplicable, Role, Series
 
 ROLES = (Role.PROOF,)
+ACCEPTS = "rollout.should_accept_fn"  #: AReaL's filter of groups: a function, no option that can be set
 FIRST = 3.5  #: standard errors: more in the first batch is no matter of old weights (convention)
 
 
@@ -42,7 +43,7 @@ def detect(
         float, Threshold("standard errors", "Six standard errors are one in a billion.", "convention")
     ] = 6.0,
 ) -> Finding | NotApplicable | None:
-    if config.get("dynamic_sampling"):
+    if config.get("dynamic_sampling") or config.raw.get(ACCEPTS):
         return NotApplicable("groups are chosen by their rewards, and completions of those left out were more probable")
     points = proof_sampling_z.finite
     if not len(points) or points.values[0] > FIRST:
