@@ -24,7 +24,8 @@ def test_what_is_not_all_is_never_said_to_be_all(share: float, said: str) -> Non
 
 
 def test_numbers_are_said_in_one_way() -> None:
-    assert [number(v) for v in (12.0, 0.3125, 1.2e-5, float("nan"), None)] == ["12", "0.3125", "1.2e-05", "?", "?"]
+    said = [number(v) for v in (12.0, 0.3125, 1.2e-5, -0.0, float("nan"), None)]
+    assert said == ["12", "0.3125", "1.2e-05", "0", "?", "?"]
 
 
 @pytest.mark.parametrize(

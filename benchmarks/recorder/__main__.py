@@ -3,7 +3,7 @@
 Every script of faults.py and healthy.py trains once with the recorder. "Without" is the same run less what the recorder wrote:
 the weights are the same bit for bit (tests/inside/test_trl.py). Options: --make FOLDER (train into it; NAME... for some),
 --score FOLDER (diagnose what lies there, and write benchmarks/results/recorder.json), --cost (only the overhead),
---make-language FOLDER and --score-language FOLDER (the lab's language trainers: language.py).
+--make-language FOLDER and --score-language FOLDER (the lab's language trainers: language.py), both with another SEED after it.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def main(arguments: list[str]) -> None:
     action, *rest = arguments or [""]
     folder = Path(rest[0]) if rest else Path(tempfile.mkdtemp())
     if action == "--make-language":
-        return language.make(folder)
+        return language.make(folder, *map(int, rest[1:]))
     if action in ("", "--make"):
         for name in rest[1:] or NAMES:
             try:
@@ -82,7 +82,8 @@ def main(arguments: list[str]) -> None:
     if action in ("", "--score"):
         known |= score(folder)
     if action == "--score-language":
-        known |= {"language": known.get("language", {}) | language.score(folder)}
+        found = language.score(folder)
+        known["language"] = known.get("language", {}) | ({"other_seed": found} if rest[1:] else found)
     if action in ("", "--cost"):
         known |= measured()
     if action != "--make":

@@ -1,14 +1,16 @@
 """The lab's language trainers with the recorder: `python -m benchmarks.recorder --make-language FOLDER`, then `--score-language`.
 
-The runs of the corpus's test split whose fault is in one of LINKS, one seed of each admitted setting, and one healthy run of each
-variant and base, are trained again with `firstbreak.recorder` in the trainer's loop. Nothing else changes: their true scores are
-those of a run without it (tests/lab/test_recorded.py). "Without" is the same run less what the recorder wrote. All counts in the
-weights come from the other trainers, and no constant comes from these runs.
+With a seed behind FOLDER, both take its runs, in random order: runs that nothing was corrected on. The runs of the corpus's
+test split whose fault is in one of LINKS, one seed of each admitted setting, and one healthy run of each variant and base, are
+trained again with `firstbreak.recorder` in the trainer's loop. Nothing else changes: their true scores are those of a run
+without it (tests/lab/test_recorded.py). "Without" is the same run less what the recorder wrote. All counts in the weights come
+from the other trainers, and no constant comes from these runs.
 """
 
 from __future__ import annotations
 
 import pickle
+import random
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,14 +37,16 @@ SEED = 1  #: held out
 INPUTS = "inputs.pickle"  #: what the identities were given, to ask others without training again
 
 
-def jobs() -> list[Job]:
-    """One seed of each admitted setting and of each healthy variant: the strongest faults first, agents last."""
+def jobs(seed: int = SEED) -> list[Job]:
+    """One seed of each admitted setting and of each healthy variant: the strongest faults first, agents last; of another
+    seed than SEED in random order, so that as many as are made stand for all.
+    """
     labels = corpus.labels(home())
     kind = bench.kind_of(labels.values())
     wanted = [
         label
         for label in labels.values()
-        if label.base.partition("/")[0] in TRAINERS and corpus.split(label) == "test" and label.seed == SEED
+        if label.base.partition("/")[0] in TRAINERS and corpus.split(label) == "test" and label.seed == seed
         if label.link is None or (Link(label.link) in LINKS and kind(label) == "faulty")
     ]
 
@@ -50,7 +54,10 @@ def jobs() -> list[Job]:
         strongest = label.severity == catalogue()[label.variant].bases[label.base][-1]
         return label.base.startswith("agent"), not strongest, zlib.crc32(repr((label.variant, label.base)).encode())
 
-    return [Job(one.variant, one.base, one.severity, one.seed) for one in sorted(wanted, key=turn)]
+    found = [Job(one.variant, one.base, one.severity, one.seed) for one in sorted(wanted, key=turn)]
+    if seed != SEED:
+        random.Random(seed).shuffle(found)
+    return found
 
 
 class Kept(Recorder):
@@ -77,9 +84,9 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def make(folder: Path) -> None:
+def make(folder: Path, seed: int = SEED) -> None:
     """Train what is missing in `folder`."""
-    for job in jobs():
+    for job in jobs(seed):
         out = folder / job.archive.removesuffix(".tar.xz")
         if (out / "label.json").exists():
             continue
@@ -107,7 +114,7 @@ def _kept(path: Path) -> Iterator[tuple[int, dict[str, Any], dict[str, float]]]:
 
 
 def score(folder: Path) -> dict[str, Any]:
-    """The key `language` of recorder.json: what is said of each run that lies in `folder`."""
+    """What is said of each run that lies in `folder`: the key `language` of recorder.json, or `other_seed` in it."""
     rows = []
     with likelihood.instead(weighed_by_others()):
         for path in sorted(folder.glob("*/*/label.json")):

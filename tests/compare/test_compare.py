@@ -33,6 +33,14 @@ def test_runs_that_differ_in_seed_only_are_one_arm(tmp_path: Path) -> None:
     assert [len(arm.members) for arm in found] == [3, 1]
 
 
+def test_the_runs_of_a_side_stand_in_the_order_of_their_seeds_under_the_name_they_share(tmp_path: Path) -> None:
+    """So that a score beside its seed is the score of this seed."""
+    fast = [write(tmp_path / f"fast-seed{seed}", seed=seed, level=0.1 * seed) for seed in (2, 10, 1)]
+    one, other = compared(*fast, write(tmp_path / "slow", seed=0, total=5))
+    assert [(arm.name, [m.seed for m in arm.members]) for arm in (one, other)] == [("fast", [1, 2, 10]), ("slow", [0])]
+    assert [member.final for member in one.members] == sorted(member.final for member in one.members)
+
+
 def test_runs_with_the_same_seeds_and_settings_are_sides_by_their_names(tmp_path: Path) -> None:
     """What differs was not recorded (a reward function, say), and the names are all that tells the sides apart."""
     runs = [write(tmp_path / f"{side}-seed{i}", seed=i, level=level) for i in range(3) for side, level in SIDES.items()]

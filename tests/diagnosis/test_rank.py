@@ -138,6 +138,16 @@ def test_what_an_experiment_shows_can_name_a_cause_that_the_curves_had_all_but_e
     assert again[excluded.id] == pytest.approx(after(10.0)), "nothing is doubted twice"
 
 
+def test_advice_on_a_setting_that_jumped_says_how_high_it_was() -> None:
+    rate = [1e-3] * 60 + [0.05] * 30 + [3e-5] * 30
+    made = run({"reward.mean": learning(n=120), "lr": rate}, config={"learning_rate": 1e-3})
+    assert engine.with_options("Lower {learning_rate}.", made) == (
+        "Lower `learning_rate` (now 3e-05, set to 0.001, and 0.05 at its highest)."
+    )
+    warmed_up = run({"lr": [*np.linspace(0, 1e-3, 60), *np.linspace(1e-3, 0, 60)]}, config={"learning_rate": 1e-3})
+    assert "highest" not in engine.with_options("Lower {learning_rate}.", warmed_up)
+
+
 def test_a_learning_rate_that_jumps_can_be_what_broke_a_method_of_values() -> None:
     score = [*learning(n=60), *([0.1] * 60)]
     rate = [1e-3] * 60 + [0.1] * 60

@@ -98,6 +98,12 @@ def test_a_list_of_rewards_has_a_mean_and_a_spread(name: str, tmp_path: Path) ->
 # --- clocks ---------------------------------------------------------------------------------------------------------------
 
 
+def test_a_few_durations_that_happen_to_rise_are_no_clock(tmp_path: Path) -> None:
+    rows = [{"step": i, "reward": i / 9, "time": 0.5 + 0.1 * i} for i in range(5)]
+    (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert "time.elapsed" not in read(tmp_path).series
+
+
 @pytest.mark.parametrize("name", ["time", "Seconds", "wall"])
 @pytest.mark.parametrize(
     ("values", "signal"),

@@ -100,6 +100,7 @@ def test_all_curves_zoom_together_and_become_exact(page: Page, site: Served) -> 
     until(page, "[...document.querySelectorAll('.plot:has(canvas)')].every(p => !p.matches('.thinned'))")
     low, high = (float(part) for part in page.locator("#range").inner_text().split(" to "))
     assert 2300 < low < high < 2800
+    assert [low, high] == [round(low), round(high)]  # a view begins and ends at a point
     page.locator("[data-zoom=all]").click()
     until(page, "document.querySelector('.plot').matches('.thinned')")
     assert page.locator("#range").inner_text() == ""

@@ -105,6 +105,10 @@ def test_the_guilty_sample_is_read_beside_an_early_one(page: Page, site: Served,
     texts = page.locator(".pair .text").all_inner_texts()
     assert [text.strip() for text in texts] == [sample.completion.strip() for sample in found]
     assert len(texts[0]) > 2 * len(texts[1])  # what the reward paid for
+    asked = page.locator(".pair .asked").all_inner_texts()
+    assert [text.removeprefix("Prompt: ").removeprefix("... ")[-40:].strip() for text in asked] == [
+        sample.prompt[-40:].strip() for sample in found
+    ]
     assert "thoroughness" in page.locator(".pair").inner_text()
 
 
@@ -142,6 +146,24 @@ def test_a_live_run_is_followed_through_a_disconnect(chromium: Browser, tmp_path
         until(tab, f"{verdict}.includes('steps 0 to 99')")
         write_jsonl(log, 20, start=100)
         until(tab, f"{verdict}.includes('steps 0 to 119')")
+        tab.close()
+
+
+def test_a_page_goes_on_after_a_server_with_another_token_has_answered(chromium: Browser, tmp_path: Path) -> None:
+    """The browser gives up after an answer of 401; the page does not."""
+    write_jsonl(tmp_path / "one" / "metrics.jsonl", 60)
+    tab = opened(chromium)
+    live = "document.querySelector('#live').textContent"
+    with serving(tmp_path, token="mine") as served:
+        tab.goto(f"{served.address}/run/one?token=mine")
+        until(tab, f"{live}.startsWith('live')")
+    with serving(tmp_path, token="another", port=served.port):
+        until(tab, f"{live}.startsWith('disconnected')")
+        tab.wait_for_timeout(5000)
+        assert tab.evaluate(live).startswith("disconnected")
+        assert float(tab.evaluate("getComputedStyle(document.querySelector('article')).opacity")) < 1
+    with serving(tmp_path, token="mine", port=served.port):
+        until(tab, f"{live}.startsWith('live')")
         tab.close()
 
 

@@ -65,6 +65,7 @@ MISLEADING = 0.04
 #: how much too sure the probabilities of causes are on runs of other trainers: the logarithms of their ratios are divided by
 #: this. With each trainer left out, the most likely value is 1.6 to 2 (the runs of `python -m benchmarks.population`)
 TEMPERATURE = 1.8
+FAR_ABOVE = 2.0  #: times the configured value: no schedule goes there (convention)
 SAME = 0.01  #: relative difference below which a logged setting is the configured one: logs are rounded (convention)
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
@@ -373,7 +374,8 @@ def _items(text: str) -> list[str]:
 def with_options(text: str, run: Run) -> str:
     """`{max_new_tokens}` in a text becomes this trainer's own option, with its value where the run recorded one.
 
-    A value that is logged counts before the one that is configured: a schedule may have changed it.
+    A value that is logged counts before the one that is configured: a schedule may have changed it. Where it was far above
+    both on the way, it jumped, and this is said.
     """
     for name in set(_PLACEHOLDER.findall(text)):
         value = None if name in run.config.defaulted else run.config.get(name)
@@ -389,7 +391,9 @@ def _now(run: Run, name: str, configured: object) -> str:
     last = number(seen[1])
     planned = run.config.number(name) if configured is not None else None
     same = planned is None or math.isclose(planned, seen[1], rel_tol=SAME)
-    return (last if planned is None else f"{configured}") if same else f"{last}, set to {configured}"
+    told = (last if planned is None else f"{configured}") if same else f"{last}, set to {configured}"
+    jumped = planned is not None and seen[0] > FAR_ABOVE * max(planned, seen[1])
+    return f"{told}, and {number(seen[0])} at its highest" if jumped else told
 
 
 def _settled(step: str, cause: Cause, inputs: Inputs) -> bool:

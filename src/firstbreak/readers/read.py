@@ -182,7 +182,7 @@ def _clocks(recordings: Iterable[tuple[Path, Recording]], understood: Mapping[st
             if (
                 name.lower() in CLOCK_NAMES
                 and name not in understood
-                and len(values) > 2
+                and len(values) >= ROWS_OF_A_CLOCK
                 and (np.diff(values) > 0).all()
             ):
                 found[name] = "time.unix" if values[0] > UNIX else "time.elapsed"

@@ -27,5 +27,14 @@ def test_a_penalty_larger_than_the_rewards_is_proved(tmp_path: Path) -> None:
     assert "penalty 3" in said
 
 
+def test_the_sign_of_rewards_near_0_says_nothing(tmp_path: Path) -> None:
+    """As a reward model gives them: a small penalty turns the sign of those that are nearly 0."""
+    batch = penalised(0.05)
+    near = LAST * np.array([2.0, -2, 0.1, 0.05, 0.02, 0.1, 2, -2]).reshape(-1, 1) - batch["penalties"]
+    advantages = np.cumsum(near[:, ::-1], 1)[:, ::-1] * MASK
+    turned = batch | {"token_rewards": near, "advantages": advantages}
+    assert recorded(tmp_path, "penalty-outweighs-reward", turned).finding is None
+
+
 def test_a_small_penalty_is_silent(tmp_path: Path) -> None:
     assert recorded(tmp_path, "penalty-outweighs-reward", penalised(0.01)).finding is None

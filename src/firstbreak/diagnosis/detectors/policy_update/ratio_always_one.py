@@ -132,16 +132,8 @@ def detect(
     if frozen or not _could_move(curve, exact, policy_entropy, min_entropy, min_uncertain_points, min_uncertain_share):
         return None  # such a policy cannot move: another finding says so
     since = first_sustained(curve, lambda values: np.abs(values - (1.0 if "ratio" in curve.name else 0.0)) <= tolerance)
-    again = "the old log-probabilities are computed again; store them when sampling"
-    if assumed:
-        still_for = percent(float(np.mean(exact)))
-        often = f"{quoted(curve.raw or curve.name)} does not move and nothing is clipped in {still_for} of the updates"
-        said = f"{often}: if each batch is used more than once, {again}"
-    else:
-        often = f"{curve.name} does not move in {percent(share)} of the updates of the second half"
-        said = f"{often}, although each batch is used {updates:g} times: {again}"
     return Finding(
-        message=said,
+        message=_said(curve, exact, share, None if assumed else updates),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM if assumed else Confidence.HIGH,
         metric=curve.name,
@@ -150,6 +142,17 @@ def detect(
         evidence=(Evidence(text=curve.name, series=curve, since=since),),
         facts={"share": share},
     )
+
+
+def _said(curve: Series, exact: np.ndarray, share: float, updates: float | None) -> str:
+    """`updates`: how often each batch is used, None where it is not recorded."""
+    again = "the old log-probabilities are computed again; store them when sampling"
+    if updates is None:
+        still_for = percent(float(np.mean(exact)))
+        often = f"{quoted(curve.raw or curve.name)} does not move and nothing is clipped in {still_for} of the updates"
+        return f"{often}: if each batch is used more than once, {again}"
+    often = f"{curve.name} does not move in {percent(share)} of the updates of the second half"
+    return f"{often}, although each batch is used {updates:g} times: {again}"
 
 
 def _could_move(

@@ -77,14 +77,8 @@ def detect(
     ] = 0.05,
     min_points: Annotated[int, Threshold("points", "Fewer rewards or evaluations show no trend.", "convention")] = 8,
 ) -> Finding | NotApplicable | NotMeasured | None:
-    start, end = max(reward_mean.steps[0], truth.steps[0]), min(reward_mean.steps[-1], truth.steps[-1])
-    settled = _settled(epsilon.finite, near_lowest) if epsilon is not None and len(epsilon.finite) else start
-    if min(len(curve.finite.between(settled, end)) for curve in (reward_mean, truth)) >= min_points:
-        start = max(start, settled)
-    earlier = truth.finite.between(-np.inf, start)
-    # an evaluation before training belongs to its start
-    first = float(earlier.steps[-1]) if len(earlier) else float(start)
-    reward, judged = reward_mean.finite.between(start, end), truth.finite.between(first, end)
+    settled = _settled(epsilon.finite, near_lowest) if epsilon is not None and len(epsilon.finite) else -np.inf
+    reward, judged, start = _together(reward_mean, truth, settled, min_points)
     if min(len(reward), len(judged)) < min_points:
         return NotMeasured(f"{len(judged)} evaluations are too few for a trend (needs {min_points})")
     if len(reward) == len(judged) and np.allclose(reward.values, judged.values):
@@ -109,7 +103,7 @@ def detect(
     low = int(np.sum(judged.between(shape.best_step).values < (shape.best + shape.end) / 2))
     sure = shape.lost and low >= min_low
     falling = departure(judged.between(shape.best_step), direction=-1) if fell else None
-    since = falling[0] if falling else shape.best_step if fell else parted.step if parted else float(start)
+    since = falling[0] if falling else shape.best_step if fell else parted.step if parted else start
     look = "read the completions" if policy is Policy.TEXT else "watch the episodes"
     return Finding(
         message=facts.tell(
@@ -131,6 +125,18 @@ def detect(
             Evidence(text="evaluation", series=truth, since=since),
         ),
     )
+
+
+def _together(reward: Series, truth: Series, settled: float, min_points: int) -> tuple[Series, Series, float]:
+    """Both curves where both are logged, and from which step on; from the `settled` one on where enough points are left."""
+    start, end = max(reward.steps[0], truth.steps[0]), min(reward.steps[-1], truth.steps[-1])
+    if min(len(curve.finite.between(settled, end)) for curve in (reward, truth)) >= min_points:
+        start = max(start, settled)
+    earlier = truth.finite.between(-np.inf, start)
+    first = (
+        float(earlier.steps[-1]) if len(earlier) else float(start)
+    )  # an evaluation before training belongs to its start
+    return reward.finite.between(start, end), truth.finite.between(first, end), float(start)
 
 
 def _settled(epsilon: Series, near: float) -> float:
