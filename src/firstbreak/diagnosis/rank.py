@@ -64,7 +64,7 @@ NOT_FIRST = -1.0
 MISLEADING = 0.04
 #: how much too sure the probabilities of causes are on runs of other trainers: the logarithms of their ratios are divided by
 #: this. With each trainer left out, the most likely value is 1.6 to 2 (the runs of `python -m benchmarks.population`)
-TEMPERATURE = 1.8
+TEMPERATURE = 2.0
 FAR_ABOVE = 2.0  #: times the configured value: no schedule goes there (convention)
 SAME = 0.01  #: relative difference below which a logged setting is the configured one: logs are rounded (convention)
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")

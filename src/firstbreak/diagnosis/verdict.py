@@ -347,10 +347,8 @@ def _course(inputs: Inputs) -> str:
     low, high = pace.interval
     turned = pace.course == "falling" and pace.late < 0 < pace.early
     course = "the improvement turned into a loss" if turned else _COURSES[pace.course]
-    return (
-        f"{course} ({score.name} changed by {number(pace.early)} in the first half, by {number(pace.late)} in the second; "
-        f"95 % range of the difference {number(low)} to {number(high)})"
-    )
+    halves = f"changed by {number(pace.early)} in the first half, by {number(pace.late)} in the second, along a line through each"
+    return f"{course} ({score.name} {halves}; 95 % range of the difference {number(low)} to {number(high)})"
 
 
 def _rate(inputs: Inputs) -> tuple[Series, Rate] | None:
@@ -369,8 +367,9 @@ def _gain(inputs: Inputs, score: Series, shape: Trajectory) -> str:
             return f"cannot be estimated from {len(score)} {'score' if len(score) == 1 else 'scores'}"
         case "flat":
             return facts.tell(
-                "near zero: {score} is still at its first level of {start} at {last}",
+                "near zero: {score} is {end} at {last}, and {start} was the level of its first values",
                 score=score.name,
+                end=facts.end(score, shape),
                 start=facts.start(score, shape),
                 last=facts.at(score, _last(score)),
             )

@@ -88,3 +88,14 @@ def test_a_policy_that_learns_with_little_entropy_left_is_hardly_accused(rate: f
     entropy = np.maximum(1.4 * np.exp(-np.linspace(0, 60, 150)), 0.004) * np.exp(noise(150, 0.1))
     score = 30 * (1 - np.exp(-rate * np.linspace(0, 1, 150))) + noise(150, 0.3)
     assert found(ID, run({"policy.entropy": entropy, "reward.mean": score}, algorithm="ppo")).confidence is confidence
+
+
+def test_a_score_above_what_counts_as_solved_in_a_known_environment_needs_no_entropy() -> None:
+    """Acrobot counts as solved from -100 on; -83 is a plateau below the best score, and no collapse."""
+    entropy = np.geomspace(1.07, 0.12, 150)
+    score = np.r_[np.linspace(-500, -83, 40), np.full(110, -83.0)] + noise(150, 4)
+    curves = {"policy.entropy": entropy, "reward.mean": score}
+    outcome = look(ID, run(curves, algorithm="ppo", config={"env_id": "Acrobot-v1"}))
+    assert outcome.expected
+    assert "above -100, which counts as solved" in outcome.note
+    found(ID, run(curves, algorithm="ppo"))

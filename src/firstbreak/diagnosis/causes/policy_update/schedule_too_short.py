@@ -2,7 +2,8 @@
 
 ## What happens
 The schedule counts minibatches, epochs or the steps of one process where it was given the updates of the run, or it belongs to
-a shorter run that was resumed. The learning rate is at its end after a part of the run, and the policy stays as it is.
+a shorter run that was resumed. The learning rate is at its end after a part of the run, and the policy stays as it is; or it goes
+on below 0, and each update makes the losses larger.
 
 ## When it is healthy
 A run that has solved its task by then.
@@ -23,7 +24,12 @@ from __future__ import annotations
 
 PRIOR = 0.3
 FINDINGS = {
+    "learning-rate-negative": 0.5,
     "learning-rate-gone": 0.95,
     "reward-flat": 0.3,
+    "grad-norm-explosion": 0.1,
+    "value-explosion": 0.1,
+    "critic-worse-than-mean": 0.1,
+    "value-loss-growing": 0.1,
 }
 EXPERIMENT = "higher-rate"

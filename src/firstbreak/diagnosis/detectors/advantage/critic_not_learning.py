@@ -34,8 +34,11 @@ import numpy as np
 
 from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
+from firstbreak.diagnosis.stats.onset import first_sustained
 from firstbreak.diagnosis.stats.shape import Trajectory
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+
+FITTED = 10  #: updates in a row (most of them) in which a critic explains the returns (convention)
 
 
 def detect(
@@ -68,7 +71,7 @@ def detect(
     if explained is None:
         if trajectory is None or trajectory.kind != "flat":
             return None
-    elif explained > max_explained_variance:
+    elif explained > max_explained_variance or _fitted(value_explained_variance, max_explained_variance):
         return None
     beside = (
         "the score is flat"
@@ -100,6 +103,13 @@ def detect(
             ),
         ),
         facts={"ratio": late / early if early > 0 else np.inf},
+    )
+
+
+def _fitted(explained: Series | None, least: float) -> bool:
+    """Whether the critic once explained more than the least, for some updates: what came then is no failure to learn."""
+    return (
+        explained is not None and first_sustained(explained.finite, lambda values: values > least, FITTED) is not None
     )
 
 

@@ -38,7 +38,7 @@ import numpy as np
 
 from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
-from firstbreak.diagnosis.stats.onset import first_sustained
+from firstbreak.diagnosis.stats.changes import for_good
 from firstbreak.diagnosis.stats.shape import Trajectory
 from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Series, Severity, Statistic
 from firstbreak.words import number
@@ -105,7 +105,8 @@ def detect(
             "largest value: the critic predicts returns that hardly differ"
         )
     limit = tolerance if constant else max_explained_variance
-    since = first_sustained(variance, lambda values: values < limit)
+    first = for_good(variance.values < limit, min_share)  # an untrained critic is this bad, too
+    since = None if first is None else float(variance.steps[first])
     sure = share >= min_share_sure and value_loss is not None and _errs(value_loss, min_value_loss)
     harmful = trajectory is not None and (trajectory.lost or trajectory.kind in ("flat", "oscillating"))
     return Finding(
@@ -114,7 +115,7 @@ def detect(
         confidence=Confidence.HIGH if harmful else Confidence.MEDIUM if sure else Confidence.LOW,
         metric="value.explained_variance",
         onset=since,
-        interval=None if since is None else (float(variance.steps[0]), since),
+        interval=None if first is None else (float(variance.steps[max(first - 1, 0)]), float(variance.steps[first])),
         evidence=(Evidence(text="explained variance", series=variance, since=since, level=0.0),),
     )
 

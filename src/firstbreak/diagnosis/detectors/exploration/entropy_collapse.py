@@ -36,7 +36,7 @@ from typing import Annotated
 
 import numpy as np
 
-from firstbreak.diagnosis import facts
+from firstbreak.diagnosis import environments, facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.detectors.exploration._words import entropy_weight
 from firstbreak.diagnosis.families import Method, Policy
@@ -47,7 +47,19 @@ from firstbreak.diagnosis.stats.shape import Trajectory
 from firstbreak.diagnosis.stats.shape import trajectory as shape_of
 from firstbreak.diagnosis.stats.smooth import smooth
 from firstbreak.diagnosis.stats.trend import trend
-from firstbreak.model import Confidence, Evidence, Expected, Fact, Finding, Interval, NotMeasured, Series, Severity
+from firstbreak.model import (
+    Confidence,
+    Config,
+    Evidence,
+    Expected,
+    Fact,
+    Finding,
+    Interval,
+    NotMeasured,
+    Series,
+    Severity,
+)
+from firstbreak.words import number
 
 AT_ONCE = 0.1  #: of the time before it: what took less came at once (convention)
 
@@ -61,6 +73,7 @@ def detect(
     method: Method | None = None,
     score: Series | None = None,
     policy: Policy = Policy.TEXT,
+    config: Config | None = None,
     *,
     max_share: Annotated[
         float,
@@ -132,6 +145,17 @@ def detect(
                 late=facts.settled(entropy),
             )
         )
+    if score is not None and (enough := _enough(score, config)) is not None:
+        return Expected(
+            facts.tell(
+                "entropy fell from {start} to {late}, and {score} of {end} is above {enough}, which counts as solved",
+                start=_first(entropy),
+                late=facts.settled(entropy),
+                score=score.name,
+                end=facts.settled(score),
+                enough=number(enough),
+            )
+        )
     floor = max(max_share * start, low)
     since, interval = _fall(entropy, start, floor)
     improving = rewarded or (trajectory is not None and trajectory.kind in ("rising", "plateau"))
@@ -155,6 +179,13 @@ def detect(
         evidence=(Evidence(text="entropy", series=policy_entropy, since=since, level=floor),),
         facts={"start": start, "late": late},
     )
+
+
+def _enough(score: Series, config: Config | None) -> float | None:
+    """What counts as solved in a known environment, where the score is above it at the end."""
+    known = None if config is None else environments.known(config)
+    returns = score.name.startswith(("reward", "eval.reward"))
+    return known.solved if known and returns and settled(score) >= known.solved else None
 
 
 def _course(stuck: bool, stopped: bool, learned: bool) -> str:

@@ -2,7 +2,8 @@
 
 ## What it looks for
 A logged learning rate that falls to `max_share` of its highest value or less, and stays there for the last `min_rest` of the
-run or more. A rate that is exactly 0 is reported by `no-update`.
+run or more. A rate that is exactly 0 is reported by `no-update`, one
+below 0 by `learning-rate-negative`.
 
 ## Why it matters
 Samples are drawn and scored at full cost, and no update changes the policy any more. The score stands still, or swings by
@@ -61,7 +62,7 @@ def detect(
         return None
     first = int(used[-1]) + 1
     rest = float((steps[-1] - steps[first]) / (steps[-1] - steps[0])) if steps[-1] > steps[0] else 0.0
-    if rest < min_rest or not values[first:].any():
+    if rest < min_rest or not values[first:].any() or (values[first:] < 0).any():  # negative: another finding
         return None
     since = float(steps[first])
     left = rates.between(since, float(steps[-1]))
