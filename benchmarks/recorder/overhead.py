@@ -1,17 +1,16 @@
-"""What the recorder costs, on the CPU: one run with it and one without, in one process, update by update in turns.
+"""What the recorder costs, on the CPU: one run, in which it is taken off and put on again every few updates.
 
-Each trainer has a thread, and only one of them runs at a time. What counts is the processor time of its thread, so that a busy
-machine adds to both alike; the recorder's budget goes by the same clock. Completions have a fixed length, so that updates cost
-the same whatever is sampled. Measured after the first 20 updates; the start is reported apart. A tiny model shows what is not
-covered by the share, a larger one (random weights) what an update of a few hundred milliseconds pays.
+A block of updates with the recorder stands between two without it, in the same thread and memory, so that their difference has no
+other source. What counts is the processor time of the thread; the recorder's budget goes by the same clock, which stands still
+while it is off. Completions have a fixed length, so that updates cost the same whatever is sampled. Measured after the first 20
+updates; the start is reported apart. A tiny model shows what is not covered by the share, a larger one (random weights) what an
+update of a few hundred milliseconds pays.
 """
 
 from __future__ import annotations
 
 import tempfile
-import threading
 import time
-from collections.abc import Collection
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -22,16 +21,64 @@ import numpy as np
 import firstbreak
 from benchmarks.recorder.script import Script, run
 from benchmarks.size import sized
-from firstbreak.inside.batch import ALWAYS, BatchRecorder, Price
+from firstbreak.inside.trl import Recorder
 
 QUANTILES = (("median", 0.5), ("p95", 0.95))
-UPDATES, START = sized((100, 20), (6, 2))
-BLOCK = 10  #: updates
+START = sized(20, 2)  #: updates
+BLOCK = sized(10, 1)  #: updates
+PAIRS = sized(60, 3)  #: blocks with the recorder
 LARGER = {"hidden_size": 256, "intermediate_size": 1024, "num_hidden_layers": 4}
 
 
-class Events:
-    """A callback that ignores the library's other events; its own class would have to be imported for them."""
+class Blocks:
+    """A callback, before the recorder, that takes it off and puts it on again. It notes the time at the start of each update."""
+
+    def __init__(self, record: Recorder) -> None:
+        self.record = record
+        self.began: list[float] = []  #: processor time
+        self.counted: list[float] = []  #: what the recorder's own accounts say then
+        self.before: set[int] = set()  #: hooks that are not the recorder's
+        self.kept: list[tuple[dict[Any, Any], dict[Any, Any]]] = []  #: what was taken off, and from where
+        self.off = 0.0  #: seconds
+        self.since = 0.0  #: when it was taken off
+        record.clock = lambda: time.thread_time() - self.off
+
+    def on_train_begin(self, *given: Any, optimizer: Any, model: Any, **more: Any) -> None:
+        """The recorder is not there yet."""
+        self.places = hooks(optimizer, model)
+        self.before = {id(hook) for place in self.places for hook in place.values()}
+
+    def on_step_begin(self, *given: Any, **more: Any) -> None:
+        """One more update."""
+        self.began.append(time.thread_time())
+        self.counted.append(self.record.spent)
+        if with_recorder(len(self.began) - 1):
+            self.put_on()
+        elif not self.kept:
+            self.take_off()
+
+    def take_off(self) -> None:
+        """Nothing of the recorder is called any more."""
+        assert self.record.inside is not None
+        trainer = vars(self.record.inside.trainer)
+        wrapped = {name: value for name, value in trainer.items() if "Inside." in getattr(value, "__qualname__", "")}
+        self.kept = [(trainer, wrapped)]
+        for place in self.places:
+            self.kept.append((place, {key: hook for key, hook in place.items() if id(hook) not in self.before}))
+        for place, mine in self.kept:
+            for key in mine:
+                del place[key]
+        self.record.on_step_end = lambda *given, **more: None  # type: ignore[method-assign]
+        self.since = time.thread_time()
+
+    def put_on(self) -> None:
+        """As it was."""
+        if self.kept:
+            for place, mine in self.kept:
+                place |= mine
+            self.kept = []
+            del self.record.on_step_end
+            self.off += time.thread_time() - self.since
 
     def __getattr__(self, name: str) -> Any:
         """The library's other events."""
@@ -40,18 +87,15 @@ class Events:
         raise AttributeError(name)
 
 
-class Turns(Events):
-    """A callback that notes its thread's processor time at the end of each update, and lets the other trainer go on."""
+def hooks(optimizer: Any, model: Any) -> list[dict[Any, Any]]:
+    """Where torch keeps the hooks that a recorder uses."""
+    inner = getattr(optimizer, "optimizer", optimizer)
+    return [inner._optimizer_step_pre_hooks, inner._optimizer_step_post_hooks, model._forward_hooks]
 
-    def __init__(self, mine: threading.Semaphore, other: threading.Semaphore) -> None:
-        self.mine, self.other = mine, other
-        self.ended: list[float] = []
 
-    def on_step_end(self, *given: Any, **options: Any) -> None:
-        """One more update."""
-        self.ended.append(time.thread_time())
-        self.other.release()
-        self.mine.acquire()
+def with_recorder(update: int) -> bool:
+    """Of an update, from 0: the start is measured, then every second block."""
+    return update < START or (update - START) // BLOCK % 2 == 1
 
 
 def larger(model: Any) -> Any:
@@ -65,73 +109,33 @@ def script(*, large: bool) -> Script:
     whole = {"generation_kwargs": {"min_new_tokens": 14}}  # no end before the limit
     batch = {"per_device_train_batch_size": 32} if large else {}
     config = {"eval_strategy": "no", "log_completions": False, **whole, **batch}
-    return Script(steps=UPDATES, config=config, model=[larger] if large else [])
+    return Script(steps=START + BLOCK * (2 * PAIRS + 1) + 1, config=config, model=[larger] if large else [])
 
 
-class EverySecond(Events):
-    """A callback that lets the recorder measure odd updates only, and notes the time and the recorder's own at each end."""
-
-    def __init__(self, record: BatchRecorder, costs: Collection[Price]) -> None:
-        self.record = record
-        self.ended: list[tuple[float, float]] = []
-        record.clock = time.thread_time
-        record.due = lambda step, cost=Price.LOOK: step <= ALWAYS or (step % 2 == 1 and cost in costs)  # type: ignore[method-assign]
-
-    def on_step_end(self, *given: Any, **options: Any) -> None:
-        """One more update."""
-        self.ended.append((time.thread_time(), self.record.spent))
-
-
-def beside_neighbours(costs: Collection[Price]) -> dict[str, float]:
-    """What a measured update costs more than the two beside it that are not measured, in one run, and what the accounts say."""
-    record = firstbreak.recorder()
-    clock = EverySecond(record, costs)
-    with tempfile.TemporaryDirectory() as folder:
-        run(script(large=True), Path(folder), [record, clock])
-    took, own = np.diff(clock.ended, axis=0)[START:].T
-    beside = [(part[:-2] + part[2:]) / 2 for part in (took, own)]
-    apart, counted = took[1:-1] - beside[0], own[1:-1] - beside[1]  # from update START + 3 on
-    measured_ones = slice(START % 2, None, 2)
-    return {
-        "update_ms": 1000 * float(np.median(beside[0][measured_ones])),
-        "apart_ms": 1000 * float(np.median(apart[measured_ones])),
-        "counted_ms": 1000 * float(np.median(counted[measured_ones])),
-    }
-
-
-def in_turns(*, large: bool, first: bool = True) -> dict[bool, tuple[np.ndarray, float]]:
-    """With and without the recorder: seconds of each update after the start, and those of the recorder at the start.
-
-    `first`: whether the one with the recorder begins. The second thread of a process pays other prices for memory.
+def in_blocks(*, large: bool) -> dict[str, float]:
+    """Shares of an update without the recorder, over blocks with it that stand between two without: the mean with its standard
+    error, the median and the 95th percentile; that percentile of blocks without it, which is noise; and the mean by the
+    recorder's own accounts.
     """
-    turns = {True: threading.Semaphore(int(first)), False: threading.Semaphore(int(not first))}
-    made: dict[bool, tuple[np.ndarray, float]] = {}
-
-    def trained(recorded: bool) -> None:
-        turns[recorded].acquire()
-        clock, record = Turns(turns[recorded], turns[not recorded]), firstbreak.recorder()
-        record.clock = time.thread_time
-        try:
-            with tempfile.TemporaryDirectory() as folder:
-                run(script(large=large), Path(folder), [record, clock] if recorded else [clock])
-        finally:
-            made[recorded] = np.diff(clock.ended)[START - 1 :], record.start
-            turns[not recorded].release()
-
-    threads = [threading.Thread(target=trained, args=(recorded,)) for recorded in (first, not first)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return made
-
-
-def both_orders(*, large: bool) -> dict[bool, tuple[np.ndarray, float]]:
-    """The same with each of them first once."""
-    parts = [in_turns(large=large, first=first) for first in (True, False)]
+    record = firstbreak.recorder()
+    clock = Blocks(record)
+    with tempfile.TemporaryDirectory() as folder:
+        run(script(large=large), Path(folder), [clock, record])
+    took, counted = (
+        np.diff(clock_of)[START:].reshape(-1, BLOCK).mean(axis=1) for clock_of in (clock.began, clock.counted)
+    )
+    without = took[::2]
+    usual = float(np.median(without))
+    paid = (took[1::2] - (without[:-1] + without[1:]) / 2) / usual
+    noise = (without[1:-1] - (without[:-2] + without[2:]) / 2) / usual
     return {
-        recorded: (np.concatenate([part[recorded][0] for part in parts]), median(part[recorded][1] for part in parts))
-        for recorded in (True, False)
+        "update_ms": 1000 * usual,
+        "mean": float(paid.mean()),
+        "standard_error": float(paid.std(ddof=1) / np.sqrt(len(paid))),
+        **{f"block_{label}": float(np.quantile(paid, q)) for label, q in QUANTILES},
+        "noise_p95": float(np.quantile(noise, 0.95)),
+        "accounts": float(counted[1::2].mean() / usual),
+        "start_s": record.start,
     }
 
 
@@ -139,30 +143,8 @@ def measured() -> dict[str, Any]:
     """The keys of results/recorder.json that say what it costs."""
     return {
         "environment": around_environment(),
-        "measured_update": {
-            "look": beside_neighbours({Price.LOOK}),
-            "look_and_work": beside_neighbours({Price.LOOK, Price.WORK}),
-        },
-        "overhead": {name: paid(both_orders(large=large)) for name, large in (("tiny", False), ("larger", True))},
+        "overhead": {name: in_blocks(large=large) for name, large in (("tiny", False), ("larger", True))},
         "device": "cpu",
-    }
-
-
-def paid(made: dict[bool, tuple[np.ndarray, float]]) -> dict[str, float]:
-    """Shares of the median update without the recorder: of all updates together, of single ones and of blocks of them."""
-    (with_it, start), (without, _) = made[True], made[False]
-    usual = float(np.median(without))
-    each = (with_it - without) / usual
-    blocks = [part.mean() for part in np.array_split(each, max(len(each) // BLOCK, 1))]
-    return {
-        "update_ms": 1000 * usual,
-        "mean": float(each.mean()),
-        "update_median": float(np.median(with_it)) / usual - 1,
-        "paired_median": float(np.median(each)),
-        "paired_p95": float(np.quantile(each, 0.95)),
-        "block_median": float(np.median(blocks)),
-        "block_p95": float(np.quantile(blocks, 0.95)),
-        "start_s": start,
     }
 
 

@@ -211,6 +211,8 @@ def _array(value: Any) -> Any:
         return value
     if hasattr(value, "detach"):
         value = value.detach().float().cpu().numpy()
+    if isinstance(value, np.ndarray) and value.dtype.kind in "OU":
+        value = value.tolist()
     if isinstance(value, list | tuple):
         if value and not isinstance(value[0], int | float | list | type(None)):
             return list(value)

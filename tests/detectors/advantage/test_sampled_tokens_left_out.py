@@ -17,3 +17,8 @@ def test_it_is_proved_by_one_batch_and_names_the_place(tmp_path: Path) -> None:
 def test_a_sound_batch_is_silent(tmp_path: Path) -> None:
     sound = {"mask": MASK, "lengths": LENGTHS}
     assert recorded(tmp_path, "sampled-tokens-left-out", sound, sound).finding is None
+
+
+def test_a_policy_that_comes_to_sample_the_padding_token_breaks_no_mask(tmp_path: Path) -> None:
+    sound, drifted = ({"mask": MASK * (np.arange(5) != hole), "lengths": LENGTHS} for hole in (9, 1))
+    assert recorded(tmp_path, "sampled-tokens-left-out", sound, *[drifted] * 5).finding is None

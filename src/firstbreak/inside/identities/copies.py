@@ -9,7 +9,7 @@ import numpy as np
 
 from firstbreak.inside.batch import Reading
 
-EXCESS = 0.3  #: of the pairs, from which on a pair is named
+EXCESS = 0.1  #: of the pairs, from which on a pair is named
 
 
 def measure(

@@ -12,7 +12,7 @@ from typing import Any
 
 from firstbreak_lab import classic, language
 
-CAUSE = "critic-cannot-fit"
+CAUSE = "critic-not-trained"
 ACCEPTED = {"policy_update": "the critic's parameters or its loss are missing in the optimiser"}
 ONSET = 0.0
 SEVERITIES = {

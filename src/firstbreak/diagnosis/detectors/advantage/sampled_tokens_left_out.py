@@ -2,14 +2,15 @@
 
 ## What it looks for
 The recorder compares the mask of the loss, and the gradient of the loss by each token, with the tokens that were
-sampled. The check reports where more than `above` of them have no weight in the first update on a batch.
+sampled. The check reports where more than `above` of them have no weight in the first update on a batch, from the first
+measured batch on.
 
 ## Why it matters
 What is left out is never learned: without the end token, texts get longer and longer.
 
 ## When it is a false alarm
 Rows and tokens that are left out on purpose, such as tool outputs; the recorder knows the trainer's own options for
-them.
+them. A policy that drifts samples the padding token itself, and more and more of it: what begins later is not reported.
 
 ## Fix
 - Set the mask to 1 from the first sampled token to the end token, that one included.
@@ -42,7 +43,9 @@ def detect(
     what = (
         "{value:%} of the sampled tokens are not part of the loss: the mask must reach from the first token to the end"
     )
-    found = (
-        proved(curve, config, what, above=above) for curve in (proof_mask_missing, proof_gradient_missing) if curve
-    )
-    return next((finding for finding in found if finding is not None), None)
+    from_start = [  # what begins later comes with what the policy samples
+        curve
+        for curve in (proof_mask_missing, proof_gradient_missing)
+        if curve is not None and (curve.finite.values[:1] > above).any()
+    ]
+    return next(filter(None, (proved(curve, config, what, above=above) for curve in from_start)), None)

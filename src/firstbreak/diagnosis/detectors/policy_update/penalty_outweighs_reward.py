@@ -37,8 +37,8 @@ def detect(
     *,
     above: Annotated[
         float,
-        Threshold("share", "Sound runs of the lab stay below 0.02.", "lab, 13 healthy runs of the language trainers"),
-    ] = 0.1,
+        Threshold("share", "Sound runs of the lab stay below 0.14.", "lab, 78 healthy runs of the language trainers"),
+    ] = 0.2,
 ) -> Finding | None:
     return proved(
         proof_penalty_turned,
