@@ -56,6 +56,13 @@ def test_a_missing_input_is_named_with_the_way_to_log_it() -> None:
     assert "beta" in found.note
 
 
+def test_a_proof_lacks_the_recorder_and_no_curve() -> None:
+    check = Check(id="x", link=Link.ROLLOUT, ask=lambda proof_copies: None, needs=("proof_copies",))
+    plain, recorded = {"reward.mean": learning()}, {"reward.mean": learning(), "proof.ratio": learning()}
+    assert run_check(check, engine.OfRun(run(plain))).note == "firstbreak.recorder() was not used"
+    assert run_check(check, engine.OfRun(run(recorded))).note == "firstbreak.recorder() measured nothing of it"
+
+
 def test_optional_inputs_come_where_they_were_recorded() -> None:
     seen: dict[str, object] = {}
 

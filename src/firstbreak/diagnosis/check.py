@@ -10,6 +10,7 @@ import numpy as np
 from firstbreak import dialects
 from firstbreak.diagnosis.checks import Check, run_check
 from firstbreak.diagnosis.inputs import DERIVED, Inputs
+from firstbreak.diagnosis.refutations import recorded_inside
 from firstbreak.diagnosis.registry import detectors
 from firstbreak.diagnosis.stats.agreement import denies
 from firstbreak.diagnosis.stats.power import hidden
@@ -29,6 +30,9 @@ class OfRun(Inputs):
         """What is missing, in the trainer's own words where they are known."""
         if name in signals.BY_PARAMETER:
             signal = signals.BY_PARAMETER[name].name
+            if signal.startswith("proof."):
+                used = "measured nothing of it" if recorded_inside(self) else "was not used"
+                return f"firstbreak.recorder() {used}"
             how = dialects.how_to_log(self.run.trainer, signal)
             return f"{signal} is not logged" + (f": {how}" if how else "")
         return DERIVED[name].missing if name in DERIVED else f"no {name} recorded"
