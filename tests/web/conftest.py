@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -61,15 +61,17 @@ def opened(chromium: playwright.Browser, **options: Any) -> playwright.Page:
     """A fresh tab, in which a slow machine is waited for, and whose pages are used when their keys work."""
     tab = chromium.new_page(**options)
     tab.set_default_timeout(1000 * PATIENCE)
-    go = tab.goto
 
-    def goto(url: str, **more: Any) -> playwright.Response | None:
-        answer = go(url, **more)
-        if options.get("java_script_enabled", True) and tab.locator("#theme").count():
-            tab.locator("html[data-ready]").wait_for(state="attached")
-        return answer
+    def usable(load: Callable[..., Any]) -> Callable[..., Any]:
+        def loaded(*given: Any, **more: Any) -> Any:
+            answer = load(*given, **more)
+            if options.get("java_script_enabled", True) and tab.locator("#theme").count():
+                tab.locator("html[data-ready]").wait_for(state="attached")
+            return answer
 
-    tab.goto = goto  # type: ignore[method-assign]
+        return loaded
+
+    tab.goto, tab.reload = usable(tab.goto), usable(tab.reload)  # type: ignore[method-assign]
     return tab
 
 

@@ -451,7 +451,8 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 def shown_names(page: Page) -> list[str]:
-    return [row.get_attribute("data-name") or "" for row in page.locator(".runs tbody tr:visible").all()]
+    shown = "rows => rows.filter(row => row.checkVisibility()).map(row => row.dataset.name)"
+    return list(page.eval_on_selector_all(".runs tbody tr", shown))
 
 
 def test_runs_are_ordered_by_when_they_broke_and_those_without_a_break_come_last(page: Page, many: Served) -> None:
