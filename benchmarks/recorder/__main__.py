@@ -80,7 +80,8 @@ def main(arguments: list[str]) -> None:
                 print(f"{name}: {type(error).__name__}: {error}", file=sys.stderr)
     known = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     if action in ("", "--score"):
-        known |= score(folder)
+        found = score(folder)
+        known |= found | {"trl": known.get("trl", {}) | found["trl"]}  # another seed stays
     if action == "--score-language":
         found = language.score(folder)
         known["language"] = known.get("language", {}) | ({"other_seed": found} if rest[1:] else found)

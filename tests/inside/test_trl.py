@@ -185,3 +185,13 @@ def test_the_trainer_of_the_library_passes_every_event_to_it(tmp_path: Path) -> 
     assert all(callable(getattr(record, name)) for name in [*events, "on_epoch_begin", "on_predict"])
     with pytest.raises(AttributeError):
         getattr(record, "no_event")  # noqa: B009
+
+
+def test_an_adapter_samples_with_the_model_inside_of_it(tmp_path: Path) -> None:
+    from benchmarks.recorder import healthy
+    from benchmarks.recorder.script import Script, run
+
+    script = Script(steps=2)
+    healthy.HEALTHY["adapter"](script)
+    run(script, tmp_path, [firstbreak.recorder()])
+    assert set(firstbreak.read(tmp_path).series["proof.sampled_elsewhere"].values) == {0.0}

@@ -100,6 +100,8 @@ class Inside:
             trainer._get_per_token_logps_and_entropies = self._passed(trainer._get_per_token_logps_and_entropies)
         trainer.compute_loss = self._loss(trainer.compute_loss)
         trainer.model.register_forward_hook(self._caught)
+        inner = getattr(trainer.model, "get_base_model", None)  # an adapter samples with the model inside of it
+        (inner() if inner else trainer.model).register_forward_hook(self._counted)
         first = self.optimizer.register_step_pre_hook(lambda *_: self._before())
         self.optimizer._optimizer_step_pre_hooks.move_to_end(
             first.id, last=False
@@ -301,9 +303,11 @@ class Inside:
 
         return loss
 
+    def _counted(self, *_: Any) -> None:
+        self.policy_passes += 1
+
     def _caught(self, module: Any, given: Any, output: Any) -> None:
         """Keeps the log-probabilities of the policy's pass in the loss (a reward model: the rewards), and their gradient."""
-        self.policy_passes += 1
         if not self.catching or self.seen is None or "logps" in self.seen:
             return
         logps = getattr(output, "log_probs", None)
