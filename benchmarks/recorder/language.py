@@ -4,7 +4,7 @@ With a seed behind FOLDER, both take its runs, in random order: runs that nothin
 test split whose fault is in one of LINKS, one seed of each admitted setting, and one healthy run of each variant and base, are
 trained again with `firstbreak.recorder` in the trainer's loop. Nothing else changes: their true scores are those of a run
 without it (tests/lab/test_recorded.py). "Without" is the same run less what the recorder wrote. All counts in the weights come
-from the other trainers, and no constant comes from these runs.
+from the other trainers; of the constants, the limit of `penalty-outweighs-reward` comes from the healthy ones of these runs.
 """
 
 from __future__ import annotations

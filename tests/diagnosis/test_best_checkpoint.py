@@ -14,7 +14,7 @@ from tests.make import run
 
 
 @pytest.mark.parametrize(
-    ("saved", "chosen"), [((38, 61), "38"), ((20, 40, 90), "40"), ((10, 56), "56"), ((95,), "95"), ((), None)], ids=str
+    ("saved", "chosen"), [((38, 61), "38"), ((20, 40, 90), "40"), ((10, 56), "56"), ((95,), None), ((), None)], ids=str
 )
 def test_of_the_saved_models_the_best_is_taken_not_the_nearest(saved: tuple[int, ...], chosen: str | None) -> None:
     steps = np.arange(1, 101)
@@ -52,3 +52,15 @@ def test_advice_and_outlook_tell_one_story_of_checkpoints() -> None:
     for text in (dx.verdict.do_first, told):
         assert "checkpoint-100" in text
         assert f"best at {peak}" in text
+
+
+def test_nothing_is_gone_back_to_where_only_the_end_of_a_lost_run_was_saved() -> None:
+    steps = np.arange(1, 201)
+    score = np.where(steps <= 120, steps / 120, np.maximum(0.05, 1 - (steps - 120) / 30))
+    kl = np.where(steps < 120, 0.01, 0.01 + (steps - 120) * 0.08)
+    end = [Checkpoint(step=200, path="checkpoint-200")]
+    dx = diagnose(run({"reward.mean": score, "kl.ref": kl}, algorithm="grpo", checkpoints=end))
+    assert "start again: every saved model is worse" in dx.verdict.do_first
+    told = next(line for line in story.outlook(dx) if line.label.startswith("Best")).text
+    assert "every saved model is worse" in told
+    assert "checkpoint-200" not in dx.verdict.do_first + told

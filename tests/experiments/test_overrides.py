@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from firstbreak import dialects
 from firstbreak.dialects import hyperparameters
 from firstbreak.experiments.overrides import HOOK, SYNTAX_OF, CannotOverride, render, resolve
 from firstbreak.experiments.settings import ExperimentSettings, load
-from firstbreak.model import Run
+from firstbreak.model import Run, Series
 from firstbreak.readers import Unreadable
 
 
@@ -29,7 +30,7 @@ def rendered_for(
 ) -> Any:
     settings = settings or ExperimentSettings(command=("train",))
     of = run(trainer, **recorded)
-    return render(resolve(overrides, of.config, settings), of, settings)
+    return render(resolve(overrides, of, settings), of, settings)
 
 
 def test_trl_gets_flags_that_its_own_parser_reads() -> None:
@@ -45,6 +46,15 @@ def test_trl_gets_flags_that_its_own_parser_reads() -> None:
         [*words.arguments, "--output_dir", "x", "--bf16", "false"]
     )
     assert (parsed.learning_rate, parsed.num_generations) == (1e-6, 8)
+
+
+def test_a_rate_that_is_only_logged_counts_before_the_trainers_default() -> None:
+    """As of a run whose arguments were not readable: a tenth of the default would be nothing."""
+    rate = Series(name="lr", raw="learning_rate", steps=[1.0, 2.0], values=[6e-3, 6e-3])
+    of = replace(run("trl"), series={"lr": rate})
+    assert "learning_rate" in of.config.defaulted
+    settings = ExperimentSettings(command=("train",))
+    assert resolve({"learning_rate": "/10"}, of, settings) == {"learning_rate": pytest.approx(6e-4)}
 
 
 def test_verl_gets_hydra_overrides_in_full() -> None:

@@ -210,7 +210,7 @@ def best_checkpoint(run: Run, inputs: Inputs, dead: float | None = None) -> Best
     """Where the score was best (smoothed, so that one lucky evaluation does not win), and the checkpoint to go back to.
 
     The checkpoint is the one that was saved at the peak, else the nearest of those that are as good as the best one, within
-    the noise of the score. Checkpoints from the step `dead` on do not count.
+    the noise of the score. Checkpoints from the step `dead` on do not count, nor those at which half of the gain was lost.
     """
     score, shape = inputs.score, inputs.trajectory
     if score is None or shape is None or not np.isfinite(shape.best_step) or score.name == "sft.likelihood":
@@ -224,6 +224,7 @@ def best_checkpoint(run: Run, inputs: Inputs, dead: float | None = None) -> Best
         k = int(np.argmax(level[alive]))
         step, value = float(steps[k]), float(level[k])
     levels = {c: float(np.interp(c.step, steps, level)) for c in run.checkpoints if c.step < end}
+    levels = {c: reached for c, reached in levels.items() if c.step <= step or reached >= (value + shape.start) / 2}
     enough = max(levels.values(), default=0.0) - noise_scale(score.finite.values)
     apart = float(np.median(np.diff(score.steps))) if len(score) > 1 else 0.0
     good = [c for c, reached in levels.items() if reached >= enough or abs(c.step - step) <= apart / 2]

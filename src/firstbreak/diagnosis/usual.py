@@ -138,6 +138,12 @@ def in_force(run: Run, name: str) -> float | None:
     return None if name in run.config.defaulted else run.config.number(name)
 
 
+def set_to(run: Run, name: str) -> float | None:
+    """The value that a trial changes: the recorded one, else the largest logged one, else the trainer's default."""
+    recorded, seen = run.config.number(name), logged(run, name)
+    return recorded if seen is None or (recorded is not None and name not in run.config.defaulted) else seen[0]
+
+
 def is_on(run: Run, name: str) -> bool | None:
     """Whether a switch is on, or a limit set; None where the run did not record it."""
     if name not in run.config.values or name in run.config.defaulted:

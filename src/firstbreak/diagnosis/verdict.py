@@ -453,7 +453,13 @@ def _do_first(
     if first_break is None and (unread := inputs.run.unread):
         steps.append(f"Let {quoted(unread[0])} be read, and diagnose the run again.")
     if action is Action.ROLLBACK and best is not None:
-        steps.append(f"Stop, and go back to {_back_to(best, axis_word(inputs.run.axis_of(best.metric)))}.")
+        axis = axis_word(inputs.run.axis_of(best.metric))
+        if best.path is None and inputs.run.checkpoints:
+            steps.append(
+                f"Stop, and start again: every saved model is worse (the score was best at {axis} {number(best.step)})."
+            )
+        else:
+            steps.append(f"Stop, and go back to {_back_to(best, axis)}.")
     elif action is Action.STOP:
         steps.append("Stop the run.")
     top, rival = (doubted, None) if doubted is not None else leading(ranked, first_break)

@@ -104,7 +104,7 @@ _ENVIRONMENT: tuple[_Row, ...] = (
         "proof.prompt_repeated",
         "down",
         "fraction",
-        "share of the training rows whose prompt stands in another row as well",
+        "share of the training rows that hold one of the four most frequent prompts",
     ),
     (
         "proof.prompt_unlike",

@@ -147,7 +147,7 @@ def _trial(
 ) -> Trial:
     name = f"{arm}-{i}"
     place = (folder / design.id / name).resolve()
-    first = in_force("seed", run.config, settings)
+    first = in_force("seed", run, settings)
     seeded = {"seed": int(first or 0) + i} if i else {}  # the first seed is the seed of the original run
     wanted = begins.lengthened(values, logged_steps(run, settings)) | seeded
     inside = begins.hook_values(wanted, run, planned(run, settings), other_seed=bool(i))

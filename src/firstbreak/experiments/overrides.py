@@ -17,10 +17,11 @@ from typing import Any
 
 import yaml
 
+from firstbreak.diagnosis.usual import set_to
 from firstbreak.dialects.hyperparameters import own_option, relative, spoken
 from firstbreak.experiments.script import changed
 from firstbreak.experiments.settings import INTERVENTIONS, ExperimentSettings
-from firstbreak.model import EMPTY, Config, Run
+from firstbreak.model import EMPTY, Run
 
 Pairs = Sequence[tuple[str, Any]]
 HOOK = "FIRSTBREAK_INTERVENE"  #: variable with the interventions for the hooks in the trainer's process
@@ -40,28 +41,28 @@ class Rendered:
     files: Mapping[str, str] = field(default_factory=dict)
 
 
-def resolve(overrides: Mapping[str, Any], config: Config, settings: ExperimentSettings) -> dict[str, Any]:
+def resolve(overrides: Mapping[str, Any], run: Run, settings: ExperimentSettings) -> dict[str, Any]:
     """The overrides as plain values. Raises `CannotOverride` if the current value or the user's value is unknown."""
-    return {name: _value(name, wanted, config, settings) for name, wanted in overrides.items()}
+    return {name: _value(name, wanted, run, settings) for name, wanted in overrides.items()}
 
 
-def _value(name: str, wanted: Any, config: Config, settings: ExperimentSettings) -> Any:
+def _value(name: str, wanted: Any, run: Run, settings: ExperimentSettings) -> Any:
     if not isinstance(wanted, str):
         return wanted
     if wanted.startswith("@"):
         if wanted[1:] not in settings.values:
             raise CannotOverride(f"needs `{wanted[1:]}` in [experiment.values]")
         return settings.values[wanted[1:]]
-    value = relative(name, wanted, in_force(name, config, settings))
+    value = relative(name, wanted, in_force(name, run, settings))
     if value is None:
         raise CannotOverride(f"the run does not log {name}; set {name} in [experiment.now]")
     return value
 
 
-def in_force(name: str, config: Config, settings: ExperimentSettings) -> float | None:
-    """The value in use: from the settings, from the run's configuration, or the trainer's default."""
+def in_force(name: str, run: Run, settings: ExperimentSettings) -> float | None:
+    """The value in use: from the settings, from the run's configuration or its curve, or the trainer's default."""
     given = settings.now.get(name)
-    return float(given) if isinstance(given, int | float) else config.number(name)
+    return float(given) if isinstance(given, int | float) else set_to(run, name)
 
 
 def render(

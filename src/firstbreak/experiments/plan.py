@@ -322,7 +322,7 @@ def arms(design: Design, run: Run, settings: ExperimentSettings) -> dict[str, di
         raise CannotOverride(
             "this trainer has none of the options of this experiment; name them in [experiment.options]"
         )
-    planned_values = {arm: {**short, **resolve(overrides, run.config, settings)} for arm, overrides in wanted.items()}
+    planned_values = {arm: {**short, **resolve(overrides, run, settings)} for arm, overrides in wanted.items()}
     for overrides, values in zip(wanted.values(), planned_values.values(), strict=True):
         if "eval_interval" in overrides:  # updates, in the trainer's own steps
             updates = round(values["eval_interval"] * _update(run, settings))
@@ -338,7 +338,7 @@ def applicable(overrides: Mapping[str, Any], run: Run, settings: ExperimentSetti
             if not OF_OPTION.get(name[:-1], EVERY).include(family):
                 continue
             try:
-                render(resolve({name[:-1]: value}, run.config, settings), run, settings)
+                render(resolve({name[:-1]: value}, run, settings), run, settings)
             except CannotOverride:
                 continue
         wanted[name.removesuffix("?")] = value
@@ -356,7 +356,7 @@ def length(design: Design, run: Run, settings: ExperimentSettings) -> dict[str, 
     )
     steps = min(steps, settings.limits.steps or math.inf)
     values: dict[str, float] = {"total_steps": max(1, round(steps))}
-    interval, warm_up = in_force("eval_interval", run.config, settings), in_force("warmup_steps", run.config, settings)
+    interval, warm_up = in_force("eval_interval", run, settings), in_force("warmup_steps", run, settings)
     fixed = set() if not settings.complete else {"eval_interval", "warmup_steps"} - settings.options.keys()
     if interval and "eval_interval" not in fixed:  # a script without this option keeps its own interval
         values["eval_interval"] = max(1, min(round(interval), round(steps / LEAST_POINTS)))
@@ -376,7 +376,7 @@ def _answerable(run: Run, total: float) -> float:
 
 def planned(run: Run, settings: ExperimentSettings) -> float:
     """The length of the original run in its trainer's own steps: the planned length, or its last step."""
-    total = in_force("total_steps", run.config, settings) or run.last_step
+    total = in_force("total_steps", run, settings) or run.last_step
     if not total:
         raise CannotOverride("the length of the run is unknown; set total_steps in [experiment.now]")
     return total
@@ -400,9 +400,7 @@ def cost(design: Design, run: Run, settings: ExperimentSettings) -> float:
     try:
         total = planned(run, settings)
         share = length(design, run, settings)["total_steps"] / total
-        arms = [
-            resolve(applicable(overrides, run, settings), run.config, settings) for overrides in design.arms.values()
-        ]
+        arms = [resolve(applicable(overrides, run, settings), run, settings) for overrides in design.arms.values()]
     except CannotOverride:
         return design.cost
     return design.seeds * sum(share * _heavier(values, run, settings) for values in arms)
@@ -439,7 +437,7 @@ def power_of(design: Design, run: Run, settings: ExperimentSettings) -> Power | 
 def _heavier(values: Mapping[str, Any], run: Run, settings: ExperimentSettings) -> float:
     factor = 1.0
     for name in ("batch_size", "group_size"):
-        now, then = in_force(name, run.config, settings), values.get(name)
+        now, then = in_force(name, run, settings), values.get(name)
         if now and isinstance(then, int | float):
             factor *= then / now
     return factor

@@ -20,6 +20,7 @@ import numpy as np
 
 from firstbreak.diagnosis.catalogue import catalogue
 from firstbreak.diagnosis.inputs import Inputs
+from firstbreak.diagnosis.usual import set_to
 from firstbreak.diagnosis.verdict import leading as leading_causes
 from firstbreak.dialects.hyperparameters import HYPERPARAMETERS, own_option, relative, spoken
 from firstbreak.model import (
@@ -337,7 +338,7 @@ def _best(dx: Diagnosis) -> str:
     axis = axis_word(axis_of(dx.run, best.metric))
     peak = f"{axis} {number(best.step)}, {best.metric} {number(best.value)}"
     if not best.path:
-        return f"{peak} (no saved model is known)"
+        return f"{peak} ({'every saved model is worse' if dx.run.checkpoints else 'no saved model is known'})"
     if best.back_to == best.step:
         return f"{best.path}: {peak}"
     return f"{best.path} of {axis} {number(best.back_to)}; the score was best at {peak}, where no model was saved"
@@ -646,7 +647,7 @@ def settings(run: Run, plan: Experiment) -> tuple[tuple[str, Any], ...]:
         if name not in HYPERPARAMETERS:
             found += [] if plan.id in catalogue() else [(name, wanted)]
         elif (option := own_option(name, run)) is not None:
-            value = relative(name, wanted, run.config.number(name))
+            value = relative(name, wanted, set_to(run, name))
             if value is None:
                 value = f"its value {wanted}" if wanted is not None else None
             elif isinstance(value, str) and value.startswith("@"):

@@ -30,6 +30,14 @@ def test_a_critic_that_explains_growing_returns_is_healthy() -> None:
     assert silent(ID, run(curves, algorithm="ppo"))
 
 
+def test_a_critic_that_fitted_once_did_learn() -> None:
+    """What it lost later is another finding; a few updates by chance are no fit."""
+    fitted, chance = (np.r_[np.zeros(20), np.full(n, 0.8), np.zeros(80 - n)] + noise(100, 0.02, 3) for n in (20, 3))
+    curves = {"value.loss": FLAT, "reward.mean": learning(100)}
+    assert silent(ID, run({**curves, "value.explained_variance": fitted}, algorithm="ppo"))
+    assert found(ID, run({**curves, "value.explained_variance": chance}, algorithm="ppo"))
+
+
 def test_a_loss_that_falls_is_healthy() -> None:
     curves = {"value.loss": 2 - learning(100), "value.explained_variance": noise(100, 0.02), "reward.mean": FLAT}
     assert silent(ID, run(curves, algorithm="ppo"))

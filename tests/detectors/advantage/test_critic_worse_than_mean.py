@@ -31,6 +31,13 @@ def test_a_bad_start_is_healthy() -> None:
     assert silent(ID, run({"value.explained_variance": curve, "reward.mean": learning(100)}))
 
 
+def test_a_critic_that_fails_later_is_dated_by_then_and_not_by_its_untrained_start() -> None:
+    curve = np.concatenate([np.full(6, -1.0), np.full(20, 0.8), np.full(74, -1.0)])
+    finding = found(ID, run({"value.explained_variance": curve, "reward.mean": noise(100, 1, 1)}))
+    assert finding.onset == 27
+    assert finding.interval == (26, 27)
+
+
 def test_few_values_say_nothing() -> None:
     assert look(ID, run({"value.explained_variance": [-1.0] * 4})).status is Status.NOT_MEASURED
 

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from tests.detectors.look import found, silent
 from tests.detectors.recorded import ADVANTAGES, LENGTHS, MASK, PROMPTS, REWARDS, proof, recorded
+from tests.make import run
 
 LAST = np.arange(5) == LENGTHS.reshape(-1, 1) - 1
 
@@ -38,3 +40,8 @@ def test_the_sign_of_rewards_near_0_says_nothing(tmp_path: Path) -> None:
 
 def test_a_small_penalty_is_silent(tmp_path: Path) -> None:
     assert recorded(tmp_path, "penalty-outweighs-reward", penalised(0.01)).finding is None
+
+
+def test_a_share_that_sound_runs_show_is_silent() -> None:
+    assert silent("penalty-outweighs-reward", run({"proof.penalty_turned": [0.0, 0.08, *[0.14] * 10]}))
+    assert found("penalty-outweighs-reward", run({"proof.penalty_turned": [0.0, 0.08, *[0.25] * 10]}))

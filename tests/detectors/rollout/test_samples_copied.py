@@ -22,7 +22,8 @@ def batch(seed: int, copies: int = 1, sure: float = 0.0) -> dict[str, Any]:
 
 
 def test_it_is_proved_by_one_batch_and_names_the_place(tmp_path: Path) -> None:
-    broken = {"prompts": PROMPTS, "completions": ["yes"] * 8, "old_logps": -MASK, "mask": MASK, "fresh": True}
+    ones = np.ones((8, 3))
+    broken = {"prompts": PROMPTS, "completions": ["yes"] * 8, "old_logps": -ones, "mask": ones, "fresh": True}
     assert "are one text, 'yes'" in proof(recorded(tmp_path, "samples-copied", broken))
 
 
@@ -38,6 +39,18 @@ def test_few_copies_are_proved_by_many_batches(tmp_path: Path) -> None:
 
 def test_a_policy_that_is_half_sure_repeats_itself_by_right(tmp_path: Path) -> None:
     sound = (batch(seed, sure=0.8) for seed in range(40))
+    assert recorded(tmp_path, "samples-copied", *sound).finding is None
+
+
+def test_other_tokens_of_the_same_text_are_no_copies(tmp_path: Path) -> None:
+    """As texts that were decoded and stripped: " yes" and "yes"."""
+    sound = []
+    for seed in range(30):
+        logps = np.log([0.4, 0.3, 0.2, 0.1])[
+            np.random.default_rng(seed).choice(4, size=(32, 2), p=[0.4, 0.3, 0.2, 0.1])
+        ]
+        sound.append(batch(seed) | {"completions": ["yes"] * 32, "logps": logps, "old_logps": logps})
+        sound[-1]["entropies"] = np.full((32, 2), 1.2799)
     assert recorded(tmp_path, "samples-copied", *sound).finding is None
 
 

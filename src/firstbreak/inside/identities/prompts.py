@@ -9,16 +9,17 @@ from firstbreak.guard.hooks.firstbreak_texts import prompts_compared
 from firstbreak.inside.batch import Reading
 
 MIN_ROWS = 16
+FEW = 4  #: prompts: a small task has more, and its rows repeat them by right (convention)
 
 
 def measure(training_prompts: Sequence[str], evaluation_prompts: Sequence[str] | None = None) -> Mapping[str, Reading]:
-    """prompt_repeated: share of the rows whose prompt stands in another row as well, prompt_unlike: share of the training
+    """prompt_repeated: share of the rows that hold one of the FEW most frequent prompts, prompt_unlike: share of the training
     prompts that lack the common beginning or end of the evaluation's; prompt_cut: share that has only the beginning;
     prompt_unseen: share of the evaluation's prompts with a character that no training prompt has, less what chance explains."""
     n = len(training_prompts)
     if n < MIN_ROWS:
         return {}
-    repeated = 1 - len(set(training_prompts)) / n
+    repeated = sum(times for _, times in Counter(training_prompts).most_common(FEW)) / n
     found: dict[str, Reading] = {
         "prompt_repeated": (repeated, f"{len(set(training_prompts))} different prompts in {n} rows, such as "
                             f"{training_prompts[0][-60:]!r}") if repeated > 0.5 else repeated

@@ -1,14 +1,14 @@
 """The rows of the data hold the same few prompts.
 
 ## What it looks for
-The recorder counts different prompts among the training rows. The check reports where more than `above` of the rows
-repeat another row's prompt.
+The recorder counts the prompts of the training rows. The check reports where more than `above` of the rows hold one of the
+four most frequent prompts. A small task whose rows repeat more prompts than these is not reported.
 
 ## Why it matters
 The policy learns these prompts by heart.
 
 ## When it is a false alarm
-A study of one prompt on purpose.
+A study of a few prompts on purpose.
 
 ## Fix
 - Look for a variable of a loop that is used after the loop, and for a filter that keeps one row.
@@ -36,12 +36,12 @@ def detect(
     config: Config,
     *,
     above: Annotated[
-        float, Threshold("share", "Data that repeat each prompt a few times stay below.", "convention")
+        float, Threshold("share", "Rows of any task with more than a handful of prompts stay below.", "convention")
     ] = 0.9,
 ) -> Finding | None:
     return proved(
         proof_prompt_repeated,
         config,
-        "{value:%} of the training rows repeat another row's prompt: count the different prompts",
+        "{value:%} of the training rows hold one of four prompts: count the different prompts",
         above=above,
     )
