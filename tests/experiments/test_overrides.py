@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import yaml
 from firstbreak_lab.bases import BASES
@@ -16,7 +17,7 @@ from firstbreak import dialects
 from firstbreak.dialects import hyperparameters
 from firstbreak.experiments.overrides import HOOK, SYNTAX_OF, CannotOverride, render, resolve
 from firstbreak.experiments.settings import ExperimentSettings, load
-from firstbreak.model import Run, Series
+from firstbreak.model import Config, Run, Series
 from firstbreak.readers import Unreadable
 
 
@@ -50,9 +51,9 @@ def test_trl_gets_flags_that_its_own_parser_reads() -> None:
 
 def test_a_rate_that_is_only_logged_counts_before_the_trainers_default() -> None:
     """As of a run whose arguments were not readable: a tenth of the default would be nothing."""
-    rate = Series(name="lr", raw="learning_rate", steps=[1.0, 2.0], values=[6e-3, 6e-3])
-    of = replace(run("trl"), series={"lr": rate})
-    assert "learning_rate" in of.config.defaulted
+    rate = Series(name="lr", raw="learning_rate", steps=np.array([1.0, 2.0]), values=np.array([6e-3, 6e-3]))
+    config = Config(values={"learning_rate": 1e-6}, defaulted=frozenset({"learning_rate"}))
+    of = replace(run("trl"), series={"lr": rate}, config=config)
     settings = ExperimentSettings(command=("train",))
     assert resolve({"learning_rate": "/10"}, of, settings) == {"learning_rate": pytest.approx(6e-4)}
 
