@@ -74,6 +74,38 @@ def test_what_is_not_there_cannot_be_too_large(cause: str, option: str, algorith
     assert not refuted(of(0.001), cause)
 
 
+CURVES = {"reward.mean": 0.5 + noise(16, 0.02), "length.clipped_ratio": np.linspace(0.02, 0.2, 16)}
+RATIO = {"proof.ratio_first": [0.2] * 16, "proof.sampling_z": [0.5, -1.3] * 8}
+
+
+def test_samples_that_the_policy_drew_deny_a_fault_of_the_sampler_even_where_a_ratio_is_proved_wrong() -> None:
+    def of(**other: list[float]) -> RankedCause:
+        return rank(Inputs(made := run({**CURVES, **RATIO, **other}, algorithm="grpo")), check(made))[0]
+
+    assert of().id == "old-log-probabilities-wrong"
+    assert "sampl" in of(**{"proof.sampling_z": [15.0] * 16}).id
+    assert refuted(run({**CURVES, **RATIO}, algorithm="grpo"), "sampler-differs-from-policy")
+    twice = RATIO | {"proof.sampling_z": [0.5, -1.3] + [np.nan] * 14}
+    assert not refuted(run({**CURVES, **twice}, algorithm="grpo"), "sampler-differs-from-policy")
+
+
+@pytest.mark.parametrize(
+    ("cause", "exact"),
+    [("dropout-active", ["proof.dropout"]), ("loss-mask-wrong", ["proof.mask_extra", "proof.mask_missing"])],
+)
+def test_an_identity_that_holds_denies_its_fault(cause: str, exact: list[str]) -> None:
+    def of(value: float) -> Run:
+        return run({"reward.mean": FLAT[:16], **RATIO, **{name: [value] * 16 for name in exact}}, algorithm="grpo")
+
+    assert refuted(of(0.0), cause)
+    assert not refuted(of(0.4), cause)
+
+
+def test_a_judge_that_is_asked_has_learned_from_no_pairs() -> None:
+    judged = {"reward.mean": FLAT, "reward.component.judge.mean": FLAT, "length.mean": 100 + FLAT}
+    assert candidate(run(judged, algorithm="grpo"), "preference-data-wrong") is None
+
+
 def test_a_goal_that_is_reached_is_found() -> None:
     assert refuted(run({"reward.episode": learning(200, 0, 300)}, algorithm="ppo"), "reward-never-found")
     assert not refuted(run({"reward.episode": noise(200)}, algorithm="ppo"), "reward-never-found")

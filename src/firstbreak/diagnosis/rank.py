@@ -22,7 +22,7 @@ from firstbreak.diagnosis.catalogue import smallest
 from firstbreak.diagnosis.families import OF_LINK, Family, for_family
 from firstbreak.diagnosis.inputs import Inputs
 from firstbreak.diagnosis.likelihood import HEALTHY
-from firstbreak.diagnosis.refutations import CONTRADICTED
+from firstbreak.diagnosis.refutations import CONTRADICTED, INSIDE
 from firstbreak.diagnosis.registry import Cause, causes, sections
 from firstbreak.model import (
     EMPTY,
@@ -197,14 +197,12 @@ def weigh(cause: Cause, inputs: Inputs, outcomes: Sequence[Outcome]) -> list[Wei
     proved = _proved(cause, outcomes)
     weights = _quieter(weights) if proved else weights
     settings = {name: side for name, side in cause.settings.items() if name not in _found_in(cause, outcomes)}
-    facts = [*cause.facts(inputs), *usual.weights(settings, inputs)]
-    if not proved:
-        facts += _weigh_refutations(cause, inputs)
+    facts = [*cause.facts(inputs), *usual.weights(settings, inputs), *_weigh_refutations(cause, inputs, proved)]
     return _calibrated(_tempered(weights) + _weigh_order(cause, outcomes) + facts)
 
 
 def _proved(cause: Cause, outcomes: Sequence[Outcome]) -> bool:
-    """Whether something was proved that the cause explains: no curve denies that."""
+    """Whether something was proved that the cause explains."""
     return any(Role.PROOF in o.roles and o.finding is not None and o.detector in cause.findings for o in outcomes)
 
 
@@ -227,9 +225,10 @@ def _found_in(cause: Cause, outcomes: Sequence[Outcome]) -> set[str]:
     return {fact.curve for finding in found for fact in finding.stated if fact.statistic is Statistic.SETTING}
 
 
-def _weigh_refutations(cause: Cause, inputs: Inputs) -> list[Weight]:
-    """What the run shows and the cause denies; one contradiction is enough."""
-    said = next((text for denies in cause.refuted_by if (text := denies(inputs)) is not None), None)
+def _weigh_refutations(cause: Cause, inputs: Inputs, proved: bool) -> list[Weight]:
+    """What the run shows and the cause denies; one contradiction is enough. No curve denies what is proved."""
+    counted = (denies for denies in cause.refuted_by if denies in INSIDE or not proved)
+    said = next((text for denies in counted if (text := denies(inputs)) is not None), None)
     return [] if said is None else [Weight(finding="refuted", weight=CONTRADICTED, kind=WeightKind.REFUTED, text=said)]
 
 

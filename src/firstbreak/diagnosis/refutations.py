@@ -20,6 +20,7 @@ CONTRADICTED = -4.0  #: nats: what the run logged is hardly possible under the c
 GOOD = 0.5  #: share of the highest possible score: a model that reaches it understands its prompts (convention)
 FIRST = 3  #: points that show how a run begins (convention)
 RARELY = 0.02  #: share of cut completions that no score notices (convention)
+AS_EXPECTED = 4.0  #: standard errors between surprise and entropy that sampling from the policy itself stays within (convention)
 MORE = 0.1  #: share of completions that are cut later and were not cut first (convention)
 _SHARES = ("accuracy", "success_rate", "pass_at")
 
@@ -67,6 +68,32 @@ def hardly_any_is_cut(inputs: Inputs) -> str | None:
     return scored_well_at_first(inputs)
 
 
+def drawn_from_the_policy(inputs: Inputs) -> str | None:
+    """Whenever it was measured, sampled tokens surprised the policy as much as its entropy says: nothing changed the samples."""
+    largest = _largest(inputs, "proof.sampling_z")
+    if largest is None or largest > AS_EXPECTED:
+        return None
+    return f"sampled tokens surprise the policy as its entropy says (within {number(largest)} standard errors)"
+
+
+def without_dropout(inputs: Inputs) -> str | None:
+    """Log-probabilities are the same in training and in evaluation mode."""
+    largest = _largest(inputs, "proof.dropout")
+    return "training mode changes no log-probability" if largest == 0 else None
+
+
+def mask_exact(inputs: Inputs) -> str | None:
+    """The mask of the loss is 1 on the sampled tokens and 0 elsewhere."""
+    outside, missing = _largest(inputs, "proof.mask_extra"), _largest(inputs, "proof.mask_missing")
+    return "the mask of the loss is 1 on the sampled tokens and 0 elsewhere" if outside == missing == 0 else None
+
+
+def _largest(inputs: Inputs, name: str) -> float | None:
+    """The largest distance of an identity from 0; None if it was measured too rarely."""
+    measured = inputs.run.series.get(name)
+    return float(np.max(np.abs(measured.finite.values))) if measured and len(measured.finite) >= FIRST else None
+
+
 def no_penalty(inputs: Inputs) -> str | None:
     """There is no KL penalty."""
     return _is_zero(inputs, "kl_coef")
@@ -103,3 +130,7 @@ def _share(inputs: Inputs) -> Series | None:
     curve = checked if checked is not None and len(checked) else score.finite
     lowest, highest = float(curve.values.min()), float(curve.values.max())
     return curve if lowest >= 0 and GOOD <= highest <= 1 else None
+
+
+#: measured inside the trainer: these hold against what is proved too
+INSIDE = frozenset({drawn_from_the_policy, without_dropout, mask_exact})

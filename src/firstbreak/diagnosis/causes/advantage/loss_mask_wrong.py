@@ -21,6 +21,7 @@ https://github.com/huggingface/trl
 from __future__ import annotations
 
 from firstbreak.diagnosis.families import Policy, only
+from firstbreak.diagnosis.refutations import mask_exact
 from firstbreak.diagnosis.refutations import recorded_inside as applies
 
 __all__ = ["applies"]
@@ -38,4 +39,5 @@ FINDINGS = {
     "score-lost": 0.3,
     "length-runaway": 0.15,
 }
+REFUTED_BY = (mask_exact,)
 EXPERIMENT = "one-prompt"

@@ -20,6 +20,7 @@ https://github.com/huggingface/trl
 from __future__ import annotations
 
 from firstbreak.diagnosis.families import SAMPLED, Policy, only
+from firstbreak.diagnosis.refutations import without_dropout
 from firstbreak.diagnosis.refutations import recorded_inside as applies
 
 __all__ = ["applies"]
@@ -35,4 +36,5 @@ FINDINGS = {
     "update-against-advantages": 0.1,
     "step-far": 0.1,
 }
+REFUTED_BY = (without_dropout,)
 EXPERIMENT = ("first-ratio", "usual-settings")

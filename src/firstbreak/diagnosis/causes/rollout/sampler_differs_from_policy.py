@@ -21,6 +21,7 @@ https://github.com/huggingface/trl/issues/235
 from __future__ import annotations
 
 from firstbreak.diagnosis.families import Policy, only
+from firstbreak.diagnosis.refutations import drawn_from_the_policy
 
 PRIOR = 0.5
 FAMILIES = only(Policy.TEXT)  # only policies that write text
@@ -39,4 +40,5 @@ FINDINGS = {
     "zero-variance-groups": 0.4,
     "score-lost": 0.5,
 }
+REFUTED_BY = (drawn_from_the_policy,)
 EXPERIMENT = "same-tokens"

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from firstbreak.diagnosis.families import Policy, only
 from firstbreak.diagnosis.inputs import Inputs
+from firstbreak.diagnosis.refutations import drawn_from_the_policy
 from firstbreak.model import Weight, WeightKind
 
 PRIOR = 0.7
@@ -41,6 +42,7 @@ FINDINGS = {
     "zero-variance-groups": 0.4,
     "score-lost": 0.3,
 }
+REFUTED_BY = (drawn_from_the_policy,)
 EXPERIMENT = "same-tokens"
 
 
