@@ -17,6 +17,7 @@ import torch
 from transformers import Trainer
 
 import firstbreak
+from firstbreak.inside import trl as trl_recorder
 from tests.guard.language import trainer
 
 pytestmark = pytest.mark.trainer
@@ -136,6 +137,58 @@ def test_a_fault_of_the_script_is_proved_by_one_update(
     assert place in found[detector]
 
 
+def move_rows(built: Any) -> None:
+    """Sorts the batch by length, and forgets the advantages."""
+    generate = built._generate_and_score_completions
+
+    def moved(inputs: Any) -> Any:
+        made = generate(inputs)
+        order = made["completion_mask"].sum(1).argsort()
+        rows = ("prompt_ids", "prompt_mask", "completion_ids", "completion_mask")
+        return {key: value[order] if key in rows else value for key, value in made.items()}
+
+    built._generate_and_score_completions = moved
+
+
+def test_rows_that_leave_their_advantages_behind_are_proved_and_no_mask_is_blamed(tmp_path: Path) -> None:
+    found = proofs(recorded(tmp_path, "grpo", move_rows))
+    assert "its tokens are another row's since they were scored" in found["advantages-of-other-rows-used"]
+    assert not {"other-tokens-in-loss", "sampled-tokens-left-out"} & found.keys()
+
+
+def test_rows_that_repeat_with_a_period_are_counted_as_they_are() -> None:
+    from datasets import Dataset
+
+    data = Dataset.from_list([{"prompt": f"what comes after {i}"} for i in range(8)] * 256)
+    assert len(set(trl_recorder._prompts(data, None) or [])) == 8
+
+
+def test_a_conversation_is_compared_in_its_template() -> None:
+    from datasets import Dataset
+
+    class Tokenizer:
+        chat_template = "..."
+
+        def apply_chat_template(self, messages: list[dict[str, str]], **_: Any) -> str:
+            return f"<user>{messages[0]['content']}<assistant>"
+
+    asked = [f"what comes after {i}" for i in range(40)]
+    held = Dataset.from_list([{"prompt": [{"role": "user", "content": text}]} for text in asked])
+    given = {"training_prompts": asked, "evaluation_prompts": trl_recorder._prompts(held, Tokenizer())}
+    assert firstbreak.recorder("unused").measure(1, given)["prompt_unlike"] == 1
+
+
+def test_what_the_trainer_would_not_write_is_kept(tmp_path: Path) -> None:
+    built = trainer(tmp_path, "rloo", max_steps=2)
+    built.add_callback(firstbreak.recorder())
+    built.train()
+    run = firstbreak.read(built.args.output_dir)
+    assert "reward.mean" in run.series
+    assert run.algorithm == "rloo"
+    assert run.config.number("learning_rate") == built.args.learning_rate
+    assert not [name for name in run.config.raw if name.endswith(("_dir", "_token"))]
+
+
 def test_the_report_names_the_proof_first(tmp_path: Path) -> None:
     found = firstbreak.diagnose(recorded(tmp_path, "grpo", negate_loss))
     assert found.first_break is not None
@@ -195,3 +248,19 @@ def test_an_adapter_samples_with_the_model_inside_of_it(tmp_path: Path) -> None:
     healthy.HEALTHY["adapter"](script)
     run(script, tmp_path, [firstbreak.recorder()])
     assert set(firstbreak.read(tmp_path).series["proof.sampled_elsewhere"].values) == {0.0}
+
+
+def test_samples_of_an_adapter_that_is_switched_off_are_another_models(tmp_path: Path) -> None:
+    from benchmarks.recorder import healthy
+    from benchmarks.recorder.script import Script, run
+
+    class Plain:
+        def _generate_single_turn(self, *given: Any, **options: Any) -> Any:
+            with self.accelerator.unwrap_model(self.model).disable_adapter():
+                return super()._generate_single_turn(*given, **options)
+
+    script = Script(steps=2)
+    healthy.HEALTHY["adapter"](script)
+    script.mixins.append(Plain)
+    run(script, tmp_path, [firstbreak.recorder()])
+    assert set(firstbreak.read(tmp_path).series["proof.sampled_elsewhere"].values) == {1.0}

@@ -18,7 +18,7 @@ COMMANDS = {
     "diagnose": "Say which link of the loop broke first, when, why, and what to do.",
     "inspect": "Show what a log contains: format, trainer, metrics, configuration, samples, gaps.",
     "watch": "Follow a live run, and report when the verdict changes.",
-    "record": "Start verl, and prove faults inside it.",
+    "record": "Start verl, OpenRLHF, AReaL or RLlib, and prove faults inside.",
     "check": "Check environment, reward, critic, data, evaluation and memory before a run.",
     "serve": "Serve a local web page over the runs of a folder, with live updates.",
     "mcp": "Serve tools for agents, over the Model Context Protocol.",

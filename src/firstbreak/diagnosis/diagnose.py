@@ -68,7 +68,8 @@ def diagnose(
     if first_break is not None:
         first_break = replace(first_break, interval=widened(first_break.interval, run, first_break.metric))
     best = best_checkpoint(run, inputs, _dead_since(outcomes))
-    verdict = judge(inputs, outcomes, ranked, first_break, best, sure=healthy(ranked) <= likelihood.stop_below())
+    sure = healthy(ranked) <= likelihood.stop_below() or _proved(outcomes, ranked, first_break)
+    verdict = judge(inputs, outcomes, ranked, first_break, best, sure=sure)
     return Diagnosis(
         run=run,
         verdict=verdict,
@@ -128,6 +129,14 @@ def find_first_break(inputs: Inputs, outcomes: Sequence[Outcome], ranked: Sequen
         also=also,
         probability=probability,
     )
+
+
+def _proved(outcomes: Sequence[Outcome], ranked: Sequence[RankedCause], first_break: FirstBreak | None) -> bool:
+    """Whether an identity that failed proves the cause that is named, which is more probable than all others together."""
+    top, _ = leading(ranked, first_break)
+    proofs = {o.detector for o in outcomes if Role.PROOF in o.roles and o.finding is not None}
+    explained = {w.finding for w in top.evidence if w.kind is WeightKind.FOUND} if top is not None else set()
+    return top is not None and top.probability > 0.5 and bool(proofs & explained)
 
 
 def _told_apart(link: Link, probabilities: Mapping[Link, float]) -> tuple[Link | None, float]:

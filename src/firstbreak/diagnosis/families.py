@@ -146,12 +146,14 @@ def without(*methods: Method, why: str = "") -> Families:
 
 #: methods that learn from samples, for `only(Policy.TEXT, *SAMPLED)`
 SAMPLED: tuple[Member, ...] = (*(m for m in Method if m is not Method.SUPERVISED), UNKNOWN)
+#: methods that draw samples and have them graded, for `only(Policy.TEXT, *GRADED)`
+GRADED: tuple[Member, ...] = tuple(m for m in SAMPLED if m is not Method.PREFERENCE)
 
-
-#: links of the loop that only training on a policy's own samples has
-OF_LINK: Mapping[Link, Families] = dict.fromkeys(Link, EVERY) | dict.fromkeys(
-    (Link.ENVIRONMENT, Link.ROLLOUT, Link.REWARD, Link.ADVANTAGE, Link.EXPLORATION, Link.FRESHNESS),
-    without(Method.SUPERVISED),
+#: links of the loop that only training on samples has, and those that only drawing them has
+OF_LINK: Mapping[Link, Families] = (
+    dict.fromkeys(Link, EVERY)
+    | dict.fromkeys((Link.ENVIRONMENT, Link.ROLLOUT, Link.REWARD, Link.ADVANTAGE), without(Method.SUPERVISED))
+    | dict.fromkeys((Link.EXPLORATION, Link.FRESHNESS), without(Method.SUPERVISED, Method.PREFERENCE))
 )
 
 _NAMES: Mapping[str, Member] = {member.value: member for axis in (Policy, Method, Data) for member in axis}

@@ -104,6 +104,7 @@ def eval_score(
     eval_reward_component_mean: dict[str, Series] | None = None,
     eval_reward: Series | None = None,
     eval_pref_reward_accuracy: Series | None = None,
+    eval_rm_accuracy: Series | None = None,
 ) -> Series | None:
     """The evaluation score: accuracy or success rate, else the part of the reward that checks the answer, else the reward.
 
@@ -114,7 +115,15 @@ def eval_score(
     checked = answer_parts(eval_reward_component_mean).values()
     candidates = [
         s.finite
-        for s in (eval_accuracy, eval_success_rate, eval_pass_at_k, *checked, eval_reward, eval_pref_reward_accuracy)
+        for s in (
+            eval_accuracy,
+            eval_success_rate,
+            eval_pass_at_k,
+            *checked,
+            eval_reward,
+            eval_pref_reward_accuracy,
+            eval_rm_accuracy,
+        )
         if s is not None and len(s.finite)
     ]
     candidates.sort(key=lambda s: "greedy" in s.raw)  # where both are logged, the sampled one compares with training

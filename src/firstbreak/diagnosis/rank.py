@@ -22,7 +22,7 @@ from firstbreak.diagnosis.catalogue import smallest
 from firstbreak.diagnosis.families import OF_LINK, Family, for_family
 from firstbreak.diagnosis.inputs import Inputs
 from firstbreak.diagnosis.likelihood import HEALTHY
-from firstbreak.diagnosis.refutations import CONTRADICTED, INSIDE
+from firstbreak.diagnosis.refutations import CONTRADICTED, DENIED, INSIDE
 from firstbreak.diagnosis.registry import Cause, causes, sections
 from firstbreak.model import (
     EMPTY,
@@ -65,6 +65,8 @@ MISLEADING = 0.04
 #: how much too sure the probabilities of causes are on runs of other trainers: the logarithms of their ratios are divided by
 #: this. With each trainer left out, the most likely value is 1.6 to 2 (the runs of `python -m benchmarks.population`)
 TEMPERATURE = 2.0
+#: nats where an identity failed in the first batch and the cause does not explain it: training had changed nothing by then
+NOT_FROM_THE_START = -3.0
 FAR_ABOVE = 2.0  #: times the configured value: no schedule goes there (convention)
 SAME = 0.01  #: relative difference below which a logged setting is the configured one: logs are rounded (convention)
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
@@ -227,9 +229,11 @@ def _found_in(cause: Cause, outcomes: Sequence[Outcome]) -> set[str]:
 
 def _weigh_refutations(cause: Cause, inputs: Inputs, proved: bool) -> list[Weight]:
     """What the run shows and the cause denies; one contradiction is enough. No curve denies what is proved."""
-    counted = (denies for denies in cause.refuted_by if denies in INSIDE or not proved)
-    said = next((text for denies in counted if (text := denies(inputs)) is not None), None)
-    return [] if said is None else [Weight(finding="refuted", weight=CONTRADICTED, kind=WeightKind.REFUTED, text=said)]
+    for denies in sorted(cause.refuted_by, key=lambda each: each not in INSIDE):
+        if (denies in INSIDE or not proved) and (said := denies(inputs)) is not None:
+            weight = DENIED if denies in INSIDE else CONTRADICTED
+            return [Weight(finding="refuted", weight=weight, kind=WeightKind.REFUTED, text=said)]
+    return []
 
 
 def _quieter(weights: list[Weight]) -> list[Weight]:
@@ -298,12 +302,25 @@ def _weigh_order(cause: Cause, outcomes: Sequence[Outcome]) -> list[Weight]:
         if order := _order(a, b):
             text = f"{sooner} came before {later}" if order > 0 else f"{later} came before {sooner}"
             weights.append(_of_order(IN_ORDER if order > 0 else OUT_OF_ORDER, text))
+    if (proofs := _proved_at_first(outcomes)) and not any(name in cause.findings for name in proofs):
+        text = f"{proofs[0]} was proved in the first batch, and this cause does not explain it"
+        return [*weights, _of_order(NOT_FROM_THE_START, text)]
     if (earliest := _earliest(outcomes)) is not None:
         what, first = earliest
         explained = [finding for _, finding in expected if finding.severity is not Severity.NOTICE]
         if what not in cause.findings and explained and all(_order(first, finding) > 0 for finding in explained):
             weights.append(_of_order(NOT_FIRST, f"{what} came first, and this cause does not explain it"))
     return weights
+
+
+def _proved_at_first(outcomes: Sequence[Outcome]) -> list[str]:
+    """The detectors of identities that failed where they were measured first."""
+    return [o.detector for o in outcomes if Role.PROOF in o.roles and o.finding is not None and _at_first(o.finding)]
+
+
+def _at_first(finding: Finding) -> bool:
+    series = next((e.series for e in finding.evidence if e.series is not None), None)
+    return series is not None and len(series.finite) > 0 and finding.onset == float(series.finite.steps[0])
 
 
 def _of_order(weight: float, text: str) -> Weight:

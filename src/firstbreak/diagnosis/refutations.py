@@ -17,10 +17,15 @@ from firstbreak.words import number, percent
 Refutation = Callable[[Inputs], str | None]
 
 CONTRADICTED = -4.0  #: nats: what the run logged is hardly possible under the cause (convention)
+DENIED = -7.0  #: nats: an identity that holds is as sure as one that fails (likelihood.FALSE_PROOF)
 GOOD = 0.5  #: share of the highest possible score: a model that reaches it understands its prompts (convention)
 FIRST = 3  #: points that show how a run begins (convention)
 RARELY = 0.02  #: share of cut completions that no score notices (convention)
-AS_EXPECTED = 4.0  #: standard errors between surprise and entropy that sampling from the policy itself stays within (convention)
+AS_EXPECTED = (
+    4.0  #: standard errors between surprise and entropy that sampling from the policy itself stays within (convention)
+)
+EQUAL = 1e-4  #: distance of a ratio from 1 that 32-bit arithmetic leaves (convention)
+ROUNDING = 0.01  #: relative: single precision and 16-bit rewards leave less (convention)
 MORE = 0.1  #: share of completions that are cut later and were not cut first (convention)
 _SHARES = ("accuracy", "success_rate", "pass_at")
 
@@ -88,6 +93,45 @@ def mask_exact(inputs: Inputs) -> str | None:
     return "the mask of the loss is 1 on the sampled tokens and 0 elsewhere" if outside == missing == 0 else None
 
 
+def stored_right_at_first(inputs: Inputs) -> str | None:
+    """The ratio was 1 in the first batch, and was not after the first update: the weights that sample stay behind."""
+    ratio = inputs.run.series.get("proof.ratio_first")
+    if ratio is None or len(ratio.finite) < FIRST:
+        return None
+    first, second, *_ = ratio.finite.values
+    if first > EQUAL or second <= 10 * EQUAL or float(np.median(ratio.finite.values[1:])) <= 10 * EQUAL:
+        return None
+    return (
+        f"the ratio was 1 in the first batch and {number(second)} away from it in the next one: other weights sampled"
+    )
+
+
+def ratio_is_one(inputs: Inputs) -> str | None:
+    """Two passes over a batch give the same log-probabilities before an update: nothing random is in them."""
+    largest = _largest(inputs, "proof.ratio_first")
+    return "two passes give the same log-probabilities" if largest is not None and largest <= EQUAL else None
+
+
+def advantages_of_the_rewards(inputs: Inputs) -> str | None:
+    """The advantages are what the rewards give, row by row."""
+    error = _largest(inputs, "proof.advantage_error")
+    return "the advantages are what the rewards give, row by row" if error is not None and error <= ROUNDING else None
+
+
+def right_answer_first(inputs: Inputs) -> str | None:
+    """The right answer gets no less than an empty text, whenever both were scored."""
+    turned = _largest(inputs, "proof.reward_turned")
+    return "the right answer never gets less than an empty text" if turned == 0 else None
+
+
+def right_ones_unpaid(inputs: Inputs) -> str | None:
+    """Right completions occur, and get no more than wrong ones."""
+    unpaid = inputs.run.series.get("proof.reward_unpaid")
+    if unpaid is None or len(unpaid.finite) < FIRST or float(np.median(unpaid.finite.values)) < GOOD:
+        return None
+    return f"right completions occur, and {percent(float(np.median(unpaid.finite.values)))} of them get no more than wrong ones"
+
+
 def _largest(inputs: Inputs, name: str) -> float | None:
     """The largest distance of an identity from 0; None if it was measured too rarely."""
     measured = inputs.run.series.get(name)
@@ -133,4 +177,15 @@ def _share(inputs: Inputs) -> Series | None:
 
 
 #: measured inside the trainer: these hold against what is proved too
-INSIDE = frozenset({drawn_from_the_policy, without_dropout, mask_exact})
+INSIDE = frozenset(
+    {
+        drawn_from_the_policy,
+        without_dropout,
+        mask_exact,
+        right_ones_unpaid,
+        stored_right_at_first,
+        ratio_is_one,
+        advantages_of_the_rewards,
+        right_answer_first,
+    }
+)

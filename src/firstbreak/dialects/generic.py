@@ -64,7 +64,7 @@ _GROUPS: Mapping[str, str] = {
     "reward.group_std": "group_std group_reward_std reward_group_std within_group_std",
     "reward.zero_std_frac": "frac_reward_zero_std zero_std_frac frac_zero_std zero_variance_frac zero_std_groups",
     "reward.shaped.mean": "shaped_reward reward_shaped",
-    "reward.accuracy": "acc accuracy correct correct_rate correctness solve_rate exact_match em pass_rate",
+    "reward.accuracy": "acc accuracy correct correct_rate correctness solve_rate exact exact_match em pass_rate",
     "reward.pass_at_k": "pass_at_k pass_k",
     "reward.kl_penalty": "kl_reward kl_penalty_reward non_score_reward",
     "success_rate": "success_rate success win_rate winrate success_ratio is_success",
@@ -77,7 +77,7 @@ _GROUPS: Mapping[str, str] = {
     "length.prompt.mean": "prompt_length prompt_len",
     "turns.mean": "turns num_turns",
     # the update
-    "kl.ref": "kl_ref ref_kl kl_to_ref kl_with_ref kl_from_ref reference_kl kl_reference kl_div_ref kl_base kl_init",
+    "kl.ref": "kl_ref ref_kl kl_to_ref kl_with_ref kl_from_ref reference_kl kl_reference kl_div_ref kl_base kl_to_base kl_init",
     "kl.old": "approx_kl approxkl kl_old ppo_kl kl_update policy_kl kl_new_old",
     "kl.coef": "kl_coef kl_coeff kl_beta kl_weight kl_ctl",
     "loss.total": "loss total_loss loss_total training_loss train_loss",

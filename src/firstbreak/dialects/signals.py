@@ -124,6 +124,7 @@ _ENVIRONMENT: tuple[_Row, ...] = (
         "fraction",
         "share of the evaluation's prompts with a character that no training prompt has, beyond chance",
     ),
+    ("proof.prompt_everywhere", "down", "fraction", "share of a batch's groups that have its most frequent prompt"),
     ("proof.steps", None, "environment steps", "steps of an environment that a call of the recorder was given"),
     ("proof.pairs_equal", "down", "fraction", "share of preference pairs whose two texts are one"),
     ("proof.pairs_swapped", "down", "fraction", "share of preference texts on the other side than in the data"),
@@ -326,6 +327,7 @@ _REWARD: tuple[_Row, ...] = (
         "fraction",
         "of completions that are a right answer, the share for which it is another prompt's",
     ),
+    ("proof.reference_split", "down", "fraction", "share of the groups of one prompt with several right answers"),
 )
 
 _ADVANTAGE: tuple[_Row, ...] = (
@@ -386,6 +388,7 @@ _ADVANTAGE: tuple[_Row, ...] = (
     ("proof.advantage_raw", "down", "fraction", "share of rows whose advantage is the reward, without a baseline"),
     ("proof.group_mixed", "down", "fraction", "share of groups with completions of several prompts"),
     ("proof.critic_rate_reached", None, "fraction", "learning rate of the critic in force, of the configured one"),
+    ("proof.critic_idle", "down", "fraction", "share of the critic's weights that no optimizer moves"),
     ("proof.mask_extra", "down", "fraction", "share of the tokens in the loss that were not sampled"),
     ("proof.mask_missing", "down", "fraction", "share of the sampled tokens that are not in the loss"),
     ("proof.gradient_outside", "down", "fraction", "share of the gradient on tokens that were not sampled"),
@@ -511,6 +514,7 @@ _POLICY_UPDATE: tuple[_Row, ...] = (
         "nats",
         "mean distance of the policy's log-probabilities from the reference's before any update",
     ),
+    ("proof.reference_gap", None, "nats", "mean distance between policy and reference on a fresh batch, a token"),
     ("proof.reference_shared", "down", "fraction", "share of the weights that policy and reference have in common"),
 )
 

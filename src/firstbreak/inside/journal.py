@@ -6,6 +6,7 @@ import json
 import math
 import os
 from collections.abc import Mapping
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -22,15 +23,30 @@ class ProofFiles:
     def __init__(self, folder: Path | None, name: str = NAME) -> None:
         self.folder, self.name = folder, name
         self.places: dict[str, str] = {}
+        self._begun: set[str] = set()  #: files that were written to
 
     def write(self, step: int, numbers: Mapping[str, float], prefix: str = PREFIX, file: str | None = None) -> None:
         """One line with the numbers of a step, in the file `file`."""
         if self.folder is None or not numbers:
             return
+        name = file or f"{self.name}.jsonl"
+        if name not in self._begun:
+            self._begun.add(name)
+            self._set_aside(self.folder, name, step)
         row = {"step": step} | {prefix + signal: _plain(value) for signal, value in numbers.items()}
         self.folder.mkdir(parents=True, exist_ok=True)
-        with (self.folder / (file or f"{self.name}.jsonl")).open("ab", buffering=0) as lines:
+        with (self.folder / name).open("ab", buffering=0) as lines:
             lines.write(json.dumps(row).encode() + b"\n")  # one write: all of a line, or nothing
+
+    def _set_aside(self, folder: Path, name: str, step: int) -> None:
+        """A run that begins where the file's run began is another run: the old lines stay, under another name."""
+        if (begun := _first_step(folder / name)) is None or step > begun:
+            return
+        n = next(n for n in count(1) if not (folder / f"{name}.{n}").exists())
+        os.replace(folder / name, folder / f"{name}.{n}")
+        config = folder / f"{self.name}_config.json"
+        if name == f"{self.name}.jsonl" and config.exists():
+            os.replace(config, folder / f"{config.name}.{n}")
 
     def locate(self, step: int, name: str, place: str, arrays: Mapping[str, Any]) -> None:
         """Where an identity failed first, and the small arrays that show it."""
@@ -47,6 +63,14 @@ class ProofFiles:
             arrays_of.mkdir(exist_ok=True)
             with (arrays_of / f"{name}.arrays").open("wb") as file:
                 np.savez(file, allow_pickle=False, **kept)
+
+
+def _first_step(path: Path) -> float | None:
+    try:
+        with path.open("rb") as lines:
+            return float(json.loads(lines.readline())["step"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def _plain(value: float) -> float | str:

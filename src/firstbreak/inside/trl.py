@@ -7,6 +7,7 @@ looked at by hooks that return nothing; measured passes run in evaluation mode, 
 from __future__ import annotations
 
 import inspect
+import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -23,6 +24,8 @@ from firstbreak.inside.weights import Weights, finite
 PROBED = 8  #: rows of a measured pass
 READ = 512  #: rows of the data set
 PAIRS = 20_000  #: pairs whose sides are known
+EVERY = 30.0  #: seconds between two copies of the trainer's log
+ARGUMENTS = "training_args.json"
 ONLINE = "_generate_and_score_completions"  #: a trainer that samples has it
 
 
@@ -37,6 +40,7 @@ class Recorder(BatchRecorder):
         super().__init__(folder, share)
         self.rescore = rescore
         self.inside: Inside | None = None
+        self._kept = 0.0  #: when the trainer's log was written last
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **given: Any) -> None:
         """Find the trainer, and look into it from here on."""
@@ -52,6 +56,28 @@ class Recorder(BatchRecorder):
         with self.measuring(Price.LOOK, int(state.global_step)):
             self.files.write(state.global_step, self.numbers)
             self.numbers = {}
+
+    def on_log(self, args: Any, state: Any, control: Any, **given: Any) -> None:
+        """The trainer writes its log with a checkpoint only: keep it now and then."""
+        if self.inside is not None and self.clock() - self._kept > EVERY:
+            self._keep(args, state)
+
+    def on_train_end(self, args: Any, state: Any, control: Any, **given: Any) -> None:
+        """Keep the trainer's log and arguments."""
+        if self.inside is not None:
+            self._keep(args, state)
+
+    def _keep(self, args: Any, state: Any) -> None:
+        """What `trainer.save_state()` writes, and the arguments as JSON, without folders and tokens."""
+        folder, self._kept = self.files.folder, self.clock()
+        if folder is None or self.inside is None or not state.is_world_process_zero:
+            return
+        with self.measuring(Price.LOOK, int(state.global_step)):
+            state.save_to_json(str(folder / "trainer_state.json"))
+            values = {k: v for k, v in args.to_dict().items() if not k.endswith(("_dir", "_token"))}
+            classes = (c.__name__ for c in type(self.inside.trainer).__mro__ if c.__module__.startswith("trl."))
+            values["trainer_class"] = next(classes, "")
+            (folder / ARGUMENTS).write_text(json.dumps(values, indent=1, sort_keys=True, default=str) + "\n")
 
     def __getattr__(self, name: str) -> Any:
         """The library's other events, of which nothing is asked; its own class would have to be imported for them."""
@@ -102,6 +128,8 @@ class Inside:
         trainer.model.register_forward_hook(self._caught)
         inner = getattr(trainer.model, "get_base_model", None)  # an adapter samples with the model inside of it
         (inner() if inner else trainer.model).register_forward_hook(self._counted)
+        adapted = (m for m in trainer.model.modules() if isinstance(getattr(m, "disable_adapters", None), bool))
+        self.adapter = next(adapted, None)  #: one layer of it: switched off, another model samples
         first = self.optimizer.register_step_pre_hook(lambda *_: self._before())
         self.optimizer._optimizer_step_pre_hooks.move_to_end(
             first.id, last=False
@@ -121,7 +149,8 @@ class Inside:
         training, evaluation = self.trainer.train_dataset, self.trainer.eval_dataset
         if self.online:
             held = evaluation if hasattr(evaluation, "column_names") else None
-            self._note({"training_prompts": _prompts(training), "evaluation_prompts": _prompts(held)})
+            shown = {"training_prompts": training, "evaluation_prompts": held}
+            self._note({name: _prompts(data, self.tokenizer) for name, data in shown.items()})
             self.answers = _column(training, _reference(training))
         else:
             self.known = _texts_of(training)
@@ -199,6 +228,9 @@ class Inside:
         }
         if len(texts) % given["group"]:
             del given["group"]
+        given["moved"] = moved = _moved(made["completion_ids"].tolist(), ids, self.tokenizer.pad_token_id)
+        if moved.any():
+            return given
         limit = getattr(trainer, "max_completion_length", None)
         if column is not None and limit:
             ends = self._ends
@@ -304,7 +336,7 @@ class Inside:
         return loss
 
     def _counted(self, *_: Any) -> None:
-        self.policy_passes += 1
+        self.policy_passes += self.adapter is None or not self.adapter.disable_adapters
 
     def _caught(self, module: Any, given: Any, output: Any) -> None:
         """Keeps the log-probabilities of the policy's pass in the loss (a reward model: the rewards), and their gradient."""
@@ -405,7 +437,10 @@ class Inside:
             masked = getattr(trainer, "mask_truncated_completions", False)
             exempt = (mask.sum(1) == 0).float() if masked else None
             seen = {"gradient": gradient[:, -width:], "advantages": inputs["advantages"], "exempt": exempt}
-            self._note(seen | {"lengths": lengths, "fresh": fresh})
+            both = (
+                {"logps": logps, "old_logps": inputs["old_per_token_logps"]} if "old_per_token_logps" in inputs else {}
+            )
+            self._note(seen | both | {"lengths": lengths, "fresh": fresh})
         return view
 
     def _lengths(self, ids: Any) -> np.ndarray:
@@ -538,6 +573,15 @@ class Inside:
         return next((name for name, m in named if m.training and "Dropout" in type(m).__name__ and m.p > 0), "")
 
 
+def _moved(rows: Sequence[Sequence[int]], ids: Sequence[Sequence[int]], padding: int) -> np.ndarray:
+    """Where the batch's rows hold the tokens of another row; nowhere if they are not the same rows in another order."""
+    width = max(map(len, rows), default=0)
+    sampled = [(*map(int, own), *[padding] * (width - len(own))) for own in ids]
+    made = [tuple(row) for row in rows]
+    apart = sorted(made) != sorted(sampled)
+    return np.array([not apart and mine != own for mine, own in zip(made, sampled, strict=True)])
+
+
 def _text(value: Any) -> str:
     """A prompt or completion as text: the contents of a conversation's messages."""
     if isinstance(value, list):
@@ -550,15 +594,21 @@ def _as(original: Any, text: str) -> Any:
 
 
 def _rows(data: Any) -> Any:
-    """Some rows of a data set with a length, evenly spread; None for a stream."""
+    """Some rows of a data set with a length, spread without a period, as rows may repeat with one; None for a stream."""
     if data is None or not hasattr(data, "select") or not hasattr(data, "__len__"):
         return None
-    return data.select(range(0, len(data), max(1, len(data) // READ)))
+    return data.select(np.sort(np.random.default_rng(0).permutation(len(data))[:READ]).tolist())
 
 
-def _prompts(data: Any) -> list[str] | None:
+def _prompts(data: Any, tokenizer: Any) -> list[str] | None:
+    """Prompts as the model gets them: a conversation in the tokenizer's template."""
     rows = _rows(data)
-    return None if rows is None or "prompt" not in rows.column_names else [_text(p) for p in rows["prompt"]]
+    if rows is None or "prompt" not in rows.column_names:
+        return None
+    if getattr(tokenizer, "chat_template", None) is None:
+        return [_text(p) for p in rows["prompt"]]
+    options = {"tokenize": False, "add_generation_prompt": True}
+    return [tokenizer.apply_chat_template(p, **options) if isinstance(p, list) else _text(p) for p in rows["prompt"]]
 
 
 def _reference(data: Any) -> str | None:

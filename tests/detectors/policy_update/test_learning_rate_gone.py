@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from firstbreak.model import Severity
 from tests.detectors.look import found, silent
 from tests.make import run
 
@@ -30,5 +31,5 @@ def test_usual_schedules_are_healthy(schedule: np.ndarray) -> None:
 
 def test_a_rate_of_exactly_0_is_told_once() -> None:
     curves = {"lr": np.where(X < 0.5, 1e-3, 0.0)}
-    assert silent(ID, run(curves))
-    found("no-update", run(curves))
+    assert found(ID, run(curves)).severity is Severity.CRITICAL
+    assert silent("no-update", run(curves))

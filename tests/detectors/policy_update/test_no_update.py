@@ -30,7 +30,13 @@ def test_a_schedule_that_ends_at_zero_is_healthy() -> None:
 def test_a_decay_that_is_printed_with_too_few_decimals_is_healthy() -> None:
     printed = np.repeat([4e-8, 3e-8, 2e-8, 1e-8, 0.0], 20)
     assert silent(ID, run({"lr": printed, "pref.loss": 0.6 + noise(100, 0.05)}))
-    assert found(ID, run({"lr": np.repeat([4e-4, 0.0], 50)})).metric == "lr"
+    assert silent("learning-rate-gone", run({"lr": printed}))
+
+
+def test_a_rate_that_ends_at_zero_is_a_matter_of_its_schedule() -> None:
+    ended = run({"lr": np.repeat([4e-4, 0.0], 50)})
+    assert silent(ID, ended)
+    assert found("learning-rate-gone", ended).onset == 51
 
 
 def test_a_learning_rate_of_zero_is_found() -> None:

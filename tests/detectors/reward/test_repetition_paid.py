@@ -19,3 +19,11 @@ def test_it_is_proved_by_known_texts(tmp_path: Path) -> None:
 
 def test_a_reward_for_right_answers_is_silent(tmp_path: Path) -> None:
     assert recorded(tmp_path, "repetition-paid", batch(right)).finding is None
+
+
+def test_words_stay_words_when_a_text_is_repeated(tmp_path: Path) -> None:
+    def words(prompts: Any, texts: Any, answers: Any) -> list[float]:
+        return [float(text.split().count("so")) for text in texts]
+
+    given = batch(words, texts=["it is so"] * 16)
+    assert "a text that is repeated gets more" in proof(recorded(tmp_path, "repetition-paid", given))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tests.detectors.scored import batch, proof, recorded, right
+from tests.detectors.scored import TEXTS, batch, proof, recorded, right
 
 
 def rejects(prompts: Any, texts: Any, answers: Any) -> list[float]:
@@ -19,3 +19,8 @@ def test_it_is_proved_and_names_a_right_completion(tmp_path: Path) -> None:
 
 def test_a_verifier_that_pays_is_silent(tmp_path: Path) -> None:
     assert recorded(tmp_path, "right-completions-unpaid", batch(right)).finding is None
+
+
+def test_noise_that_ends_in_the_right_word_is_no_right_completion(tmp_path: Path) -> None:
+    given = batch(rejects, texts=[f"{'ab'[i % 2] * i} {text}" for i, text in enumerate(TEXTS)])
+    assert recorded(tmp_path, "right-completions-unpaid", given, given).finding is None

@@ -23,3 +23,12 @@ def test_completions_that_end_are_silent(tmp_path: Path) -> None:
 
 def test_a_limit_that_answers_fit_into_is_silent(tmp_path: Path) -> None:
     assert recorded(tmp_path, "answer-beyond-limit", CUT | {"limit": 64}).finding is None
+
+
+def test_texts_tell_it_where_tokens_of_the_right_answer_are_not_known(tmp_path: Path) -> None:
+    cut = {"completions": ["12"] * 8, "references": ["1234"] * 8, "lengths": np.full(8, 2.0), "limit": 2}
+    assert "'12' fills the 2 tokens, and the right answer is '1234'" in proof(
+        recorded(tmp_path, "answer-beyond-limit", cut)
+    )
+    ended = {**cut, "lengths": np.full(8, 1.0)}
+    assert recorded(tmp_path / "ended", "answer-beyond-limit", ended).finding is None

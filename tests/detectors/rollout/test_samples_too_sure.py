@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+
 from tests.detectors.recorded import drawn, proof, recorded
 
 
@@ -15,3 +17,10 @@ def test_it_is_proved_by_one_batch_and_names_the_place(tmp_path: Path) -> None:
 def test_a_sound_batch_is_silent(tmp_path: Path) -> None:
     sound = drawn(1)
     assert recorded(tmp_path, "samples-too-sure", sound, sound).finding is None
+
+
+def test_a_nearly_certain_policy_is_rarely_surprised_and_is_silent(tmp_path: Path) -> None:
+    """Of 192 tokens that are right at 98 %, some batches hold no surprise: their own spread is 0."""
+    entropies = np.full((24, 8), 0.098)
+    usual = {"logps": np.full((24, 8), np.log(0.98)), "entropies": entropies, "mask": np.ones((24, 8)), "fresh": True}
+    assert recorded(tmp_path, "samples-too-sure", *[usual] * 2).finding is None

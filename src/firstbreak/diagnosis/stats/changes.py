@@ -174,6 +174,16 @@ def for_good(hit: np.ndarray, share: float) -> int | None:
     return first if excess[first] >= -1e-9 and hit[first] else None
 
 
+def rounded_away(values: np.ndarray) -> bool:
+    """Whether 0 is what a fixed number of decimals leaves of a decay: 4e-8, 3e-8, 2e-8, 1e-8, and then 0.00000000."""
+    levels = np.unique(values[values > 0])
+    if len(levels) < 2:
+        return False
+    unit = 10.0 ** np.round(np.log10(levels[0]))
+    of_unit = levels / unit
+    return bool(levels[-1] < 10 * unit and np.allclose(of_unit, np.round(of_unit)) and np.isclose(of_unit[0], 1))
+
+
 def settled(curve: Series | np.ndarray, until: float = math.inf) -> float:
     """The level at the end of a curve, or shortly before a step; at the first point where there is none before."""
     steps, values = points(curve)

@@ -17,7 +17,7 @@ def row(i: int, prompts: Sequence[str] | None = None, more: str = "") -> str:
 
 def total(rewards: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
     """The reward of each completion, shape (n,): the weighted sum of its functions; NaN where no function gave one."""
-    table = rewards.reshape(len(rewards), -1)
+    table = np.asarray(rewards, dtype=float).reshape(len(rewards), -1)
     summed: np.ndarray = np.nansum(table * (1.0 if weights is None else weights), axis=1)
     return np.where(np.isnan(table).all(axis=1), np.nan, summed)
 

@@ -12,6 +12,7 @@ from firstbreak.inside.identities._rows import members, row, total
 
 TOLERANCE = 0.01  #: relative: single precision gives 1e-6, a reward that is kept in 16 bits 1e-3
 EPSILON = 1e-4  #: TRL adds it to the standard deviation; verl adds 1e-6
+SMALLEST = 0.1  #: of an advantage that says something: rounding, divided by a spread of 0, makes others (convention)
 SAME = 0.9999  #: correlation
 SAID = ("advantage_turned", "advantage_moved", "advantage_regrouped", "advantage_raw", "advantage_error")
 
@@ -30,6 +31,7 @@ def measure(
     tokens: np.ndarray | None = None,
     uneven: np.ndarray | None = None,
     epsilon: float = EPSILON,
+    moved: np.ndarray | None = None,
     prompts: Sequence[str] | None = None,
 ) -> Mapping[str, Reading]:
     """`scaled` is what the centred rewards are divided by: "group", "batch", "none"; None: a positive number for each group;
@@ -38,7 +40,8 @@ def measure(
     `estimator` is one of `BASELINES`, or "functions" (each function's reward is normalised first); `penalty` (n,) is taken off
     the reward. `summed` (n,): the reward that is used, where it is not the weighted sum of the functions'. `tokens` (n,): of each
     completion. `uneven` (n,): the largest distance of a token's advantage from that of its row, which should be 0. `epsilon`:
-    what is added to a standard deviation.
+    what is added to a standard deviation. `moved` (n,): where the batch holds the tokens of another row than the one that was
+    scored.
     """
     groups = members(group, len(advantages))
     if advantages.ndim != 1 or not any(len(rows) > 1 for rows in groups):
@@ -66,7 +69,18 @@ def measure(
     given[alone] = 0.0
     own = expected(scaled)
     used = given if scaled not in (None, "tokens") else _unscaled(given, own, groups if scaled is None else [kept])
-    error = float(np.linalg.norm(used - own)) / max(float(np.linalg.norm(own)), float(np.linalg.norm(used)), 1e-12)
+    usual = (
+        1.0 if scaled in ("group", "batch") else float(np.ptp(np.nan_to_num(summed)))
+    )  # of an advantage that says something
+    least = SMALLEST * usual * len(own) ** 0.5
+    error = float(np.linalg.norm(used - own)) / max(float(np.linalg.norm(own)), float(np.linalg.norm(used)), least)
+    if moved is not None and moved.any():  # advantages that moved as well are another order's, which is not known
+        said = row(
+            int(np.argmax(moved)),
+            prompts,
+            ": its tokens are another row's since they were scored, its advantage is not",
+        )
+        return {"advantage_moved": (float(moved.mean()), said)} if error <= TOLERANCE else {}
     if error <= TOLERANCE:
         return dict.fromkeys(SAID, 0.0) | {"advantage_error": error} | _apart(own, uneven, prompts)
     scales = (scaled,) if scaled is not None else ("none", "group", "batch")

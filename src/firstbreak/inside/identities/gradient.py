@@ -10,8 +10,10 @@ from firstbreak.inside.batch import Reading
 from firstbreak.inside.identities._rows import counted, row
 
 TURNED = 0.5  #: of the gradient's weight: a penalty on the divergence pulls single tokens the other way
+CLEAR = 1e-3  #: of the largest advantage: smaller ones need no gradient
 OUTSIDE = 1e-3  #: of the gradient's weight
 MIN_TOKENS = 8  #: of either sign
+UNCLIPPED = 0.05  #: nats from the stored log-probability: no usual clip range is as narrow
 NEARLY_ALL = 0.95  #: of the tokens of the other sign
 
 
@@ -21,12 +23,17 @@ def measure(
     lengths: np.ndarray | None = None,
     exempt: np.ndarray | None = None,
     fresh: bool = False,
+    logps: np.ndarray | None = None,
+    old_logps: np.ndarray | None = None,
 ) -> Mapping[str, Reading]:
-    """`gradient` (n, T) is that of the loss by the log-probability of each token; any positive factor is right."""
+    """`gradient` (n, T) is that of the loss by the log-probability of each token; any positive factor is right.
+
+    With both log-probabilities, tokens whose ratio is not 1 may lack a gradient: they are clipped.
+    """
     wanted = advantages.reshape(len(gradient), -1)
     if not np.isfinite(gradient).all():
         return {}
-    weight = np.abs(gradient) * (np.abs(wanted) > 1e-3 * max(float(np.abs(wanted).max()), 1e-12))
+    weight = np.abs(gradient) * (np.abs(wanted) > CLEAR * max(float(np.abs(wanted).max()), 1e-12))
     found: dict[str, Reading] = {}
     if weight.sum() > 0:
         wrong = weight * (np.sign(gradient) == np.sign(wanted))
@@ -43,7 +50,9 @@ def measure(
         said = f"row {i}: token {t}, after the end of {sampled[i].sum()} tokens or in the prompt, has a gradient"
         found["gradient_outside"] = (share, said) if share > OUTSIDE else share
         if fresh and weight.sum() > 0:
-            inside = sampled & (weight.sum(1, keepdims=True) > 0)
+            inside = sampled & (np.abs(wanted) > CLEAR * np.abs(wanted).max())
+            if logps is not None and old_logps is not None and logps.shape == gradient.shape == old_logps.shape:
+                inside &= np.abs(logps - old_logps) < UNCLIPPED
             none = inside & (gradient == 0)
             share = float(none.sum() / max(inside.sum(), 1))
             i, t = map(int, np.unravel_index(int(np.argmax(none)), none.shape))
@@ -55,7 +64,7 @@ def measure(
 
 def _one_sided(gradient: np.ndarray, wanted: np.ndarray, sampled: np.ndarray) -> dict[str, Reading]:
     """gradient_one_sided: whether all tokens of one sign of the advantage have no gradient, and those of the other have one."""
-    clear = sampled & (np.abs(wanted) > 1e-3 * np.abs(wanted).max())
+    clear = sampled & (np.abs(wanted) > CLEAR * np.abs(wanted).max())
     good, bad = clear & (wanted > 0), clear & (wanted < 0)
     if min(good.sum(), bad.sum()) < MIN_TOKENS:
         return {}

@@ -38,7 +38,7 @@ def measure(
 
     others = {i: next(references[j] for j in first if references[j] != references[i]) for i in first}
     right, empty, other = paid(lambda i: references[i]), paid(lambda i: ""), paid(lambda i: others[i])
-    twice, once = paid(lambda i: completions[i] * 2), paid(lambda i: completions[i])
+    twice, once = paid(lambda i: _twice(completions[i])), paid(lambda i: completions[i])
     known = total(rewards, reward_weights)
     spread = np.array([np.ptp(np.nan_to_num(known[[p == prompts[i] for p in prompts]])) for i in first])
     flat = (spread == 0) & (right == empty) & (right == other) & (right == known[first])
@@ -56,3 +56,8 @@ def measure(
         for k in [int(np.argmax(wrong))]
     }
     return {name: (s, said[name]) if (s := float(wrong.mean())) > 0.5 else s for name, wrong in shares.items()}
+
+
+def _twice(text: str) -> str:
+    """A text and the same again: words stay words."""
+    return f"{text} {text}" if " " in text.strip() else text * 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -9,6 +10,8 @@ import numpy as np
 
 from firstbreak.inside.batch import Reading
 
+CRITIC = re.compile(r"^v\.|(^|[._])(critic|value_?head|v_head|vf|value_fn|value)([._]|$)", re.IGNORECASE)
+ATTENTION = re.compile(r"att|query|lora_", re.IGNORECASE)  #: such a layer has a value of its own
 SHORT = 12  #: bits of a number: more than 16-bit floats keep, half as many as 32-bit floats
 
 
@@ -31,7 +34,8 @@ def measure(parameters: Sequence[Sampled], rate: float) -> Mapping[str, Reading]
 
     untrained: trainable, and without a gradient or not in the optimizer; frozen: of an adapter, and not trainable; rounded: with
     a gradient that is not 0, and unchanged by the update; overwritten: changed between two updates; shortened: of these, those
-    that have lost the last bits of their numbers and nothing else.
+    that have lost the last bits of their numbers and nothing else; critic_idle: of the critic's, where the optimizer holds most
+    other weights: neither in it nor changed by anything else.
     """
     trainable = [p for p in parameters if p.trainable]
     adapter = [p for p in parameters if "lora_" in p.name]
@@ -41,6 +45,11 @@ def measure(parameters: Sequence[Sampled], rate: float) -> Mapping[str, Reading]
         found["untrained"] = _share(
             idle, trainable, "is trainable, and the optimizer does not hold it or has no gradient"
         )
+    critic = [p for p in trainable if CRITIC.search(p.name) and not ATTENTION.search(p.name) and p.last is not None]
+    others = [p for p in trainable if p not in critic]
+    if critic and sum(p.size for p in others if p.owned) > 0.5 * sum(p.size for p in others):
+        idle = [p for p in critic if not p.owned and np.array_equal(p.before, np.asarray(p.last))]
+        found["critic_idle"] = _share(idle, critic, "is the critic's, and the optimizer does not hold it")
     if adapter:
         found["frozen"] = _share([p for p in adapter if not p.trainable], adapter, "is an adapter's and is frozen")
     moving = [p for p in trainable if p.owned and p.gradient is not None and rate > 0]

@@ -9,17 +9,20 @@ from firstbreak.guard.hooks.firstbreak_texts import prompts_compared
 from firstbreak.inside.batch import Reading
 
 MIN_ROWS = 16
-FEW = 4  #: prompts: a small task has more, and its rows repeat them by right (convention)
+FEW = 4  #: prompts of the training that stand for far more of the evaluation (convention)
+MANY = 10 * FEW  #: prompts of an evaluation that a few prompts cannot stand for (convention)
 
 
 def measure(training_prompts: Sequence[str], evaluation_prompts: Sequence[str] | None = None) -> Mapping[str, Reading]:
-    """prompt_repeated: share of the rows that hold one of the FEW most frequent prompts, prompt_unlike: share of the training
-    prompts that lack the common beginning or end of the evaluation's; prompt_cut: share that has only the beginning;
-    prompt_unseen: share of the evaluation's prompts with a character that no training prompt has, less what chance explains."""
+    """prompt_repeated: share of the rows that hold the most frequent prompt, or one of the FEW most frequent where the evaluation
+    has MANY; prompt_unlike: share of the training prompts that lack the common beginning or end of the evaluation's; prompt_cut:
+    share that has only the beginning; prompt_unseen: share of the evaluation's prompts with a character that no training prompt
+    has, less what chance explains."""
     n = len(training_prompts)
     if n < MIN_ROWS:
         return {}
-    repeated = sum(times for _, times in Counter(training_prompts).most_common(FEW)) / n
+    few = FEW if len(set(evaluation_prompts or ())) >= MANY else 1
+    repeated = sum(times for _, times in Counter(training_prompts).most_common(few)) / n
     found: dict[str, Reading] = {
         "prompt_repeated": (repeated, f"{len(set(training_prompts))} different prompts in {n} rows, such as "
                             f"{training_prompts[0][-60:]!r}") if repeated > 0.5 else repeated

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from firstbreak.diagnosis.families import Method, without
 from firstbreak.diagnosis.inputs import Inputs
+from firstbreak.diagnosis.refutations import advantages_of_the_rewards
 from firstbreak.model import Weight, WeightKind
 
 HALF = 0.5  #: of what was gained
@@ -42,6 +43,7 @@ FINDINGS = {
     "length-runaway": 0.1,
     "far-from-known-score": 0.6,
 }
+REFUTED_BY = (advantages_of_the_rewards,)
 EXPERIMENT = "reward-negated"
 
 

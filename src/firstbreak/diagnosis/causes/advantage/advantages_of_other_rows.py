@@ -22,6 +22,7 @@ https://github.com/huggingface/trl
 from __future__ import annotations
 
 from firstbreak.diagnosis.families import Method, without
+from firstbreak.diagnosis.refutations import advantages_of_the_rewards
 from firstbreak.diagnosis.refutations import recorded_inside as applies
 
 __all__ = ["applies"]
@@ -33,4 +34,5 @@ FINDINGS = {
     "advantages-of-other-rows-used": 0.95,
     "reward-flat": 0.4,
 }
+REFUTED_BY = (advantages_of_the_rewards,)
 EXPERIMENT = ("one-prompt", "toy-reward")

@@ -20,6 +20,7 @@ https://github.com/huggingface/trl
 from __future__ import annotations
 
 from firstbreak.diagnosis.families import Policy, only
+from firstbreak.diagnosis.refutations import advantages_of_the_rewards
 from firstbreak.diagnosis.refutations import recorded_inside as applies
 
 __all__ = ["applies"]
@@ -32,4 +33,5 @@ FINDINGS = {
     "advantages-not-centred": 0.3,
     "reward-flat": 0.2,
 }
+REFUTED_BY = (advantages_of_the_rewards,)
 EXPERIMENT = "one-prompt"

@@ -29,6 +29,7 @@ from firstbreak.diagnosis.usual import Side
 PRIOR = 0.4
 FAMILIES = only(Method.ACTOR_CRITIC, UNKNOWN)  # only methods with a critic for advantages
 FINDINGS = {
+    "critic-left-out": 0.6,
     "critic-rate-gone": 0.8,
     "critic-not-learning": 0.9,
     "critic-worse-than-mean": 0.2,

@@ -22,7 +22,7 @@ https://arxiv.org/abs/2503.14476
 from __future__ import annotations
 
 from firstbreak.diagnosis.families import UNKNOWN, Method, Policy, only
-from firstbreak.diagnosis.refutations import scored_well_at_first, scores_well
+from firstbreak.diagnosis.refutations import right_ones_unpaid, scored_well_at_first, scores_well
 from firstbreak.diagnosis.usual import Side
 
 FAMILIES = only(Policy.TEXT, Method.GROUP_RELATIVE, UNKNOWN)  # only groups of completions per prompt
@@ -35,5 +35,5 @@ FINDINGS = {
     "no-update": 0.2,
 }
 SETTINGS = {"dynamic_sampling": Side.OFF}
-REFUTED_BY = (scores_well, scored_well_at_first)
+REFUTED_BY = (scores_well, scored_well_at_first, right_ones_unpaid)
 EXPERIMENT = "train-on-test-set"

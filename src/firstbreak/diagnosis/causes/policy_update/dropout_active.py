@@ -20,10 +20,14 @@ https://github.com/huggingface/trl
 from __future__ import annotations
 
 from firstbreak.diagnosis.families import SAMPLED, Policy, only
-from firstbreak.diagnosis.refutations import without_dropout
+from firstbreak.diagnosis.inputs import Inputs
+from firstbreak.diagnosis.refutations import ratio_is_one, stored_right_at_first, without_dropout
 from firstbreak.diagnosis.refutations import recorded_inside as applies
+from firstbreak.model import Weight, WeightKind
 
 __all__ = ["applies"]
+
+CONFIGURED = 1.5  #: nats: a dropout that the configuration names (convention)
 
 PRIOR = 0.5
 FAMILIES = only(Policy.TEXT, *SAMPLED)  # only policies that write text, from samples or pairs
@@ -36,5 +40,19 @@ FINDINGS = {
     "update-against-advantages": 0.1,
     "step-far": 0.1,
 }
-REFUTED_BY = (without_dropout,)
+REFUTED_BY = (without_dropout, ratio_is_one, stored_right_at_first)
 EXPERIMENT = ("first-ratio", "usual-settings")
+
+
+def facts(inputs: Inputs) -> list[Weight]:
+    """A dropout in the configuration, where the identity itself was not measured."""
+    given = inputs.run.config.raw
+    named = {
+        key: v for key, v in given.items() if "dropout" in key.lower() and isinstance(v, int | float) and 0 < v < 1
+    }
+    if not named or "proof.dropout" in inputs.run.series:
+        return []
+    what = " and ".join(f"{name} {value:g}" for name, value in named.items())
+    return [
+        Weight(kind=WeightKind.CONFIGURATION, finding="config", weight=CONFIGURED, text=f"the configuration has {what}")
+    ]

@@ -24,6 +24,7 @@ https://github.com/OpenRLHF/OpenRLHF/issues/931
 from __future__ import annotations
 
 from firstbreak.diagnosis.families import Method, without
+from firstbreak.diagnosis.refutations import stored_right_at_first
 
 PRIOR = 0.5
 FAMILIES = without(Method.SUPERVISED)  # only where a policy is updated on its own samples
@@ -36,4 +37,5 @@ FINDINGS = {
     "score-lost": 0.5,
     "far-from-known-score": 0.3,
 }
+REFUTED_BY = (stored_right_at_first,)
 EXPERIMENT = ("one-epoch", "process-probe")

@@ -31,6 +31,7 @@ FINDINGS = {
     "weights-left-out": 0.5,
     "weights-overwritten": 0.3,
     "rate-never-reached": 0.3,
+    "gradient-clipped-away": 0.8,
     "no-update": 0.9,
     "gradient-vanished": 0.6,
     "reward-flat": 0.8,

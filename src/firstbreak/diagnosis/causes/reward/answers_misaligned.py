@@ -20,13 +20,14 @@ https://arxiv.org/abs/1709.06560
 
 from __future__ import annotations
 
-from firstbreak.diagnosis.families import Policy, only
+from firstbreak.diagnosis.families import GRADED, Policy, only
 
 PRIOR = 0.5
-FAMILIES = only(Policy.TEXT)  # only policies that write text
+FAMILIES = only(Policy.TEXT, *GRADED)  # only policies that write text
 FINDINGS = {
     "answers-of-other-prompts": 0.7,
     "references-fit-other-prompts": 0.8,
+    "references-differ-in-group": 0.5,
     "right-answers-unpaid": 0.7,
     "training-below-evaluation": 0.6,
     "reward-at-floor": 0.5,

@@ -20,11 +20,11 @@ https://arxiv.org/abs/2209.13085
 
 from __future__ import annotations
 
-from firstbreak.diagnosis.families import Policy, only
+from firstbreak.diagnosis.families import GRADED, Policy, only
 from firstbreak.diagnosis.inputs import Inputs
 
 PRIOR = 0.4
-FAMILIES = only(Policy.TEXT)  # only policies that call tools
+FAMILIES = only(Policy.TEXT, *GRADED)  # only policies that call tools
 FINDINGS = {
     "right-completions-unpaid": 0.5,
     "empty-text-paid": 0.5,

@@ -20,13 +20,15 @@ https://arxiv.org/abs/2505.22203
 
 from __future__ import annotations
 
-from firstbreak.diagnosis.families import Policy, only
+from firstbreak.diagnosis.families import GRADED, Policy, only
 
 PRIOR = 0.4
-FAMILIES = only(Policy.TEXT)  # only policies whose answers are graded by something outside
+FAMILIES = only(Policy.TEXT, *GRADED)  # only policies whose answers are graded by something outside
 FINDINGS = {
     "right-completions-no-longer-paid": 0.8,
     "reward-down-evaluation-up": 0.85,
     "right-answers-unpaid": 0.4,
+    "zero-variance-groups": 0.5,
+    "score-lost": 0.5,
 }
 EXPERIMENT = "zero-rate"

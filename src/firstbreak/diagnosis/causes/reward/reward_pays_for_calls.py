@@ -21,11 +21,11 @@ https://arxiv.org/abs/2504.11536
 from __future__ import annotations
 
 from firstbreak.diagnosis.causes.reward._exploited import reward_lost
-from firstbreak.diagnosis.families import Policy, only
+from firstbreak.diagnosis.families import GRADED, Policy, only
 from firstbreak.diagnosis.inputs import Inputs
 
 PRIOR = 0.5
-FAMILIES = only(Policy.TEXT)  # only policies that call tools
+FAMILIES = only(Policy.TEXT, *GRADED)  # only policies that call tools
 FINDINGS = {
     "reward-range-changed": 0.3,
     "tool-calls-growing": 0.9,

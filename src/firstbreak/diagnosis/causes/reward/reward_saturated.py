@@ -22,10 +22,10 @@ https://arxiv.org/abs/2503.14476
 
 from __future__ import annotations
 
-from firstbreak.diagnosis.families import SAMPLED, Policy, only
+from firstbreak.diagnosis.families import GRADED, Policy, only
 
 PRIOR = 0.4
-FAMILIES = only(Policy.TEXT, *SAMPLED)  # only rewards of texts have a top that a check can know
+FAMILIES = only(Policy.TEXT, *GRADED)  # only rewards of texts have a top that a check can know
 FINDINGS = {
     "right-completions-unpaid": 0.5,
     "empty-text-paid": 0.3,

@@ -24,6 +24,7 @@ https://arxiv.org/abs/1709.06560
 from __future__ import annotations
 
 from firstbreak.diagnosis.inputs import Inputs
+from firstbreak.diagnosis.refutations import right_answer_first
 from firstbreak.model import Weight, WeightKind
 
 HALF = 0.5  #: of what was gained
@@ -41,6 +42,7 @@ FINDINGS = {
     "zero-variance-groups": 0.3,
     "far-from-known-score": 0.6,
 }
+REFUTED_BY = (right_answer_first,)
 EXPERIMENT = ("reward-probe", "reward-negated")
 
 

@@ -20,13 +20,13 @@ https://github.com/huggingface/trl
 
 from __future__ import annotations
 
-from firstbreak.diagnosis.families import Policy, only
+from firstbreak.diagnosis.families import GRADED, Policy, only
 from firstbreak.diagnosis.refutations import recorded_inside as applies
 
 __all__ = ["applies"]
 
 PRIOR = 0.5
-FAMILIES = only(Policy.TEXT)
+FAMILIES = only(Policy.TEXT, *GRADED)
 FINDINGS = {
     "right-completions-unpaid": 0.5,
     "rewards-of-neighbours": 0.95,

@@ -21,9 +21,9 @@ https://arxiv.org/abs/2209.13085
 
 from __future__ import annotations
 
-from firstbreak.diagnosis.families import Policy, only
+from firstbreak.diagnosis.families import GRADED, Policy, only
 
-FAMILIES = only(Policy.TEXT)  # only policies that write text
+FAMILIES = only(Policy.TEXT, *GRADED)  # only policies that write text
 FINDINGS = {
     "length-collapse": 0.95,
     "score-lost": 0.5,

@@ -20,10 +20,10 @@ https://arxiv.org/abs/2510.00915
 
 from __future__ import annotations
 
-from firstbreak.diagnosis.families import Policy, only
+from firstbreak.diagnosis.families import GRADED, Policy, only
 
 PRIOR = 0.5
-FAMILIES = only(Policy.TEXT)  # only policies that write text
+FAMILIES = only(Policy.TEXT, *GRADED)  # only policies that write text
 FINDINGS = {
     "rewards-not-repeatable": 0.9,
     "right-answers-unpaid": 0.75,

@@ -20,17 +20,19 @@ https://github.com/huggingface/trl
 
 from __future__ import annotations
 
-from firstbreak.diagnosis.families import Policy, only
+from firstbreak.diagnosis.families import GRADED, Policy, only
 from firstbreak.diagnosis.refutations import recorded_inside as applies
 
 __all__ = ["applies"]
 
 PRIOR = 0.5
-FAMILIES = only(Policy.TEXT)
+FAMILIES = only(Policy.TEXT, *GRADED)
 FINDINGS = {
     "right-completions-unpaid": 0.9,
     "zero-variance-groups": 0.6,
     "reward-flat": 0.7,
     "reward-at-floor": 0.6,
+    "gradient-vanished": 0.3,
+    "no-update": 0.2,
 }
 EXPERIMENT = "reward-probe"

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from firstbreak.diagnosis.families import Policy, only
+from firstbreak.diagnosis.families import GRADED, Policy, only
 from firstbreak.diagnosis.inputs import Inputs
 from firstbreak.diagnosis.refutations import hardly_any_is_cut
 from firstbreak.diagnosis.usual import Side
@@ -34,7 +34,7 @@ from firstbreak.model import Weight, WeightKind
 from firstbreak.words import percent
 
 PRIOR = 1.5
-FAMILIES = only(Policy.TEXT)  # only policies that write text
+FAMILIES = only(Policy.TEXT, *GRADED)  # only policies that write text
 FINDINGS = {
     "answer-beyond-limit": 0.6,
     "length-cap-lowered": 0.5,

@@ -20,11 +20,11 @@ https://github.com/huggingface/trl/issues/235
 
 from __future__ import annotations
 
-from firstbreak.diagnosis.families import Policy, only
-from firstbreak.diagnosis.refutations import drawn_from_the_policy
+from firstbreak.diagnosis.families import GRADED, Policy, only
+from firstbreak.diagnosis.refutations import drawn_from_the_policy, stored_right_at_first
 
 PRIOR = 0.5
-FAMILIES = only(Policy.TEXT)  # only policies that write text
+FAMILIES = only(Policy.TEXT, *GRADED)  # only policies that write text
 FINDINGS = {
     "samples-edited": 0.6,
     "samples-too-sure": 0.2,
@@ -40,5 +40,5 @@ FINDINGS = {
     "zero-variance-groups": 0.4,
     "score-lost": 0.5,
 }
-REFUTED_BY = (drawn_from_the_policy,)
+REFUTED_BY = (drawn_from_the_policy, stored_right_at_first)
 EXPERIMENT = "same-tokens"

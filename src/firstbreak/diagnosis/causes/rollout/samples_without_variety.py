@@ -20,10 +20,10 @@ https://arxiv.org/abs/2310.06452
 
 from __future__ import annotations
 
-from firstbreak.diagnosis.families import Policy, only
+from firstbreak.diagnosis.families import GRADED, Policy, only
 
 PRIOR = 0.7
-FAMILIES = only(Policy.TEXT)  # only policies that write text
+FAMILIES = only(Policy.TEXT, *GRADED)  # only policies that write text
 FINDINGS = {
     "samples-copied": 0.8,
     "samples-too-sure": 0.1,

@@ -20,16 +20,16 @@ https://github.com/verl-project/verl/issues/4162
 
 from __future__ import annotations
 
-from firstbreak.diagnosis.families import Policy, only
+from firstbreak.diagnosis.families import GRADED, Policy, only
 from firstbreak.diagnosis.inputs import Inputs
-from firstbreak.diagnosis.refutations import drawn_from_the_policy
+from firstbreak.diagnosis.refutations import drawn_from_the_policy, stored_right_at_first
 from firstbreak.model import Weight, WeightKind
 
 PRIOR = 0.7
-FAMILIES = only(Policy.TEXT)  # only policies that write text
+FAMILIES = only(Policy.TEXT, *GRADED)  # only policies that write text
 FINDINGS = {
     "samples-too-sure": 0.6,
-    "samples-edited": 0.2,
+    "samples-edited": 0.4,
     "samples-copied": 0.3,
     "ratio-not-one": 0.5,
     "first-update-not-on-policy": 0.7,
@@ -42,7 +42,7 @@ FINDINGS = {
     "zero-variance-groups": 0.4,
     "score-lost": 0.3,
 }
-REFUTED_BY = (drawn_from_the_policy,)
+REFUTED_BY = (drawn_from_the_policy, stored_right_at_first)
 EXPERIMENT = "same-tokens"
 
 

@@ -118,12 +118,16 @@ def detect(
         return NotMeasured("the log begins in the middle of the run, so the first loss is not in it")
     first, step = float(loss.finite.values[0]), float(loss.finite.steps[0])
     ratio = first / START
+    if first < 0:
+        return NotApplicable("the loss is negative, which the logistic one never is: its sign is turned round")
     untouched = loss.axis == "step" and step <= 1
     if abs(ratio - 1) <= tolerance if untouched else ratio <= 1 + tolerance_later:
         return None
     certain, off = bool(kinds) and untouched, max(ratio, 1 / max(ratio, 1e-9))
     whole = round(ratio) if ratio > 1.5 and abs(ratio - round(ratio)) < multiple_tolerance else None
     pairs = ((pref_reward_chosen, pref_reward_rejected), (eval_pref_reward_chosen, eval_pref_reward_rejected))
+    if whole is not None and not kinds and whole & (whole - 1):
+        whole = None  # where the loss is not named: batches are summed by twos, fours and eights
     if whole is None and ratio > 1 and any(_both_start_at_0(*pair, max_start_reward) for pair in pairs):
         return NotApplicable("the implicit rewards start at 0, as DPO demands: the loss contains another term")
     summed = f" ({whole} times that: the trainer may sum the loss over {whole} batches)" if whole else ""

@@ -119,9 +119,11 @@ def detect(
         return None  # at a ceiling the same few problems stay unsolved, and the score stays the same
     return Finding(
         message=facts.tell(
-            "{repeated} changes: the evaluation does not use the current weights; evaluate once in the trainer's own process, "
-            "and compare",
+            "{repeated} changes: {reason}; evaluate once in the trainer's own process, and compare",
             repeated=_all(eval_score, start, f"while {moving[0].name}"),
+            reason="the evaluation does not use the current weights"
+            if not natural
+            else "the score has not left its first level, or the evaluation does not use the current weights",
         ),
         severity=Severity.NOTICE if natural else Severity.WARNING,
         confidence=Confidence.LOW if natural else Confidence.HIGH,

@@ -31,10 +31,13 @@ import numpy as np
 from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.detectors._start import continued
+from firstbreak.diagnosis.families import Method, without
 from firstbreak.diagnosis.stats.direction import rises
 from firstbreak.diagnosis.stats.shape import Trajectory
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
 from firstbreak.words import percent
+
+FAMILIES = without(Method.SUPERVISED, Method.PREFERENCE, why="no policy acts in this kind of training")
 
 
 def detect(

@@ -54,6 +54,7 @@ def detect(
     policy_ratio_mean: Series | None = None,
     kl_old: Series | None = None,
     first_ratio: Series | None = None,
+    proof_ratio_first: Series | None = None,
     *,
     tolerance: Annotated[
         float,
@@ -84,6 +85,12 @@ def detect(
 ) -> Finding | NotApplicable | NotMeasured | None:
     if first_ratio is not None and len(first_ratio) >= first_points:  # before any step: no step size can excuse it
         return _apart(first_ratio, tolerance, first_ratio_critical, first_points)
+    if (
+        proof_ratio_first is not None
+        and len(proof_ratio_first.finite)
+        and proof_ratio_first.finite.values[0] <= tolerance
+    ):
+        return None  # measured before any step; curves may be means over the steps of an update
     recorded = [
         (s, perfect)
         for s, perfect in ((policy_ratio_mean, 1.0), (kl_old, 0.0))

@@ -2,7 +2,8 @@
 
 ## What it looks for
 NaN and infinities in the quantities that an update computes (losses, gradient norms, KL divergences, entropy, ratios,
-values, log-probabilities), after they had been finite: whether they stay, or come back within a few steps. A curve that
+values, log-probabilities), after they had been finite: whether they stay, or come back within a few steps, or several of
+them end a log in NaN. A curve that
 was never finite counts only if it is a loss, and in a short piece of a log only if the gradient norm was never finite
 either. Hugging Face's Trainer prints 0 for a loss that is NaN (`logging_nan_inf_filter`): a loss of exactly 0 beside a
 gradient norm that is always NaN is such a loss.
@@ -55,6 +56,7 @@ COMPUTED = re.compile(
 # A mean over no episodes is NaN, so NaN says nothing about a reward. An infinite reward reaches every advantage of its group.
 REWARD = re.compile(r"reward\.(rollout\.|episode\.|component\..+\.)?(mean|max|min)|reward\.episode")
 LASTING = 3  #: non-finite points up to the end of the curve that are no longer an accident
+MIN_CURVES = 2  #: of an update that end in NaN together: one of them may be undefined for a batch
 NETWORKS = {"grad.norm": "loss", "value.grad_norm": "value.loss"}  # a gradient norm, and what its losses are called
 
 
@@ -88,6 +90,8 @@ def detect(
     broken = [b for s in watched if (b := _break(s, poisoned, lasting_points, padding_share)) is not None]
     if not broken:
         return None
+    if sum(_ends(b) for b in broken) >= MIN_CURVES:  # the run ended, or stands, at that
+        broken = [b._replace(lasting=b.lasting or _ends(b)) for b in broken]
     first = min(broken, key=lambda b: (not b.lasting, b.step))
     also = sorted(b.series.name for b in broken if b is not first)
     beside = f" (also {', '.join(also)})" if also else ""
@@ -122,6 +126,11 @@ def detect(
         ),
         facts={"lasting": first.lasting, "metrics": [first.series.name, *also]},
     )
+
+
+def _ends(broken: _Break) -> bool:
+    """Whether the last number of a curve is NaN: an infinite one may be a scaler's."""
+    return bool(np.isnan(broken.series.values[-1])) and broken.points == 1
 
 
 def _logged(series: Series) -> Series:

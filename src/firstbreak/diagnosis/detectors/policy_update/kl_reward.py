@@ -104,7 +104,7 @@ def detect(
     ] = 8,
 ) -> Finding | Expected | NotMeasured | None:
     kl, points = divergence.finite, score.finite
-    if len(kl) and not kl.values.any() and config.number("kl_coef") == 0:
+    if len(kl) and not kl.values.any() and config.number("kl_coef") == 0 and "kl_coef" not in config.defaulted:
         return Expected(
             f"{quoted(divergence.raw or divergence.name)} is 0 because the penalty is switched off: there is no comparison "
             "with a reference"

@@ -2,8 +2,7 @@
 
 ## What it looks for
 A logged learning rate that falls to `max_share` of its highest value or less, and stays there for the last `min_rest` of the
-run or more. A rate that is exactly 0 is reported by `no-update`, one
-below 0 by `learning-rate-negative`.
+run or more. A rate that is 0 from the start is reported by `no-update`, one below 0 by `learning-rate-negative`.
 
 ## Why it matters
 Samples are drawn and scored at full cost, and no update changes the policy any more. The score stands still, or swings by
@@ -34,6 +33,7 @@ import numpy as np
 
 from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
+from firstbreak.diagnosis.stats.changes import rounded_away
 from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Series, Severity
 from firstbreak.words import percent
 
@@ -58,11 +58,11 @@ def detect(
         return NotMeasured(f"{len(rates)} learning rates are too few (needs {min_points})")
     steps, values = rates.steps, rates.values
     used = np.flatnonzero(values > max_share * values.max())
-    if not len(used) or used[-1] == len(values) - 1:
+    if not len(used) or used[-1] == len(values) - 1 or rounded_away(values):
         return None
     first = int(used[-1]) + 1
     rest = float((steps[-1] - steps[first]) / (steps[-1] - steps[0])) if steps[-1] > steps[0] else 0.0
-    if rest < min_rest or not values[first:].any() or (values[first:] < 0).any():  # negative: another finding
+    if rest < min_rest or (values[first:] < 0).any():  # negative: another finding
         return None
     since = float(steps[first])
     left = rates.between(since, float(steps[-1]))
@@ -80,7 +80,7 @@ def detect(
             "{what}: updates of this size leave the policy as it is; compare the length of the schedule with that of the run",
             what=what,
         ),
-        severity=Severity.WARNING,
+        severity=Severity.WARNING if values[first:].any() else Severity.CRITICAL,
         confidence=Confidence.HIGH,
         metric="lr",
         onset=since,

@@ -1,10 +1,10 @@
 """The policy is not being updated.
 
 ## What it looks for
-A gradient norm of exactly 0, or a learning rate of 0, in `min_share` of the updates of a run, or of its last part. Or a
-policy that stands still: in every update, the KL divergence from the old policy is 0 and the entropy stays the same,
-both to rounding. Or exploration that has ended by its schedule, in a log without a single loss, although this trainer
-logs losses from the first gradient step on.
+A gradient norm of exactly 0 in `min_share` of the updates of a run, or of its last part. A learning rate of 0 from the
+start (`learning-rate-gone` reports one that ends there). Or a policy that stands still: in every update, the KL divergence
+from the old policy is 0 and the entropy stays the same, both to rounding. Or exploration that has ended by its schedule, in
+a log without a single loss, although this trainer logs losses from the first gradient step on.
 
 ## Why it matters
 The samples and the rewards have no effect on the weights: the run costs as much as a working one, and cannot learn.
@@ -39,7 +39,7 @@ import numpy as np
 
 from firstbreak.diagnosis import facts
 from firstbreak.diagnosis.checks import Threshold
-from firstbreak.diagnosis.stats.changes import for_good
+from firstbreak.diagnosis.stats.changes import for_good, rounded_away
 from firstbreak.diagnosis.stats.shape import Trajectory
 from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Run, Series, Severity, Statistic
 
@@ -104,10 +104,13 @@ def detect(
         return NotMeasured(f"no gradient norm or learning rate is logged for {min_points} updates")
     for curve in shown:
         zero = (curve.values if len(curve) == min_points else curve.values[:-1]) == 0  # a schedule may end at 0
-        if _rounded_away(curve.values):
+        if rounded_away(curve.values):
             continue
         first = for_good(zero, min_share)
-        if first is None or (first > 0 and len(zero) - first < max(2 * min_points, min_end * len(zero))):
+        few = (
+            2 * min_points if curve.name != "lr" else len(zero)
+        )  # of a rate that ends at 0, `learning-rate-gone` tells
+        if first is None or (first > 0 and len(zero) - first < max(few, min_end * len(zero))):
             continue
         since = float(curve.steps[first])
         rest = curve.between(since, float(curve.steps[len(zero) - 1]))
@@ -129,16 +132,6 @@ def detect(
         )
         return _finding(curve, what, since)
     return None
-
-
-def _rounded_away(values: np.ndarray) -> bool:
-    """Whether 0 is what a fixed number of decimals leaves of a decay: 4e-8, 3e-8, 2e-8, 1e-8, and then 0.00000000."""
-    levels = np.unique(values[values > 0])
-    if len(levels) < 2:
-        return False
-    unit = 10.0 ** np.round(np.log10(levels[0]))
-    of_unit = levels / unit
-    return bool(levels[-1] < 10 * unit and np.allclose(of_unit, np.round(of_unit)) and np.isclose(of_unit[0], 1))
 
 
 def _all_equal(groups: Series | None, since: float, min_share: float) -> bool:

@@ -82,7 +82,7 @@ def detect(
     own = float(np.sqrt(max(0.0, between**2 - error**2)))
     share = own / trajectory.gain if trajectory.gain > 0 else 0.0
     limit = swing_warning if score_error is not None else swing_warning * unknown_noise_factor
-    small = float(np.ptp(late.values)) < min_range * float(np.max(np.abs(late.values)))
+    small = float(np.ptp(late.values)) <= min_range * float(np.max(np.abs(late.values)))
     if solved or small or trajectory.kind == "flat" or (trajectory.kind != "oscillating" and share < limit):
         return None
     beyond = "more than their own noise" if score_error is not None else "and their own noise is not recorded"
