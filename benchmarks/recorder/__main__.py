@@ -3,7 +3,8 @@
 Every script of faults.py and healthy.py trains once with the recorder. "Without" is the same run less what the recorder wrote:
 the weights are the same bit for bit (tests/inside/test_trl.py). Options: --make FOLDER (train into it; NAME... for some),
 --score FOLDER (diagnose what lies there, and write benchmarks/results/recorder.json), --cost (only the overhead),
---make-language FOLDER and --score-language FOLDER (the lab's language trainers: language.py), both with another SEED after it.
+--make-language FOLDER and --score-language FOLDER (the lab's language trainers: language.py), both with another SEED after it;
+--strangers FOLDER (the scripts in strangers/, SET... for some).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any
 
 import firstbreak
 from benchmarks.machine import environment
-from benchmarks.recorder import language
+from benchmarks.recorder import language, strangers
 from benchmarks.recorder.faults import FAULTS
 from benchmarks.recorder.healthy import HEALTHY
 from benchmarks.recorder.overhead import measured
@@ -72,6 +73,11 @@ def main(arguments: list[str]) -> None:
     folder = Path(rest[0]) if rest else Path(tempfile.mkdtemp())
     if action == "--make-language":
         return language.make(folder, *map(int, rest[1:]))
+    if action == "--strangers":
+        for name in rest[1:] or strangers.SETS:
+            strangers.make(folder, name)
+            print(json.dumps({name: strangers.score(folder, name)}, indent=1))
+        return None
     if action in ("", "--make"):
         for name in rest[1:] or NAMES:
             try:

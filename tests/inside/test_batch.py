@@ -105,3 +105,27 @@ def test_an_identity_that_fails_to_be_measured_leaves_the_others(caplog: pytest.
         found = BatchRecorder(None).batch(1, **BATCH, logps=[[0.0]], mask=[[1.0], [1.0]], old_logps="?", fresh=True)
     assert found["group_mixed"] == 0.0
     assert "ratio was not measured" in caplog.text
+
+
+def test_a_number_that_cannot_be_worked_out_tells_of_one_that_is_not_finite(tmp_path: Path) -> None:
+    record = BatchRecorder(tmp_path, share=1)
+    sound = np.zeros((4, 3))
+    given = {
+        "logps_before": sound,
+        "logps_after": sound * np.nan,
+        "mask": sound + 1,
+        "advantages": np.array([1.0, -1, 1, -1]),
+    }
+    record.batch(1, **given)
+    assert "tensor-not-finite" in failed(firstbreak.read(tmp_path))
+
+
+def test_a_second_run_in_one_folder_is_told_from_the_first(tmp_path: Path) -> None:
+    for _ in range(2):
+        record = BatchRecorder(tmp_path, share=1)
+        for step in (1, 2):
+            record.batch(step, rewards=[0.0, 1.0])
+    resumed = BatchRecorder(tmp_path, share=1)
+    resumed.batch(3, rewards=[0.0, 1.0])
+    assert list(firstbreak.read(tmp_path).series["proof.reward_missing"].steps) == [1, 2, 3]
+    assert (tmp_path / ".recorder.jsonl.before-1").read_text().count("\n") == 2

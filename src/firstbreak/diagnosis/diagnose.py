@@ -68,7 +68,8 @@ def diagnose(
     if first_break is not None:
         first_break = replace(first_break, interval=widened(first_break.interval, run, first_break.metric))
     best = best_checkpoint(run, inputs, _dead_since(outcomes))
-    sure = healthy(ranked) <= likelihood.stop_below() or _proved(outcomes, ranked, first_break)
+    certain = _proved(outcomes, ranked, first_break) or _dead_since(outcomes) is not None
+    sure = healthy(ranked) <= likelihood.stop_below() or certain
     verdict = judge(inputs, outcomes, ranked, first_break, best, sure=sure)
     return Diagnosis(
         run=run,

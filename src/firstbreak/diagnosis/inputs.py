@@ -189,6 +189,7 @@ def training_score(
     reward_accuracy: Series | None = None,
     pref_reward_accuracy: Series | None = None,
     pref_reward_margin: Series | None = None,
+    rm_accuracy: Series | None = None,
     preference_likelihood: Series | None = None,
     members: dict[str, Series] | None = None,
     progress_episodes: Series | None = None,
@@ -204,7 +205,7 @@ def training_score(
     together = _mean_of(members) if members else None
     few = [
         s.finite
-        for s in (*rewards, pref_reward_accuracy, pref_reward_margin, preference_likelihood, together)
+        for s in (*rewards, pref_reward_accuracy, rm_accuracy, pref_reward_margin, preference_likelihood, together)
         if s is not None and len(s.finite)
     ]
     return next((s for s in few if len(s) >= MIN_EVALUATIONS), few[0] if few else None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import inspect
 import logging
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -154,7 +155,11 @@ class BatchRecorder:
                 for signal, reading in measure(**wanted).items():
                     value, place = reading if isinstance(reading, tuple) else (reading, "")
                     found[signal] = float(value)
-                    if place:
+                    if not math.isfinite(value):  # what goes in is not finite, if nothing else has told
+                        found["nonfinite"] = max(found.get("nonfinite", 0.0), 1.0)
+                        place = f"{signal} cannot be worked out: a number of this update is not finite"
+                        self.files.locate(step, "nonfinite", place, wanted)
+                    elif place:
                         self.files.locate(step, signal, place, wanted)
         return found
 

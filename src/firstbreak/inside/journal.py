@@ -42,11 +42,11 @@ class ProofFiles:
         """A run that begins where the file's run began is another run: the old lines stay, under another name."""
         if (begun := _first_step(folder / name)) is None or step > begun:
             return
-        n = next(n for n in count(1) if not (folder / f"{name}.{n}").exists())
-        os.replace(folder / name, folder / f"{name}.{n}")
+        n = next(n for n in count(1) if not (folder / f".{name}.before-{n}").exists())
+        os.replace(folder / name, folder / f".{name}.before-{n}")
         config = folder / f"{self.name}_config.json"
         if name == f"{self.name}.jsonl" and config.exists():
-            os.replace(config, folder / f"{config.name}.{n}")
+            os.replace(config, folder / f".{config.name}.before-{n}")
 
     def locate(self, step: int, name: str, place: str, arrays: Mapping[str, Any]) -> None:
         """Where an identity failed first, and the small arrays that show it."""

@@ -417,11 +417,14 @@ class Inside:
             inside = inside * inputs["tool_mask"].cpu().numpy()
         gradient, entropies = self.seen.get("gradient"), self.seen["entropies"]
         fresh = self.since == 0
+        masked = bool(getattr(trainer, "mask_truncated_completions", False))
+        exempt = (mask.sum(1) == 0).float() if masked else None  # rows that are cut do not attend to themselves in TRL
+        left_out = masked and bool((mask.sum(1) == 0).any())
         view: dict[str, Any] = {
             "logps": logps,
             "mask": inside,
             "fresh": fresh,
-            "exact": self._exact(),
+            "exact": self._exact() and not left_out,
             "entropies": None if entropies is None else entropies[:, -width:],
             "ref_logps": inputs.get("ref_per_token_logps"),
             "old_logps": inputs.get("old_per_token_logps"),
@@ -434,8 +437,6 @@ class Inside:
             stored = inputs["old_logps"].reshape(-1, 1) / count
             self._note({"logps": own, "old_logps": stored, "mask": own * 0 + 1, "fresh": fresh})
         if gradient is not None and "tool_mask" not in inputs:
-            masked = getattr(trainer, "mask_truncated_completions", False)
-            exempt = (mask.sum(1) == 0).float() if masked else None
             seen = {"gradient": gradient[:, -width:], "advantages": inputs["advantages"], "exempt": exempt}
             both = (
                 {"logps": logps, "old_logps": inputs["old_per_token_logps"]} if "old_per_token_logps" in inputs else {}

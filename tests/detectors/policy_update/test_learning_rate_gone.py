@@ -33,3 +33,7 @@ def test_a_rate_of_exactly_0_is_told_once() -> None:
     curves = {"lr": np.where(X < 0.5, 1e-3, 0.0)}
     assert found(ID, run(curves)).severity is Severity.CRITICAL
     assert silent("no-update", run(curves))
+
+
+def test_a_schedule_of_ten_updates_is_no_rounding() -> None:
+    assert found(ID, run({"lr": [*np.linspace(9e-4, 1e-4, 9), *[0.0] * 60]})).onset == 10

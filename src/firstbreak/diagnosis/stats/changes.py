@@ -177,7 +177,7 @@ def for_good(hit: np.ndarray, share: float) -> int | None:
 def rounded_away(values: np.ndarray) -> bool:
     """Whether 0 is what a fixed number of decimals leaves of a decay: 4e-8, 3e-8, 2e-8, 1e-8, and then 0.00000000."""
     levels = np.unique(values[values > 0])
-    if len(levels) < 2:
+    if len(levels) < 2 or (values > 0).sum() < 2 * len(levels):  # a slow decay prints each level many times
         return False
     unit = 10.0 ** np.round(np.log10(levels[0]))
     of_unit = levels / unit

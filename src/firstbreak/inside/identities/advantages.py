@@ -85,7 +85,7 @@ def measure(
         return dict.fromkeys(SAID, 0.0) | {"advantage_error": error} | _apart(own, uneven, prompts)
     scales = (scaled,) if scaled is not None else ("none", "group", "batch")
     reordered = any(_reordered(given, expected(scale)) for scale in scales)
-    return _named(used, own, summed, groups, error, reordered=reordered, prompts=prompts)
+    return _named(given, used, own, summed, groups, error, reordered=reordered, prompts=prompts)
 
 
 def _apart(own: np.ndarray, uneven: np.ndarray | None, prompts: Sequence[str] | None) -> dict[str, Reading]:
@@ -99,6 +99,7 @@ def _apart(own: np.ndarray, uneven: np.ndarray | None, prompts: Sequence[str] | 
 
 
 def _named(
+    given: np.ndarray,
     used: np.ndarray,
     own: np.ndarray,
     summed: np.ndarray,
@@ -115,7 +116,14 @@ def _named(
     turned = clear & (np.sign(own) == -np.sign(used))
     wrong = np.abs(used - own) > near
     i = int(np.argmax(wrong))
-    shown = row(i, prompts, f": advantage {used[i]:.4g}, from its group's rewards {own[i]:.4g}")
+    factor = (
+        ""
+        if np.array_equal(given, used)
+        else f" (or {given[i] / used[i] * own[i]:.4g}, scaled as it is)"
+        if used[i]
+        else ""
+    )
+    shown = row(i, prompts, f": advantage {given[i]:.4g}, from its group's rewards {own[i]:.4g}{factor}")
     negated = bool(np.corrcoef(used, own)[0, 1] < -SAME) if size and np.ptp(used) else False
     moved = reordered and not negated
     absolute = np.allclose(used, np.abs(own), atol=near)

@@ -10,6 +10,7 @@ from firstbreak.inside.batch import Reading
 from firstbreak.inside.identities._rows import counted, row
 
 TURNED = 0.5  #: of the gradient's weight: a penalty on the divergence pulls single tokens the other way
+NOTHING = 0.01  #: advantages of groups whose rewards are all equal: rounding, divided by a spread of 0
 CLEAR = 1e-3  #: of the largest advantage: smaller ones need no gradient
 OUTSIDE = 1e-3  #: of the gradient's weight
 MIN_TOKENS = 8  #: of either sign
@@ -33,6 +34,8 @@ def measure(
     wanted = advantages.reshape(len(gradient), -1)
     if not np.isfinite(gradient).all():
         return {}
+    if float(np.abs(wanted).max()) < NOTHING:
+        wanted = np.zeros_like(wanted)
     weight = np.abs(gradient) * (np.abs(wanted) > CLEAR * max(float(np.abs(wanted).max()), 1e-12))
     found: dict[str, Reading] = {}
     if weight.sum() > 0:

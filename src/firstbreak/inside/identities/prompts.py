@@ -38,7 +38,10 @@ def measure(training_prompts: Sequence[str], evaluation_prompts: Sequence[str] |
     said = f"{training_prompts[0][-60:]!r}, and in the evaluation {evaluation_prompts[0][-60:]!r}"
     found["prompt_unlike"] = (unlike - cut, said) if unlike - cut > 0.5 else unlike - cut
     found["prompt_cut"] = (cut, said) if cut > 0.5 else cut
-    found["prompt_unseen"] = _unseen(training_prompts, [p[len(start) : len(p) - len(end)] for p in evaluation_prompts])
+    if len(set(training_prompts)) > FEW:  # a handful on purpose does not show all that is asked
+        found["prompt_unseen"] = _unseen(
+            training_prompts, [p[len(start) : len(p) - len(end)] for p in evaluation_prompts]
+        )
     return found
 
 

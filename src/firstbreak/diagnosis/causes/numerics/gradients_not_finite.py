@@ -8,7 +8,8 @@ skipped, the less is learned, and the loss does not show this.
 A few skipped steps while a dynamic loss scale settles.
 
 ## Fix
-- Use bf16 instead of fp16 ({precision}), or a lower loss scale.
+- Look for a logarithm of 0 and a division by a spread of 0: add a small constant.
+- In 16-bit training ({precision}), use bf16 instead of fp16, or a lower loss scale.
 - text: Clamp log-probabilities, and check for rows that are fully masked.
 - control: Check observations, rewards and normalisation statistics for NaN and infinity.
 

@@ -26,20 +26,30 @@ from typing import Annotated
 
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.detectors._proof import proved
-from firstbreak.model import Config, Finding, Role, Series
+from firstbreak.model import Config, Finding, NotMeasured, Role, Series
 
 ROLES = (Role.PROOF,)
 
 
 def detect(
-    proof_reference_start: Series,
     config: Config,
+    proof_reference_start: Series | None = None,
+    proof_reference_gap: Series | None = None,
     *,
     above: Annotated[float, Threshold("nats", "16-bit arithmetic gives 0.01.", "convention")] = 0.05,
-) -> Finding | None:
+) -> Finding | NotMeasured | None:
+    start = proof_reference_start if proof_reference_start is not None else _begun(proof_reference_gap)
+    if start is None:
+        return NotMeasured("policy and reference were not compared before the first update")
     return proved(
-        proof_reference_start,
+        start,
         config,
         "policy and reference differ by {value} nats a token before the first update: load the reference from the policy's start",
         above=above,
     )
+
+
+def _begun(gap: Series | None) -> Series | None:
+    """The first batch of a loop that began at its first step: no update was made by then."""
+    points = gap.finite if gap is not None else None
+    return points.head(0.0) if points is not None and len(points) and points.steps[0] <= 1 else None
