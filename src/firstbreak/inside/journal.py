@@ -66,10 +66,13 @@ class ProofFiles:
 
 
 def _first_step(path: Path) -> float | None:
+    """The step of a file's first line; None where there is no such line."""
+    from firstbreak.readers import Unreadable, opening  # not needed before a folder is written to
+
     try:
-        with path.open("rb") as lines:
+        with opening.beneath(path.parent), opening.open_file(path) as lines:
             return float(json.loads(lines.readline())["step"])
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, Unreadable, ValueError, KeyError, TypeError):
         return None
 
 
