@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from benchmarks.recorder import strangers
+
 from firstbreak.model import Link
 
 FAULT = "rew_upper"  #: of the quickest loop: the verifier wants upper case
