@@ -102,7 +102,9 @@ def test_all_that_the_benchmarks_import_is_in_an_extra() -> None:
     listed = [*project["dependencies"], *(one for extra in project["optional-dependencies"].values() for one in extra)]
     installed = {re.split(r"[\[<>=~! ;]", one)[0].lower().replace("-", "_") for one in listed}
     own = {"firstbreak", "firstbreak_lab", "firstbreak_hooks", "benchmarks", "tests", *sys.stdlib_module_names}
-    own |= {script.stem for script in (ROOT / "benchmarks" / "recorder" / "strangers").glob("*/*.py")}  # beside each other
+    own |= {
+        script.stem for script in (ROOT / "benchmarks" / "recorder" / "strangers").glob("*/*.py")
+    }  # beside each other
     needed = {name for file in (ROOT / "benchmarks").rglob("*.py") for name in imported(file.read_text())} - own
     missing = {name for name in needed if DISTRIBUTIONS.get(name, name).lower() not in installed}
     assert missing == set()
