@@ -226,3 +226,19 @@ def test_a_small_buffer_that_holds_much_of_a_short_run_is_usual(steps: int | Non
     causes = ranked({"reward.mean": FLAT}, algorithm="dqn", trainer="sb3", config=config)
     evidence = next(c for c in causes if c.id == "off-policy-critic-unstable").evidence
     assert any("buffer_size is 2000, below" in w.text for w in evidence) is not usual
+
+
+def test_what_failed_in_the_first_batch_cannot_come_from_training() -> None:
+    def first(since: int) -> float:
+        gap = np.where(np.arange(60) < since, 0.0, 2.0)
+        curves = {
+            "reward.mean": learning(60, 60, 5),
+            "policy.entropy": np.linspace(1, 4, 60),
+            "proof.reference_start": gap,
+        }
+        made = run(curves, algorithm="grpo")
+        bonus = next(c for c in engine.rank(Inputs(made), check(made)) if c.id == "entropy-bonus-too-strong")
+        return sum(w.weight for w in bonus.evidence if "first batch" in w.text)
+
+    assert first(0) < -4
+    assert first(5) == 0

@@ -76,3 +76,31 @@ def test_the_strongest_sign_of_a_doubted_cause_is_named() -> None:
     healthy = RankedCause(id="healthy", title="Nothing is wrong", link=None, probability=0.2)
     said = judge(inputs, [], [cause, healthy], None, None, sure=False).summary
     assert "The strongest sign: score-oscillates." in said
+
+
+def test_what_is_proved_stops_a_run_that_curves_leave_alone() -> None:
+    curves = {"reward.mean": learning(60), "policy.entropy": 1 + noise(60, 0.02)}
+    noted = diagnose(run({**curves, "proof.untrained": [0.998] * 60}, algorithm="grpo"))
+    assert (noted.first_break is not None, noted.verdict.action) == (True, Action.STOP)
+    assert diagnose(run({**curves, "proof.untrained": [0.0] * 60}, algorithm="grpo")).verdict.action is Action.CONTINUE
+
+
+def test_training_on_pairs_is_told_of_no_sampler_and_no_exploration() -> None:
+    pairs = {
+        "pref.loss": 0.69 + noise(60, 0.01),
+        "pref.reward.accuracy": 0.5 + noise(60, 0.05),
+        "policy.entropy": [2.0] * 60,
+    }
+    told = diagnose(run(pairs, algorithm="dpo"))
+    assert not {Link.EXPLORATION, Link.FRESHNESS} & {c.link for c in told.causes}
+    assert "entropy-stays-high" not in {o.detector for o in told.outcomes if o.finding is not None}
+
+
+def test_the_held_out_accuracy_of_a_reward_model_is_its_score() -> None:
+    curves = {"eval.rm.accuracy": np.linspace(0.5, 0.9, 12), "rm.accuracy": 0.7 + noise(60, 0.05)}
+    score = Inputs(run(curves, algorithm="reward")).score
+    assert score is not None
+    assert score.name == "eval.rm.accuracy"
+    few = Inputs(run(curves | {"eval.rm.accuracy": [0.5, 0.9]}, algorithm="reward")).score
+    assert few is not None
+    assert few.name == "rm.accuracy"

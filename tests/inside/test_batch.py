@@ -120,7 +120,7 @@ def test_a_number_that_cannot_be_worked_out_tells_of_one_that_is_not_finite(tmp_
     assert "tensor-not-finite" in failed(firstbreak.read(tmp_path))
 
 
-def test_a_second_run_in_one_folder_is_told_from_the_first(tmp_path: Path) -> None:
+def test_a_second_run_in_one_folder_is_told_from_the_first(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     for _ in range(2):
         record = BatchRecorder(tmp_path, share=1)
         for step in (1, 2):
@@ -129,3 +129,4 @@ def test_a_second_run_in_one_folder_is_told_from_the_first(tmp_path: Path) -> No
     resumed.batch(3, rewards=[0.0, 1.0])
     assert list(firstbreak.read(tmp_path).series["proof.reward_missing"].steps) == [1, 2, 3]
     assert (tmp_path / ".recorder.jsonl.before-1").read_text().count("\n") == 2
+    assert "it is kept as .recorder.jsonl.before-1" in caplog.text

@@ -18,11 +18,13 @@ from transformers import Trainer
 
 import firstbreak
 from firstbreak.inside import trl as trl_recorder
+from firstbreak.inside.batch import BatchRecorder
 from tests.guard.language import trainer
 
 pytestmark = pytest.mark.trainer
 
 ROOT = Path(__file__).parents[2]
+SECRET = "hf_" + "a1B2" * 8
 
 
 @pytest.fixture(autouse=True)
@@ -163,30 +165,47 @@ def test_rows_that_repeat_with_a_period_are_counted_as_they_are() -> None:
     assert len(set(trl_recorder._prompts(data, None) or [])) == 8
 
 
-def test_a_conversation_is_compared_in_its_template() -> None:
+class Tokenizer:
+    """What TRL asks of one to apply a template."""
+
+    chat_template = "..."
+
+    def apply_chat_template(self, messages: list[dict[str, str]], **_: Any) -> str:
+        return f"<user>{messages[0]['content']}<assistant>"
+
+
+def conversations(n: int) -> Any:
     from datasets import Dataset
 
-    class Tokenizer:
-        chat_template = "..."
+    return Dataset.from_list([{"prompt": [{"role": "user", "content": f"what comes after {i}"}]} for i in range(n)])
 
-        def apply_chat_template(self, messages: list[dict[str, str]], **_: Any) -> str:
-            return f"<user>{messages[0]['content']}<assistant>"
 
+def test_a_conversation_is_compared_in_its_template() -> None:
     asked = [f"what comes after {i}" for i in range(40)]
-    held = Dataset.from_list([{"prompt": [{"role": "user", "content": text}]} for text in asked])
-    given = {"training_prompts": asked, "evaluation_prompts": trl_recorder._prompts(held, Tokenizer())}
-    assert firstbreak.recorder("unused").measure(1, given)["prompt_unlike"] == 1
+    given = {"training_prompts": asked, "evaluation_prompts": trl_recorder._prompts(conversations(40), Tokenizer())}
+    assert BatchRecorder(None).measure(1, given)["prompt_unlike"] == 1
+
+
+def test_a_template_that_cannot_be_applied_leaves_the_texts(caplog: pytest.LogCaptureFixture) -> None:
+    class Strict(Tokenizer):
+        def apply_chat_template(self, messages: list[dict[str, str]], **_: Any) -> str:
+            raise ValueError("tools are needed")
+
+    assert trl_recorder._prompts(conversations(2), Strict()) == ["what comes after 0", "what comes after 1"]
+    assert "tools are needed" in caplog.text
 
 
 def test_what_the_trainer_would_not_write_is_kept(tmp_path: Path) -> None:
-    built = trainer(tmp_path, "rloo", max_steps=2)
+    built = trainer(tmp_path, "rloo", max_steps=2, model_init_kwargs={"token": SECRET})
     built.add_callback(firstbreak.recorder())
     built.train()
     run = firstbreak.read(built.args.output_dir)
     assert "reward.mean" in run.series
     assert run.algorithm == "rloo"
     assert run.config.number("learning_rate") == built.args.learning_rate
-    assert not [name for name in run.config.raw if name.endswith(("_dir", "_token"))]
+    kept = Path(built.args.output_dir, "recorder_arguments.json").read_text()
+    assert not [name for name in run.config.raw if name.endswith("_dir")]
+    assert SECRET not in kept
 
 
 def test_the_report_names_the_proof_first(tmp_path: Path) -> None:

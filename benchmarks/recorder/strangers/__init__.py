@@ -2,7 +2,8 @@
 
 Each folder beside this file is one person's: scripts as they were written, and `runs.json` with the command of each run, the link
 that the fault breaks first in that person's judgement (null: a sound script), and whether it harmed the training. `*_1` were
-written before the corrections of 2026-11-26 and looked at for them; `*_2` were written against the corrected recorder.
+written before the corrections of 2026-11-26 and looked at for them; `*_2` were written against the corrected recorder, and
+`both_3` after what those showed was corrected as well.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import math
 import os
 from collections.abc import Mapping
@@ -12,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+LOG = logging.getLogger("firstbreak.recorder")
 NAME = "recorder"  #: of the files: recorder.jsonl, recorder_config.json, recorder_arrays/
 PREFIX = "proof/"
 LARGEST = 4096  #: elements of an array that is kept
@@ -44,6 +46,9 @@ class ProofFiles:
             return
         n = next(n for n in count(1) if not (folder / f".{name}.before-{n}").exists())
         os.replace(folder / name, folder / f".{name}.before-{n}")
+        LOG.warning(
+            "%s is of a run that began at step %g, as this one does: it is kept as .%s.before-%d", name, begun, name, n
+        )
         config = folder / f"{self.name}_config.json"
         if name == f"{self.name}.jsonl" and config.exists():
             os.replace(config, folder / f".{config.name}.before-{n}")

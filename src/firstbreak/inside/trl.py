@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -16,16 +17,17 @@ from typing import Any
 import numpy as np
 
 from firstbreak.guard.hooks.firstbreak_texts import ANSWERS
-from firstbreak.inside.batch import SHARE, BatchRecorder, Price
+from firstbreak.inside.batch import LOG, SHARE, BatchRecorder, Price
 from firstbreak.inside.identities.parameters import Sampled
 from firstbreak.inside.isolated import Uncopied, isolated, same_random_numbers
 from firstbreak.inside.weights import Weights, finite
+from firstbreak.masking import Mask
 
 PROBED = 8  #: rows of a measured pass
 READ = 512  #: rows of the data set
 PAIRS = 20_000  #: pairs whose sides are known
-EVERY = 30.0  #: seconds between two copies of the trainer's log
-ARGUMENTS = "training_args.json"
+EVERY = 30.0  #: seconds between two copies of the trainer's log, at least
+ARGUMENTS = "recorder_arguments.json"
 ONLINE = "_generate_and_score_completions"  #: a trainer that samples has it
 
 
@@ -40,7 +42,7 @@ class Recorder(BatchRecorder):
         super().__init__(folder, share)
         self.rescore = rescore
         self.inside: Inside | None = None
-        self._kept = 0.0  #: when the trainer's log was written last
+        self._next = 0.0  #: when the trainer's log may be kept again
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **given: Any) -> None:
         """Find the trainer, and look into it from here on."""
@@ -59,7 +61,7 @@ class Recorder(BatchRecorder):
 
     def on_log(self, args: Any, state: Any, control: Any, **given: Any) -> None:
         """The trainer writes its log with a checkpoint only: keep it now and then."""
-        if self.inside is not None and self.clock() - self._kept > EVERY:
+        if self.inside is not None and self.clock() > self._next:
             self._keep(args, state)
 
     def on_train_end(self, args: Any, state: Any, control: Any, **given: Any) -> None:
@@ -68,16 +70,17 @@ class Recorder(BatchRecorder):
             self._keep(args, state)
 
     def _keep(self, args: Any, state: Any) -> None:
-        """What `trainer.save_state()` writes, and the arguments as JSON, without folders and tokens."""
-        folder, self._kept = self.files.folder, self.clock()
+        """What `trainer.save_state()` writes, and the arguments as JSON, without folders and secrets."""
+        folder, began = self.files.folder, self.clock()
         if folder is None or self.inside is None or not state.is_world_process_zero:
             return
         with self.measuring(Price.LOOK, int(state.global_step)):
             state.save_to_json(str(folder / "trainer_state.json"))
-            values = {k: v for k, v in args.to_dict().items() if not k.endswith(("_dir", "_token"))}
+            named = {k: v for k, v in args.to_dict().items() if not k.endswith("_dir")}
             classes = (c.__name__ for c in type(self.inside.trainer).__mro__ if c.__module__.startswith("trl."))
-            values["trainer_class"] = next(classes, "")
+            values = Mask(os.environ).tree(named | {"trainer_class": next(classes, "")})
             (folder / ARGUMENTS).write_text(json.dumps(values, indent=1, sort_keys=True, default=str) + "\n")
+        self._next = self.clock() + max(EVERY, (self.clock() - began) / self.share)
 
     def __getattr__(self, name: str) -> Any:
         """The library's other events, of which nothing is asked; its own class would have to be imported for them."""
@@ -577,10 +580,9 @@ class Inside:
 def _moved(rows: Sequence[Sequence[int]], ids: Sequence[Sequence[int]], padding: int) -> np.ndarray:
     """Where the batch's rows hold the tokens of another row; nowhere if they are not the same rows in another order."""
     width = max(map(len, rows), default=0)
-    sampled = [(*map(int, own), *[padding] * (width - len(own))) for own in ids]
-    made = [tuple(row) for row in rows]
-    apart = sorted(made) != sorted(sampled)
-    return np.array([not apart and mine != own for mine, own in zip(made, sampled, strict=True)])
+    sampled = [[*own, *[padding] * (width - len(own))] for own in ids]
+    apart = np.array([list(mine) != own for mine, own in zip(rows, sampled, strict=True)])
+    return apart if apart.any() and sorted(map(list, rows)) == sorted(sampled) else np.zeros(len(rows), bool)
 
 
 def _text(value: Any) -> str:
@@ -602,14 +604,17 @@ def _rows(data: Any) -> Any:
 
 
 def _prompts(data: Any, tokenizer: Any) -> list[str] | None:
-    """Prompts as the model gets them: a conversation in the tokenizer's template."""
+    """Prompts as the model gets them: a conversation in the tokenizer's template, where that can be applied."""
+    from trl.data_utils import maybe_apply_chat_template
+
     rows = _rows(data)
     if rows is None or "prompt" not in rows.column_names:
         return None
-    if getattr(tokenizer, "chat_template", None) is None:
+    try:
+        return [str(maybe_apply_chat_template({"prompt": p}, tokenizer)["prompt"]) for p in rows["prompt"]]
+    except Exception as error:  # templates are programs of their own, and some want more than messages
+        LOG.warning("prompts are compared without their chat template: %s: %s", type(error).__name__, error)
         return [_text(p) for p in rows["prompt"]]
-    options = {"tokenize": False, "add_generation_prompt": True}
-    return [tokenizer.apply_chat_template(p, **options) if isinstance(p, list) else _text(p) for p in rows["prompt"]]
 
 
 def _reference(data: Any) -> str | None:

@@ -126,3 +126,17 @@ def test_an_infinite_loss_is_no_gap_of_a_table() -> None:
     finding = found(ID, run({"loss.total": [2.4e5, np.inf, np.nan]}))
     assert finding.onset == 2
     assert "came back" not in finding.message
+
+
+ENDED = {"loss.total": broken([-1]), "policy.entropy": broken([-1])}
+
+
+def test_a_run_that_ends_in_nan_is_lost() -> None:
+    assert found(ID, run({**ENDED, "reward.mean": 1 + noise(N)})).severity is Severity.CRITICAL
+
+
+def test_a_last_row_of_another_kind_and_a_scaler_are_no_end() -> None:
+    row = run({**ENDED, "reward.mean": broken([-1]), "eval.accuracy": noise(N)})
+    assert found(ID, row).severity is Severity.WARNING
+    norms = {"grad.norm": broken([-1]), "value.grad_norm": broken([-1]), "reward.mean": 1 + noise(N)}
+    assert found(ID, run(norms)).severity is Severity.WARNING

@@ -19,3 +19,8 @@ def test_it_is_proved_by_one_minibatch_and_names_the_place(tmp_path: Path) -> No
 
 def test_a_sound_minibatch_is_silent(tmp_path: Path) -> None:
     assert recorded_steps(tmp_path, "ratio-computed-wrongly", SOUND, SOUND).finding is None
+
+
+def test_a_ratio_beyond_what_is_compared_is_silent(tmp_path: Path) -> None:
+    far = SOUND | {"logprob": NEW + 23, "ratio": np.full(3, np.exp(-23.0))}
+    assert recorded_steps(tmp_path, "ratio-computed-wrongly", far, far).finding is None

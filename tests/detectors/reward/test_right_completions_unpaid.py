@@ -24,3 +24,8 @@ def test_a_verifier_that_pays_is_silent(tmp_path: Path) -> None:
 def test_noise_that_ends_in_the_right_word_is_no_right_completion(tmp_path: Path) -> None:
     given = batch(rejects, texts=[f"{'ab'[i % 2] * i} {text}" for i, text in enumerate(TEXTS)])
     assert recorded(tmp_path, "right-completions-unpaid", given, given).finding is None
+
+
+def test_reasoning_before_the_answer_may_differ(tmp_path: Path) -> None:
+    said = [f"{'so ' * i}the answer is {text}." if text != "no idea" else text for i, text in enumerate(TEXTS)]
+    assert "is right and gets 0" in proof(recorded(tmp_path, "right-completions-unpaid", batch(rejects, texts=said)))

@@ -11,6 +11,7 @@ from firstbreak.inside.batch import Reading
 from firstbreak.inside.identities._rows import last_word, row, total
 
 MIN_ROWS = 4  #: right ones, and wrong ones
+USUAL = 0.5  #: share of the right completions that end in one way (convention)
 
 
 def measure(
@@ -35,7 +36,12 @@ def measure(
 
 
 def _of_one_form(completions: Sequence[str], solved: np.ndarray) -> np.ndarray:
-    """The rows whose text around the right answer is the most usual one: noise may end in the right word by chance."""
-    forms = [text.strip().removesuffix(last_word(text)) for text in completions]
+    """The rows with the most usual word before the right answer; none where it is before less than half of them.
+
+    `The answer is 7` and `= 7` are forms; noise that ends in the right word by chance has none.
+    """
+    forms = [(text.split()[-2:-1] or [""])[0] for text in completions]
     usual = Counter(form for form, right in zip(forms, solved, strict=True) if right).most_common(1)
-    return np.array([bool(usual) and form == usual[0][0] for form in forms])
+    if not usual or usual[0][1] < USUAL * solved.sum():
+        return np.zeros(len(completions), bool)
+    return np.array([form == usual[0][0] for form in forms])

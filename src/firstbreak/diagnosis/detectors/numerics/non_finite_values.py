@@ -2,11 +2,10 @@
 
 ## What it looks for
 NaN and infinities in the quantities that an update computes (losses, gradient norms, KL divergences, entropy, ratios,
-values, log-probabilities), after they had been finite: whether they stay, or come back within a few steps, or several of
-them end a log in NaN. A curve that
-was never finite counts only if it is a loss, and in a short piece of a log only if the gradient norm was never finite
-either. Hugging Face's Trainer prints 0 for a loss that is NaN (`logging_nan_inf_filter`): a loss of exactly 0 beside a
-gradient norm that is always NaN is such a loss.
+values, log-probabilities), after they had been finite: whether they stay, or come back within a few steps, or several of them
+end a log in NaN, in a row that holds a reward. A curve that was never finite counts only if it is a loss, and in a short piece
+of a log only if the gradient norm was never finite either. Hugging Face's Trainer prints 0 for a loss that is NaN
+(`logging_nan_inf_filter`): a loss of exactly 0 beside a gradient norm that is always NaN is such a loss.
 
 ## Why it matters
 One NaN in a gradient reaches every weight, and everything that the policy does afterwards is noise. There are usually
@@ -90,8 +89,9 @@ def detect(
     broken = [b for s in watched if (b := _break(s, poisoned, lasting_points, padding_share)) is not None]
     if not broken:
         return None
-    if sum(_ends(b) for b in broken) >= MIN_CURVES:  # the run ended, or stands, at that
-        broken = [b._replace(lasting=b.lasting or _ends(b)) for b in broken]
+    ended = {b.series.name for b in broken if _ends(b, run)}
+    if len(ended) >= MIN_CURVES and not all("grad" in name for name in ended):  # the run ended, or stands, at that
+        broken = [b._replace(lasting=b.lasting or b.series.name in ended) for b in broken]
     first = min(broken, key=lambda b: (not b.lasting, b.step))
     also = sorted(b.series.name for b in broken if b is not first)
     beside = f" (also {', '.join(also)})" if also else ""
@@ -128,9 +128,12 @@ def detect(
     )
 
 
-def _ends(broken: _Break) -> bool:
-    """Whether the last number of a curve is NaN: an infinite one may be a scaler's."""
-    return bool(np.isnan(broken.series.values[-1])) and broken.points == 1
+def _ends(broken: _Break, run: Run) -> bool:
+    """Whether a curve is NaN in the last row alone, which holds a reward: a scaler makes infinities, and a table empty rows."""
+    last = broken.series.steps[-1]
+    rewards = (s for name, s in run.series.items() if REWARD.fullmatch(name) and len(s.finite))
+    beside = any(s.finite.steps[-1] == last for s in rewards)
+    return beside and broken.points == 1 and bool(np.isnan(broken.series.values[-1]))
 
 
 def _logged(series: Series) -> Series:

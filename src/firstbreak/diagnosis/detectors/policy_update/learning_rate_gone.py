@@ -2,7 +2,8 @@
 
 ## What it looks for
 A logged learning rate that falls to `max_share` of its highest value or less, and stays there for the last `min_rest` of the
-run or more. A rate that is 0 from the start is reported by `no-update`, one below 0 by `learning-rate-negative`.
+run or more (`min_rest_zero`, where it is exactly 0). A rate that is 0 from the start is reported by `no-update`, one below 0 by
+`learning-rate-negative`.
 
 ## Why it matters
 Samples are drawn and scored at full cost, and no update changes the policy any more. The score stands still, or swings by
@@ -49,6 +50,12 @@ def detect(
     min_rest: Annotated[
         float, Threshold(unit="share", reason="Of the run: a cosine to 0 is this small for 7 %.", source="convention")
     ] = 0.2,
+    min_rest_zero: Annotated[
+        float,
+        Threshold(
+            unit="share", reason="Of the run, at a rate of exactly 0, where a schedule only ends.", source="convention"
+        ),
+    ] = 0.1,
     min_points: Annotated[
         int, Threshold(unit="points", reason="Fewer rates do not show a schedule.", source="convention")
     ] = 10,
@@ -62,7 +69,9 @@ def detect(
         return None
     first = int(used[-1]) + 1
     rest = float((steps[-1] - steps[first]) / (steps[-1] - steps[0])) if steps[-1] > steps[0] else 0.0
-    if rest < min_rest or (values[first:] < 0).any():  # negative: another finding
+    if (
+        rest < (min_rest if values[first:].any() else min_rest_zero) or (values[first:] < 0).any()
+    ):  # negative: another finding
         return None
     since = float(steps[first])
     left = rates.between(since, float(steps[-1]))

@@ -107,11 +107,10 @@ def detect(
         if rounded_away(curve.values):
             continue
         first = for_good(zero, min_share)
-        few = (
-            2 * min_points if curve.name != "lr" else len(zero)
-        )  # of a rate that ends at 0, `learning-rate-gone` tells
-        if first is None or (first > 0 and len(zero) - first < max(few, min_end * len(zero))):
+        if first is None or (first > 0 and len(zero) - first < max(2 * min_points, min_end * len(zero))):
             continue
+        if first > 0 and curve.name == "lr":
+            continue  # `learning-rate-gone` tells of a rate that ends at 0
         since = float(curve.steps[first])
         rest = curve.between(since, float(curve.steps[len(zero) - 1]))
         where = facts.tell(

@@ -53,5 +53,8 @@ def detect(
     later = later.between(float(later.steps[1]))
     if later.values.max() > SAME or not (np.abs(kl_ref.finite.values) > SAME).any():
         return None
-    what = "before an update, policy and reference are {value} nats apart, and are not in it: make the reference a copy"
+    what = (
+        "policy and reference are {value} nats a token apart at the start of every update, and leave each other within it: the "
+        "reference follows the policy; make it a copy"
+    )
     return proved(later, config, what, below=2 * SAME)
