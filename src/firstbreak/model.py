@@ -9,6 +9,7 @@ import enum
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -271,20 +272,21 @@ class Run:
 
     @property
     def first_step(self) -> float | None:
-        """The smallest step of any curve."""
-        starts = [s.steps[0] for s in self.series.values() if len(s)]
+        """The smallest step of a curve on the run's axis."""
+        starts = [s.steps[0] for s in self.series.values() if len(s) and s.axis == self.axis]
         return float(min(starts)) if starts else None
 
     @property
     def last_step(self) -> float | None:
-        """The largest step of any curve."""
-        ends = [s.steps[-1] for s in self.series.values() if len(s)]
+        """The largest step of a curve on the run's axis."""
+        ends = [s.steps[-1] for s in self.series.values() if len(s) and s.axis == self.axis]
         return float(max(ends)) if ends else None
 
     @property
     def axis(self) -> str:
-        """The axis that most curves are logged on."""
-        axes = Counter(series.axis for series in self.series.values())
+        """The axis that most curves of the trainer's own log are on; of the recorder's, where there is no other."""
+        own = [series for series in self.series.values() if not Path(series.source).name.startswith("recorder")]
+        axes = Counter(series.axis for series in own or self.series.values())
         return axes.most_common(1)[0][0] if axes else "step"
 
     def axis_of(self, metric: str | None) -> str:

@@ -121,7 +121,7 @@ def test_a_killed_process_loses_no_window(tmp_path: Path) -> None:
     played(firstbreak.recorder(tmp_path, share=1.0).env(single(lambda env: env)), 1000)
     rows = [json.loads(line) for line in (tmp_path / FILE).read_text().splitlines()]
     assert len(rows) >= 7
-    assert rows[-1]["step"] <= 1000
+    assert rows[-1]["env_steps"] <= 1000
 
 
 def test_without_time_only_the_first_windows_are_measured(tmp_path: Path) -> None:
@@ -146,6 +146,14 @@ def test_a_tensorboard_run_of_ones_own_loop_and_the_recorder_are_one_run(tmp_pat
     run = recorded(tmp_path, single(Zero), 3000)
     assert {"env.observation_constant", "value.loss"} <= set(run.series)
     assert "observations-constant" in found(run)
+
+
+def test_a_loop_that_counts_updates_keeps_its_own_axis(tmp_path: Path) -> None:
+    rows = [{"step": i, "return": float(i), "entropy": 1.0, "value_loss": 1.0, "lr": 1e-3} for i in range(1, 31)]
+    (tmp_path / "log.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    run = recorded(tmp_path, single(Zero), 3000)
+    assert (run.first_step, run.last_step) == (1, 30)
+    assert run.series["env.observation_constant"].steps[-1] > 30
 
 
 def test_what_passes_in_an_environment_does_not_use_up_the_time_of_updates(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from firstbreak.inside.batch import BatchRecorder, Price
 PREFIX = "loop/"
 ASKED = 32  #: steps between two questions whether there is time for a window
 FILE = "recorder_env.jsonl"  #: its steps are those of the environment, and may differ from those of `recorder.jsonl`
+AXIS = "env_steps"  #: a loop may count updates in its own log
 
 
 class Passing:
@@ -67,7 +68,7 @@ class Passing:
             if numbers:
                 self.open, self.asked = False, 0
                 self.recorder.counted(self.steps)
-                self.recorder.files.write(self.steps, numbers, PREFIX, FILE)
+                self.recorder.files.write(self.steps, numbers, PREFIX, FILE, AXIS)
 
     def _count(self, over: np.ndarray, cut: np.ndarray) -> None:
         if self.uncounted:

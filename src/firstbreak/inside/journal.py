@@ -27,22 +27,24 @@ class ProofFiles:
         self.places: dict[str, str] = {}
         self._begun: set[str] = set()  #: files that were written to
 
-    def write(self, step: int, numbers: Mapping[str, float], prefix: str = PREFIX, file: str | None = None) -> None:
-        """One line with the numbers of a step, in the file `file`."""
+    def write(
+        self, step: int, numbers: Mapping[str, float], prefix: str = PREFIX, file: str | None = None, axis: str = "step"
+    ) -> None:
+        """One line with the numbers of a step, in the file `file`. `axis`: what its steps count, under the name in a log."""
         if self.folder is None or not numbers:
             return
         name = file or f"{self.name}.jsonl"
         if name not in self._begun:
             self._begun.add(name)
-            self._set_aside(self.folder, name, step)
-        row = {"step": step} | {prefix + signal: _plain(value) for signal, value in numbers.items()}
+            self._set_aside(self.folder, name, step, axis)
+        row = {axis: step} | {prefix + signal: _plain(value) for signal, value in numbers.items()}
         self.folder.mkdir(parents=True, exist_ok=True)
         with (self.folder / name).open("ab", buffering=0) as lines:
             lines.write(json.dumps(row).encode() + b"\n")  # one write: all of a line, or nothing
 
-    def _set_aside(self, folder: Path, name: str, step: int) -> None:
+    def _set_aside(self, folder: Path, name: str, step: int, axis: str) -> None:
         """A run that begins where the file's run began is another run: the old lines stay, under another name."""
-        if (begun := _first_step(folder / name)) is None or step > begun:
+        if (begun := _first_step(folder / name, axis)) is None or step > begun:
             return
         n = next(n for n in count(1) if not (folder / f".{name}.before-{n}").exists())
         os.replace(folder / name, folder / f".{name}.before-{n}")
@@ -70,13 +72,13 @@ class ProofFiles:
                 np.savez(file, allow_pickle=False, **kept)
 
 
-def _first_step(path: Path) -> float | None:
+def _first_step(path: Path, axis: str) -> float | None:
     """The step of a file's first line; None where there is no such line."""
     from firstbreak.readers import Unreadable, opening  # not needed before a folder is written to
 
     try:
         with opening.beneath(path.parent), opening.open_file(path) as lines:
-            return float(json.loads(lines.readline())["step"])
+            return float(json.loads(lines.readline())[axis])
     except (OSError, Unreadable, ValueError, KeyError, TypeError):
         return None
 

@@ -243,7 +243,7 @@ def _drawing(dx: Diagnosis, uid: str, base: str | None) -> Markup | None:
     if not drawn:
         return cascade
     onset, interval = (None, None) if first is None else (first.step, first.interval)
-    same = first is not None and story.axis_of(dx.run, first.metric) == drawn[0].axis
+    same = first is not None and dx.run.axis_of(first.metric) == drawn[0].axis
     exhibit = Exhibit("", None, onset if same else None, interval if same else None)
     legend = [
         element("li", literal(s.name), element("span", _course(s)), class_=f"key trace-{i}")

@@ -181,18 +181,6 @@ def axis_word(axis: str) -> str:
     return _AXIS_WORD.get(axis, axis)
 
 
-def main_axis(run: Run) -> str:
-    """The axis of most curves of the run."""
-    axes = Counter(series.axis for series in run.series.values())
-    return axes.most_common(1)[0][0] if axes else "step"
-
-
-def axis_of(run: Run, metric: str | None) -> str:
-    """The axis of the steps of a metric."""
-    series = run.series.get(metric) if metric else None
-    return series.axis if series is not None else main_axis(run)
-
-
 def headline(dx: Diagnosis) -> str:
     """The picture of the loop in one line."""
     if dx.first_break is not None:
@@ -222,7 +210,7 @@ def first_break(dx: Diagnosis) -> tuple[StoryLine, ...]:
         raw = logged_as(dx.run, first.metric)
         if raw:
             facts.append(StoryLine("Logged as", raw, literal=True))
-    time = moment(axis_of(dx.run, first.metric), first.step, first.interval)
+    time = moment(dx.run.axis_of(first.metric), first.step, first.interval)
     return (*facts, StoryLine("Since", time)) if time else tuple(facts)
 
 
@@ -288,7 +276,7 @@ def baseline(dx: Diagnosis) -> tuple[StoryLine, ...]:
 
 def _beside(place: Departure, dx: Diagnosis) -> str:
     low, high = place.seen
-    at = f"{axis_word(axis_of(dx.run, place.metric))} {number(place.step)}"
+    at = f"{axis_word(dx.run.axis_of(place.metric))} {number(place.step)}"
     return f"{place.metric} {number(place.value)} at {at}, theirs {number(low)} to {number(high)}"
 
 
@@ -310,7 +298,7 @@ def _tuned(of: TunedSettings, dx: Diagnosis) -> str:
     if of.same:
         found.append(f"the same: {_listed(of.same)}")
     end = dx.run.last_step
-    if of.steps and end and main_axis(dx.run) == "env_steps":
+    if of.steps and end and dx.run.axis == "env_steps":
         found.append(f"trained for {number(of.steps)} environment steps (here {number(end)})")
     return f"{(dx.run.algorithm or '').upper()} on {of.task} ({of.place}): {'; '.join(found)}"
 
@@ -324,7 +312,7 @@ def outlook(dx: Diagnosis) -> tuple[StoryLine, ...]:
     ]
     facts.append(
         StoryLine(
-            "Spent since the break", _cost(dx.cost, axis_of(dx.run, dx.first_break.metric if dx.first_break else None))
+            "Spent since the break", _cost(dx.cost, dx.run.axis_of(dx.first_break.metric if dx.first_break else None))
         )
     )
     facts.append(StoryLine("Forecast", "; ".join(_forecast(forecast, dx) for forecast in dx.forecasts)))
@@ -335,7 +323,7 @@ def _best(dx: Diagnosis) -> str:
     best = dx.best_checkpoint
     if best is None:
         return ""
-    axis = axis_word(axis_of(dx.run, best.metric))
+    axis = axis_word(dx.run.axis_of(best.metric))
     peak = f"{axis} {number(best.step)}, {best.metric} {number(best.value)}"
     if not best.path:
         return f"{peak} ({'every saved model is worse' if dx.run.checkpoints else 'no saved model is known'})"
@@ -345,7 +333,7 @@ def _best(dx: Diagnosis) -> str:
 
 
 def _forecast(forecast: Forecast, dx: Diagnosis) -> str:
-    axis = axis_of(dx.run, forecast.metric)
+    axis = dx.run.axis_of(forecast.metric)
     earliest, latest = forecast.within
     when = (
         f"in {number(earliest)} to {count_steps(latest, axis)}"
@@ -408,7 +396,7 @@ class Exhibit:
 
 def exhibits(dx: Diagnosis, finding: Finding) -> tuple[Exhibit, ...]:
     """The evidence of a finding. Without a curve in the evidence, the curve of the metric is shown."""
-    axis = axis_of(dx.run, finding.metric)
+    axis = dx.run.axis_of(finding.metric)
 
     def exhibit(evidence: Evidence) -> Exhibit:
         series = evidence.series if _drawable(evidence.series) else None
@@ -436,7 +424,7 @@ MOST_SAMPLES = 20_000  #: samples that are looked through for the two beside the
 def guilty(dx: Diagnosis) -> tuple[Sample, Sample] | None:
     """The best-rewarded sample since the break and the best-rewarded one before it, where samples of both sides are logged."""
     first = dx.first_break
-    if first is None or first.step is None or dx.run.samples is None or axis_of(dx.run, first.metric) != "step":
+    if first is None or first.step is None or dx.run.samples is None or dx.run.axis_of(first.metric) != "step":
         return None
     best: dict[bool, tuple[float, float, Sample]] = {}  #: since the break? -> reward, step, sample
     try:
@@ -468,7 +456,7 @@ def cascade(dx: Diagnosis) -> tuple[Bar, ...]:
         finding = outcome.finding
         if finding is None or finding.onset is None or not math.isfinite(finding.onset):
             continue
-        axis = axis_of(dx.run, finding.metric)
+        axis = dx.run.axis_of(finding.metric)
         ends = [(float(s.steps[0]), float(s.steps[-1])) for s in dx.run.series.values() if s.axis == axis and len(s)]
         if not ends:
             continue
@@ -503,7 +491,7 @@ def summary_table(dx: Diagnosis) -> tuple[StoryLine, ...]:
     unseen = ", ".join(map(link_word, _unseen(dx)))
     first = dx.first_break
     broke = headline(dx).removeprefix("first break: ")
-    if first is not None and (time := moment(axis_of(dx.run, first.metric), first.step, first.interval)):
+    if first is not None and (time := moment(dx.run.axis_of(first.metric), first.step, first.interval)):
         broke += f", since {time}"
     spent = next((fact.text for fact in outlook(dx) if fact.label == "Spent since the break"), "")
     best = next((fact for fact in outlook(dx) if fact.label.startswith("Best")), StoryLine("Best score", ""))
@@ -563,7 +551,7 @@ def finding_facts(dx: Diagnosis, outcome: Outcome) -> tuple[str, ...]:
     """Link, onset and confidence of a finding."""
     finding = outcome.finding
     assert finding is not None
-    time = moment(axis_of(dx.run, finding.metric), finding.onset, finding.interval)
+    time = moment(dx.run.axis_of(finding.metric), finding.onset, finding.interval)
     since = f"since {time}" if finding.onset is not None else time
     return tuple(filter(None, (link_word(outcome.link), since, finding.confidence.phrase)))
 
@@ -737,7 +725,7 @@ def title(run: Run) -> str:
     """The run in one line: trainer, algorithm, steps."""
     steps = ""
     if run.first_step is not None and run.last_step is not None:
-        steps = f"{axis_word(main_axis(run))}s {number(run.first_step)} to {number(run.last_step)}"
+        steps = f"{axis_word(run.axis)}s {number(run.first_step)} to {number(run.last_step)}"
     return ", ".join(filter(None, (run.trainer, run.algorithm, steps)))
 
 
@@ -750,7 +738,7 @@ def about(run: Run) -> tuple[StoryLine, ...]:
         StoryLine("Algorithm", run.algorithm or "not recognised"),
     ]
     if run.first_step is not None and run.last_step is not None:
-        axis = axis_word(main_axis(run))
+        axis = axis_word(run.axis)
         facts.append(StoryLine(f"{axis.capitalize()}s", f"{number(run.first_step)} to {number(run.last_step)}"))
     return (*facts, StoryLine("Metrics", f"{len(run.series)} understood, {len(run.unknown)} not understood"))
 

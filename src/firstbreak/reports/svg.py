@@ -110,7 +110,7 @@ def _middle(dx: Diagnosis) -> Markup:
             *((part, "small") for part in unseen.split(" links ") if part),
         ]
     else:
-        step = "" if first.step is None else f"at {moment(story.axis_of(dx.run, first.metric), first.step, None)}"
+        step = "" if first.step is None else f"at {moment(dx.run.axis_of(first.metric), first.step, None)}"
         *either, last = map(story.link_word, first.links)
         lines = [("first break", "small"), *((f"{name} or", "big") for name in either), (last, "big")]
         lines += [(line, "small") for line in ("or earlier" if first.or_earlier else "", *_short(step)) if line]

@@ -151,7 +151,7 @@ def _row(path: str, seen: str, dx: Diagnosis) -> SurveyRow:
         trainer=dx.run.trainer,
         do_first=dx.verdict.do_first,
         reason=story.reason(dx),
-        axis=story.axis_of(dx.run, dx.first_break.metric if dx.first_break else None),
+        axis=dx.run.axis_of(dx.first_break.metric if dx.first_break else None),
         known=dx.verdict.known,
     )
 

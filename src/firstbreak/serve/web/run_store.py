@@ -234,7 +234,7 @@ def _summary(name: str, changed: float, dx: Diagnosis) -> RunSummary:
         about=story.title(dx.run),
         summary=dx.verdict.summary,
         first_break="" if first is None else story.place(dx),
-        since="" if first is None else moment(story.axis_of(dx.run, first.metric), first.step, None),
+        since="" if first is None else moment(dx.run.axis_of(first.metric), first.step, None),
         reason=story.reason(dx),
         broken=1 - healthy(dx.causes),
         wasted=(dx.cost.fraction if dx.cost else None) or 0.0,

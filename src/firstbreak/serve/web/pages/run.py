@@ -101,7 +101,7 @@ def _told(name: str, dx: Diagnosis) -> _Told:
 
 def _history(dx: Diagnosis, history: Sequence[tuple[float | None, str]]) -> Markup:
     """How the verdict has changed since the page is served; empty where it has not."""
-    axis = story.axis_word(story.main_axis(dx.run))
+    axis = story.axis_word(dx.run.axis)
     said = [word if step is None else f"{word} at {axis} {number(step)}" for step, word in history]
     text = f"The verdict so far: {', then '.join(said)}." if len(said) > 1 else ""
     return element("p", text, id="verdicts", class_="facts")
@@ -137,7 +137,7 @@ def _curves(name: str, dx: Diagnosis) -> Markup | None:
         groups,
         onset=first.step if first else None,
         interval=first.interval if first else None,
-        axis=story.axis_of(dx.run, first.metric) if first else None,
+        axis=dx.run.axis_of(first.metric) if first else None,
         shown_by=first.metric if first else None,
         best=best.back_to if best else None,
     )
