@@ -33,6 +33,12 @@ def refuted(made: Run, name: str) -> list[Weight]:
     ("cause", "denied", "possible", "said"),
     [
         ("prompts-too-hard", {"eval.accuracy": GOOD}, {"eval.accuracy": BAD}, "0.58"),
+        (
+            "groups-carry-no-signal",
+            {"reward.mean": 0.97 + FLAT / 10},
+            {"reward.mean": BAD},
+            "equal groups are right ones",
+        ),
         ("prompts-too-hard", {"reward.mean": 0.97 + FLAT / 10}, {"reward.mean": BAD}, "of at most 1"),
         ("prompt-template-wrong", {"eval.accuracy": GOOD}, {"eval.accuracy": BAD}, "first points"),
         (

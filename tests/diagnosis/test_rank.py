@@ -12,7 +12,7 @@ from firstbreak.diagnosis import rank as engine
 from firstbreak.diagnosis.check import check
 from firstbreak.diagnosis.diagnose import find_first_break
 from firstbreak.diagnosis.inputs import Inputs
-from firstbreak.model import Finding, Link, Outcome, RankedCause, Role, Severity, Status, Weight, WeightKind
+from firstbreak.model import Evidence, Finding, Link, Outcome, RankedCause, Role, Severity, Status, Weight, WeightKind
 from tests.make import learning, noise, run
 
 FLAT = noise(150, 0.1)
@@ -87,6 +87,19 @@ def test_what_is_proved_after_a_proof_of_something_else_does_not_count_for_a_cau
     outcomes = [proved("samples-copied", 1), proved(mine, at)]
     weights = engine.weigh(cause, Inputs(run(TRUNCATED)), outcomes)
     assert next(w.kind for w in weights if w.finding == mine) is kind
+
+
+@pytest.mark.parametrize(("at", "counts"), [(2.0, True), (60.0, False)])
+def test_a_cause_that_explains_nothing_proved_counts_less_where_the_proof_is_early(at: float, counts: bool) -> None:
+    curve = run({"proof.ratio_first": [0.3] * 100}).series["proof.ratio_first"]
+    evidence = (Evidence(text="the ratio", series=curve, since=at),)
+    finding = Finding(message="m", severity=Severity.CRITICAL, onset=at, interval=(at, at), evidence=evidence)
+    roles = frozenset({Role.PROOF})
+    proof = Outcome(
+        detector="ratio-not-one", link=Link.POLICY_UPDATE, status=Status.FOUND, finding=finding, roles=roles
+    )
+    weights = engine.weigh(engine.causes()["gradients-not-finite"], Inputs(run(TRUNCATED)), [proof])
+    assert any("explains nothing that is proved" in w.text for w in weights) is counts
 
 
 def test_a_proof_outranks_what_was_not_seen_and_what_a_curve_denies() -> None:

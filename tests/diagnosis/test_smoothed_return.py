@@ -53,3 +53,19 @@ def test_a_mean_whose_episodes_are_not_known_stays_as_it_is() -> None:
         score = Inputs(made).training_score
         assert score is not None
         assert score.values == pytest.approx(made.series["reward.mean"].values)
+
+
+def test_the_mean_reward_of_a_step_is_no_return() -> None:
+    returns = np.linspace(20, 400, 50)
+    curves = {"reward.mean": np.ones(50), "reward.episode": returns, "episode.length": returns}
+    score = Inputs(run(curves, trainer="cleanrl", algorithm="ppo")).training_score
+    assert score is not None
+    assert score.name == "reward.episode"
+
+
+def test_a_mean_return_beside_single_ones_stays_the_score() -> None:
+    returns = np.linspace(20, 400, 50)
+    curves = {"reward.mean": returns, "reward.episode": returns + noise(50, 20), "episode.length": returns}
+    score = Inputs(run(curves, trainer="cleanrl", algorithm="ppo")).training_score
+    assert score is not None
+    assert score.name == "reward.mean"

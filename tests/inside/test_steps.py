@@ -54,7 +54,8 @@ def train_ppo(folder: Path, change: dict[str, Change] | None = None, dropout: fl
     """PPO with a few lines for the recorder; `change` replaces one expression of it."""
     say = {"estimate": estimate, "loss": lambda loss: loss, "ratio": lambda new, old: (new - old).exp(),
            "stored": lambda logprobs: logprobs, "rewards": lambda rewards: rewards,
-           "clipped": lambda ratio: ratio.clamp(1 - CLIP, 1 + CLIP)} | (change or {})  # fmt: skip
+           "clipped": lambda ratio: ratio.clamp(1 - CLIP, 1 + CLIP),
+           "flat": lambda advantages: advantages.flatten()} | (change or {})  # fmt: skip
     torch.manual_seed(1)
     envs = gymnasium.vector.SyncVectorEnv([lambda: gymnasium.make("CartPole-v1")] * ENVS)
     agent = Agent(dropout)
@@ -82,7 +83,7 @@ def train_ppo(folder: Path, change: dict[str, Change] | None = None, dropout: fl
             next_value = agent.critic(seen).flatten()
             advantages, returns = say["estimate"](rewards, values, dones, next_done, next_value)
         record.transitions(
-            step, rewards=rewards, values=values, dones=dones, next_done=next_done, next_value=next_value,
+            step, rewards=rewards, values=values, dones=dones, logprobs=logprobs, next_done=next_done, next_value=next_value,
             advantages=advantages, returns=returns, gamma=GAMMA, gae_lambda=LAMBDA,
         )  # fmt: skip
         stored = say["stored"](logprobs.flatten())
@@ -92,7 +93,7 @@ def train_ppo(folder: Path, change: dict[str, Change] | None = None, dropout: fl
                 break
             _, newlogprob, entropy, newvalue = agent.act(obs.flatten(0, 1)[rows], actions.flatten()[rows])
             newlogprob.retain_grad()
-            picked = advantages.flatten()[rows]
+            picked = say["flat"](advantages)[rows]
             picked = (picked - picked.mean()) / (picked.std() + 1e-8)
             ratio = say["ratio"](newlogprob, stored[rows])
             policy = torch.max(-picked * ratio, -picked * say["clipped"](ratio)).mean()
@@ -179,6 +180,7 @@ PPO: dict[str, tuple[dict[str, Change], str]] = {
     "advantages lose their sign": (_then(lambda a, _: a.abs()), "advantages-negated"),
     "advantages are shuffled": (_then(_shuffled), "advantages-of-other-rows-used"),
     "advantages of the next step": (_then(lambda a, _: a.roll(1, 0)), "advantages-of-other-rows-used"),
+    "minibatches of the transposed table": ({"flat": lambda a: a.T.flatten()}, "advantages-of-other-rows-used"),
     "the last value is forgotten": (_with(next_value=lambda *g: torch.zeros_like(g[4])), "advantages-not-of-rewards"),
     "the discount is elsewhere": ({"estimate": _undiscounted}, "advantages-not-of-rewards"),
     "targets without the values": ({"estimate": _targets}, "targets-not-of-rewards"),

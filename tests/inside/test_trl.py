@@ -8,13 +8,14 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Callable
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from transformers import Trainer
+from transformers import Trainer, TrainerCallback
 
 import firstbreak
 from firstbreak.inside import trl as trl_recorder
@@ -156,6 +157,36 @@ def test_rows_that_leave_their_advantages_behind_are_proved_and_no_mask_is_blame
     found = proofs(recorded(tmp_path, "grpo", move_rows))
     assert "its tokens are another row's since they were scored" in found["advantages-of-other-rows-used"]
     assert not {"other-tokens-in-loss", "sampled-tokens-left-out"} & found.keys()
+
+
+class TakeBack(TrainerCallback):
+    """Loads what the model was before the training, after each step."""
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, model: Any = None, **given: Any) -> None:
+        self.first = deepcopy(model.state_dict())
+
+    def on_step_end(self, args: Any, state: Any, control: Any, model: Any = None, **given: Any) -> None:
+        model.load_state_dict(self.first)
+
+
+def test_weights_that_a_callback_takes_back_are_proved(tmp_path: Path) -> None:
+    found = proofs(recorded(tmp_path, "grpo", lambda built: built.add_callback(TakeBack())))
+    assert "after update 1 the weights are again those after update 0" in found["old-weights-loaded"]
+
+
+def test_a_clip_range_above_all_rewards_is_proved(tmp_path: Path) -> None:
+    def clipped(built: Any) -> None:
+        checked(built)
+        built.reward_clip_range = (2.0, 10.0)
+
+    assert "are all 2 after clipping" in proofs(recorded(tmp_path, "rloo", clipped))["rewards-clipped-away"]
+
+
+def test_prompts_that_are_cut_stand_beside_several_answers(tmp_path: Path) -> None:
+    def cut(built: Any) -> None:
+        built.train_dataset = built.train_dataset.map(lambda row: {"prompt": row["prompt"][:6]})
+
+    assert "repeated prompts, such as 'sort:" in proofs(recorded(tmp_path, "grpo", cut))["prompt-with-several-answers"]
 
 
 def test_rows_that_repeat_with_a_period_are_counted_as_they_are() -> None:

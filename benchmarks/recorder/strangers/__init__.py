@@ -2,8 +2,8 @@
 
 Each folder beside this file is one person's: scripts as they were written, and `runs.json` with the command of each run, the link
 that the fault breaks first in that person's judgement (null: a sound script), and whether it harmed the training. `*_1` were
-written before the corrections of 2026-11-26 and looked at for them; `*_2` were written against the corrected recorder, and
-`both_3` after what those showed was corrected as well.
+written before the corrections of 2026-11-26 and looked at for them; each higher number was written against the recorder as it was
+corrected after the number before, and asked before anything of it was corrected.
 """
 
 from __future__ import annotations

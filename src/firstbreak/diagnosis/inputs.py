@@ -201,6 +201,8 @@ def training_score(
     """
     if reward_mean is not None and WINDOW in reward_mean.note:
         reward_mean = _between_rows(reward_mean.finite, progress_episodes, episode_length)
+    if _of_a_step(reward_mean, reward_episode, episode_length):
+        reward_mean = None
     rewards = (reward_mean, success_rate, reward_rollout_mean, reward_episode, reward_accuracy)
     together = _mean_of(members) if members else None
     few = [
@@ -209,6 +211,14 @@ def training_score(
         if s is not None and len(s.finite)
     ]
     return next((s for s in few if len(s) >= MIN_EVALUATIONS), few[0] if few else None)
+
+
+def _of_a_step(reward: Series | None, episode: Series | None, length: Series | None) -> bool:
+    """Whether the mean reward is one of steps: times the length of an episode, it is about the return of one."""
+    if any(s is None or len(s.finite) < MIN_EVALUATIONS for s in (reward, episode, length)):
+        return False
+    step, whole, steps = (float(np.median(s.finite.values)) for s in (reward, episode, length) if s is not None)
+    return steps > 2 and abs(step * steps - whole) <= 0.5 * abs(whole) and abs(step - whole) > 0.5 * abs(whole)
 
 
 def _between_rows(reward: Series, episodes: Series | None, length: Series | None) -> Series:

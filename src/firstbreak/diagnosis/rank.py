@@ -67,6 +67,7 @@ MISLEADING = 0.04
 TEMPERATURE = 2.0
 #: nats where an identity failed in the first batch and the cause does not explain it: training had changed nothing by then
 NOT_FROM_THE_START = -3.0
+EARLY = 0.05  #: of the measured part of a run: nothing that is seen before has had time to cause it (convention)
 FAR_ABOVE = 2.0  #: times the configured value: no schedule goes there (convention)
 SAME = 0.01  #: relative difference below which a logged setting is the configured one: logs are rounded (convention)
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
@@ -305,6 +306,9 @@ def _weigh_order(cause: Cause, outcomes: Sequence[Outcome]) -> list[Weight]:
     if (proofs := _proved_at_first(outcomes)) and not any(name in cause.findings for name in proofs):
         text = f"{proofs[0]} was proved in the first batch, and this cause does not explain it"
         return [*weights, _of_order(NOT_FROM_THE_START, text)]
+    if (proof := _proved_elsewhere(cause, outcomes)) is not None:
+        text = f"{proof} was proved near the start, and this cause explains nothing that is proved"
+        return [*weights, _of_order(NOT_FROM_THE_START, text)]
     if (earliest := _earliest(outcomes)) is not None:
         what, first = earliest
         explained = [finding for _, finding in expected if finding.severity is not Severity.NOTICE]
@@ -318,9 +322,27 @@ def _proved_at_first(outcomes: Sequence[Outcome]) -> list[str]:
     return [o.detector for o in outcomes if Role.PROOF in o.roles and o.finding is not None and _at_first(o.finding)]
 
 
+def _proved_elsewhere(cause: Cause, outcomes: Sequence[Outcome]) -> str | None:
+    """A detector that proves something early, where the cause explains nothing that is proved."""
+    proved = [o for o in outcomes if Role.PROOF in o.roles and o.finding is not None]
+    if any(o.detector in cause.findings for o in proved):
+        return None
+    early = [o.detector for o in proved if o.finding is not None and _early(o.finding)]
+    return early[0] if early else None
+
+
 def _at_first(finding: Finding) -> bool:
     series = next((e.series for e in finding.evidence if e.series is not None), None)
     return series is not None and len(series.finite) > 0 and finding.onset == float(series.finite.steps[0])
+
+
+def _early(finding: Finding) -> bool:
+    """Whether it failed so soon that what was seen before had no time to cause it."""
+    series = next((e.series for e in finding.evidence if e.series is not None), None)
+    if series is None or not len(series.finite) or finding.onset is None:
+        return False
+    first, last = float(series.finite.steps[0]), float(series.finite.steps[-1])
+    return finding.onset <= first + EARLY * (last - first)
 
 
 def _of_order(weight: float, text: str) -> Weight:

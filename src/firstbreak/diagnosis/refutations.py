@@ -18,6 +18,7 @@ Refutation = Callable[[Inputs], str | None]
 
 CONTRADICTED = -4.0  #: nats: what the run logged is hardly possible under the cause (convention)
 DENIED = -7.0  #: nats: an identity that holds is as sure as one that fails (likelihood.FALSE_PROOF)
+NEARLY_ALL = 0.9  #: share of the completions that are right: equal groups are right ones then (convention)
 GOOD = 0.5  #: share of the highest possible score: a model that reaches it understands its prompts (convention)
 FIRST = 3  #: points that show how a run begins (convention)
 RARELY = 0.02  #: share of cut completions that no score notices (convention)
@@ -35,6 +36,11 @@ def recorded_inside(inputs: Inputs) -> bool:
     return any(name.startswith("proof.") for name in inputs.run.series)
 
 
+def measured_inside(*names: str) -> Callable[[Inputs], bool]:
+    """Whether a recorder measured one of these identities."""
+    return lambda inputs: any(f"proof.{name}" in inputs.run.series for name in names)
+
+
 def scored_well_at_first(inputs: Inputs) -> str | None:
     """The first scores are good: the prompts are understood, and the answers fit."""
     share = _share(inputs)
@@ -42,6 +48,17 @@ def scored_well_at_first(inputs: Inputs) -> str | None:
         return None
     level = float(np.mean(share.values[:FIRST]))
     return f"{share.name} is {number(level)} in the first points, of at most 1" if level >= GOOD else None
+
+
+def nearly_all_right(inputs: Inputs) -> str | None:
+    """Rewards between 0 and 1 that are nearly all 1: groups are equal because they are right."""
+    reward = inputs.run.series.get("reward.mean")
+    if reward is None or len(reward.finite) < FIRST:
+        return None
+    values, late = reward.finite.values, float(np.median(reward.finite.tail(0.5).values))
+    if values.min() < 0 or values.max() > 1 or late < NEARLY_ALL:
+        return None
+    return f"the mean reward is {number(late)} in the second half, of at most 1: equal groups are right ones"
 
 
 def scores_well(inputs: Inputs) -> str | None:
@@ -114,7 +131,9 @@ def ratio_is_one(inputs: Inputs) -> str | None:
 
 def advantages_of_the_rewards(inputs: Inputs) -> str | None:
     """The advantages are what the rewards give, row by row."""
-    error = _largest(inputs, "proof.advantage_error")
+    error, displaced = _largest(inputs, "proof.advantage_error"), _largest(inputs, "proof.advantage_displaced")
+    if displaced:  # right in the rollout, and not in the minibatches
+        return None
     return "the advantages are what the rewards give, row by row" if error is not None and error <= ROUNDING else None
 
 

@@ -7,7 +7,8 @@ import inspect
 import logging
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -17,21 +18,23 @@ import numpy as np
 
 from firstbreak import plugins
 from firstbreak.inside.journal import NAME, ProofFiles
-from firstbreak.inside.steps import identities_of
+from firstbreak.inside.steps import executed, identities_of, rolled
 
 LOG = logging.getLogger("firstbreak.recorder")
 SHARE = 0.02  #: of the run's time
+ASKED = 4096  #: prompts that are remembered with their right answers
 ALWAYS = 2  #: first updates, which are measured whatever they cost
 
 
 class Price(enum.Enum):
     """What a measurement costs."""
 
+    GLANCE = "glance"  #: a few elements of the weights, in every step
     LOOK = "look"  #: arithmetic on what is there
     WORK = "work"  #: passes through the model, calls of the reward functions
 
 
-SHARES = {Price.LOOK: 0.6, Price.WORK: 0.4}  #: of the time that all measurements may take
+SHARES = {Price.GLANCE: 0.15, Price.LOOK: 0.5, Price.WORK: 0.35}  #: of the time that all measurements may take
 
 Reading = float | tuple[float, str]
 Measure = Callable[..., Mapping[str, Reading]]
@@ -57,6 +60,11 @@ class BatchRecorder:
         self.start = 0.0  #: seconds in the first steps
         self._steps: set[int] = set()
         self._failed: set[str] = set()
+        self._asked: Counter[tuple[str, str]] = Counter()  #: batches that held a prompt with this right answer
+        self._last_prompts: list[str] = []
+        self._repeated = 0  #: batches in a row with the same prompts
+        self._done: Sequence[np.ndarray] = ()  #: actions that an environment was given
+        self._rollout: Mapping[str, Any] = {}  #: log-probabilities and advantages of the last rollout
         self._measuring = False  #: the time in a measurement within another one counts once
 
     def due(self, step: int, cost: Price = Price.LOOK) -> bool:
@@ -98,7 +106,21 @@ class BatchRecorder:
         (n, T), `entropies` (n, T), `gradient` (n, T): of the loss by `logps`, `fresh`: no update since the batch was sampled.
         An input that is missing leaves out the identities that need it.
         """
-        return self._written(step, Price.WORK if "score" in given else Price.LOOK, lambda: self.measure(step, given))
+
+        def measured() -> dict[str, float]:
+            if given.get("prompts") is not None and given.get("references") is not None and len(self._asked) < ASKED:
+                self._asked.update(dict.fromkeys(zip(given["prompts"], map(str, given["references"]), strict=False), 1))
+            more = {"asked": list(self._asked.elements()) or None, "repeated": self.repeated(given.get("prompts"))}
+            return self.measure(step, more | given)
+
+        return self._written(step, Price.WORK if "score" in given else Price.LOOK, measured)
+
+    def repeated(self, prompts: Any) -> int:
+        """How many batches before had the prompts of this one, in their order."""
+        now = [] if prompts is None else [str(prompt) for prompt in prompts]
+        self._repeated = self._repeated + 1 if now and now == self._last_prompts else 0
+        self._last_prompts = now
+        return self._repeated
 
     def weights(self, model: Any, optimizer: Any) -> None:
         """Look at a torch model's weights round its optimizer's steps. The numbers are written with the next batch."""
@@ -109,17 +131,19 @@ class BatchRecorder:
     def transitions(self, step: int, **given: Any) -> dict[str, float]:
         """The same for steps of an environment, under the names of CleanRL's scripts, as arrays, tensors or lists.
 
-        After a rollout of T steps in n environments: `rewards`, `values`, `dones` (T, n), `next_done`, `next_value` (n,),
-        `advantages`, `returns` (T, n), `gamma`, `gae_lambda`, as they are used in the estimator. In a minibatch: `newlogprob`,
-        `logprob`, `ratio`, `entropy`, `advantages` (m,), `gradient` (m,): of the loss by `newlogprob`, `fresh`: no update since
-        the rollout. For values of actions: `rewards`, `dones`, `next_values`, `td_target` (m,), `gamma`. What is missing leaves
-        out the identities that need it.
+        After a rollout of T steps in n environments: `rewards`, `values`, `dones`, `logprobs`, `actions` (T, n), `next_done`,
+        `next_value` (n,), `advantages`, `returns` (T, n), `gamma`, `gae_lambda`, as they are used in the estimator. In a
+        minibatch: `newlogprob`, `logprob`, `ratio`, `entropy`, `advantages` (m,), `gradient` (m,): of the loss by `newlogprob`,
+        `fresh`: no update since the rollout. For values of actions: `rewards`, `dones`, `next_values`, `td_target` (m,), `gamma`.
+        What is missing leaves out the identities that need it.
         """
 
         def measured() -> dict[str, float]:
             arrays = _arrays(given)
             sizes = [value.size for value in arrays.values() if isinstance(value, np.ndarray)]
-            return {"steps": float(max(sizes, default=0))} | self.measure(step, identities_of(arrays))
+            made = identities_of(arrays, self._rollout) | executed(arrays, self._done)
+            self._rollout = rolled(arrays) or self._rollout
+            return {"steps": float(max(sizes, default=0))} | self.measure(step, made)
 
         return self._written(step, Price.LOOK, measured)
 
@@ -141,7 +165,9 @@ class BatchRecorder:
 
         apart = BatchRecorder(None, self.share)  # windows of steps do not use up the time of updates
         apart.files = self.files
-        return recorded(env, apart)
+        wrapped = recorded(env, apart)
+        self._done = wrapped.passing.done
+        return wrapped
 
     def measure(self, step: int, given: Mapping[str, Any]) -> dict[str, float]:
         """The numbers of every identity whose inputs are given; places are written down."""

@@ -7,6 +7,7 @@ of episodes, rewards. Nothing is changed, and no random number is used. The numb
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from firstbreak.guard.hooks.firstbreak_loop import Transitions
 from firstbreak.inside.batch import BatchRecorder, Price
 
 PREFIX = "loop/"
+KEPT = 4096  #: steps whose actions are remembered
 ASKED = 32  #: steps between two questions whether there is time for a window
 FILE = "recorder_env.jsonl"  #: its steps are those of the environment, and may differ from those of `recorder.jsonl`
 AXIS = "env_steps"  #: a loop may count updates in its own log
@@ -27,7 +29,10 @@ class Passing:
         self.recorder, self.resets_later = recorder, resets_later
         self.single = not hasattr(env, "single_action_space")
         self.copies = 1 if self.single else int(env.num_envs)
-        self.transitions = Transitions(env.action_space if self.single else env.single_action_space)
+        space = env.action_space if self.single else env.single_action_space
+        self.transitions = Transitions(space)
+        self.chosen = hasattr(space, "n")
+        self.done: deque[np.ndarray] = deque(maxlen=KEPT)  #: actions that were executed, where they are choices
         self.seen: Any = None  #: the last observation, while a window is open
         self.steps = 0
         self.open = True  #: a window is measured
@@ -43,6 +48,8 @@ class Passing:
     def stepped(self, action: Any, seen: Any, reward: Any, terminated: Any, truncated: Any) -> None:
         """One step of the environment, or of every copy of it."""
         self.steps += self.copies
+        if self.chosen:
+            self.done.append(np.array(action, ndmin=1))
         any_ended = (terminated or truncated) if self.single else (np.any(terminated) or np.any(truncated))
         over, cut = self._ends(terminated, truncated) if any_ended else (self.none, self.none)
         if self.resets_later:  # what follows an end is the next step's observation, whatever the action

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,28 @@ UPDATE = {"newlogprob", "logprob"}
 STAGES = ("rewards", "values", "advantages", "td_target", "logprob", "newlogprob")
 
 
-def identities_of(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The inputs of the identities that can be measured on what is given: a rollout, targets of values, or one minibatch."""
+def rolled(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What finds the rows of a minibatch again in a rollout; nothing where this is none."""
+    if "logprobs" not in given or np.size(given["logprobs"]) != np.size(given.get("advantages", ())):
+        return {}
+    return {"rolled_logps": np.ravel(given["logprobs"]), "rolled_advantages": np.ravel(given["advantages"])}
+
+
+def executed(given: Mapping[str, Any], done: Sequence[np.ndarray]) -> dict[str, Any]:
+    """The actions of a rollout, and those that its environment was given; nothing where they are no choices, or too few."""
+    if "actions" not in given or not {"rewards", "values"} <= given.keys():
+        return {}
+    stored = np.reshape(given["actions"], (len(given["actions"]), -1))
+    if len(done) < len(stored) or any(np.size(row) != stored.shape[1] for row in done):
+        return {}
+    return {"stored_actions": stored, "done_actions": np.stack([np.ravel(row) for row in done]).astype(float)}
+
+
+def identities_of(given: Mapping[str, Any], rollout: Mapping[str, Any] = MappingProxyType({})) -> dict[str, Any]:
+    """The inputs of the identities that can be measured on what is given: a rollout, targets of values, or one minibatch.
+
+    `rollout`: what `rolled` gave for the rollout that a minibatch is of.
+    """
     named = given.keys()
     stages = [name for name in STAGES if name in named]
     made: dict[str, Any] = {"stages": {name: bool(np.isfinite(given[name]).all()) for name in stages}}
@@ -33,6 +54,8 @@ def identities_of(given: Mapping[str, Any]) -> dict[str, Any]:
         made |= {"logps": new, "old_logps": old, "mask": np.ones_like(new), "fresh": bool(given.get("fresh", False))}
         if "entropy" in named:
             made["entropies"] = np.reshape(given["entropy"], (-1, 1))
+        if rollout and np.size(given.get("advantages", ())) == len(old):
+            made |= {**rollout, "row_logps": np.ravel(old), "row_advantages": np.ravel(given["advantages"])}
         if "ratio" in named:
             made["ratio"] = np.reshape(given["ratio"], (-1, 1))
     if "gradient" in named and "advantages" in named:

@@ -20,13 +20,18 @@ from firstbreak.guard.hooks.firstbreak_texts import ANSWERS
 from firstbreak.inside.batch import LOG, SHARE, BatchRecorder, Price
 from firstbreak.inside.identities.parameters import Sampled
 from firstbreak.inside.isolated import Uncopied, isolated, same_random_numbers
-from firstbreak.inside.weights import Weights, finite
+from firstbreak.inside.weights import Weights, finite, stages
 from firstbreak.masking import Mask
 
 PROBED = 8  #: rows of a measured pass
 READ = 512  #: rows of the data set
+ASKED = 4096  #: rows of it whose prompts are compared with each other
+SHOWN = {"image", "images", "video", "videos", "audio", "tools"}  #: columns that the policy is told beside the prompt
+TOLD = ("environments", "environment_factory", "tools", "rollout_func")  #: of a trainer: the same, later
 PAIRS = 20_000  #: pairs whose sides are known
 EVERY = 30.0  #: seconds between two copies of the trainer's log, at least
+SAVED = ".recorder_saved.json"
+CHECKPOINTS = 32  #: that are kept in it
 ARGUMENTS = "recorder_arguments.json"
 ONLINE = "_generate_and_score_completions"  #: a trainer that samples has it
 
@@ -52,6 +57,10 @@ class Recorder(BatchRecorder):
                 return
             self.files.folder = self.files.folder or Path(args.output_dir)
             self.inside = Inside(trainer, self, given["optimizer"], rescore=self.rescore)
+            saved = self._saved().get(str(state.global_step), [])
+            if saved and state.global_step:
+                kept = self.inside.weights.between.kept()
+                self.numbers |= self.measure(int(state.global_step) + 1, {"resumed": kept, "saved": saved})
 
     def on_step_end(self, args: Any, state: Any, control: Any, **given: Any) -> None:
         """Write what was measured in this step."""
@@ -59,15 +68,39 @@ class Recorder(BatchRecorder):
             self.files.write(state.global_step, self.numbers)
             self.numbers = {}
 
+    def on_save(self, args: Any, state: Any, control: Any, **given: Any) -> None:
+        """Keep what the weights are at a checkpoint."""
+        if self.inside is None or self.files.folder is None:
+            return
+        with self.measuring(Price.LOOK, int(state.global_step)):
+            kept = {**self._saved(), str(state.global_step): self.inside.weights.between.kept()}
+            last = dict(sorted(kept.items(), key=lambda pair: int(pair[0]))[-CHECKPOINTS:])
+            (self.files.folder / SAVED).write_text(json.dumps(last))
+
+    def _saved(self) -> dict[str, list[float]]:
+        """Step -> a few elements of the weights at its checkpoint."""
+        from firstbreak.readers import Unreadable, opening
+
+        if self.files.folder is None:
+            return {}
+        try:
+            with opening.beneath(self.files.folder), opening.open_file(self.files.folder / SAVED) as file:
+                return {str(int(step)): [float(v) for v in values] for step, values in json.loads(file.read()).items()}
+        except (OSError, Unreadable, ValueError, TypeError, AttributeError):
+            return {}
+
     def on_log(self, args: Any, state: Any, control: Any, **given: Any) -> None:
         """The trainer writes its log with a checkpoint only: keep it now and then."""
         if self.inside is not None and self.clock() > self._next:
             self._keep(args, state)
 
     def on_train_end(self, args: Any, state: Any, control: Any, **given: Any) -> None:
-        """Keep the trainer's log and arguments."""
+        """Keep the trainer's log and arguments, and write what is left."""
         if self.inside is not None:
             self._keep(args, state)
+            with self.measuring(Price.LOOK, int(state.global_step)):
+                left = self.measure(int(state.global_step), self.inside.weights.between.read())
+                self.files.write(state.global_step, left)
 
     def _keep(self, args: Any, state: Any) -> None:
         """What `trainer.save_state()` writes, and the arguments as JSON, without folders and secrets."""
@@ -155,14 +188,26 @@ class Inside:
             shown = {"training_prompts": training, "evaluation_prompts": held}
             self._note({name: _prompts(data, self.tokenizer) for name, data in shown.items()})
             self.answers = _column(training, _reference(training))
+            self._note({"asked": self._asked(training)})
         else:
             self.known = _texts_of(training)
+        self._note({"trainable": self.weights.trainable})
         reference = getattr(self.trainer, "ref_model", None)
         if reference is not None:
             theirs = {p.data_ptr() for p in reference.parameters()}
             mine = [(n, p) for n, p in self.trainer.model.named_parameters() if p.requires_grad and p.numel()]
             same = [n for n, p in mine if p.data_ptr() in theirs]
             self._note({"shared_with_reference": len(same) / max(len(mine), 1), "shared_name": (same or [""])[0]})
+
+    def _asked(self, data: Any) -> list[tuple[str, str]] | None:
+        """Prompts of the data with their answers, where a prompt is all that the policy is told."""
+        trainer, column = self.trainer, _reference(data)
+        rows, names = _rows(data, ASKED), set(getattr(data, "column_names", None) or ())
+        if any(getattr(trainer, name, None) for name in TOLD) or SHOWN & names or "prompt" not in names:
+            return None
+        if rows is None or column is None:
+            return None
+        return [(_text(p), str(a)) for p, a in zip(rows["prompt"], rows[column], strict=True)]
 
     # ---- a batch is sampled and scored -----------------------------------------------------------------------------
 
@@ -223,6 +268,9 @@ class Inside:
         column = _reference(inputs)
         given: dict[str, Any] = {
             "prompts": texts,
+            "completions": answers,
+            "lengths": lengths,
+            "repeated": self.recorder.repeated(texts),
             "group": int(trainer.num_generations),
             "rewards": rewards,
             "reward_weights": trainer.reward_weights.float().cpu().numpy(),
@@ -240,9 +288,9 @@ class Inside:
             given |= {"needed": self._needed([str(row[column]) for row in inputs]), "limit": limit}
             given["ended"] = [float(len(row) > 0 and row[-1] in ends) for row in ids]
         if "tool_mask" not in made and made["completion_mask"].shape[1] >= lengths.max():
-            given |= {"mask": made["completion_mask"], "lengths": lengths, "exempt": self._exempt(ids)}
+            given |= {"mask": made["completion_mask"], "exempt": self._exempt(ids)}
         if column is not None:
-            given |= {"completions": answers, "references": [str(row[column]) for row in inputs], "known": self.answers}
+            given |= {"references": [str(row[column]) for row in inputs], "known": self.answers, "of_data": True}
         return given
 
     def _needed(self, references: Sequence[str]) -> list[float]:
@@ -264,6 +312,9 @@ class Inside:
             "rewards": rewards[here : here + len(prompts)],
             "reward_weights": self.trainer.reward_weights,
             "references": None if column is None else [str(row[column]) for row in inputs],
+            "group": int(self.trainer.num_generations)
+            if len(prompts) % int(self.trainer.num_generations) == 0
+            else None,
         }
 
     def _exempt(self, ids: Any) -> np.ndarray | None:
@@ -286,7 +337,7 @@ class Inside:
         summed = np.where(np.isnan(rewards).all(1), np.nan, np.nansum(rewards * weights, axis=1))
         if trainer.reward_clip_range:
             summed = summed.clip(*trainer.reward_clip_range)
-        more: dict[str, Any] = {"summed": summed}
+        more: dict[str, Any] = {"summed": summed} | ({"clipped": summed} if trainer.reward_clip_range else {})
         if trainer.beta and len(self.passes) >= 2:
             apart = (self.passes[0] - self.passes[1]).float().cpu().numpy()
             inside = np.arange(apart.shape[1]) < lengths.reshape(-1, 1)
@@ -374,8 +425,11 @@ class Inside:
     # ---- the update -----------------------------------------------------------------------------------------------
 
     def _before(self) -> None:
+        with self.recorder.measuring(Price.GLANCE, self.step):
+            self.weights.between.found()
         with self.recorder.measuring(Price.LOOK, self.step):
-            self._note({"rate": self.weights.rate, "configured_rate": float(self.trainer.args.learning_rate)})
+            rates = {"rate": self.weights.rate, "configured_rate": float(self.trainer.args.learning_rate)}
+            self._note(rates | (self.weights.between.read() if self.seen is not None else {}))
             if self.seen is None:
                 return
             view: dict[str, Any] = {}
@@ -393,6 +447,9 @@ class Inside:
     def _after(self) -> None:
         self.weights.stepped()
         self.since += 1
+        if self.recorder.due(self.step, Price.GLANCE):
+            with self.recorder.measuring(Price.GLANCE, self.step):
+                self.weights.between.left(self.weights.updates)
         with self.recorder.measuring(Price.WORK, self.step):
             if self.sampled:
                 self._changed()
@@ -401,7 +458,10 @@ class Inside:
 
     def _changed(self) -> None:
         """What the update did to the weights, and to the probed rows."""
-        self._note({"parameters": self.weights.after(self.sampled), "rate": self.weights.rate})
+        after = self.weights.after(self.sampled)
+        self._note({"parameters": after, "rate": self.weights.rate})
+        if not all((left := stages(after)).values()):
+            self._note({"stages": left})
         if self.probe:
             logps = self._forward(self.trainer.model, self.probe["rows"])[0]
             self._note(
@@ -491,6 +551,11 @@ class Inside:
                 [np.nan if f is None else float(len(r)) for r, f in zip(rows, found, strict=True)]
             ),
         }
+        logps, counted = self.seen["logps"], inputs.get("completion_mask")
+        if self.weights.updates == 0 and not self.resumed and counted is not None and logps.ndim == 2:
+            counted = counted[:, -logps.shape[1] :]
+            if counted.shape == logps.shape:
+                self._note({"pair_logps": logps, "pair_counted": counted})
         reference = getattr(self.trainer, "ref_model", None)
         if self.weights.updates == 0 and not self.resumed and reference is not None and "completion_mask" in inputs:
             some = self._rows_of_pairs(inputs)
@@ -596,11 +661,11 @@ def _as(original: Any, text: str) -> Any:
     return [{**original[-1], "content": text}] if isinstance(original, list) else text
 
 
-def _rows(data: Any) -> Any:
+def _rows(data: Any, most: int = READ) -> Any:
     """Some rows of a data set with a length, spread without a period, as rows may repeat with one; None for a stream."""
     if data is None or not hasattr(data, "select") or not hasattr(data, "__len__"):
         return None
-    return data.select(np.sort(np.random.default_rng(0).permutation(len(data))[:READ]).tolist())
+    return data.select(np.sort(np.random.default_rng(0).permutation(len(data))[:most]).tolist())
 
 
 def _prompts(data: Any, tokenizer: Any) -> list[str] | None:

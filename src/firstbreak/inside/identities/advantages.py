@@ -83,9 +83,24 @@ def measure(
         return {"advantage_moved": (float(moved.mean()), said)} if error <= TOLERANCE else {}
     if error <= TOLERANCE:
         return dict.fromkeys(SAID, 0.0) | {"advantage_error": error} | _apart(own, uneven, prompts)
+    if _ordered(given, summed, groups):
+        return {}
     scales = (scaled,) if scaled is not None else ("none", "group", "batch")
     reordered = any(_reordered(given, expected(scale)) for scale in scales)
     return _named(given, used, own, summed, groups, error, reordered=reordered, prompts=prompts)
+
+
+def _ordered(given: np.ndarray, summed: np.ndarray, groups: Groups) -> bool:
+    """Whether advantages rise with the rewards of their group and have a mean of 0 there: an estimator that is not known."""
+    near = TOLERANCE * max(float(np.abs(given).max()), 1e-12)
+    for rows in groups:
+        order = np.argsort(summed[rows], kind="stable")
+        steps, rises = np.diff(given[rows][order]), np.diff(summed[rows][order])
+        if np.isnan(rises).any() or abs(float(given[rows].mean())) > near:
+            return False
+        if (steps < -near).any() or (np.abs(steps[rises == 0]) > near).any():
+            return False
+    return bool(np.abs(given).max() > 0)
 
 
 def _apart(own: np.ndarray, uneven: np.ndarray | None, prompts: Sequence[str] | None) -> dict[str, Reading]:

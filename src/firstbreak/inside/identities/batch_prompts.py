@@ -1,4 +1,4 @@
-"""The groups of a batch have different prompts."""
+"""The groups of a batch have different prompts, and the next batch has others."""
 
 from __future__ import annotations
 
@@ -18,8 +18,11 @@ def measure(
     prompts: Sequence[str],
     group: float | Sequence[str] | np.ndarray,
     training_prompts: Sequence[str] | None = None,
+    repeated: int = 0,
 ) -> Mapping[str, Reading]:
-    """The share of the groups that have the most frequent prompt. A task of a few prompts repeats them by right."""
+    """prompt_everywhere: the share of the groups that have the most frequent prompt; batch_repeated: batches before that had
+    these prompts in this order (`repeated`). A task of a few prompts repeats them by right.
+    """
     if training_prompts is not None and len(set(training_prompts)) <= FEW:
         return {}
     first = [prompts[int(rows[0])] for rows in members(group, len(prompts)) if len(rows)]
@@ -28,4 +31,8 @@ def measure(
     prompt, times = Counter(first).most_common(1)[0]
     share = times / len(first)
     said = f"{times} of {len(first)} groups have the prompt {prompt[-60:]!r}"
-    return {"prompt_everywhere": (share, said) if share > 0.5 else share}
+    again = f"the groups begin with {first[0][-60:]!r} and {first[1][-60:]!r}, as in {repeated} batches before"
+    return {
+        "prompt_everywhere": (share, said) if share > 0.5 else share,
+        "batch_repeated": (float(repeated), again) if repeated else 0.0,
+    }

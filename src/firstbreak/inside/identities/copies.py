@@ -42,7 +42,7 @@ def measure(
 
     equal = [same(i, j) for i, j in pairs]
     excess = float(np.mean(equal) - np.mean([(chance[i] + chance[j]) / 2 for i, j in pairs]))
-    if excess <= EXCESS:
+    if excess <= EXCESS or not any(equal):
         return {"copies": excess}
     i, j = next(pair for pair, copied in zip(pairs, equal, strict=True) if copied)
     prompt, text = shown(prompts[i])[-60:], shown(completions[i])[:60]

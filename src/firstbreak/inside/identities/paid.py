@@ -26,8 +26,8 @@ def measure(
 
     reward_turned: the right answer gets less than an empty text; reward_open: an empty text gets as much as the right answer
     and as every completion; reward_deaf: all texts of a prompt get the same, and other prompts get something else;
-    reward_unread: another prompt's answer gets as much as the right one, which gets more than an empty text; reward_longer: a
-    text that is repeated gets more.
+    reward_unread: another prompt's answer gets as much as the right one, which gets more than an empty text, or as much as the
+    best completion and more than the worst; reward_longer: a text that is repeated gets more.
     """
     first = list({prompt: i for i, prompt in reversed(list(enumerate(prompts)))}.values())[:PROBED]
     if len(first) < 2 or len({references[i] for i in first}) < 2:
@@ -47,7 +47,8 @@ def measure(
         "reward_turned": right < empty,
         "reward_open": flat & (not deaf.any()) & (right > 0),
         "reward_deaf": deaf,
-        "reward_unread": (right > empty) & (other >= right),
+        "reward_unread": (other >= right)
+        & ((right > empty) | (right >= np.nanmax(known)) & (right > np.nanmin(known))),
         "reward_longer": np.array([bool(completions[i]) for i in first]) & (twice > once),
     }
     said = {

@@ -27,6 +27,7 @@ class Sampled:
     before: np.ndarray  #: shape (k,), before the update
     after: np.ndarray
     last: np.ndarray | None = None  #: after the update before this one
+    decay: float = 0.0  #: the optimizer's weight decay, where it acts beside Adam's step
 
 
 def measure(parameters: Sequence[Sampled], rate: float) -> Mapping[str, Reading]:
@@ -35,7 +36,8 @@ def measure(parameters: Sequence[Sampled], rate: float) -> Mapping[str, Reading]
     untrained: trainable, and without a gradient or not in the optimizer; frozen: of an adapter, and not trainable; rounded: with
     a gradient that is not 0, and unchanged by the update; overwritten: changed between two updates; shortened: of these, those
     that have lost the last bits of their numbers and nothing else; critic_idle: of the critic's, where the optimizer holds most
-    other weights: neither in it nor changed by anything else.
+    other weights: neither in it nor changed by anything else; decaying: of the sum of the weights' sizes, that of weights
+    above 1 / decay, which shrink in each step, as Adam's step is about the learning rate at most.
     """
     trainable = [p for p in parameters if p.trainable]
     adapter = [p for p in parameters if "lora_" in p.name]
@@ -59,10 +61,13 @@ def measure(parameters: Sequence[Sampled], rate: float) -> Mapping[str, Reading]
         share = sum(n for _, n in still) / tried
         worst = max(still, key=lambda pair: pair[1])[0]
         found["rounded"] = (share, f"{worst.name} did not change in an update") if share > 0.5 else share
-    known = [p for p in trainable if p.last is not None]
+    decayed = [p for p in moving if p.decay > 0]
+    if decayed:
+        found["decaying"] = _decaying(decayed)
+    known = [p for p in trainable if p.last is not None and p.owned]
     if known:
         written = [p for p in known if not np.array_equal(p.before, np.asarray(p.last), equal_nan=True)]
-        short = [p for p in written if p.last is not None and _shortened(p.before, p.last)]
+        short = [p for p in written if p.last is not None and shortened(p.before, p.last)]
         found["overwritten"] = _share(
             [p for p in written if p not in short], known, "was changed after the optimizer's step, by something else"
         )
@@ -70,7 +75,18 @@ def measure(parameters: Sequence[Sampled], rate: float) -> Mapping[str, Reading]
     return found
 
 
-def _shortened(now: np.ndarray, last: np.ndarray) -> bool:
+def _decaying(parameters: Sequence[Sampled]) -> Reading:
+    sizes = [p.size * np.abs(p.before) / max(len(p.before), 1) for p in parameters]
+    every = sum(float(s.sum()) for s in sizes)
+    pulled = [float(s[np.abs(p.before) * p.decay > 1].sum()) for p, s in zip(parameters, sizes, strict=True)]
+    if not every or not np.isfinite(every):
+        return 0.0
+    share, most = sum(pulled) / every, parameters[int(np.argmax(pulled))]
+    said = f"{most.name} has a weight decay of {most.decay:g}: above {1 / most.decay:.3g} it takes more than a step of Adam gives"
+    return (share, said) if share > 0.1 else share
+
+
+def shortened(now: np.ndarray, last: np.ndarray) -> bool:
     """Whether the numbers are those after the step, rounded to fewer bits."""
     here = last != 0
     if not here.any() or not np.isfinite(now).all():

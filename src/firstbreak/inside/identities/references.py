@@ -13,9 +13,16 @@ AGREED = 0.5  #: share of a prompt's completions that give one answer
 
 
 def measure(
-    completions: Sequence[str], references: Sequence[str], known: Sequence[str], prompts: Sequence[str]
+    completions: Sequence[str],
+    references: Sequence[str],
+    known: Sequence[str],
+    prompts: Sequence[str],
+    of_data: bool = False,
 ) -> Mapping[str, Reading]:
-    """Of the prompts whose completions agree on an answer of the data, the share for which it is not their own."""
+    """Of the prompts whose completions agree on an answer of the data, the share for which it is not their own.
+
+    `of_data`: the references are a column of the data, and not what a verifier was handed: answer_elsewhere is the share then.
+    """
     answers = {text.strip() for text in known}
     if len(answers) < MIN_DISTINCT:
         return {}
@@ -36,4 +43,4 @@ def measure(
         if elsewhere
         else ""
     )
-    return {"reference_elsewhere": (share, said) if share > 0.9 else share}
+    return {"answer_elsewhere" if of_data else "reference_elsewhere": (share, said) if share > 0.9 else share}

@@ -21,18 +21,52 @@ def measure(
     reward_weights: np.ndarray | None = None,
     prompts: Sequence[str] | None = None,
 ) -> Mapping[str, Reading]:
-    """The share of right completions that get no more than wrong ones do on average."""
+    """reward_unpaid: the share of right completions that get no more than wrong ones do on average; reward_blind: of the prompts
+    with right and wrong completions, the share for which all get the same.
+
+    Where the right answer is paid in another form, within brackets or behind a word, only that form is right.
+    """
     known = total(rewards, reward_weights)
     solved = np.array([last_word(c) == r.strip() for c, r in zip(completions, references, strict=True)])
     solved &= _of_one_form(completions, solved)
-    right, wrong = np.flatnonzero(solved & np.isfinite(known)), np.flatnonzero(~solved & np.isfinite(known))
+    solved |= [_plain(c) == _plain(r) != "" for c, r in zip(completions, references, strict=True)]
+    holds = np.array([r.strip() in c for c, r in zip(completions, references, strict=True)])
+    formed = holds & ~solved & np.isfinite(known)
+    right, wrong = np.flatnonzero(solved & np.isfinite(known)), np.flatnonzero(~solved & ~holds & np.isfinite(known))
     if min(len(right), len(wrong)) < MIN_ROWS:
         return {}
+    if formed.any() and known[formed].max() > known[right].max():
+        return {"reward_unpaid": 0.0, "reward_blind": 0.0}
     unpaid = known[right] <= known[wrong].mean()
     i = int(right[int(np.argmax(unpaid))])
     said = row(i, prompts, f": {completions[i][-40:]!r} is right and gets {known[i]:.4g}")
     share = float(unpaid.mean())
-    return {"reward_unpaid": (share, said) if share > 0.5 else share}
+    return {"reward_unpaid": (share, said) if share > 0.5 else share, **_blind(known, right, wrong, prompts)}
+
+
+def _blind(
+    known: np.ndarray, right: np.ndarray, wrong: np.ndarray, prompts: Sequence[str] | None
+) -> Mapping[str, Reading]:
+    rows: dict[str, tuple[list[int], list[int]]] = {}
+    if prompts is None:
+        return {}
+    for i in [*right, *wrong]:
+        rows.setdefault(prompts[i], ([], []))[int(i in wrong)].append(int(i))
+    both = [(solved, failed) for solved, failed in rows.values() if solved and failed]
+    if len(both) < MIN_ROWS:
+        return {}
+    blind = [(solved, failed) for solved, failed in both if np.ptp(known[solved + failed]) == 0]
+    share = len(blind) / len(both)
+    if not blind:
+        return {"reward_blind": share}
+    solved, failed = blind[0]
+    said = row(solved[0], prompts, f" is right, row {failed[0]} is wrong, and both get {known[solved[0]]:.4g}")
+    return {"reward_blind": (share, said)}
+
+
+def _plain(text: str) -> str:
+    """Letters and digits of a text: spaces, marks and capitals make no answer wrong."""
+    return "".join(c for c in text.casefold() if c.isalnum())
 
 
 def _of_one_form(completions: Sequence[str], solved: np.ndarray) -> np.ndarray:

@@ -26,6 +26,7 @@ import numpy as np
 
 from firstbreak.diagnosis.families import UNKNOWN, Method, Policy, only
 from firstbreak.diagnosis.inputs import Inputs
+from firstbreak.diagnosis.refutations import nearly_all_right
 from firstbreak.diagnosis.usual import Side
 from firstbreak.model import Weight, WeightKind
 
@@ -40,6 +41,7 @@ FINDINGS = {
     "no-update": 0.2,
 }
 SETTINGS = {"group_size": Side.LOW, "dynamic_sampling": Side.OFF}
+REFUTED_BY = (nearly_all_right,)
 EXPERIMENT = "larger-group"
 
 

@@ -27,9 +27,11 @@ https://arxiv.org/abs/2006.05990
 
 from __future__ import annotations
 
+from firstbreak.diagnosis.families import Method, without
 from firstbreak.diagnosis.usual import Side
 
 PRIOR = 0.8
+FAMILIES = without(Method.PREFERENCE)  # pairs have no spread of rewards
 FINDINGS = {
     "reward-flat": 0.8,
     "entropy-stays-high": 0.4,

@@ -31,7 +31,7 @@ FAMILIES = only(Policy.CONTROL)  # only policies that act in an environment
 FINDINGS = {
     "observations-off": 0.8,
     "observations-constant": 0.1,
-    "observations-unscaled": 0.1,
+    "observations-unscaled": 0.3,
     "action-effect-moved": 0.3,
     "actions-without-effect": 0.15,
     "score-drops-at-once": 0.5,

@@ -49,6 +49,8 @@ OF_A_MODEL = re.compile(r"(^|[^a-z])(rm|prm|orm)([^a-z]|$)|reward.?model|prefere
 FAMILIES = only(Policy.TEXT)
 FINDINGS = {
     "pairs-wrong": 0.5,
+    "chosen-texts-unlikely": 0.4,
+    "pairs-not-told-apart": 0.6,
     "reward-against-references": 0.7,
     "preference-loss-start": 0.6,
     "preference-labels-swapped": 0.5,
@@ -59,6 +61,7 @@ FINDINGS = {
     "score-below-start": 0.3,
     "score-lost": 0.4,
     "right-completions-no-longer-paid": 0.3,
+    "right-completions-unpaid": 0.3,
 }
 EXPERIMENT = ("reward-probe", "data-probe")
 

@@ -27,6 +27,7 @@ FAMILIES = only(Policy.TEXT)  # only policies that write text
 FINDINGS = {
     "prompts-repeated": 0.7,
     "batch-of-one-prompt": 0.6,
+    "batch-repeated": 0.6,
     "symbols-never-trained": 0.6,
     "reward-up-evaluation-down": 0.7,
     "zero-variance-groups": 0.6,

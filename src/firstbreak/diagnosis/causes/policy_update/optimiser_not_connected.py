@@ -29,7 +29,9 @@ from firstbreak.diagnosis.usual import Side
 PRIOR = 0.6
 FINDINGS = {
     "weights-left-out": 0.5,
-    "weights-overwritten": 0.3,
+    "most-weights-frozen": 0.5,
+    "pairs-not-told-apart": 0.3,
+    "weights-overwritten": 0.1,
     "rate-never-reached": 0.3,
     "gradient-clipped-away": 0.8,
     "no-update": 0.9,

@@ -24,6 +24,7 @@ from __future__ import annotations
 PRIOR = 0.7
 FINDINGS = {
     "reward-scale-apart": 0.6,
+    "rewards-clipped-away": 0.6,
     "reward-outlier": 0.2,
     "value-explosion": 0.2,
     "entropy-stays-high": 0.4,

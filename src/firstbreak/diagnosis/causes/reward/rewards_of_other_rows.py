@@ -30,6 +30,8 @@ FAMILIES = only(Policy.TEXT, *GRADED)
 FINDINGS = {
     "right-completions-unpaid": 0.5,
     "rewards-of-neighbours": 0.95,
+    "equal-texts-paid-apart": 0.9,
+    "right-and-wrong-paid-alike": 0.7,
     "zero-variance-groups": 0.2,
     "reward-flat": 0.3,
 }

@@ -26,6 +26,7 @@ PRIOR = 0.5
 FAMILIES = only(Policy.TEXT, *GRADED)  # only policies that write text
 FINDINGS = {
     "rewards-not-repeatable": 0.9,
+    "equal-texts-paid-apart": 0.5,
     "right-answers-unpaid": 0.75,
     "wrong-answers-paid": 0.75,
     "score-below-start": 0.3,

@@ -20,7 +20,10 @@ https://arxiv.org/abs/2504.13958
 
 from __future__ import annotations
 
+from firstbreak.diagnosis.causes.reward.reward_pays_for_calls import applies
 from firstbreak.diagnosis.families import GRADED, Policy, only
+
+__all__ = ["applies"]
 
 PRIOR = 0.5
 FAMILIES = only(Policy.TEXT, *GRADED)  # only policies that write text

@@ -2,7 +2,8 @@
 
 ## What it looks for
 The recorder computes the advantages of a batch again from its rewards. The check reports where the same numbers are
-used in another order, for more than `above` of the rows.
+used in another order, for more than `above` of the rows. In a loop for control, it finds the rows of a minibatch again by
+their log-probabilities.
 
 ## Why it matters
 Every completion is pushed by another one's reward: on average, nothing is learned.
@@ -32,16 +33,14 @@ ROLES = (Role.PROOF,)
 
 
 def detect(
-    proof_advantage_moved: Series,
     config: Config,
+    proof_advantage_moved: Series | None = None,
+    proof_advantage_displaced: Series | None = None,
     *,
     above: Annotated[
         float, Threshold("share", "The rows that have the same reward do not count.", "convention")
     ] = 0.01,
 ) -> Finding | None:
-    return proved(
-        proof_advantage_moved,
-        config,
-        "{value:%} of the rows have another row's advantage: look for a shuffle that moves advantages without tokens",
-        above=above,
-    )
+    what = "{value:%} of the rows have another row's advantage: look for a shuffle that moves advantages without tokens"
+    curves = (c for c in (proof_advantage_moved, proof_advantage_displaced) if c is not None)
+    return next((f for c in curves if (f := proved(c, config, what, above=above)) is not None), None)

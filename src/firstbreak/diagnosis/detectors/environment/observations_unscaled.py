@@ -1,12 +1,12 @@
-"""Observations are huge, or lie far from 0.
+"""Observations are huge or tiny, or lie far from 0.
 
 ## What it looks for
 The size of the largest component of the observation, and the mean over the spread of a component that lies far from 0, in
-the first quarter of the run and at its end: above `max_size`, or above `max_offset`.
+the first quarter of the run and at its end: above `max_size`, below `min_size`, or above `max_offset`.
 
 ## Why it matters
 The first layer of a network is drawn for inputs around 1. A component in the thousands saturates it or hides all others,
-and a large constant beside a small change leaves nothing of the change.
+and a large constant beside a small change leaves nothing of the change. Of components near 0 it sees nothing.
 
 ## When it is a false alarm
 A network that divides by a constant itself; observations in bytes.
@@ -49,6 +49,14 @@ def detect(
             source="convention",
         ),
     ] = 1000.0,
+    min_size: Annotated[
+        float,
+        Threshold(
+            unit="observation units",
+            reason="a fiftieth of what layers are drawn for; components that are divided by 255 by mistake lie below",
+            source="convention",
+        ),
+    ] = 0.02,
     max_offset: Annotated[
         float,
         Threshold(unit="ratio", reason="of the mean, a hundredth is all that the state changes", source="convention"),
@@ -61,13 +69,15 @@ def detect(
     if len(size) < min_points:
         return NotMeasured(f"{len(size)} windows of transitions are too few (needs {min_points})")
     offset = None if env_observation_offset is None else env_observation_offset.finite
-    for curve, limit, said in (
-        (offset, max_offset, "a component of the observation lies {typical} times its spread away from 0"),
-        (size, max_size, "a component of the observation has the size {typical}"),
+    for curve, sign, limit, said in (
+        (offset, 1, max_offset, "a component of the observation lies {typical} times its spread away from 0"),
+        (size, 1, max_size, "a component of the observation has the size {typical}"),
+        (size, -1, min_size, "the largest component of the observation has the size {typical}"),
     ):
         if curve is None or len(curve) < min_points:
             continue
-        if min(float(np.median(part.values)) for part in (curve.head(0.25), curve.tail(0.25))) > limit:
+        levels = [float(np.median(part.values)) for part in (curve.head(0.25), curve.tail(0.25))]
+        if any(levels) and min(sign * (level - limit) for level in levels) > 0:
             first = float(curve.steps[0])
             return Finding(
                 message=facts.tell(

@@ -1,7 +1,8 @@
 """Right completions get no more than wrong ones.
 
 ## What it looks for
-The recorder looks for completions whose last word is the right answer. The check reports where more than `above` of
+The recorder looks for completions that are the right answer but for spaces, marks and capitals, or whose last word is. The
+check reports where more than `above` of
 them get no more than wrong ones do, from the first batch on.
 
 ## Why it matters
@@ -36,7 +37,7 @@ def detect(
     proof_reward_unpaid: Series,
     config: Config,
     *,
-    above: Annotated[float, Threshold("share", "Single right completions may lack a form.", "convention")] = 0.9,
+    above: Annotated[float, Threshold("share", "Single right completions may lack a form.", "convention")] = 0.75,
 ) -> Finding | None:
     points = proof_reward_unpaid.finite
     if not len(points) or points.values[0] <= above:
