@@ -481,7 +481,7 @@ def gradients_cleared_too_early(script: Script) -> None:
     script.callbacks.append(_callback(on_pre_optimizer_step=clear))
 
 
-@fault(Link.POLICY_UPDATE, "optimiser-not-connected", "parameters-not-trained")
+@fault(Link.POLICY_UPDATE, "optimiser-not-connected", "parameters-not-trained", "weights-replaced")
 def weights_loaded_again(script: Script) -> None:
     """A callback that should load the best weights so far loads the first ones after every step."""
     first: dict[str, Any] = {}
