@@ -46,7 +46,13 @@ QUESTIONS = (
         asks="do most groups still have zero variance although such groups are replaced?",
         answer=lies_above("reward_zero_std_frac", 0.5),
         needs="reward_zero_std_frac",
-        yes={"prompts-too-hard": 0.9, "samples-without-variety": 0.8, "answers-misaligned": 0.5, "healthy": 0.02},
+        yes={
+            "prompts-too-hard": 0.9,
+            "samples-without-variety": 0.8,
+            "answers-misaligned": 0.5,
+            "answers-beside-other-prompts": 0.5,
+            "healthy": 0.02,
+        },
         otherwise=0.05,
     ),
 )

@@ -99,6 +99,7 @@ QUESTIONS = (
             "sampling-too-cold": 0.8,
             "groups-carry-no-signal": 0.7,
             "answers-misaligned": 0.6,
+            "answers-beside-other-prompts": 0.6,
             "prompt-template-wrong": 0.6,
             "length-limit-too-short": 0.4,
         },
@@ -112,6 +113,7 @@ QUESTIONS = (
         yes={
             "prompts-too-hard": 0.9,
             "answers-misaligned": 0.9,
+            "answers-beside-other-prompts": 0.9,
             "prompt-template-wrong": 0.9,
             "sampler-differs-from-policy": 0.6,
             "tools-fail": 0.4,

@@ -32,6 +32,7 @@ QUESTIONS = (
             "groups-carry-no-signal": 0.9,
             "prompts-too-hard": 0.15,
             "answers-misaligned": 0.2,
+            "answers-beside-other-prompts": 0.2,
             "premature-convergence": 0.4,
             "healthy": 0.8,
         },

@@ -38,6 +38,7 @@ QUESTIONS = (
             "loss-mask-wrong": 0.7,
             "baseline-missing": 0.7,
             "answers-misaligned": 0.6,
+            "answers-beside-other-prompts": 0.6,
             "advantage-sign-wrong": 0.05,
             "optimiser-not-connected": 0.03,
             "verdicts-noisy": 0.4,

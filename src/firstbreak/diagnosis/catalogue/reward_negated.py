@@ -42,6 +42,7 @@ QUESTIONS = (
             "optimiser-not-connected": 0.03,
             "evaluation-of-stale-weights": 0.1,
             "answers-misaligned": 0.3,
+            "answers-beside-other-prompts": 0.3,
             "verdicts-noisy": 0.4,
             "healthy": 0.85,
         },

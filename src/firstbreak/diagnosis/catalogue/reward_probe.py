@@ -35,6 +35,7 @@ QUESTIONS = (
             "preference-data-wrong": 0.6,
             "silence-pays": 0.3,
             "answers-misaligned": 0.1,
+            "answers-beside-other-prompts": 0.1,
             "failures-graded-as-success": 0.2,
         },
         otherwise=0.02,

@@ -34,6 +34,7 @@ QUESTIONS = (
             "advantage-sign-wrong": 0.05,
             "reward-sign-wrong": 0.05,
             "answers-misaligned": 0.1,
+            "answers-beside-other-prompts": 0.1,
             "prompts-too-hard": 0.1,
             "verdicts-noisy": 0.3,
             "healthy": 0.8,

@@ -31,6 +31,7 @@ QUESTIONS = (
         needs="score",
         yes={
             "answers-misaligned": 0.85,
+            "answers-beside-other-prompts": 0.85,
             "prompts-too-hard": 0.85,
             "prompts-too-narrow": 0.85,
             "prompt-template-wrong": 0.85,

@@ -34,7 +34,7 @@ FINDINGS = {
     "entropy-stays-high": 0.2,
     "step-too-large": 0.2,
 }
-EXPERIMENT = ("one-epoch", "process-probe")
+EXPERIMENT = "toy-reward"
 
 
 def applies(inputs: Inputs) -> bool:

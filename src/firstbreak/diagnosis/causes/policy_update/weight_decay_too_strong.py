@@ -28,4 +28,4 @@ FINDINGS = {
     "score-lost": 0.4,
     "entropy-runaway": 0.3,
 }
-EXPERIMENT = "usual-settings"
+EXPERIMENT = "toy-reward"

@@ -28,4 +28,4 @@ FINDINGS = {
     "weights-overwritten": 0.9,
     "reward-flat": 0.5,
 }
-EXPERIMENT = ("weight-hashes", "process-probe")
+EXPERIMENT = "toy-reward"

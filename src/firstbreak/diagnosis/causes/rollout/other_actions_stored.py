@@ -32,4 +32,4 @@ FINDINGS = {
     "entropy-stays-high": 0.3,
     "episode-length-degenerate": 0.2,
 }
-EXPERIMENT = "environment-probe"
+EXPERIMENT = "toy-reward"

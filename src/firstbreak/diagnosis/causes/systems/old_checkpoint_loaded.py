@@ -30,4 +30,4 @@ FINDINGS = {
     "score-lost": 0.3,
     "reward-flat": 0.3,
 }
-EXPERIMENT = "process-probe"
+EXPERIMENT = "toy-reward"
