@@ -1,6 +1,7 @@
 """Scripts of people who had read the README and docs/recorder.md and nothing else: `python -m benchmarks.recorder --strangers FOLDER`.
 
-Each folder beside this file is one person's: scripts as they were written, and `runs.json` with the command of each run, the link
+Each folder beside this file is one person's: scripts as they were written, and `runs.json` with the command of each run (first of
+all what makes a model that the others start from, where a script of its own does that), the link
 that the fault breaks first in that person's judgement (null: a sound script), and whether it harmed the training. `*_1` were
 written before the corrections of 2026-11-26 and looked at for them; each higher number was written against the recorder as it was
 corrected after the number before, and asked before anything of it was corrected.

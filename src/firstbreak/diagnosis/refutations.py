@@ -36,6 +36,11 @@ def recorded_inside(inputs: Inputs) -> bool:
     return any(name.startswith("proof.") for name in inputs.run.series)
 
 
+def calls_tools(inputs: Inputs) -> bool:
+    """Only agents that call tools."""
+    return any(name.startswith("tool.") for name in inputs.run.series)
+
+
 def measured_inside(*names: str) -> Callable[[Inputs], bool]:
     """Whether a recorder measured one of these identities."""
     return lambda inputs: any(f"proof.{name}" in inputs.run.series for name in names)

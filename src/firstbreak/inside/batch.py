@@ -7,7 +7,6 @@ import inspect
 import logging
 import math
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -60,10 +59,12 @@ class BatchRecorder:
         self.start = 0.0  #: seconds in the first steps
         self._steps: set[int] = set()
         self._failed: set[str] = set()
-        self._asked: Counter[tuple[str, str]] = Counter()  #: batches that held a prompt with this right answer
-        self._last_prompts: list[str] = []
+        self._asked: dict[tuple[str, str], int] = {}  #: batches that held a prompt with this right answer, two at most
+        self._last: tuple[int, list[str]] = (-1, [])  #: step and prompts of the last new batch
         self._repeated = 0  #: batches in a row with the same prompts
-        self._done: Sequence[np.ndarray] = ()  #: actions that an environment was given
+        self._passing: Any = None  #: what passes through the wrapped environment; None where several are
+        self._envs = 0  #: environments that were wrapped
+        self._told = 0  #: steps of the environment until the last rollout
         self._rollout: Mapping[str, Any] = {}  #: log-probabilities and advantages of the last rollout
         self._measuring = False  #: the time in a measurement within another one counts once
 
@@ -109,17 +110,21 @@ class BatchRecorder:
 
         def measured() -> dict[str, float]:
             if given.get("prompts") is not None and given.get("references") is not None and len(self._asked) < ASKED:
-                self._asked.update(dict.fromkeys(zip(given["prompts"], map(str, given["references"]), strict=False), 1))
-            more = {"asked": list(self._asked.elements()) or None, "repeated": self.repeated(given.get("prompts"))}
-            return self.measure(step, more | given)
+                for pair in dict.fromkeys(zip(given["prompts"], map(str, given["references"]), strict=False)):
+                    self._asked[pair] = min(self._asked.get(pair, 0) + 1, 2)
+            asked = [pair for pair, times in self._asked.items() for _ in range(times)]
+            return self.measure(step, {"asked": asked or None, "repeated": self._repeated} | given)
 
+        if given.get("fresh", True) and not given.get("since"):
+            self.batch_begins(step, given.get("prompts"))
         return self._written(step, Price.WORK if "score" in given else Price.LOOK, measured)
 
-    def repeated(self, prompts: Any) -> int:
-        """How many batches before had the prompts of this one, in their order."""
-        now = [] if prompts is None else [str(prompt) for prompt in prompts]
-        self._repeated = self._repeated + 1 if now and now == self._last_prompts else 0
-        self._last_prompts = now
+    def batch_begins(self, step: int, prompts: Sequence[str] | None) -> int:
+        """How many batches before this new one had its prompts in their order. Another call for a step changes nothing."""
+        if step != self._last[0]:
+            now = [] if prompts is None else [str(prompt) for prompt in prompts]
+            self._repeated = self._repeated + 1 if now and now == self._last[1] else 0
+            self._last = step, now
         return self._repeated
 
     def weights(self, model: Any, optimizer: Any) -> None:
@@ -141,10 +146,15 @@ class BatchRecorder:
         def measured() -> dict[str, float]:
             arrays = _arrays(given)
             sizes = [value.size for value in arrays.values() if isinstance(value, np.ndarray)]
-            made = identities_of(arrays, self._rollout) | executed(arrays, self._done)
+            made = identities_of(arrays, self._rollout) | executed(arrays, done)
             self._rollout = rolled(arrays) or self._rollout
             return {"steps": float(max(sizes, default=0))} | self.measure(step, made)
 
+        done: Sequence[np.ndarray] = ()
+        if "actions" in given and self._passing is not None:  # nothing else was stepped since the last rollout
+            told, self._told = self._told, self._passing.steps
+            steps, copies = len(given["actions"]), self._passing.copies
+            done = self._passing.last(steps) if self._told - told == steps * copies else ()
         return self._written(step, Price.LOOK, measured)
 
     def _written(self, step: int, cost: Price, measured: Callable[[], dict[str, float]]) -> dict[str, float]:
@@ -166,7 +176,8 @@ class BatchRecorder:
         apart = BatchRecorder(None, self.share)  # windows of steps do not use up the time of updates
         apart.files = self.files
         wrapped = recorded(env, apart)
-        self._done = wrapped.passing.done
+        self._envs += 1
+        self._passing = wrapped.passing if self._envs == 1 else None
         return wrapped
 
     def measure(self, step: int, given: Mapping[str, Any]) -> dict[str, float]:

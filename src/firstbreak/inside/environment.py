@@ -41,6 +41,10 @@ class Passing:
         self.none = np.zeros(self.copies, bool)
         self.ended = self.none, self.none  #: of which copies the last step ended the episode, and by a time limit
 
+    def last(self, steps: int) -> list[np.ndarray]:
+        """The actions of the last steps; none where they are no choices, or too many."""
+        return list(self.done)[-steps:] if self.chosen and 0 < steps <= len(self.done) else []
+
     def began(self, seen: Any) -> None:
         """An episode began by hand."""
         self.seen = self._rows(seen) if self.open else None

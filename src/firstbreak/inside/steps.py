@@ -22,11 +22,11 @@ def rolled(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def executed(given: Mapping[str, Any], done: Sequence[np.ndarray]) -> dict[str, Any]:
-    """The actions of a rollout, and those that its environment was given; nothing where they are no choices, or too few."""
-    if "actions" not in given or not {"rewards", "values"} <= given.keys():
+    """The actions of a rollout, and those that its environment was given meanwhile, where that is known."""
+    if not len(done):
         return {}
     stored = np.reshape(given["actions"], (len(given["actions"]), -1))
-    if len(done) < len(stored) or any(np.size(row) != stored.shape[1] for row in done):
+    if len(done) != len(stored) or any(np.size(row) != stored.shape[1] for row in done):
         return {}
     return {"stored_actions": stored, "done_actions": np.stack([np.ravel(row) for row in done]).astype(float)}
 

@@ -144,6 +144,7 @@ class Inside:
         self.resumed = trainer.state.global_step > 0
         self.weights = Weights(trainer.model, self.optimizer)
         self.since = 0  #: updates since the batch was sampled
+        self.repeated = 0  #: batches before that had the same prompts
         self.seen: dict[str, Any] | None = None  #: tensors of the update's first minibatch
         self.scored: tuple[Any, ...] | None = None
         self.passes: list[Any] = []  #: log-probabilities that were worked out while a batch was made
@@ -189,6 +190,7 @@ class Inside:
             self._note({name: _prompts(data, self.tokenizer) for name, data in shown.items()})
             self.answers = _column(training, _reference(training))
             self._note({"asked": self._asked(training)})
+            self.different = _different(training)
         else:
             self.known = _texts_of(training)
         self._note({"trainable": self.weights.trainable})
@@ -245,6 +247,9 @@ class Inside:
             made = original(inputs)
             if self.trainer.model.training:
                 self.since = 0
+                if self.scored is not None:
+                    with self.recorder.measuring(Price.GLANCE, self.step):
+                        self.repeated = self.recorder.batch_begins(self.step, [_text(p) for p in self.scored[1]])
                 if self.scored is not None and self.recorder.due(self.step, Price.LOOK):
                     with self.recorder.measuring(Price.LOOK, self.step):
                         self._note(self._batch(made))
@@ -270,7 +275,8 @@ class Inside:
             "prompts": texts,
             "completions": answers,
             "lengths": lengths,
-            "repeated": self.recorder.repeated(texts),
+            "repeated": self.repeated,
+            "different": self.different,
             "group": int(trainer.num_generations),
             "rewards": rewards,
             "reward_weights": trainer.reward_weights.float().cpu().numpy(),
@@ -680,6 +686,12 @@ def _prompts(data: Any, tokenizer: Any) -> list[str] | None:
     except Exception as error:  # templates are programs of their own, and some want more than messages
         LOG.warning("prompts are compared without their chat template: %s: %s", type(error).__name__, error)
         return [_text(p) for p in rows["prompt"]]
+
+
+def _different(data: Any) -> float | None:
+    """Different prompts in some rows of a data set."""
+    rows = _rows(data)
+    return None if rows is None or "prompt" not in rows.column_names else float(len({_text(p) for p in rows["prompt"]}))
 
 
 def _reference(data: Any) -> str | None:

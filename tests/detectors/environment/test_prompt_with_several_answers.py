@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from firstbreak.inside.batch import BatchRecorder
 from tests.detectors.recorded import proof, recorded
 
 ID = "prompt-with-several-answers"
@@ -35,3 +36,15 @@ def test_games_that_begin_alike_and_long_answers_are_not_asked(tmp_path: Path) -
     assert recorded(tmp_path / "game", ID, game).finding is None
     long = batch([word[:2] for word in WORDS], [" ".join(word * 4) for word in WORDS]) | {"group": 2}
     assert recorded(tmp_path / "long", ID, long).finding is None
+
+
+def test_one_answer_in_two_spellings_is_one(tmp_path: Path) -> None:
+    spelled = batch(WORDS * 2, [word.upper() for word in WORDS] + [f"{word}." for word in WORDS])
+    assert recorded(tmp_path, ID, spelled, spelled).finding is None
+
+
+def test_what_is_remembered_of_a_small_task_does_not_grow(tmp_path: Path) -> None:
+    record = BatchRecorder(tmp_path, share=1e9)
+    for step in range(1, 30):
+        record.batch(step, **batch(WORDS, WORDS))
+    assert set(record._asked.values()) == {2}

@@ -13,9 +13,9 @@ from tests.detectors.recorded import recorded
 ID = "most-weights-frozen"
 
 
-def found(folder: Path, trained: str) -> bool:
+def found(folder: Path, trained: str, head: int = 8) -> bool:
     """Whether it is proved where only the parameters with `trained` in their name are trainable."""
-    model = nn.Sequential(nn.Linear(64, 64), nn.LayerNorm(64), nn.Linear(64, 8))
+    model = nn.Sequential(nn.Linear(64, 64), nn.LayerNorm(64), nn.Linear(64, head))
     for name, p in model.named_parameters():
         p.requires_grad = trained in name
     optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-3)
@@ -33,12 +33,12 @@ def test_norms_alone_are_proved(tmp_path: Path) -> None:
     assert found(tmp_path, "1.bias")
 
 
-def test_a_last_layer_and_a_whole_model_are_silent(tmp_path: Path) -> None:
-    assert not found(tmp_path / "a", "2.")
+def test_a_small_head_on_a_frozen_model_and_a_whole_model_are_silent(tmp_path: Path) -> None:
+    assert not found(tmp_path / "a", "2.", head=1)
     assert not found(tmp_path / "b", "")
 
 
 def test_the_share_is_in_the_report(tmp_path: Path) -> None:
     finding = recorded(tmp_path, ID, {"trainable": 0.004}).finding
     assert finding is not None
-    assert "0.40% of the weights are trainable, and the model has no adapter" in finding.message
+    assert "0.40% of the weights are trainable, no matrix among them" in finding.message

@@ -31,3 +31,13 @@ def test_a_judge_that_errs_now_and_then_is_silent(tmp_path: Path) -> None:
 def test_different_texts_are_not_compared(tmp_path: Path) -> None:
     apart = BATCH | {"completions": [f"{i}" for i in range(32)], "rewards": np.arange(32.0)}
     assert recorded(tmp_path, ID, apart).finding is None
+
+
+def test_groups_with_one_prompt_may_be_shown_different_pictures(tmp_path: Path) -> None:
+    pictures = {
+        "prompts": ["How many?"] * 32,
+        "completions": ["4"] * 32,
+        "rewards": np.repeat([1.0, 0.0] * 4, 4),
+        "group": 4,
+    }
+    assert recorded(tmp_path, ID, pictures).finding is None

@@ -37,6 +37,23 @@ def test_a_second_draw_for_the_buffer_is_proved(tmp_path: Path) -> None:
     assert "is stored" in (found(tmp_path, again=True) or "")
 
 
+def test_steps_of_an_evaluation_between_are_no_draws_of_the_rollout(tmp_path: Path) -> None:
+    assert found(tmp_path, late=LENGTH) is None
+
+
+def test_where_several_environments_are_wrapped_nothing_is_compared(tmp_path: Path) -> None:
+    record = firstbreak.recorder(tmp_path)
+    training, other = (
+        record.env(gymnasium.vector.SyncVectorEnv([lambda: gymnasium.make("CartPole-v1")] * ENVS)) for _ in range(2)
+    )
+    training.reset(seed=0)
+    other.reset(seed=0)
+    for _ in range(LENGTH):
+        training.step(np.zeros(ENVS, int))
+        other.step(np.ones(ENVS, int))
+    assert "action_other" not in record.transitions(1, **(STEPS | {"actions": np.zeros((LENGTH, ENVS))}))
+
+
 def test_one_draw_is_silent_also_when_it_is_told_later(tmp_path: Path) -> None:
     assert found(tmp_path / "a") is None
     assert found(tmp_path / "b", late=7) is None

@@ -39,6 +39,11 @@ def members(group: float | Sequence[str] | np.ndarray, n: int) -> list[np.ndarra
     return [np.arange(i, i + size) for i in range(0, n, size)] if size > 1 and n % size == 0 else []
 
 
+def plain(text: str) -> str:
+    """Letters and digits of a text: spaces, marks and capitals make no answer wrong."""
+    return "".join(c for c in text.casefold() if c.isalnum())
+
+
 def last_word(text: str) -> str:
     """The last word or number of a text, without marks around it."""
     words = text.replace("\n", " ").split()

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from firstbreak.inside.batch import Reading
-from firstbreak.inside.identities._rows import SHOWN
+from firstbreak.inside.identities._rows import SHOWN, plain
 from firstbreak.inside.identities.prompts import FEW
 
 MIN_REPEATED = 8  #: prompts that occur more than once
@@ -25,11 +25,13 @@ def measure(asked: Sequence[tuple[str, str]]) -> Mapping[str, Reading]:
     lengths = [len(answer.split()) for given in repeated.values() for answer in given]
     if len(repeated) < MIN_REPEATED or len(answers) <= FEW or sum(lengths) > WORDS * len(lengths):
         return {}
-    torn = {prompt: given for prompt, given in repeated.items() if len(set(given)) > 1}
+    torn = {
+        prompt: given for prompt, given in repeated.items() if len({plain(answer) or answer for answer in given}) > 1
+    }
     share = len(torn) / len(repeated)
     if not torn:
         return {"prompt_torn": share}
     prompt, given = next(iter(torn.items()))
-    other = next(answer for answer in given if answer != given[0])
+    other = next(answer for answer in given if (plain(answer) or answer) != (plain(given[0]) or given[0]))
     said = f"{len(torn)} of {len(repeated)} repeated prompts, such as {prompt[-SHOWN:]!r}: {given[0]!r} and {other!r}"
     return {"prompt_torn": (share, said)}

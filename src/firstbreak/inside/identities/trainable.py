@@ -1,4 +1,4 @@
-"""Most weights of a model without adapters are trainable."""
+"""Some matrix of a model without adapters is trainable."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ FEW = 0.02
 
 def measure(trainable: float) -> Mapping[str, Reading]:
     """`trainable`: the share of the weights whose `requires_grad` is set."""
-    said = f"{trainable:.2%} of the weights are trainable, and the model has no adapter"
+    said = f"{trainable:.2%} of the weights are trainable, no matrix among them, and the model has no adapter"
     return {"trainable": (trainable, said) if trainable < FEW else trainable}

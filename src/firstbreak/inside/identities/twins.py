@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from firstbreak.inside.batch import Reading
-from firstbreak.inside.identities._rows import row, total
+from firstbreak.inside.identities._rows import members, row, total
 
 MIN_TWINS = 8
 SMALL = 0.02  #: of the spread of the rewards: a reward model in 16 bits leaves less
@@ -19,18 +19,23 @@ def measure(
     rewards: np.ndarray,
     reward_weights: np.ndarray | None = None,
     lengths: np.ndarray | None = None,
+    group: float | Sequence[str] | np.ndarray | None = None,
 ) -> Mapping[str, Reading]:
     """Of the completions that their prompt has had before in the batch, the share with another reward than then.
 
-    `lengths` (n,): tokens, of which texts with and without an end have different numbers.
+    `lengths` (n,): tokens, of which texts with and without an end have different numbers. `group`: where it is known, only its
+    completions are compared: beside a prompt, two groups may be shown different pictures.
     """
     paid = total(rewards, reward_weights)
     spread = float(np.ptp(paid[np.isfinite(paid)])) if np.isfinite(paid).any() else 0.0
     tokens = [0.0] * len(paid) if lengths is None or lengths.ndim != 1 else lengths.tolist()
-    first: dict[tuple[str, str, float], int] = {}
+    places = np.zeros(len(paid), int)
+    for k, rows in enumerate([] if group is None else members(group, len(paid))):
+        places[rows] = k
+    first: dict[tuple[str, str, float, int], int] = {}
     twins = [
         (first[text], i)
-        for i, text in enumerate(zip(prompts, completions, tokens, strict=True))
+        for i, text in enumerate(zip(prompts, completions, tokens, places.tolist(), strict=True))
         if first.setdefault(text, i) != i and np.isfinite(paid[[first[text], i]]).all()
     ]
     if len(twins) < MIN_TWINS:

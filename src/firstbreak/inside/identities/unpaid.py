@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from firstbreak.inside.batch import Reading
-from firstbreak.inside.identities._rows import last_word, row, total
+from firstbreak.inside.identities._rows import last_word, plain, row, total
 
 MIN_ROWS = 4  #: right ones, and wrong ones
 USUAL = 0.5  #: share of the right completions that end in one way (convention)
@@ -29,7 +29,7 @@ def measure(
     known = total(rewards, reward_weights)
     solved = np.array([last_word(c) == r.strip() for c, r in zip(completions, references, strict=True)])
     solved &= _of_one_form(completions, solved)
-    solved |= [_plain(c) == _plain(r) != "" for c, r in zip(completions, references, strict=True)]
+    solved |= [plain(c) == plain(r) != "" for c, r in zip(completions, references, strict=True)]
     holds = np.array([r.strip() in c for c, r in zip(completions, references, strict=True)])
     formed = holds & ~solved & np.isfinite(known)
     right, wrong = np.flatnonzero(solved & np.isfinite(known)), np.flatnonzero(~solved & ~holds & np.isfinite(known))
@@ -50,8 +50,9 @@ def _blind(
     rows: dict[str, tuple[list[int], list[int]]] = {}
     if prompts is None:
         return {}
-    for i in [*right, *wrong]:
-        rows.setdefault(prompts[i], ([], []))[int(i in wrong)].append(int(i))
+    for k, some in enumerate((right, wrong)):
+        for i in some:
+            rows.setdefault(prompts[i], ([], []))[k].append(int(i))
     both = [(solved, failed) for solved, failed in rows.values() if solved and failed]
     if len(both) < MIN_ROWS:
         return {}
@@ -62,11 +63,6 @@ def _blind(
     solved, failed = blind[0]
     said = row(solved[0], prompts, f" is right, row {failed[0]} is wrong, and both get {known[solved[0]]:.4g}")
     return {"reward_blind": (share, said)}
-
-
-def _plain(text: str) -> str:
-    """Letters and digits of a text: spaces, marks and capitals make no answer wrong."""
-    return "".join(c for c in text.casefold() if c.isalnum())
 
 
 def _of_one_form(completions: Sequence[str], solved: np.ndarray) -> np.ndarray:

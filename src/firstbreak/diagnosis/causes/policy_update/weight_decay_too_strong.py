@@ -18,9 +18,11 @@ https://arxiv.org/abs/1711.05101
 
 from __future__ import annotations
 
+from firstbreak.diagnosis.families import Method, without
 from firstbreak.diagnosis.refutations import measured_inside
 
 PRIOR = 0.3
+FAMILIES = without(Method.SUPERVISED)  # only where a policy is updated on samples
 applies = measured_inside("decaying")
 FINDINGS = {
     "weights-decay-away": 0.95,

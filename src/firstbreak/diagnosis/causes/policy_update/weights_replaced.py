@@ -20,9 +20,11 @@ https://docs.pytorch.org/docs/stable/optim.html
 
 from __future__ import annotations
 
+from firstbreak.diagnosis.families import Method, without
 from firstbreak.diagnosis.refutations import measured_inside
 
 PRIOR = 0.3
+FAMILIES = without(Method.SUPERVISED)  # only where a policy is updated on samples
 applies = measured_inside("overwritten", "changed_between")
 FINDINGS = {
     "weights-overwritten": 0.9,

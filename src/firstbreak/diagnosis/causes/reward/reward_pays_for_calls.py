@@ -22,7 +22,9 @@ from __future__ import annotations
 
 from firstbreak.diagnosis.causes.reward._exploited import reward_lost
 from firstbreak.diagnosis.families import GRADED, Policy, only
-from firstbreak.diagnosis.inputs import Inputs
+from firstbreak.diagnosis.refutations import calls_tools as applies
+
+__all__ = ["applies"]
 
 PRIOR = 0.5
 FAMILIES = only(Policy.TEXT, *GRADED)  # only policies that call tools
@@ -35,8 +37,3 @@ FINDINGS = {
 }
 facts = reward_lost
 EXPERIMENT = "shorter-answers"
-
-
-def applies(inputs: Inputs) -> bool:
-    """Only agents that call tools."""
-    return any(name.startswith("tool.") for name in inputs.run.series)

@@ -20,8 +20,8 @@ https://arxiv.org/abs/2504.13958
 
 from __future__ import annotations
 
-from firstbreak.diagnosis.causes.reward.reward_pays_for_calls import applies
 from firstbreak.diagnosis.families import GRADED, Policy, only
+from firstbreak.diagnosis.refutations import calls_tools as applies
 
 __all__ = ["applies"]
 

@@ -20,9 +20,11 @@ https://huggingface.co/docs/transformers/main_classes/trainer
 
 from __future__ import annotations
 
+from firstbreak.diagnosis.families import Method, without
 from firstbreak.diagnosis.refutations import measured_inside
 
 PRIOR = 0.3
+FAMILIES = without(Method.SUPERVISED)  # only where a policy is updated on samples
 applies = measured_inside("returned", "resumed_otherwise")
 FINDINGS = {
     "old-weights-loaded": 0.7,

@@ -2,13 +2,13 @@
 
 ## What it looks for
 The recorder counts the weights whose `requires_grad` is set before the first update. The check reports a share below `below`,
-unless the model has adapters.
+where no matrix is among them and the model has no adapters: a last layer or a head may be trained alone on purpose.
 
 ## Why it matters
 Norms and biases alone cannot learn a task.
 
 ## When it is a false alarm
-Training of the last layer, or of biases, on purpose.
+Training of biases alone, on purpose.
 
 ## Fix
 - Print the names of the trainable parameters: a filter by name has met too many.
@@ -35,9 +35,7 @@ def detect(
     proof_trainable: Series,
     config: Config,
     *,
-    below: Annotated[
-        float, Threshold("share", "A last layer on purpose has more in small models.", "convention")
-    ] = 0.02,
+    below: Annotated[float, Threshold("share", "Norms and biases of all usual models are fewer.", "convention")] = 0.02,
 ) -> Finding | None:
     what = "{value:%} of the weights are trainable: print the names of the trainable parameters"
     return proved(proof_trainable, config, what, below=below)

@@ -58,7 +58,7 @@ def detect(
             "the training pairs are told apart in {share:%} of the cases, as by chance: label twenty by hand and compare",
             share=facts.mean(late),
         ),
-        severity=Severity.CRITICAL,
+        severity=Severity.WARNING,
         confidence=Confidence.HIGH,
         metric=curve.name,
         onset=began,
