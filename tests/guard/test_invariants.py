@@ -10,7 +10,7 @@ import pytest
 
 from firstbreak.diagnosis.registry import detectors
 from firstbreak.guard.decision import Act
-from firstbreak.guard.invariants import INVARIANTS, NO_PAST, Rule, Violation, limits, rule_for
+from firstbreak.guard.invariants import INVARIANTS, NO_PAST, PROVED, Rule, Violation, limits, rule_for
 
 
 def through(signal: str, values: Iterable[float], target_kl: float | None = None) -> list[tuple[int, Violation]]:
@@ -128,3 +128,9 @@ def test_a_loss_that_doubles_at_every_step_is_stopped_long_before_it_overflows()
 )
 def test_losses_that_do_not_run_away_go_on(values: list[float]) -> None:
     assert not [v for _, v in through("value.loss", values) if v.act is Act.STOP]
+
+
+@pytest.mark.parametrize("signal", PROVED)
+def test_an_identity_that_fails_stops_at_once_and_one_that_holds_does_not(signal: str) -> None:
+    assert acts(through(signal, [0.0, 1.0])) == [(1, Act.STOP)]
+    assert through(signal, [0.0, 0.0]) == []

@@ -18,7 +18,7 @@ import yaml
 
 ROOT = Path(__file__).parent.parent.parent
 LARGEST = (
-    1_750_000  # bytes of the wheel without the chart library; the aim is 1 MB, `make bench-web` prints where it stands
+    1_850_000  # bytes of the wheel without the chart library; the aim is 1 MB, `make bench-web` prints where it stands
 )
 MAIN = "from firstbreak.cli import main; main()"
 

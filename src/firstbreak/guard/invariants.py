@@ -282,7 +282,7 @@ def identity(signal: str) -> Rule:
 
     def rule(past: Past, value: float, limits: Limits) -> tuple[Past, Violation | None]:
         curve = Series(name=signal, steps=np.zeros(1), values=np.array([value]))
-        found = check.ask(curve, Config())
+        found = check.ask(**{signal.replace(".", "_"): curve}, config=Config())
         if not isinstance(found, Finding):
             return past, None
         message = found.message.partition(". Proved at")[0]

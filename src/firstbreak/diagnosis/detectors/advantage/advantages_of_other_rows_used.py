@@ -27,7 +27,7 @@ from typing import Annotated
 
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.detectors._proof import proved
-from firstbreak.model import Config, Finding, Role, Series
+from firstbreak.model import Config, Finding, NotMeasured, Role, Series
 
 ROLES = (Role.PROOF,)
 
@@ -40,7 +40,9 @@ def detect(
     above: Annotated[
         float, Threshold("share", "The rows that have the same reward do not count.", "convention")
     ] = 0.01,
-) -> Finding | None:
+) -> Finding | NotMeasured | None:
+    if proof_advantage_moved is None and proof_advantage_displaced is None:
+        return NotMeasured("firstbreak.recorder() found no rows' advantages again")
     what = "{value:%} of the rows have another row's advantage: look for a shuffle that moves advantages without tokens"
     curves = (c for c in (proof_advantage_moved, proof_advantage_displaced) if c is not None)
     return next((f for c in curves if (f := proved(c, config, what, above=above)) is not None), None)

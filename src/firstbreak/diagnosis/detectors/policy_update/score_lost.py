@@ -48,7 +48,7 @@ from firstbreak.diagnosis.stats.agreement import Fall, denies
 from firstbreak.diagnosis.stats.direction import fall_from_best, recovers
 from firstbreak.diagnosis.stats.shape import MIN_POINTS, Trajectory
 from firstbreak.diagnosis.stats.shape import trajectory as shape_of
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Role, Run, Series, Severity
 from firstbreak.words import percent
 
 EITHER_SCORE = True
@@ -58,6 +58,7 @@ ROLES = (Role.SCORE_FELL,)
 def detect(
     score: Series,
     trajectory: Trajectory,
+    run: Run,
     supervised: bool = False,
     reward_accuracy: Series | None = None,
     eval_score: Series | None = None,
@@ -154,8 +155,8 @@ def detect(
     sure = large and material and trajectory.n >= min_points_critical and not back
     return Finding(
         message=facts.tell(
-            "{score} was {best} at {step} and is {end} now: {how_much} is lost{too}{back}; go back to that best checkpoint "
-            "before you change anything",
+            "{score} was {best} at {step} and is {end} now: {how_much} is lost{too}{back}; {go_back} before you "
+            "change anything",
             score=score.name,
             best=facts.best(score, trajectory),
             step=facts.at(score, trajectory.best_step),
@@ -163,6 +164,9 @@ def detect(
             how_much=how_much,
             too=too,
             back=", and it rises again" if back else "",
+            go_back="go back to that best checkpoint"
+            if run.checkpoints
+            else "if a model was saved near that step, go back to it",
         ),
         severity=Severity.CRITICAL if sure else Severity.WARNING,
         confidence=Confidence.HIGH if sure else Confidence.MEDIUM if large and not nearly else Confidence.LOW,

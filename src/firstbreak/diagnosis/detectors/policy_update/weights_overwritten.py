@@ -27,7 +27,7 @@ from typing import Annotated
 
 from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.detectors._proof import proved
-from firstbreak.model import Config, Finding, Role, Series
+from firstbreak.model import Config, Finding, NotMeasured, Role, Series
 
 ROLES = (Role.PROOF,)
 
@@ -40,7 +40,9 @@ def detect(
     *,
     above: Annotated[float, Threshold("share", "Single buffers may be rewritten.", "convention")] = 0.5,
     times: Annotated[int, Threshold("times", "Once may be on purpose, as after a conversion.", "convention")] = 1,
-) -> Finding | None:
+) -> Finding | NotMeasured | None:
+    if proof_overwritten is None and proof_changed_between is None:
+        return NotMeasured("firstbreak.recorder() compared no weights")
     if proof_returned is not None and proof_returned.finite.values.any():
         return None
     what = "{value:%} of the weights change between two updates: look for a callback that loads weights"
