@@ -18,7 +18,7 @@ DEMO = Path(__file__).parent.parent / "src" / "firstbreak" / "cli" / "demo" / "r
 
 def firstbreak(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run the command in a process of its own."""
-    command = [sys.executable, "-c", "from firstbreak.cli import main; main()", *arguments]
+    command = [sys.executable, "-m", "firstbreak", *arguments]
     env = {**os.environ, "PYTHONIOENCODING": "utf-8", **environment}
     return subprocess.run(command, capture_output=True, text=True, env=env, encoding="utf-8")
 

@@ -328,7 +328,7 @@ class Statistic(enum.StrEnum):
     SIZE = "size"  #: the median of what is not 0, without the signs
     LARGEST = "largest"  #: the highest without the signs
     NOISE = "noise"  #: from one point to the next
-    CHANGE = "change"  #: along a robust line
+    CHANGE = "change"  #: along a robust line, at most the range of the points
     ABOVE = "share above"  #: of the points, above `against`
     BELOW = "share below"
     EQUAL = "share equal"

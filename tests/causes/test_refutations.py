@@ -190,3 +190,9 @@ def test_a_loop_that_collects_its_own_rollout_has_no_old_data_to_weigh() -> None
     assert possible(algorithm="impala")
     assert possible(algorithm="ppo", config={"max_staleness": 4})
     assert possible(algorithm="grpo", trainer="verl")
+
+
+def test_groups_of_one_prompt_are_not_mixed() -> None:
+    sound = {"proof.group_mixed": [0.0] * 10, "reward.mean": BAD}
+    assert refuted(run(sound, algorithm="grpo"), "groups-mixed")
+    assert not refuted(run(sound | {"proof.advantage_regrouped": [0.5] * 10}, algorithm="grpo"), "groups-mixed")

@@ -104,3 +104,15 @@ def test_the_held_out_accuracy_of_a_reward_model_is_its_score() -> None:
     few = Inputs(run(curves | {"eval.rm.accuracy": [0.5, 0.9]}, algorithm="reward")).score
     assert few is not None
     assert few.name == "rm.accuracy"
+
+
+def test_a_fall_is_no_improvement() -> None:
+    said = diagnose(run({"reward.mean": np.exp(-np.arange(200) / 40) + noise(200, 0.01)}, algorithm="grpo"))
+    assert "the fall is slowing down (reward.mean changed by -" in said.verdict.upside
+
+
+def test_a_run_that_was_best_at_its_first_value_starts_again() -> None:
+    said = diagnose(
+        run({"eval.accuracy": 0.5 * np.exp(-np.arange(12) / 4), "grad.norm": np.exp(np.arange(12))}, algorithm="grpo")
+    )
+    assert (said.verdict.action, "start again" in said.verdict.do_first) == (Action.ROLLBACK, True)

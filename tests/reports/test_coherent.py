@@ -110,7 +110,7 @@ def test_the_rate_of_improvement_is_told_in_every_report() -> None:
         if dx.verdict.upside.startswith("cannot be estimated: no score"):
             continue
         for shown in (terminal.render(dx, width=100), html.render(dx), markdown.render(dx), json_report.render(dx)):
-            assert re.search(r"rate\s+of\s+improvement|improvement\s+turned", shown), dx.verdict.upside
+            assert re.search(r"rate\s+of\s+improvement|improvement\s+turned|the\s+fall\s+is", shown), dx.verdict.upside
     few = diagnose(run({"eval.accuracy": np.linspace(0.1, 0.6, 8)}, algorithm="grpo"))
     assert "cannot tell whether the rate of improvement changes" in few.verdict.upside
 

@@ -134,6 +134,12 @@ def ratio_is_one(inputs: Inputs) -> str | None:
     return "two passes give the same log-probabilities" if largest is not None and largest <= EQUAL else None
 
 
+def groups_of_one_prompt(inputs: Inputs) -> str | None:
+    """Every group has one prompt, and no advantage has the baseline of another one."""
+    mixed, regrouped = _largest(inputs, "proof.group_mixed"), _largest(inputs, "proof.advantage_regrouped")
+    return "every group has one prompt, and its own baseline" if mixed == 0 and not regrouped else None
+
+
 def advantages_of_the_rewards(inputs: Inputs) -> str | None:
     """The advantages are what the rewards give, row by row."""
     error, displaced = _largest(inputs, "proof.advantage_error"), _largest(inputs, "proof.advantage_displaced")

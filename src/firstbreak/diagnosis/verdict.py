@@ -328,6 +328,12 @@ _COURSES: Mapping[Course, str] = {
     "unknown": "the noise hides whether the rate of improvement changes",
 }
 
+_FALLS: Mapping[Course, str] = {  # of a score that falls in both halves
+    "growing": "the fall is slowing down",
+    "falling": "the fall is getting faster",
+    "steady": "the fall is steady",
+}
+
 
 def upside(inputs: Inputs) -> str:
     """What more training can gain, and whether the rate of improvement is changing."""
@@ -346,7 +352,8 @@ def _course(inputs: Inputs) -> str:
     score, pace = found
     low, high = pace.interval
     turned = pace.course == "falling" and pace.late < 0 < pace.early
-    course = "the improvement turned into a loss" if turned else _COURSES[pace.course]
+    falls = pace.early < 0 and pace.late < 0 and pace.course != "unknown"
+    course = "the improvement turned into a loss" if turned else _FALLS[pace.course] if falls else _COURSES[pace.course]
     halves = f"changed by {number(pace.early)} in the first half, by {number(pace.late)} in the second, along a line through each"
     return f"{course} ({score.name} {halves}; 95 % range of the difference {number(low)} to {number(high)})"
 
@@ -458,6 +465,10 @@ def _do_first(
             steps.append(
                 f"Stop, and start again: every saved model is worse (the score was best at {axis} {number(best.step)})."
             )
+        elif best.path is None and inputs.score is not None and best.step == inputs.score.steps[0]:
+            steps.append(
+                f"Stop, and start again: the score was best at its first value, at {axis} {number(best.step)}."
+            )
         else:
             steps.append(f"Stop, and go back to {_back_to(best, axis)}.")
     elif action is Action.STOP:
@@ -482,7 +493,7 @@ def _back_to(best: BestCheckpoint, axis: str) -> str:
     """The checkpoint to go back to, and why it is not the one of the best score where it is not."""
     peak = f"{axis} {number(best.step)}"
     if best.path is None:
-        return f"the checkpoint nearest to {peak}, where the score was best"
+        return f"the checkpoint nearest to {peak}, where the score was best, if one was saved"
     if best.back_to == best.step:
         return f"{quoted(best.path)}, where the score was best"
     return f"{quoted(best.path)}, the best of the saved models (the score was best at {peak}, where none was saved)"

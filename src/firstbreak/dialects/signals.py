@@ -333,7 +333,7 @@ _REWARD: tuple[_Row, ...] = (
         "proof.reward_open",
         "down",
         "fraction",
-        "share of prompts whose empty text gets as much as the right answer and all completions",
+        "share of prompts whose empty text gets as much as the right answer and the best completions",
     ),
     (
         "proof.reward_unpaid",

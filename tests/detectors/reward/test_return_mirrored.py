@@ -41,3 +41,10 @@ def test_without_evaluations_nothing_is_said() -> None:
 def test_a_handful_of_training_returns_cannot_be_compared_with_each_evaluation() -> None:
     returns = np.array([-2.8, 1.1, -0.2, -0.4])
     assert look(ID, played(returns, 0.3 + noise(30, 0.02))).status is Status.NOT_MEASURED
+
+
+def test_a_success_rate_is_no_return() -> None:
+    rate = run(
+        {"reward.episode": -0.6 + noise(200, 0.05), "eval.success_rate": 0.3 + noise(200, 0.02)}, algorithm="ppo"
+    )
+    assert look(ID, rate).status is Status.NOT_MEASURED

@@ -80,8 +80,8 @@ def summed(curve: Series, gap: Series | None, config: Config, limit: float) -> F
         return None
     step = float(points.steps[int(np.argmax(beyond))])
     what = (
-        "samples are {side} probable than the policy's entropy says, by {gap} nats a token and "
-        f"{number(float((sign * total(points)).max()))} standard errors: compare sampler and trainer. Proved at {{step}}"
+        "samples are {side} probable than the policy's entropy says, by {gap} nats a token, in all measured batches "
+        f"together {number(float((sign * total(points)).max()))} standard errors: compare sampler and trainer. Proved at {{step}}"
     )
     message = facts.tell(what, side="less" if sign > 0 else "more", gap=facts.mean(sizes), step=facts.at(points, step))
     return Finding(

@@ -29,7 +29,7 @@ _OF: Mapping[Statistic, Callable[[Series, float], float]] = {
     ),
     Statistic.LARGEST: lambda part, _: float(np.max(np.abs(part.values))),
     Statistic.NOISE: lambda part, _: noise_scale(part.values),
-    Statistic.CHANGE: lambda part, _: trend(part).change,
+    Statistic.CHANGE: lambda part, _: float(np.clip(trend(part).change, -np.ptp(part.values), np.ptp(part.values))),
     Statistic.ABOVE: lambda part, limit: float(np.mean(part.values > limit)),
     Statistic.BELOW: lambda part, limit: float(np.mean(part.values < limit)),
     Statistic.EQUAL: lambda part, limit: float(np.mean(part.values == limit)),

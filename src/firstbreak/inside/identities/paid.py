@@ -24,10 +24,10 @@ def measure(
 ) -> Mapping[str, Reading]:
     """Shares of the probed prompts. `references`: the right answer of each row.
 
-    reward_turned: the right answer gets less than an empty text; reward_open: an empty text gets as much as the right answer
-    and as every completion; reward_deaf: all texts of a prompt get the same, and other prompts get something else;
-    reward_unread: another prompt's answer gets as much as the right one, which gets more than an empty text, or as much as the
-    best completion and more than the worst; reward_longer: a text that is repeated gets more.
+    reward_turned: the right answer gets less than an empty text; reward_open: an empty text gets as much as the right answer,
+    and as every completion or as the best one, where others get less; reward_deaf: all texts of a prompt get the same, and
+    other prompts get something else; reward_unread: another prompt's answer gets as much as the right one, which gets more than
+    an empty text, or as much as the best completion and more than the worst; reward_longer: a text that is repeated gets more.
     """
     first = list({prompt: i for i, prompt in reversed(list(enumerate(prompts)))}.values())[:PROBED]
     if len(first) < 2 or len({references[i] for i in first}) < 2:
@@ -42,13 +42,13 @@ def measure(
     known = total(rewards, reward_weights)
     spread = np.array([np.ptp(np.nan_to_num(known[[p == prompts[i] for p in prompts]])) for i in first])
     flat = (spread == 0) & (right == empty) & (right == other) & (right == known[first])
+    best = (right >= np.nanmax(known)) & (right > np.nanmin(known))
     deaf = flat & bool(len(set(right[flat])) > 1)
     shares = {
         "reward_turned": right < empty,
-        "reward_open": flat & (not deaf.any()) & (right > 0),
+        "reward_open": (flat & (not deaf.any()) & (right > 0)) | ((empty == right) & best),
         "reward_deaf": deaf,
-        "reward_unread": (other >= right)
-        & ((right > empty) | (right >= np.nanmax(known)) & (right > np.nanmin(known))),
+        "reward_unread": (other >= right) & ((right > empty) | best),
         "reward_longer": np.array([bool(completions[i]) for i in first]) & (twice > once),
     }
     said = {

@@ -21,16 +21,18 @@ https://github.com/PeterGriffinJin/Search-R1/pull/88
 from __future__ import annotations
 
 from firstbreak.diagnosis.families import Method, Policy, only
+from firstbreak.diagnosis.refutations import groups_of_one_prompt
 
 PRIOR = 0.6
 FAMILIES = only(Policy.TEXT, Method.GROUP_RELATIVE)  # only groups of completions per prompt
 FINDINGS = {
     "groups-of-several-prompts": 0.5,
     "baseline-of-other-prompts": 0.5,
-    "advantages-of-other-rows-used": 0.5,
+    "advantages-of-other-rows-used": 0.1,
     "advantages-not-of-rewards": 0.1,
     "advantages-not-centred": 0.9,
     "score-lost": 0.4,
     "reward-flat": 0.1,
 }
+REFUTED_BY = (groups_of_one_prompt,)
 EXPERIMENT = "one-prompt"

@@ -28,7 +28,7 @@ FAMILIES = only(Policy.TEXT, *GRADED)  # only policies that write text
 applies = measured_inside("own_lift", "answer_elsewhere", "prompt_torn")
 FINDINGS = {
     "answers-not-of-prompts": 0.9,
-    "prompt-with-several-answers": 0.4,
+    "prompt-with-several-answers": 0.6,
     "reward-flat": 0.4,
     "zero-variance-groups": 0.3,
 }

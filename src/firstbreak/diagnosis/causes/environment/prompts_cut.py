@@ -28,7 +28,7 @@ FAMILIES = only(Policy.TEXT)  # only policies that write text
 FINDINGS = {
     "prompts-end-early": 0.8,
     "prompt-truncation": 0.95,
-    "prompt-with-several-answers": 0.6,
+    "prompt-with-several-answers": 0.3,
     "answers-not-of-prompts": 0.2,
     "reward-flat": 0.4,
     "zero-variance-groups": 0.3,

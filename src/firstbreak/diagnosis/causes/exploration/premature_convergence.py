@@ -43,5 +43,5 @@ FINDINGS = {
     "far-from-known-score": 0.3,
     "repetition-growing": 0.2,
 }
-SETTINGS = {"entropy_coef": Side.LOW, "exploration_fraction": Side.LOW, "temperature": Side.LOW}
+SETTINGS = {"entropy_coef": Side.LOW, "exploration_fraction": Side.LOW}  # a low temperature is a cause of its own
 EXPERIMENT = ("more-entropy", "more-exploration", "usual-settings")

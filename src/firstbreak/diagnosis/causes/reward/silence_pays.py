@@ -26,6 +26,7 @@ from firstbreak.diagnosis.families import GRADED, Policy, only
 FAMILIES = only(Policy.TEXT, *GRADED)  # only policies that write text
 FINDINGS = {
     "length-collapse": 0.95,
+    "empty-text-paid": 0.5,
     "score-lost": 0.5,
     "reward-up-evaluation-down": 0.4,
     "entropy-collapse": 0.3,

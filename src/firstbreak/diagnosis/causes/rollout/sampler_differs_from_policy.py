@@ -8,7 +8,7 @@ probabilities, so the updates are computed for text that the policy would not ha
 Constraints that are part of the task, and that are also applied when the log-probabilities are computed.
 
 ## Fix
-- Remove logits processors, minimum lengths and forced tokens from the sampler.
+- Remove penalties of repetition, banned n-grams, logits processors, minimum lengths and forced tokens from the sampler.
 - Compare the sampler's log-probabilities with those of the trainer on the same text.
 
 ## Smallest experiment

@@ -74,8 +74,8 @@ def detect(
     return Finding(
         message=facts.tell(
             "entropy is {late} nats at the end of {n} logged updates, {share} of its start, and the score is flat: the policy "
-            "still acts at random; check that good and bad behaviour get different rewards, then raise the learning rate or use "
-            "larger batches",
+            "is as undecided as at its start; check that good and bad behaviour get different rewards, then raise the "
+            "learning rate or use larger batches",
             late=facts.median(entropy.tail(0.2)),
             n=facts.count(entropy),
             share=percent(late / start),

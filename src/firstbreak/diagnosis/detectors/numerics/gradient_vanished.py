@@ -103,9 +103,10 @@ def detect(
     ):
         return Expected("the gradient is gone because the rewards within nearly every group are equal")
     fell = facts.tell(
-        "fell from {early} to {late}",
+        "fell from {early} to {late} in most updates since {onset}",
         early=min(starts, key=lambda fact: fact.value),
         late=facts.median(norms.between(onset)),
+        onset=facts.at(norms, onset),
     )
     exact = facts.tell(
         "is exactly 0 in {zeros:%} of the updates since {onset}",
@@ -114,7 +115,7 @@ def detect(
     )
     return Finding(
         message=facts.tell(
-            "the gradient norm {course} and the task is not solved: the remaining steps change nothing; check {place}",
+            "the gradient norm {course} and the task is not solved: these updates change nothing; check {place}",
             course=exact if zeros >= min_zero_share else fell,
             place=_first_place(method),
         ),

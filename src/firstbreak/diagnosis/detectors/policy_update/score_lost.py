@@ -143,6 +143,8 @@ def detect(
     since, interval = fall_from_best(score, trajectory.best_step)
     what = "level" if whole else "gain"
     how_much = f"{percent(lost)} of its {what}" if np.isfinite(lost) and lost <= 1 else f"all of its {what} and more"
+    if trajectory.best_step == score.steps[0]:
+        how_much = "what it had at its start"
     together = max(lost, trajectory.beside) if trajectory.beside else 0.0
     large = lost >= drop_critical or together >= drop_critical_together
     alone = eval_score is not None and score is not eval_score and denies(eval_score, trajectory)  # a training reward

@@ -2,10 +2,10 @@
 
 ## What it looks for
 The recorder scores the right answer of a prompt, an empty text and the completions. The check reports where all get
-the same reward above 0, for more than `above` of the prompts.
+the same reward above 0, or an empty text as much as the best completion and others less, for more than `above` of the prompts.
 
 ## Why it matters
-The reward does not look at the answer.
+The reward does not look at the answer, or an empty one passes.
 
 ## When it is a false alarm
 None known.

@@ -61,6 +61,8 @@ def detect(
         (s.finite for s in (reward_episode, reward_mean) if s is not None and len(s.finite) >= min_returns), None
     )
     scores = eval_reward.finite
+    if not eval_reward.name.startswith("eval.reward"):
+        return NotMeasured(f"{eval_reward.name} is no return: its sign says nothing about that of the reward")
     if trained is None or len(scores) < min_evaluations:
         return NotMeasured(f"fewer than {min_returns} training returns or {min_evaluations} evaluations")
     there = np.array([np.median(_around(trained, step, min_returns).values) for step in scores.steps])

@@ -130,10 +130,12 @@ def detect(
     hides = not random and hidden >= hidden_rise_low_confidence
     return Finding(
         message=facts.tell(
-            "{score} stays at {level} for all {n} points ({could}): {so}",
+            "{score} is about {level} over {n} points, from {low} to {high}, and does not rise ({could}): {so}",
             score=score.name,
             level=facts.median(score),
             n=facts.count(score),
+            low=facts.lowest(score),
+            high=facts.highest(score),
             could=could,
             so="nothing is seen to rise, and what rose and fell again would not show; evaluate more often and on more samples"
             if hides
@@ -158,6 +160,8 @@ def _beside_learning(score: Series, training: Sequence[Series]) -> str:
             score=score.name,
             step=facts.at(score, float(score.steps[0])),
         )
+    if float(np.median(score.tail(0.5).values)) < float(score.values[0]) - trend(score).noise:
+        return f"{score.name} does not rise while the training reward does: something was learned, and not what is evaluated"
     return f"{score.name} is flat while the training reward rises: that something was learned is known"
 
 
