@@ -129,6 +129,7 @@ class WeightKind(enum.StrEnum):
     """Where a piece of evidence comes from."""
 
     FOUND = "found"  #: a finding that the cause declares
+    PROVED = "proved"  #: the same, where it is an identity that failed
     UNEXPLAINED = "unexplained"  #: a finding that it does not declare
     QUIET = "quiet"  #: what was looked for and not seen
     ORDER = "order"  #: the order of the onsets

@@ -75,7 +75,7 @@ def test_onsets_in_the_order_of_the_cause_speak_for_it() -> None:
     assert together == []
 
 
-@pytest.mark.parametrize(("at", "kind"), [(1, WeightKind.FOUND), (40, WeightKind.UNEXPLAINED)])
+@pytest.mark.parametrize(("at", "kind"), [(1, WeightKind.PROVED), (40, WeightKind.UNEXPLAINED)])
 def test_what_is_proved_after_a_proof_of_something_else_does_not_count_for_a_cause(at: float, kind: WeightKind) -> None:
     def proved(name: str, step: float) -> Outcome:
         finding = Finding(message="m", severity=Severity.CRITICAL, onset=step, interval=(step, step))
@@ -149,6 +149,16 @@ def test_what_an_experiment_shows_can_name_a_cause_that_the_curves_had_all_but_e
     known = {excluded.id: [Weight(finding="experiment:x", weight=10.0, kind=WeightKind.ANSWER)]}
     again = engine.cautious_probabilities(engine.rank(inputs, outcomes, known))
     assert again[excluded.id] == pytest.approx(after(10.0)), "nothing is doubted twice"
+
+
+def test_curves_may_mislead_and_proofs_do_not() -> None:
+    """A few answers that a healthy run gives as well do not outweigh an identity that failed."""
+    made = run({"reward.mean": [0.0] * 60, "proof.gradient_turned": [1.0] * 60}, algorithm="grpo")
+    inputs, outcomes = Inputs(made), check(made)
+    first = engine.rank(inputs, outcomes)[0]
+    assert any(w.kind is WeightKind.PROVED for w in first.evidence)
+    against = {first.id: [Weight(finding="experiment:x", weight=-2.0, kind=WeightKind.ANSWER)]}
+    assert engine.rank(inputs, outcomes, against)[0].id == first.id
 
 
 def test_advice_on_a_setting_that_jumped_says_how_high_it_was() -> None:

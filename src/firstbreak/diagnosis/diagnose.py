@@ -103,7 +103,7 @@ def find_first_break(inputs: Inputs, outcomes: Sequence[Outcome], ranked: Sequen
         return None
     top = next((c for c in ranked if c.link is not None), None)
     link = top.link if top and top.link else min(serious, key=lambda o: o.link.order).link
-    explained = {w.finding for w in top.evidence if w.kind is WeightKind.FOUND} if top else set()
+    explained = {w.finding for w in top.evidence if w.kind in (WeightKind.FOUND, WeightKind.PROVED)} if top else set()
     seen = [o for o in outcomes if o.finding is not None and o.finding.severity is not Severity.NOTICE]
     here = [o for o in seen if o.detector in explained and o.link is link]
     shown = here or [o for o in seen if o.detector in explained] or serious
@@ -136,7 +136,11 @@ def _proved(outcomes: Sequence[Outcome], ranked: Sequence[RankedCause], first_br
     """Whether an identity that failed proves the cause that is named, which is more probable than all others together."""
     top, _ = leading(ranked, first_break)
     proofs = {o.detector for o in outcomes if Role.PROOF in o.roles and o.finding is not None}
-    explained = {w.finding for w in top.evidence if w.kind is WeightKind.FOUND} if top is not None else set()
+    explained = (
+        {w.finding for w in top.evidence if w.kind in (WeightKind.FOUND, WeightKind.PROVED)}
+        if top is not None
+        else set()
+    )
     return top is not None and top.probability > 0.5 and bool(proofs & explained)
 
 

@@ -62,6 +62,7 @@ IN_ORDER, OUT_OF_ORDER = 0.15, -0.35
 NOT_FIRST = -1.0
 #: share of runs whose curves mislead: the most likely value on the lab's training split, as above, is 0.02 to 0.05
 MISLEADING = 0.04
+NO_CURVES = frozenset({WeightKind.PRIOR, WeightKind.PROVED})  #: what no curve says
 #: how much too sure the probabilities of causes are on runs of other trainers: the logarithms of their ratios are divided by
 #: this. With each trainer left out, the most likely value is 1.6 to 2 (the runs of `python -m benchmarks.population`)
 TEMPERATURE = 2.0
@@ -127,7 +128,7 @@ def _applies(cause: Cause, inputs: Inputs) -> bool:
 
 
 def cautious_probabilities(ranked: Sequence[RankedCause]) -> dict[str, float]:
-    """Candidate -> probability, if the curves of a share `MISLEADING` of the runs say nothing and only the prior counts.
+    """Candidate -> probability, if the curves of a share `MISLEADING` of the runs say nothing: only the prior and proofs count.
 
     A product of many small probabilities is more certain than its model is. A cause to which the curves gave one chance in
     a million must not need a million to one from an experiment.
@@ -140,8 +141,8 @@ def cautious_probabilities(ranked: Sequence[RankedCause]) -> dict[str, float]:
 
 
 def _mixed(believed: Mapping[str, float], evidence: Mapping[str, tuple[Weight, ...]]) -> dict[str, float]:
-    priors = {name: tuple(w for w in weights if w.kind is WeightKind.PRIOR) for name, weights in evidence.items()}
-    before = _probabilities(priors)
+    sure = {name: tuple(w for w in weights if w.kind in NO_CURVES) for name, weights in evidence.items()}
+    before = _probabilities(sure)
     return {name: (1 - MISLEADING) * believed[name] + MISLEADING * before[name] for name in evidence}
 
 
@@ -270,7 +271,7 @@ def _weigh_outcome(outcome: Outcome, cause: str, declared: float | None) -> Weig
         false = likelihood.proof_elsewhere(name)
         weight = math.log((declared or false) / false)
         kind, text = (
-            (WeightKind.FOUND, "proved") if declared else (WeightKind.UNEXPLAINED, "proved, and of another cause")
+            (WeightKind.PROVED, "proved") if declared else (WeightKind.UNEXPLAINED, "proved, and of another cause")
         )
         return Weight(finding=name, weight=weight, kind=kind, text=text)
     if outcome.status is Status.FOUND and finding is not None:

@@ -164,12 +164,15 @@ def _takes(name: str, option: ScriptOption | None) -> bool:
 
 def _of_trainer(script: Script, run: Run) -> Iterator[tuple[str, str]]:
     """Settings in force in the run that the script leaves to the trainer: its call, or rl-zoo's `--hyperparams`, takes them."""
+    recorded = {key.rpartition(".")[2] for key in run.config.raw}  # what follows from others is no option
     for name in HYPERPARAMETERS:
         key = own_option(name, run) if name in run.config.values and run.trainer else None
         if key is not None and name not in ("n_envs", "seed", "total_steps", "model", "dataset") and key.isidentifier():
             if script.syntax == ZOO:
                 yield name, key
-            elif script.constructor:
+            elif script.constructor and (
+                key in recorded or not recorded & {own_option(n, run) for n in run.config.values}
+            ):
                 yield name, f"{script.constructor}.{key}"
 
 

@@ -136,3 +136,15 @@ def test_an_evaluation_that_rises_did_not_fall_whatever_its_distance_to_training
     evaluation = series("eval.accuracy", (course + noise(100, 0.03, seed=seed))[at], at)
     training = series("reward.mean", course + noise(100, 0.03, seed=seed + 999), np.arange(100))
     assert silent(ID, replace(run({}), series={"eval.accuracy": evaluation, "reward.mean": training}))
+
+
+@pytest.mark.parametrize("seed", [220, 239, 429, 445])
+def test_a_gap_that_the_training_reward_makes_is_no_jump_of_the_evaluation(seed: int) -> None:
+    """A sound run; of 600 drawn so 7 were found before the evaluation's own share of the jump was asked, 3 since."""
+    rng, steps = np.random.default_rng(seed), np.arange(201)
+    learned = 1 - np.exp(-steps / 50)
+    evaluation = rng.binomial(96, 0.35 + 0.15 * learned[::20]) / 96
+    rising = 0.8 + 0.7 * learned + rng.normal(0, 0.15, 201)
+    made = run({"reward.mean": rising}, algorithm="grpo")
+    curves = (series("reward.mean", rising, steps), series("eval.accuracy", evaluation, steps[::20]))
+    assert silent(ID, replace(made, series={curve.name: curve for curve in curves}))

@@ -69,7 +69,7 @@ QUESTIONS = (
         answer=lies_above("length_clipped_ratio", 0.15),
         needs="length_clipped_ratio",
         again=("length_clipped_ratio",),
-        yes={"length-limit-too-short": 0.9, "sampler-differs-from-policy": 0.7, "healthy": 0.02},
+        yes={"length-limit-too-short": 0.9, "sampler-differs-from-policy": 0.3, "healthy": 0.02},
         otherwise=0.04,
     ),
     Question(

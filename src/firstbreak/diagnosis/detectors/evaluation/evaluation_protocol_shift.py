@@ -99,6 +99,14 @@ def detect(
             source="convention",
         ),
     ] = 0.6,
+    min_own_share: Annotated[
+        float,
+        Threshold(
+            unit="share",
+            reason="of the jump of the gap, made by the evaluation: the training reward may have made the rest",
+            source="LOG.md, Recorder, 2026-11-26",
+        ),
+    ] = 0.33,
     near_share: Annotated[
         float,
         Threshold(
@@ -122,8 +130,10 @@ def detect(
     if jump is None or not _at_once(gap, jump, min_jump, min_step_share):
         return None
     score, reward = _sides(eval_score, jump, near_share), _sides(reward_mean, jump, near_share)
-    if jump.direction * (score.after_mean - score.before_mean) <= 0:
-        return None  # the gap moved, and the evaluation itself did not go that way
+    apart = _sides(gap, jump, near_share)
+    own = jump.direction * (score.after_mean - score.before_mean)
+    if own <= 0 or own < min_own_share * jump.direction * (apart.after_mean - apart.before_mean):
+        return None  # the gap moved, and the evaluation itself did not, or hardly
     if learned and _moved(reward, score, jump, standard_errors):
         return None
     in_one_unit = comparable(eval_score, reward_mean)
