@@ -32,6 +32,7 @@ LAYERS = [
     {"closeout"},
     {"experiments"},
     {"cli", "serve"},
+    {"__main__"},
 ]
 #: installed by extras only: whatever needs one imports it inside the function that uses it
 HEAVY = {"torch", "tensorboard", "wandb", "mlflow", "trackio", "swanlab", "pandas", "pyarrow", "ray", "gymnasium", "trl",
