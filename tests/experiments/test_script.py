@@ -13,7 +13,8 @@ from click.testing import CliRunner
 
 from firstbreak.cli.experiment import command
 from firstbreak.diagnosis.catalogue import catalogue
-from firstbreak.dialects.hyperparameters import HYPERPARAMETERS
+from firstbreak.dialects import dialects
+from firstbreak.dialects.hyperparameters import HYPERPARAMETERS, canonical_config
 from firstbreak.experiments import script
 from firstbreak.experiments.init import NOT_CHANGED, prepare
 from firstbreak.experiments.overrides import render
@@ -146,6 +147,24 @@ def test_a_configuration_file_that_the_command_names_is_changed_in_a_copy(tmp_pa
         assert (made["syntax"], made["config"]) == ("yaml", "a.yaml")
         assert made["command"].split()[-1] == place
         assert made["options"] == {"learning_rate": "optim.lr", "total_steps": "steps"}
+
+
+def test_what_follows_from_recorded_options_is_no_option(tmp_path: Path) -> None:
+    """TRL's GRPO has no `num_mini_batches`: that an update has one minibatch follows from two sizes."""
+    recorded = {
+        "learning_rate": 1e-4,
+        "per_device_train_batch_size": 64,
+        "generation_batch_size": 64,
+        "num_iterations": 1,
+    }
+    run = Run(path=str(tmp_path), trainer="trl", algorithm="grpo", config=canonical_config(recorded, dialects()["trl"]))
+    assert run.config.values["minibatches"] == 1
+    (tmp_path / "train.py").write_text(
+        "from trl import GRPOConfig\nargs = GRPOConfig(learning_rate=1e-4, num_iterations=1)\n"
+    )
+    options = tomllib.loads(prepare(["train.py"], run, tmp_path).toml)["experiment"]["options"]
+    assert "minibatches" not in options
+    assert options["minibatch_size"] == "GRPOConfig.per_device_train_batch_size"
 
 
 def test_a_variable_of_the_environment_is_changed_in_a_copy_or_before_the_command(tmp_path: Path) -> None:

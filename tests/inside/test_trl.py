@@ -18,8 +18,8 @@ import torch
 from transformers import Trainer, TrainerCallback
 
 import firstbreak
-from firstbreak.inside import trl as trl_recorder
 from firstbreak.inside.batch import BatchRecorder
+from firstbreak.inside.data import prompts_of
 from tests.guard.language import trainer
 
 pytestmark = pytest.mark.trainer
@@ -193,7 +193,7 @@ def test_rows_that_repeat_with_a_period_are_counted_as_they_are() -> None:
     from datasets import Dataset
 
     data = Dataset.from_list([{"prompt": f"what comes after {i}"} for i in range(8)] * 256)
-    assert len(set(trl_recorder._prompts(data, None) or [])) == 8
+    assert len(set(prompts_of(data, None) or [])) == 8
 
 
 class Tokenizer:
@@ -213,7 +213,7 @@ def conversations(n: int) -> Any:
 
 def test_a_conversation_is_compared_in_its_template() -> None:
     asked = [f"what comes after {i}" for i in range(40)]
-    given = {"training_prompts": asked, "evaluation_prompts": trl_recorder._prompts(conversations(40), Tokenizer())}
+    given = {"training_prompts": asked, "evaluation_prompts": prompts_of(conversations(40), Tokenizer())}
     assert BatchRecorder(None).measure(1, given)["prompt_unlike"] == 1
 
 
@@ -222,7 +222,7 @@ def test_a_template_that_cannot_be_applied_leaves_the_texts(caplog: pytest.LogCa
         def apply_chat_template(self, messages: list[dict[str, str]], **_: Any) -> str:
             raise ValueError("tools are needed")
 
-    assert trl_recorder._prompts(conversations(2), Strict()) == ["what comes after 0", "what comes after 1"]
+    assert prompts_of(conversations(2), Strict()) == ["what comes after 0", "what comes after 1"]
     assert "tools are needed" in caplog.text
 
 

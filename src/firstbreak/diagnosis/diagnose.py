@@ -103,7 +103,7 @@ def find_first_break(inputs: Inputs, outcomes: Sequence[Outcome], ranked: Sequen
         return None
     top = next((c for c in ranked if c.link is not None), None)
     link = top.link if top and top.link else min(serious, key=lambda o: o.link.order).link
-    explained = {w.finding for w in top.evidence if w.kind in (WeightKind.FOUND, WeightKind.PROVED)} if top else set()
+    explained = _explained(top)
     seen = [o for o in outcomes if o.finding is not None and o.finding.severity is not Severity.NOTICE]
     here = [o for o in seen if o.detector in explained and o.link is link]
     shown = here or [o for o in seen if o.detector in explained] or serious
@@ -136,12 +136,13 @@ def _proved(outcomes: Sequence[Outcome], ranked: Sequence[RankedCause], first_br
     """Whether an identity that failed proves the cause that is named, which is more probable than all others together."""
     top, _ = leading(ranked, first_break)
     proofs = {o.detector for o in outcomes if Role.PROOF in o.roles and o.finding is not None}
-    explained = (
-        {w.finding for w in top.evidence if w.kind in (WeightKind.FOUND, WeightKind.PROVED)}
-        if top is not None
-        else set()
-    )
-    return top is not None and top.probability > 0.5 and bool(proofs & explained)
+    return top is not None and top.probability > 0.5 and bool(proofs & _explained(top))
+
+
+def _explained(cause: RankedCause | None) -> set[str]:
+    """The detectors whose findings speak for a cause."""
+    found = (WeightKind.FOUND, WeightKind.PROVED)
+    return set() if cause is None else {w.finding for w in cause.evidence if w.kind in found}
 
 
 def _told_apart(link: Link, probabilities: Mapping[Link, float]) -> tuple[Link | None, float]:

@@ -170,9 +170,7 @@ def _of_trainer(script: Script, run: Run) -> Iterator[tuple[str, str]]:
         if key is not None and name not in ("n_envs", "seed", "total_steps", "model", "dataset") and key.isidentifier():
             if script.syntax == ZOO:
                 yield name, key
-            elif script.constructor and (
-                key in recorded or not recorded & {own_option(n, run) for n in run.config.values}
-            ):
+            elif script.constructor and key in recorded:
                 yield name, f"{script.constructor}.{key}"
 
 

@@ -16,19 +16,26 @@ from typing import Any
 
 import numpy as np
 
-from firstbreak.guard.hooks.firstbreak_texts import ANSWERS
-from firstbreak.inside.batch import LOG, SHARE, BatchRecorder, Price
+from firstbreak.inside.batch import SHARE, BatchRecorder, Price
+from firstbreak.inside.data import (
+    answers_in,
+    column_of,
+    count_different,
+    in_place_of,
+    prompts_of,
+    rows_of,
+    text_of,
+    texts_of,
+)
 from firstbreak.inside.identities.parameters import Sampled
 from firstbreak.inside.isolated import Uncopied, isolated, same_random_numbers
 from firstbreak.inside.weights import Weights, finite, stages
 from firstbreak.masking import Mask
 
 PROBED = 8  #: rows of a measured pass
-READ = 512  #: rows of the data set
 ASKED = 4096  #: rows of it whose prompts are compared with each other
 SHOWN = {"image", "images", "video", "videos", "audio", "tools"}  #: columns that the policy is told beside the prompt
 TOLD = ("environments", "environment_factory", "tools", "rollout_func")  #: of a trainer: the same, later
-PAIRS = 20_000  #: pairs whose sides are known
 EVERY = 30.0  #: seconds between two copies of the trainer's log, at least
 SAVED = ".recorder_saved.json"
 CHECKPOINTS = 32  #: that are kept in it
@@ -187,12 +194,12 @@ class Inside:
         if self.online:
             held = evaluation if hasattr(evaluation, "column_names") else None
             shown = {"training_prompts": training, "evaluation_prompts": held}
-            self._note({name: _prompts(data, self.tokenizer) for name, data in shown.items()})
-            self.answers = _column(training, _reference(training))
+            self._note({name: prompts_of(data, self.tokenizer) for name, data in shown.items()})
+            self.answers = column_of(training, answers_in(training))
             self._note({"asked": self._asked(training)})
-            self.different = _different(training)
+            self.different = count_different(training)
         else:
-            self.known = _texts_of(training)
+            self.known = texts_of(training)
         self._note({"trainable": self.weights.trainable})
         reference = getattr(self.trainer, "ref_model", None)
         if reference is not None:
@@ -203,13 +210,13 @@ class Inside:
 
     def _asked(self, data: Any) -> list[tuple[str, str]] | None:
         """Prompts of the data with their answers, where a prompt is all that the policy is told."""
-        trainer, column = self.trainer, _reference(data)
-        rows, names = _rows(data, ASKED), set(getattr(data, "column_names", None) or ())
+        trainer, column = self.trainer, answers_in(data)
+        rows, names = rows_of(data, ASKED), set(getattr(data, "column_names", None) or ())
         if any(getattr(trainer, name, None) for name in TOLD) or SHOWN & names or "prompt" not in names:
             return None
         if rows is None or column is None:
             return None
-        return [(_text(p), str(a)) for p, a in zip(rows["prompt"], rows[column], strict=True)]
+        return [(text_of(p), str(a)) for p, a in zip(rows["prompt"], rows[column], strict=True)]
 
     # ---- a batch is sampled and scored -----------------------------------------------------------------------------
 
@@ -249,7 +256,7 @@ class Inside:
                 self.since = 0
                 if self.scored is not None:
                     with self.recorder.measuring(Price.GLANCE, self.step):
-                        self.repeated = self.recorder.batch_begins(self.step, [_text(p) for p in self.scored[1]])
+                        self.repeated = self.recorder.batch_begins(self.step, [text_of(p) for p in self.scored[1]])
                 if self.scored is not None and self.recorder.due(self.step, Price.LOOK):
                     with self.recorder.measuring(Price.LOOK, self.step):
                         self._note(self._batch(made))
@@ -266,11 +273,11 @@ class Inside:
         trainer = self.trainer
         assert self.scored is not None
         inputs, prompts, completions, ids, rewards = self.scored
-        texts, answers = [_text(p) for p in prompts], [_text(c) for c in completions]
+        texts, answers = [text_of(p) for p in prompts], [text_of(c) for c in completions]
         lengths = np.array([len(row) for row in ids], dtype=float)
         here = trainer.accelerator.process_index * len(prompts)
         rewards = rewards[here : here + len(prompts)].detach().float().cpu().numpy()
-        column = _reference(inputs)
+        column = answers_in(inputs)
         given: dict[str, Any] = {
             "prompts": texts,
             "completions": answers,
@@ -310,11 +317,11 @@ class Inside:
         assert self.scored is not None
         inputs, prompts, completions, _, rewards = self.scored
         here = self.trainer.accelerator.process_index * len(prompts)
-        column = _reference(inputs)
+        column = answers_in(inputs)
         return {
             "score": self._scorer(),
-            "prompts": [_text(p) for p in prompts],
-            "completions": [_text(c) for c in completions],
+            "prompts": [text_of(p) for p in prompts],
+            "completions": [text_of(c) for c in completions],
             "rewards": rewards[here : here + len(prompts)],
             "reward_weights": self.trainer.reward_weights,
             "references": None if column is None else [str(row[column]) for row in inputs],
@@ -368,7 +375,7 @@ class Inside:
         silent = {"log_extra": lambda *_: None, "log_metric": lambda *_: None, "trainer_state": trainer.state}
 
         def score(rows: Sequence[int], other: Mapping[int, str]) -> np.ndarray:
-            texts = [_as(completions[i], other[i]) if i in other else completions[i] for i in rows]
+            texts = [in_place_of(completions[i], other[i]) if i in other else completions[i] for i in rows]
             tokens = [self.tokenizer(other[i])["input_ids"] if i in other else ids[i] for i in rows]
             more = {key: [inputs[i][key] for i in rows] for key in columns} | silent
             given = {"prompts": [prompts[i] for i in rows], "completions": texts, "completion_ids": tokens, **more}
@@ -654,65 +661,3 @@ def _moved(rows: Sequence[Sequence[int]], ids: Sequence[Sequence[int]], padding:
     sampled = [[*own, *[padding] * (width - len(own))] for own in ids]
     apart = np.array([list(mine) != own for mine, own in zip(rows, sampled, strict=True)])
     return apart if apart.any() and sorted(map(list, rows)) == sorted(sampled) else np.zeros(len(rows), bool)
-
-
-def _text(value: Any) -> str:
-    """A prompt or completion as text: the contents of a conversation's messages."""
-    if isinstance(value, list):
-        return "\n".join(str(message.get("content", "")) for message in value)
-    return str(value)
-
-
-def _as(original: Any, text: str) -> Any:
-    return [{**original[-1], "content": text}] if isinstance(original, list) else text
-
-
-def _rows(data: Any, most: int = READ) -> Any:
-    """Some rows of a data set with a length, spread without a period, as rows may repeat with one; None for a stream."""
-    if data is None or not hasattr(data, "select") or not hasattr(data, "__len__"):
-        return None
-    return data.select(np.sort(np.random.default_rng(0).permutation(len(data))[:most]).tolist())
-
-
-def _prompts(data: Any, tokenizer: Any) -> list[str] | None:
-    """Prompts as the model gets them: a conversation in the tokenizer's template, where that can be applied."""
-    from trl.data_utils import maybe_apply_chat_template
-
-    rows = _rows(data)
-    if rows is None or "prompt" not in rows.column_names:
-        return None
-    try:
-        return [str(maybe_apply_chat_template({"prompt": p}, tokenizer)["prompt"]) for p in rows["prompt"]]
-    except Exception as error:  # templates are programs of their own, and some want more than messages
-        LOG.warning("prompts are compared without their chat template: %s: %s", type(error).__name__, error)
-        return [_text(p) for p in rows["prompt"]]
-
-
-def _different(data: Any) -> float | None:
-    """Different prompts in some rows of a data set."""
-    rows = _rows(data)
-    return None if rows is None or "prompt" not in rows.column_names else float(len({_text(p) for p in rows["prompt"]}))
-
-
-def _reference(data: Any) -> str | None:
-    """The column with the right answers."""
-    names = data[0].keys() if isinstance(data, list) else getattr(data, "column_names", None) or ()
-    return next((name for name in ANSWERS if name in names), None)
-
-
-def _column(data: Any, name: str | None) -> list[str] | None:
-    rows = _rows(data)
-    return None if rows is None or name is None else [str(value) for value in rows[name]]
-
-
-def _texts_of(data: Any) -> dict[tuple[int, ...], tuple[int, bool]]:
-    """Tokens of a text of the data -> tokens of its prompt, and whether it is the chosen one."""
-    rows = data if hasattr(data, "column_names") else None
-    if rows is None or not {"chosen_ids", "rejected_ids"} <= set(rows.column_names):
-        return {}
-    found: dict[tuple[int, ...], tuple[int, bool]] = {}
-    for row in rows.select(range(min(len(rows), PAIRS))):
-        prompt = list(row.get("prompt_ids", ()))
-        for name, chosen in (("chosen_ids", True), ("rejected_ids", False)):
-            found.setdefault((*prompt, *row[name]), (len(prompt), chosen))
-    return found

@@ -27,7 +27,7 @@ class Weights:
         self._last: tuple[int, Mapping[str, np.ndarray]] = (0, {})  #: updates made then, and what they left
         owned = {
             id(p) for group in optimizer.param_groups for p in group["params"]
-        }  # another optimizer may have the rest
+        }  # the rest may be another optimizer's
         self.between = Between([p for _, p in self._parameters() if id(p) in owned])
 
     def stepped(self) -> None:
@@ -221,7 +221,8 @@ def finite(values: np.ndarray | None) -> bool:
 
 
 def _few(tensor: Any) -> Any:
-    flat = getattr(tensor.detach(), "to_local", tensor.detach)().reshape(
-        -1
-    )  # of a sharded weight, the shard that lies here
+    values = tensor.detach()
+    if hasattr(values, "to_local"):  # a sharded weight: the shard that lies here
+        values = values.to_local()
+    flat = values.reshape(-1)
     return flat[:: max(1, len(flat) // ELEMENTS)][:ELEMENTS]

@@ -70,6 +70,15 @@ def test_an_evaluation_that_is_flat_beside_a_reward_that_rises_is_not_said_to_be
     assert "begins after" not in outcome.note
 
 
+def test_an_evaluation_that_is_lost_beside_a_reward_that_rises_is_not_called_expected() -> None:
+    steps = np.arange(1, 202, 20)
+    lost = series("eval.accuracy", [0.29, 0.28, *[0.0] * 9], steps)
+    log = run({"reward.mean": learning(200, 0.6, 2.0, sd=0.01)})
+    outcome = look(ID, replace(log, series={**log.series, "eval.accuracy": lost}))
+    assert not outcome.expected
+    assert "not what is evaluated" in outcome.note
+
+
 def test_few_scores_say_nothing() -> None:
     assert look(ID, run({"reward.mean": noise(8)})).status is Status.NOT_MEASURED
 

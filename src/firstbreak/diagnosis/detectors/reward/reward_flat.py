@@ -86,7 +86,7 @@ def detect(
         ),
     ] = 1e-3,
     min_points: Annotated[int, Threshold("points", "Fewer scores do not show a flat curve.", "convention")] = 10,
-) -> Finding | Expected | NotMeasured | None:
+) -> Finding | Expected | NotMeasured | str | None:
     if len(score) < min_points:
         return NotMeasured(f"{len(score)} scores are too few to call a curve flat (needs {min_points})")
     size = float(np.max(np.abs(score.values)))
@@ -111,7 +111,7 @@ def detect(
         )
     training = [s.finite for s in (reward_mean, reward_episode) if s is not None and s.name != score.name]
     if any(rises(s) or shape_of(s).learned for s in training):
-        return Expected(_beside_learning(score, training))
+        return _beside_learning(score, training)
     if lr is not None and _warming_up(lr.finite):
         return NotMeasured("the learning rate is still in its warm-up at the last step: nothing can have been learned")
     line = trend(score)
@@ -151,18 +151,19 @@ def detect(
     )
 
 
-def _beside_learning(score: Series, training: Sequence[Series]) -> str:
+def _beside_learning(score: Series, training: Sequence[Series]) -> Expected | str:
     """Why the score of a run whose training reward rises says nothing: it begins later, or is judged with that reward."""
     risen = [began[0] for s in training if (began := departure(s)) is not None]
     if risen and score.steps[0] > min(risen):
-        return facts.tell(
+        told = facts.tell(
             "{score} is flat because it begins after the learning, at {step}: the training reward rises before",
             score=score.name,
             step=facts.at(score, float(score.steps[0])),
         )
+        return Expected(told)
     if float(np.median(score.tail(0.5).values)) < float(score.values[0]) - trend(score).noise:
         return f"{score.name} does not rise while the training reward does: something was learned, and not what is evaluated"
-    return f"{score.name} is flat while the training reward rises: that something was learned is known"
+    return Expected(f"{score.name} is flat while the training reward rises: that something was learned is known")
 
 
 def _no_better_than_random(
