@@ -88,3 +88,12 @@ def test_a_setting_far_outside_the_usual_range_counts_little_where_the_score_imp
         for curve in (still, improved)
     )
     assert of_still > of_improved > 0
+
+
+def test_a_script_of_an_unknown_trainer_may_train_a_table() -> None:
+    """A table takes rates of 0.01 to 1; of a known algorithm they are far too high."""
+    curves, config = {"reward.episode": noise(200), "eval.success_rate": [0.5] * 200}, {"learning_rate": 0.5}
+    of_anybody = total(run(curves, config=config), "step-size-too-large")
+    of_ppo = total(run(curves, algorithm="ppo", config=config), "step-size-too-large")
+    assert of_ppo > 0 >= of_anybody
+    assert total(run(curves, config={"learning_rate": 50.0}), "step-size-too-large") > 0

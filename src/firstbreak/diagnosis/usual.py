@@ -44,6 +44,7 @@ class Usual:
     source: str
     horizon: bool = False  #: a discount: distances are those of 1 / (1 - value)
     algorithms: tuple[str, ...] = ()  #: only these; empty: all
+    anybodys: bool = False  #: only where neither trainer nor algorithm is known: it may be a table
     of_run: float | None = (
         None  #: this share of the run's environment steps is usual too, where that is less than `low`
     )
@@ -78,6 +79,7 @@ _DQN = ("dqn", "ddqn", "qrdqn", "c51", "rainbow", "iqn", "apex")
 #: the first row of a name that holds for a run counts
 USUAL: tuple[Usual, ...] = (
     Usual("learning_rate", 1e-7, 2e-3, _TEXT, "defaults of TRL, verl and OpenRLHF 1e-6; adapters up to 1e-3"),
+    Usual("learning_rate", 1e-5, 1.0, _CONTROL, "tables and linear policies 0.01 to 1 (Sutton and Barto)", anybodys=True),
     Usual("learning_rate", 1e-5, 1e-2, _CONTROL, "defaults of Stable-Baselines3 and CleanRL 1e-4 to 1e-3; RSL-RL up to 1e-2"),
     Usual("kl_coef", 0.5, 10.0, _PAIRS, "SimPO's authors use 2 to 10", algorithms=("simpo",)),
     Usual("kl_coef", 0.01, 1.0, _PAIRS, "TRL's DPO, KTO and ORPO 0.1; published runs 0.01 to 0.5"),
@@ -116,7 +118,10 @@ LOGGED = {
 def usual(name: str, inputs: Inputs) -> Usual | None:
     """The usual range of a hyperparameter in runs of this kind, where one is known."""
     algorithm = (inputs.run.algorithm or "").lower()
-    fitting = (u for u in USUAL if u.name == name and u.families.include(inputs.family))
+    anybodys = inputs.run.trainer is None and not algorithm
+    fitting = (
+        u for u in USUAL if u.name == name and u.families.include(inputs.family) and (anybodys or not u.anybodys)
+    )
     found = next((u for u in fitting if not u.algorithms or algorithm in u.algorithms), None)
     if found is None or found.of_run is None or (steps := inputs.run.config.number("total_steps")) is None:
         return found
@@ -177,7 +182,7 @@ def weights(settings: Mapping[str, Side], inputs: Inputs) -> list[Weight]:
         and (range_ := usual(name, inputs)) is not None
         and (value := in_force(inputs.run, name)) is not None
     ]
-    most = MOST_HARMLESS if inputs.kept else MOST
+    most = MOST_HARMLESS if inputs.kept or inputs.solved else MOST
     if outside := [w for one in asked if (w := _outside(*one, inputs.run, most)) is not None]:
         return outside
     if not asked:

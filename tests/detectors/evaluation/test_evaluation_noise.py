@@ -77,3 +77,8 @@ def test_without_a_training_reward_the_gain_is_unknown() -> None:
 @pytest.mark.parametrize("values", [[1.0], [1.0, 2.0], [np.nan] * 10])
 def test_a_few_evaluations_say_nothing(values: list[float]) -> None:
     assert look(ID, run({"eval.reward": values, "reward.mean": learning(300)})).status is Status.NOT_MEASURED
+
+
+def test_an_evaluation_that_jumps_to_its_ceiling_and_stays_is_not_noisy() -> None:
+    at_once = [0.06, *[1.0] * 30]
+    assert silent(ID, run({"eval.success_rate": at_once, "reward.mean": learning(31, 0, 1.4, sd=0.02)}))

@@ -78,3 +78,17 @@ def test_batches_without_a_single_success_are_the_floor_however_many_hold_one() 
     assert 0.4 < np.mean(rare == 0) < 0.75
     assert "hardly ever reached" in found(ID, run({"reward.mean": rare})).message
     assert silent(ID, run({"reward.mean": 0.98 + rare}))
+
+
+def test_a_goal_that_training_reached_at_first_was_lost_and_is_not_never_reached() -> None:
+    trained = np.r_[np.full(30, 0.3), np.full(170, -0.6)] + noise(200, 0.05)
+    assert silent(ID, run({"eval.success_rate": [0.0] * 200, "reward.mean": trained}))
+    assert found(ID, run({"eval.success_rate": [0.0] * 200, "reward.mean": -0.6 + noise(200, 0.05)}))
+
+
+def test_a_few_evaluations_that_succeed_deny_it() -> None:
+    returns = np.where(np.arange(200) % 10 < 3, 1.0, -0.6)
+    made = run({"reward.episode": returns})
+    assert found(ID, made)
+    rate = series("eval.success_rate", [0.25] * 12, np.linspace(1, 200, 12))
+    assert silent(ID, replace(made, series={**made.series, "eval.success_rate": rate}))

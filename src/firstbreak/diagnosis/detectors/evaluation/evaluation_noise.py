@@ -95,7 +95,8 @@ def detect(
     gain = _gain(eval_score, reward_mean, min_visible_gain)
     if gain is None and reward_mean is None:
         return NotMeasured("neither the evaluation nor a training reward shows a gain to compare the noise with")
-    if gain is None or noise < max_noise * gain:
+    late = noise if known else noise_scale(eval_score.tail(0.5).values)  # a rise at once looks like noise
+    if gain is None or min(noise, late) < max_noise * gain:
         return None
     more = np.ceil((noise / (wanted_noise * gain)) ** 2)  # the noise of a mean falls with the square root
     first = float(eval_score.steps[0])

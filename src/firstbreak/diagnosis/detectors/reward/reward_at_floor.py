@@ -38,6 +38,7 @@ from firstbreak.diagnosis.checks import Threshold
 from firstbreak.diagnosis.families import Policy
 from firstbreak.diagnosis.stats.direction import rises
 from firstbreak.diagnosis.stats.shape import Trajectory
+from firstbreak.diagnosis.stats.shape import trajectory as shape_of
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
 from firstbreak.words import number, percent
 
@@ -84,15 +85,19 @@ def detect(
         int, Threshold("points", "Fewer scores do not show what the lowest level is.", "convention")
     ] = 20,
 ) -> Finding | NotMeasured | None:
-    if trajectory.learned or trajectory.lost:
+    training = [s for s in (reward_mean, reward_episode) if s is not None]
+    if trajectory.learned or trajectory.lost or any(shape_of(s.finite).lost for s in training):
         return None  # it has been above its floor: what happened later is another finding
-    rates = [s.finite for s in (eval_success_rate, success_rate) if s is not None and len(s.finite) >= min_points]
+    logged = [s.finite for s in (eval_success_rate, success_rate) if s is not None]
+    if any(len(s) >= start_points and float(np.mean(s.tail(0.5).values)) > max_success_rate for s in logged):
+        return None
+    rates = [s for s in logged if len(s) >= min_points]
     if len(score) < min_points and not rates:
         return NotMeasured(f"{len(score)} scores are too few to know the floor (needs {min_points})")
     if rates:
         rate = rates[0]
         late = float(np.mean(rate.tail(0.5).values))
-        if late > max_success_rate or any(s is not None and rises(s) for s in (eval_reward, reward_mean)):
+        if any(s is not None and rises(s) for s in (eval_reward, reward_mean)):
             return None
         what = facts.tell("the success rate is {late:%} in the second half of the run", late=facts.mean(rate.tail(0.5)))
         return _finding(rate, what, 1 - late, policy)
