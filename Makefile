@@ -36,7 +36,7 @@ demo: $(VENV)/.core          ## a real broken run, diagnosed
 	$(BIN)/firstbreak demo
 
 # What needs no extra but the core's own: the line from a file to a report.
-QUICK ?= tests/diagnosis tests/stats tests/readers tests/dialects tests/detectors tests/reports tests/test_signals.py \
+QUICK ?= tests/engine tests/stats tests/readers tests/dialects tests/detectors tests/reports tests/test_signals.py \
 	tests/test_hyperparameters.py tests/test_words.py tests/test_shipped_diagnoses.py
 
 quick: $(VENV)/.quick        ## the core's tests, under half a minute

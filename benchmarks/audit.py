@@ -38,7 +38,7 @@ from firstbreak_lab.running import Label
 from benchmarks.machine import environment
 from benchmarks.size import corpus, place, sized
 from firstbreak.audit.audit import HACKING, audit
-from firstbreak.diagnosis.inputs import Inputs
+from firstbreak.engine.inputs import Inputs
 from firstbreak.model import Run
 from firstbreak.readers.read import read
 

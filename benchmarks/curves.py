@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 Rng = np.random.Generator
-#: shapes that `firstbreak.diagnosis.stats.smooth.healthy_shapes` knows, by the family they belong to
+#: shapes that `firstbreak.engine.stats.smooth.healthy_shapes` knows, by the family they belong to
 SEEN: Mapping[str, str] = {
     "flat": "constant",
     "linear": "linear",

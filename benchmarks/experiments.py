@@ -43,13 +43,13 @@ from benchmarks.machine import environment
 from benchmarks.size import corpus as corpus_folder
 from benchmarks.size import place, sized
 from benchmarks.trials import ROOT, Row, Rows, obstacle, settings_of
-from firstbreak.diagnosis.catalogue import MEASURED, Design, catalogue
-from firstbreak.diagnosis.check import check
-from firstbreak.diagnosis.diagnose import diagnose
-from firstbreak.diagnosis.inputs import Inputs
-from firstbreak.diagnosis.questions import TAKES_LONGER, Question, breaks_again
-from firstbreak.diagnosis.rank import cautious_probabilities, rank
-from firstbreak.diagnosis.stats.proportion import wilson
+from firstbreak.engine.catalogue import MEASURED, Design, catalogue
+from firstbreak.engine.check import check
+from firstbreak.engine.diagnose import diagnose
+from firstbreak.engine.inputs import Inputs
+from firstbreak.engine.questions import TAKES_LONGER, Question, breaks_again
+from firstbreak.engine.rank import cautious_probabilities, rank
+from firstbreak.engine.stats.proportion import wilson
 from firstbreak.experiments.plan import propose, weigh
 from firstbreak.model import Run
 from firstbreak.readers.read import read

@@ -27,7 +27,7 @@ from benchmarks.machine import environment
 from benchmarks.size import SMALLEST, place, sized
 from benchmarks.statements import suite
 from benchmarks.statements.trainers import write
-from firstbreak.diagnosis.diagnose import diagnose
+from firstbreak.engine.diagnose import diagnose
 from firstbreak.model import Message, Run, Series
 from firstbreak.readers.grouping import find_runs
 from firstbreak.readers.read import read

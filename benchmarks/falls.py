@@ -15,8 +15,8 @@ import numpy as np
 from firstbreak_lab.corpus import opened
 
 from benchmarks.size import sized
-from firstbreak.diagnosis.inputs import Inputs
-from firstbreak.diagnosis.stats import agreement
+from firstbreak.engine.inputs import Inputs
+from firstbreak.engine.stats import agreement
 from firstbreak.model import Series
 from firstbreak.readers.read import read
 

@@ -37,8 +37,8 @@ from benchmarks.abroad.tables import percent, table
 from benchmarks.lab import page, rounded
 from benchmarks.machine import environment
 from benchmarks.size import corpus, place, sized
-from firstbreak.diagnosis.check import check
-from firstbreak.diagnosis.diagnose import diagnose
+from firstbreak.engine.check import check
+from firstbreak.engine.diagnose import diagnose
 from firstbreak.model import Action, Outcome, Severity, Status
 from firstbreak.readers.read import read
 

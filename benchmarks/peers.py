@@ -21,7 +21,7 @@ from typing import Any
 
 from benchmarks.machine import PACKAGES, environment
 from benchmarks.size import place, sized
-from firstbreak.diagnosis.diagnose import diagnose
+from firstbreak.engine.diagnose import diagnose
 from firstbreak.model import Action, Diagnosis, Link
 from firstbreak.readers.read import read
 

@@ -34,9 +34,9 @@ from benchmarks.lab import rounded
 from benchmarks.machine import environment
 from benchmarks.micro import READING, kept, of
 from benchmarks.size import place, sized
-from firstbreak.diagnosis import likelihood
-from firstbreak.diagnosis.check import check
-from firstbreak.diagnosis.registry import detectors
+from firstbreak.engine import likelihood
+from firstbreak.engine.check import check
+from firstbreak.engine.registry import detectors
 from firstbreak.model import Link
 from firstbreak.preflight.intervals import wilson
 from firstbreak.readers.read import read

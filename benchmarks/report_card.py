@@ -15,7 +15,7 @@ from pathlib import Path
 
 from benchmarks.machine import environment
 from benchmarks.size import place, sized
-from firstbreak.diagnosis.diagnose import diagnose
+from firstbreak.engine.diagnose import diagnose
 from firstbreak.model import Action, Diagnosis
 from firstbreak.readers import Unreadable
 from firstbreak.readers.grouping import find_runs

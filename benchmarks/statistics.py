@@ -18,15 +18,15 @@ import numpy as np
 from benchmarks.curves import SCORES, SEEN, UNSEEN, Rng, ar1_noise, healthy, score, variant
 from benchmarks.machine import environment
 from benchmarks.size import place, sized
-from firstbreak.diagnosis.stats.breaks import find_breaks
-from firstbreak.diagnosis.stats.ceiling import outlook
-from firstbreak.diagnosis.stats.changes import changes
-from firstbreak.diagnosis.stats.noise import autocorrelation, quasi_difference
-from firstbreak.diagnosis.stats.onset import KINDS, onset
-from firstbreak.diagnosis.stats.points import rescale
-from firstbreak.diagnosis.stats.shape import trajectory
-from firstbreak.diagnosis.stats.smooth import baseline
-from firstbreak.diagnosis.stats.trend import trend
+from firstbreak.engine.stats.breaks import find_breaks
+from firstbreak.engine.stats.ceiling import outlook
+from firstbreak.engine.stats.changes import changes
+from firstbreak.engine.stats.noise import autocorrelation, quasi_difference
+from firstbreak.engine.stats.onset import KINDS, onset
+from firstbreak.engine.stats.points import rescale
+from firstbreak.engine.stats.shape import trajectory
+from firstbreak.engine.stats.smooth import baseline
+from firstbreak.engine.stats.trend import trend
 
 RESULT = Path(__file__).parent / "results" / "statistics.json"
 SHAPES = (*SEEN, *UNSEEN)

@@ -25,8 +25,8 @@ from firstbreak_lab import corpus
 from firstbreak_lab.running import Label, read_label
 
 from firstbreak.cli import app
-from firstbreak.diagnosis.catalogue import Design, catalogue
-from firstbreak.diagnosis.questions import Answer, Question
+from firstbreak.engine.catalogue import Design, catalogue
+from firstbreak.engine.questions import Answer, Question
 from firstbreak.experiments import conduct, plan
 from firstbreak.experiments.overrides import CannotOverride, render
 from firstbreak.experiments.runner import Result, Trial

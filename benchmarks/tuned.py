@@ -1,4 +1,4 @@
-"""The settings of RL Zoo and CleanRL for a task, in canonical names: src/firstbreak/diagnosis/tuned.csv.
+"""The settings of RL Zoo and CleanRL for a task, in canonical names: src/firstbreak/engine/tuned.csv.
 
     pip download --no-deps rl-zoo3 -d FOLDER && unzip FOLDER/rl_zoo3-*.whl -d FOLDER
     git clone https://github.com/vwxyzjn/cleanrl
@@ -21,7 +21,7 @@ from typing import Any
 
 import yaml
 
-from firstbreak.diagnosis.tuned import COMPARED, TABLE
+from firstbreak.engine.tuned import COMPARED, TABLE
 from firstbreak.dialects import cleanrl, sb3
 from firstbreak.dialects.hyperparameters import canonical_config
 from firstbreak.model import Config

@@ -17,10 +17,10 @@ import numpy as np
 from firstbreak_lab.corpus import opened
 
 from benchmarks.size import sized
-from firstbreak.diagnosis.inputs import Inputs
-from firstbreak.diagnosis.stats.ceiling import expected_gain
-from firstbreak.diagnosis.stats.proportion import wilson
-from firstbreak.diagnosis.stats.shape import trajectory
+from firstbreak.engine.inputs import Inputs
+from firstbreak.engine.stats.ceiling import expected_gain
+from firstbreak.engine.stats.proportion import wilson
+from firstbreak.engine.stats.shape import trajectory
 from firstbreak.model import Series
 from firstbreak.readers.read import read
 

@@ -19,8 +19,8 @@ from click.testing import CliRunner
 from firstbreak.cli import app
 from firstbreak.cli.demo import RUN
 from firstbreak.cli.diagnose import command as diagnose_command
-from firstbreak.diagnosis import registry
-from firstbreak.diagnosis.diagnose import diagnose
+from firstbreak.engine import registry
+from firstbreak.engine.diagnose import diagnose
 from firstbreak.readers.read import read
 from firstbreak.reports import reference, terminal
 from tests.every import every

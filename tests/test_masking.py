@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from firstbreak import cli
-from firstbreak.diagnosis.diagnose import diagnose
+from firstbreak.engine.diagnose import diagnose
 from firstbreak.guard import evidence
 from firstbreak.masking import MASK, Mask, by_look, is_secret
 from firstbreak.model import Sample

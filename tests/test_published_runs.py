@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 from benchmarks import report_card
 
-from firstbreak.diagnosis.diagnose import diagnose
+from firstbreak.engine.diagnose import diagnose
 from firstbreak.readers.grouping import find_runs
 from firstbreak.readers.read import read
 from firstbreak.reports import html, markdown, terminal

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from firstbreak.cli.demo import RUN
-from firstbreak.diagnosis.diagnose import diagnose
+from firstbreak.engine.diagnose import diagnose
 from firstbreak.model import Action, Diagnosis, Link, LinkStatus
 from firstbreak.readers.read import read
 

@@ -160,7 +160,7 @@ def test_a_slower_step_shows_in_every_clock() -> None:
 
 @pytest.mark.parametrize(("trainer", "method"), SETTINGS)
 def test_a_healthy_world_is_never_stopped(trainer: str, method: str, tmp_path: Path) -> None:
-    from firstbreak.diagnosis.diagnose import diagnose
+    from firstbreak.engine.diagnose import diagnose
 
     for seed in range(3):
         made = world(trainer, method, n=(60, 120, 200)[seed], seed=seed)

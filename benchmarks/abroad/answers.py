@@ -23,11 +23,11 @@ from firstbreak_lab.running import Label
 from benchmarks.abroad.stranger import Draw, brought, drawn
 from benchmarks.abroad.visible import p_value
 from benchmarks.size import place
-from firstbreak.diagnosis import likelihood
-from firstbreak.diagnosis.check import check
-from firstbreak.diagnosis.diagnose import diagnose
-from firstbreak.diagnosis.inputs import Inputs
-from firstbreak.diagnosis.rank import by_link, rank
+from firstbreak.engine import likelihood
+from firstbreak.engine.check import check
+from firstbreak.engine.diagnose import diagnose
+from firstbreak.engine.inputs import Inputs
+from firstbreak.engine.rank import by_link, rank
 from firstbreak.model import Action, Link, LinkStatus, Outcome, Run, Severity, Status
 from firstbreak.readers.read import read
 
@@ -35,7 +35,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 KEPT = ROOT / "out" / "abroad.jsonl"  #: not committed
 #: all that decides an answer
 MADE_FROM = (
-    "src/firstbreak/diagnosis/**/*.*",
+    "src/firstbreak/engine/**/*.*",
     "src/firstbreak/dialects/**/*.py",
     "src/firstbreak/readers/**/*.py",
     "lab/src/firstbreak_lab/weights.py",

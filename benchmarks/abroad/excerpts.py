@@ -29,7 +29,7 @@ from benchmarks.abroad.stranger import brought, drawn
 from benchmarks.abroad.tables import EXCERPTS, tables
 from benchmarks.machine import environment
 from benchmarks.size import corpus, place
-from firstbreak.diagnosis.diagnose import diagnose
+from firstbreak.engine.diagnose import diagnose
 from firstbreak.model import Action, Run
 from firstbreak.preflight.intervals import wilson
 from firstbreak.readers.read import read

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from benchmarks.abroad.answers import STEPS, Answer
 from benchmarks.abroad.figures import Judged, by_cause, first
-from firstbreak.diagnosis.registry import detectors
+from firstbreak.engine.registry import detectors
 
 CLASSES = (
     "weighed wrongly",

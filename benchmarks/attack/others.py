@@ -34,8 +34,8 @@ from firstbreak.audit import marks
 from firstbreak.closeout.deliverables import Material
 from firstbreak.closeout.folder import close_out
 from firstbreak.compare.survey.runs import load
-from firstbreak.diagnosis import registry
-from firstbreak.diagnosis.diagnose import diagnose
+from firstbreak.engine import registry
+from firstbreak.engine.diagnose import diagnose
 from firstbreak.evals.ledger import Ledger
 from firstbreak.experiments import supervisor
 from firstbreak.guard import bundle

@@ -16,7 +16,7 @@ from typing import Any
 from tests.fuzz.run import Wrong, alarm, kind_of, set_timers, workplace
 
 from benchmarks.attack import AttackTally
-from firstbreak.diagnosis.diagnose import diagnose
+from firstbreak.engine.diagnose import diagnose
 from firstbreak.model import Run
 from firstbreak.readers import Unreadable
 from firstbreak.readers.read import read

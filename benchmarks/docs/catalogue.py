@@ -7,8 +7,8 @@ from typing import Any
 
 from benchmarks.docs.docstrings import codes, sections
 from benchmarks.docs.markdown import percent, table
-from firstbreak.diagnosis.catalogue import Design, catalogue
-from firstbreak.diagnosis.families import EVERY
+from firstbreak.engine.catalogue import Design, catalogue
+from firstbreak.engine.families import EVERY
 
 
 def page() -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from benchmarks.docs import pictures
 from benchmarks.docs.docstrings import by_link, sections
 from benchmarks.docs.markdown import table
-from firstbreak.diagnosis import registry
+from firstbreak.engine import registry
 from firstbreak.reports import story
 
 

@@ -11,7 +11,7 @@ from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
 from firstbreak.cli.demo import RUN
-from firstbreak.diagnosis.diagnose import diagnose
+from firstbreak.engine.diagnose import diagnose
 from firstbreak.model import Diagnosis
 from firstbreak.readers.read import read
 from firstbreak.reports import html, terminal

@@ -5,8 +5,8 @@ from __future__ import annotations
 from benchmarks.docs import pictures
 from benchmarks.docs.docstrings import by_link, codes, sections
 from benchmarks.docs.markdown import table
-from firstbreak.diagnosis import registry
-from firstbreak.diagnosis.checks import Check
+from firstbreak.engine import registry
+from firstbreak.engine.checks import Check
 from firstbreak.reports import story
 
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from firstbreak.diagnosis import registry
-from firstbreak.diagnosis.families import in_words
+from firstbreak.engine import registry
+from firstbreak.engine.families import in_words
 from firstbreak.model import Link
 
 

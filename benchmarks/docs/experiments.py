@@ -7,7 +7,7 @@ from typing import Any
 
 from benchmarks.docs.markdown import mark, percent, table
 from benchmarks.docs.results import measured, result
-from firstbreak.diagnosis.catalogue import Design, catalogue
+from firstbreak.engine.catalogue import Design, catalogue
 
 
 def page() -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from benchmarks.docs import pictures
 from benchmarks.docs.docstrings import by_link
-from firstbreak.diagnosis import registry
+from firstbreak.engine import registry
 from firstbreak.reports import story
 
 

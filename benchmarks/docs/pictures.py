@@ -21,10 +21,10 @@ from firstbreak_lab.corpus import labels, opened
 from firstbreak_lab.running import Label
 
 from benchmarks.size import place
-from firstbreak.diagnosis import registry
-from firstbreak.diagnosis.detectors.systems._shares import share, step_time
-from firstbreak.diagnosis.diagnose import diagnose
-from firstbreak.diagnosis.inputs import Inputs
+from firstbreak.engine import registry
+from firstbreak.knowledge.detectors.systems._shares import share, step_time
+from firstbreak.engine.diagnose import diagnose
+from firstbreak.engine.inputs import Inputs
 from firstbreak.model import Diagnosis, Finding, Interval, Run, Series
 from firstbreak.readers.read import read
 from firstbreak.reports import curves, story, svg

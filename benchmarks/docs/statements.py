@@ -17,8 +17,8 @@ from benchmarks.statements import suite
 from firstbreak.audit import metrics, rows
 from firstbreak.cli import COMMANDS
 from firstbreak.cli.check import CHECKS
-from firstbreak.diagnosis.catalogue import catalogue
-from firstbreak.diagnosis.registry import causes, detectors
+from firstbreak.engine.catalogue import catalogue
+from firstbreak.engine.registry import causes, detectors
 
 CURVES = "curves:"  #: before the pattern of the statements of benchmarks/statements that show a line in curves
 

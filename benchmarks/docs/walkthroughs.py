@@ -8,7 +8,7 @@ from pathlib import Path
 from firstbreak_lab.corpus import opened
 from rich.console import Console
 
-from firstbreak.diagnosis.diagnose import diagnose
+from firstbreak.engine.diagnose import diagnose
 from firstbreak.readers.read import read
 from firstbreak.reports import terminal
 

@@ -13,8 +13,8 @@ from typing import Any
 
 from benchmarks.abroad.answers import Answer, answer
 from benchmarks.field.index import Reading, by_run
-from firstbreak.diagnosis.check import check
-from firstbreak.diagnosis.stats.proportion import wilson
+from firstbreak.engine.check import check
+from firstbreak.engine.stats.proportion import wilson
 from firstbreak.model import Link
 from firstbreak.readers import Unreadable
 from firstbreak.readers.grouping import find_runs

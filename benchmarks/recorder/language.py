@@ -25,7 +25,7 @@ from firstbreak_lab.running import Label, read_label, run
 import firstbreak
 from benchmarks.recorder.said import judged, without_recorder
 from benchmarks.size import corpus as home
-from firstbreak.diagnosis import likelihood
+from firstbreak.engine import likelihood
 from firstbreak.inside.batch import BatchRecorder
 from firstbreak.inside.journal import NAME
 from firstbreak.inside.trl import Recorder

@@ -22,7 +22,7 @@ from benchmarks.size import SMALLEST, place, sized
 from benchmarks.statements import suite
 from benchmarks.statements.statement import Statement
 from benchmarks.statements.suite import Result
-from firstbreak.diagnosis.stats.proportion import wilson
+from firstbreak.engine.stats.proportion import wilson
 from firstbreak.reports.terminal import render
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -18,7 +18,7 @@ import numpy as np
 from firstbreak_lab import corpus
 from firstbreak_lab.catalogue import catalogue
 
-from firstbreak.diagnosis.stats.noise import noise_scale
+from firstbreak.engine.stats.noise import noise_scale
 from firstbreak.model import Run
 from firstbreak.readers import Unreadable
 from firstbreak.readers.read import read

@@ -27,7 +27,7 @@ from benchmarks.statements import guides, worlds
 from benchmarks.statements.statement import STATEMENTS, Curves, Expected, Statement
 from benchmarks.statements.trainers import SETTINGS, TRAINERS, write
 from benchmarks.statements.worlds import World
-from firstbreak.diagnosis.diagnose import diagnose
+from firstbreak.engine.diagnose import diagnose
 from firstbreak.model import Action, Diagnosis, Severity
 from firstbreak.readers.read import read
 

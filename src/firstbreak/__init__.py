@@ -9,8 +9,8 @@ __version__ = "0.1.0"
 
 _HOME = {
     "read": "firstbreak.readers.read",
-    "check": "firstbreak.diagnosis.check",
-    "diagnose": "firstbreak.diagnosis.diagnose",
+    "check": "firstbreak.engine.check",
+    "diagnose": "firstbreak.engine.diagnose",
     "Run": "firstbreak.model",
     "Diagnosis": "firstbreak.model",
     "Link": "firstbreak.model",
@@ -23,8 +23,8 @@ __all__ = ["Diagnosis", "Guard", "Link", "Run", "check", "diagnose", "read", "re
 
 if TYPE_CHECKING:
     from firstbreak import context as context
-    from firstbreak.diagnosis.check import check
-    from firstbreak.diagnosis.diagnose import diagnose
+    from firstbreak.engine.check import check
+    from firstbreak.engine.diagnose import diagnose
     from firstbreak.guard.guard import Guard
     from firstbreak.inside.recorder import recorder
     from firstbreak.model import Diagnosis, Link, Run

@@ -314,7 +314,7 @@ class Evidence:
 
 
 class Statistic(enum.StrEnum):
-    """What a text states of a stretch of a curve. `diagnosis/stats/statistic.py` computes each of them, in one place."""
+    """What a text states of a stretch of a curve. `engine/stats/statistic.py` computes each of them, in one place."""
 
     FIRST = "first"
     LAST = "last"

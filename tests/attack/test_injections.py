@@ -15,7 +15,7 @@ import pytest
 
 from firstbreak import cli
 from firstbreak.cli.watch import _message
-from firstbreak.diagnosis.diagnose import diagnose
+from firstbreak.engine.diagnose import diagnose
 from firstbreak.guard.notify import _BODIES, Notification
 from firstbreak.readers.read import read
 from firstbreak.reports import markdown
@@ -51,7 +51,7 @@ def test_what_to_do_and_what_is_sent_quote_the_log(run: Path) -> None:
 
 
 def test_a_saved_model_is_quoted(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from firstbreak.diagnosis import verdict
+    from firstbreak.engine import verdict
     from firstbreak.model import Action
 
     dx = diagnose(read(run))

@@ -8,7 +8,7 @@ import pytest
 
 from firstbreak.audit.audit import audit
 from firstbreak.audit.rows import rows
-from firstbreak.diagnosis.checks import Check
+from firstbreak.engine.checks import Check
 from firstbreak.model import Link, Sample, Status
 from tests.audit.dumps import WORDS, dump, honest, plain, row, series
 

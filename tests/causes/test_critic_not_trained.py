@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from firstbreak.diagnosis.diagnose import diagnose
+from firstbreak.engine.diagnose import diagnose
 from tests.make import learning, noise, run
 
 ID = "critic-not-trained"

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from firstbreak.diagnosis.check import check
-from firstbreak.diagnosis.inputs import Inputs
-from firstbreak.diagnosis.rank import rank
-from firstbreak.diagnosis.registry import causes
+from firstbreak.engine.check import check
+from firstbreak.engine.inputs import Inputs
+from firstbreak.engine.rank import rank
+from firstbreak.engine.registry import causes
 from firstbreak.model import RankedCause, Run, Weight, WeightKind
 from tests.make import learning, noise, run
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from firstbreak.diagnosis.diagnose import diagnose
+from firstbreak.engine.diagnose import diagnose
 from tests.make import noise, run
 
 N = 120

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from firstbreak.diagnosis.check import check
-from firstbreak.diagnosis.diagnose import diagnose
-from firstbreak.diagnosis.inputs import Inputs
-from firstbreak.diagnosis.rank import rank
+from firstbreak.engine.check import check
+from firstbreak.engine.diagnose import diagnose
+from firstbreak.engine.inputs import Inputs
+from firstbreak.engine.rank import rank
 from firstbreak.model import Link
 from tests.make import learning, noise, run
 

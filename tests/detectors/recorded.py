@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from firstbreak.diagnosis.check import check
+from firstbreak.engine.check import check
 from firstbreak.inside.batch import BatchRecorder
 from firstbreak.inside.identities.parameters import Sampled
 from firstbreak.model import Outcome

@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 from firstbreak.cli.experiment import _conclusion_lines
-from firstbreak.diagnosis.catalogue import catalogue
-from firstbreak.diagnosis.check import check
-from firstbreak.diagnosis.diagnose import diagnose
-from firstbreak.diagnosis.inputs import Inputs
-from firstbreak.diagnosis.rank import rank
+from firstbreak.engine.catalogue import catalogue
+from firstbreak.engine.check import check
+from firstbreak.engine.diagnose import diagnose
+from firstbreak.engine.inputs import Inputs
+from firstbreak.engine.rank import rank
 from firstbreak.experiments import conduct
 from firstbreak.experiments.overrides import CannotOverride
 from firstbreak.experiments.plan import propose

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firstbreak.diagnosis.stats.sequential import ALPHA, MIN_SEEDS, Decided, claim, confidence_sequence, decide
+from firstbreak.engine.stats.sequential import ALPHA, MIN_SEEDS, Decided, claim, confidence_sequence, decide
 
 
 def ever_wrong(draw: np.ndarray, truth: float) -> float:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from firstbreak.cli.experiment import _rung
-from firstbreak.diagnosis.catalogue import catalogue
+from firstbreak.engine.catalogue import catalogue
 from firstbreak.dialects import dialects
 from firstbreak.dialects.hyperparameters import HYPERPARAMETERS, canonical_config
 from firstbreak.experiments import plan

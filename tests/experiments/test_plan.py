@@ -11,12 +11,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from firstbreak.diagnosis.catalogue import catalogue
-from firstbreak.diagnosis.check import check
-from firstbreak.diagnosis.diagnose import diagnose
-from firstbreak.diagnosis.inputs import Inputs
-from firstbreak.diagnosis.questions import TREATED, Answer, Arms, Question, outruns, rises
-from firstbreak.diagnosis.rank import rank
+from firstbreak.engine.catalogue import catalogue
+from firstbreak.engine.check import check
+from firstbreak.engine.diagnose import diagnose
+from firstbreak.engine.inputs import Inputs
+from firstbreak.engine.questions import TREATED, Answer, Arms, Question, outruns, rises
+from firstbreak.engine.rank import rank
 from firstbreak.experiments.plan import (
     Power,
     answerable,

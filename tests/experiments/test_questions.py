@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from firstbreak.diagnosis import questions
-from firstbreak.diagnosis.catalogue import catalogue
-from firstbreak.diagnosis.diagnose import diagnose
-from firstbreak.diagnosis.questions import Arms
+from firstbreak.engine import questions
+from firstbreak.engine.catalogue import catalogue
+from firstbreak.engine.diagnose import diagnose
+from firstbreak.engine.questions import Arms
 from firstbreak.model import Config, FirstBreak, Link, Run, Series
 
 

@@ -18,8 +18,8 @@ import pytest
 from click.testing import CliRunner
 
 from firstbreak.cli import app
-from firstbreak.diagnosis.catalogue import catalogue
-from firstbreak.diagnosis.questions import Arms, outruns, rate_is
+from firstbreak.engine.catalogue import catalogue
+from firstbreak.engine.questions import Arms, outruns, rate_is
 from firstbreak.experiments import conduct
 from firstbreak.experiments.overrides import CannotOverride
 from firstbreak.experiments.resume import FROM_THE_BEGINNING, start_of

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from firstbreak.cli.experiment import command
-from firstbreak.diagnosis.catalogue import catalogue
+from firstbreak.engine.catalogue import catalogue
 from firstbreak.dialects import dialects
 from firstbreak.dialects.hyperparameters import HYPERPARAMETERS, canonical_config
 from firstbreak.experiments import script

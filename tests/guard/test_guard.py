@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 import firstbreak
-from firstbreak.diagnosis import check, registry
-from firstbreak.diagnosis.checks import Check
+from firstbreak.engine import check, registry
+from firstbreak.engine.checks import Check
 from firstbreak.guard import bundle
 from firstbreak.guard import schedule as guard_schedule
 from firstbreak.guard.decision import Act, GuardDecision

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 import pytest
 
-from firstbreak.diagnosis.registry import detectors
+from firstbreak.engine.registry import detectors
 from firstbreak.guard.decision import Act
 from firstbreak.guard.invariants import INVARIANTS, NO_PAST, PROVED, Rule, Violation, limits, rule_for
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from firstbreak.cli.demo import RUN
-from firstbreak.diagnosis.diagnose import diagnose
+from firstbreak.engine.diagnose import diagnose
 from firstbreak.guard import view
 from firstbreak.guard.synchronous import settings, snippet
 from firstbreak.model import Link

@@ -13,7 +13,7 @@ import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import firstbreak
-from firstbreak.diagnosis.check import check
+from firstbreak.engine.check import check
 from firstbreak.inside.environment import FILE
 from firstbreak.model import Run
 from firstbreak.readers.read import read

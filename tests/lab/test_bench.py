@@ -27,8 +27,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from firstbreak.cli import app
-from firstbreak.diagnosis import likelihood
-from firstbreak.diagnosis.diagnose import diagnose
+from firstbreak.engine import likelihood
+from firstbreak.engine.diagnose import diagnose
 from firstbreak.model import Run
 from firstbreak.readers.read import read
 from firstbreak.reports import json as json_report

@@ -15,7 +15,7 @@ from firstbreak_lab.bases import BASES
 from firstbreak_lab.catalogue import Variant
 from firstbreak_lab.running import label_from
 
-from firstbreak.diagnosis.registry import causes
+from firstbreak.engine.registry import causes
 from firstbreak.model import Link
 from firstbreak.readers.read import read
 from tests.lab.runs import label

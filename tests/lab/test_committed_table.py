@@ -11,8 +11,8 @@ from firstbreak_lab.bench import BenchRow, answer_of
 from firstbreak_lab.corpus import archives, labels, opened
 from firstbreak_lab.diagnosers import diagnosers
 
-from firstbreak.diagnosis.inputs import Inputs
-from firstbreak.diagnosis.registry import causes
+from firstbreak.engine.inputs import Inputs
+from firstbreak.engine.registry import causes
 from firstbreak.readers.read import read
 from tests.every import every
 

@@ -12,7 +12,7 @@ from firstbreak_lab import weights
 from firstbreak_lab.population.build import pack
 from firstbreak_lab.population.family import PopulationLabel
 
-from firstbreak.diagnosis import likelihood
+from firstbreak.engine import likelihood
 from tests.lab.runs import STEPS, label, small, write
 
 

@@ -20,8 +20,8 @@ import pytest
 from mcp.types import CallToolResult
 
 from firstbreak.cli.demo import RUN
-from firstbreak.diagnosis.catalogue import catalogue
-from firstbreak.diagnosis.diagnose import diagnose
+from firstbreak.engine.catalogue import catalogue
+from firstbreak.engine.diagnose import diagnose
 from firstbreak.readers.read import read
 from firstbreak.reports import json as report
 from firstbreak.serve.mcp.server import MARK, MOST_OF_AN_ANSWER, McpTools, create

@@ -103,7 +103,7 @@ def test_in_a_checkout_both_files_go_where_they_belong(tmp_path: Path) -> None:
         (
             "detector",
             "reward/odd",
-            "src/firstbreak/diagnosis/detectors/reward/odd.py",
+            "src/firstbreak/knowledge/detectors/reward/odd.py",
             "tests/detectors/reward/test_odd.py",
         ),
         (

@@ -10,7 +10,7 @@ import pytest
 
 import firstbreak
 from firstbreak.closeout.deliverables import BEST, FINAL
-from firstbreak.diagnosis.diagnose import diagnose
+from firstbreak.engine.diagnose import diagnose
 from firstbreak.readers.checkpoints import checkpoints_in, iteration_of, named, only_model
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from firstbreak.diagnosis.diagnose import diagnose
+from firstbreak.engine.diagnose import diagnose
 from firstbreak.model import Run
 from firstbreak.readers.read import read
 from tests.make import some_quick

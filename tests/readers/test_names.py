@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from firstbreak.cli import main
-from firstbreak.diagnosis.diagnose import diagnose
+from firstbreak.engine.diagnose import diagnose
 from firstbreak.readers import Unreadable
 from firstbreak.readers.names import parsed
 from firstbreak.readers.read import read

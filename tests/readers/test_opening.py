@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from firstbreak.cli import main
-from firstbreak.diagnosis.diagnose import diagnose
+from firstbreak.engine.diagnose import diagnose
 from firstbreak.model import Action
 from firstbreak.readers import Unreadable, opening
 from firstbreak.readers.follow import Follower

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from firstbreak.diagnosis.facts import denied
-from firstbreak.diagnosis.families import Method
-from firstbreak.diagnosis.inputs import Inputs
-from firstbreak.diagnosis.rank import with_options
-from firstbreak.diagnosis.usual import in_force
+from firstbreak.engine.facts import denied
+from firstbreak.engine.families import Method
+from firstbreak.engine.inputs import Inputs
+from firstbreak.engine.rank import with_options
+from firstbreak.engine.usual import in_force
 from firstbreak.model import (
     Action,
     Confidence,

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from firstbreak.cli.demo import RUN
 from firstbreak.cli.diagnose import command
-from firstbreak.diagnosis.diagnose import diagnose
+from firstbreak.engine.diagnose import diagnose
 from firstbreak.model import Diagnosis, Link, LinkStatus
 from firstbreak.readers.read import read
 from firstbreak.reports import ci

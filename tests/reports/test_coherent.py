@@ -15,9 +15,9 @@ from click.testing import CliRunner
 from firstbreak_lab.archives import unpack
 
 from firstbreak.cli.diagnose import command
-from firstbreak.diagnosis import facts
-from firstbreak.diagnosis.diagnose import diagnose
-from firstbreak.diagnosis.registry import causes, sections
+from firstbreak.engine import facts
+from firstbreak.engine.diagnose import diagnose
+from firstbreak.engine.registry import causes, sections
 from firstbreak.model import Action, Checkpoint, Confidence, Finding, LinkStatus, Run, Severity
 from firstbreak.readers.grouping import find_runs
 from firstbreak.readers.read import read

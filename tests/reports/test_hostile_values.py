@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from firstbreak import cli
-from firstbreak.diagnosis.diagnose import diagnose
+from firstbreak.engine.diagnose import diagnose
 from firstbreak.model import Diagnosis, Run, Status
 from firstbreak.readers.read import read
 from firstbreak.reports import html, inspection, markdown, terminal

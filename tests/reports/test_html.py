@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from firstbreak.cli.demo import RUN
-from firstbreak.diagnosis.diagnose import diagnose
-from firstbreak.diagnosis.registry import causes, detectors
+from firstbreak.engine.diagnose import diagnose
+from firstbreak.engine.registry import causes, detectors
 from firstbreak.model import Diagnosis
 from firstbreak.readers.read import read
 from firstbreak.reports import html, reference, svg

@@ -9,7 +9,7 @@ import orjson
 import pytest
 from rich.cells import cell_len
 
-from firstbreak.diagnosis.diagnose import diagnose
+from firstbreak.engine.diagnose import diagnose
 from firstbreak.model import Checkpoint, Config, Link, LinkStatus, Run, Sample, Samples, Series
 from firstbreak.reports import inspection
 from firstbreak.reports.text import visible

@@ -13,8 +13,8 @@ import jsonschema
 import pytest
 
 from firstbreak.cli.demo import RUN
-from firstbreak.diagnosis import registry
-from firstbreak.diagnosis.diagnose import diagnose
+from firstbreak.engine import registry
+from firstbreak.engine.diagnose import diagnose
 from firstbreak.model import Diagnosis
 from firstbreak.readers.read import read
 from firstbreak.reports import ci, html, markdown, reference, terminal

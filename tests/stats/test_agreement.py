@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from firstbreak.diagnosis.stats.agreement import ALONE, TOGETHER, denies, fall, informed, parting
-from firstbreak.diagnosis.stats.shape import trajectory
+from firstbreak.engine.stats.agreement import ALONE, TOGETHER, denies, fall, informed, parting
+from firstbreak.engine.stats.shape import trajectory
 from firstbreak.model import Series
 from tests.make import noise, series
 

@@ -13,14 +13,14 @@ from benchmarks.curves import ar1_noise, healthy, variant
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from firstbreak.diagnosis.stats.ceiling import arrival, outlook
-from firstbreak.diagnosis.stats.noise import autocorrelation, noise_scale, spread
-from firstbreak.diagnosis.stats.onset import first_sustained, level_shift, onset
-from firstbreak.diagnosis.stats.oscillation import magnitude_jump, oscillation, sign_reversal
-from firstbreak.diagnosis.stats.shape import trajectory
-from firstbreak.diagnosis.stats.smooth import baseline, smooth
-from firstbreak.diagnosis.stats.spikes import spikes, tail
-from firstbreak.diagnosis.stats.trend import trend
+from firstbreak.engine.stats.ceiling import arrival, outlook
+from firstbreak.engine.stats.noise import autocorrelation, noise_scale, spread
+from firstbreak.engine.stats.onset import first_sustained, level_shift, onset
+from firstbreak.engine.stats.oscillation import magnitude_jump, oscillation, sign_reversal
+from firstbreak.engine.stats.shape import trajectory
+from firstbreak.engine.stats.smooth import baseline, smooth
+from firstbreak.engine.stats.spikes import spikes, tail
+from firstbreak.engine.stats.trend import trend
 from firstbreak.model import Series
 
 FUNCTIONS: tuple[Callable[[Series], Any], ...] = (

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from benchmarks.curves import SEEN, UNSEEN, ar1_noise, gone_after, healthy, variant
 
-from firstbreak.diagnosis.stats.changes import Change, apart, changes, departed, for_good, settled, weighted_median
+from firstbreak.engine.stats.changes import Change, apart, changes, departed, for_good, settled, weighted_median
 from firstbreak.model import Series
 
 pytestmark = pytest.mark.slow  # seconds: `make quick` leaves it to `make test`

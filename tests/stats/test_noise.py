@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from benchmarks.curves import ar1_noise
 
-from firstbreak.diagnosis.stats.noise import (
+from firstbreak.engine.stats.noise import (
     autocorrelation,
     effective_size,
     likely_ar1,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from benchmarks.curves import SEEN, UNSEEN, ar1_noise, healthy, variant
 
-from firstbreak.diagnosis.stats.onset import Onset, first_sustained, level_shift, onset
+from firstbreak.engine.stats.onset import Onset, first_sustained, level_shift, onset
 from firstbreak.model import Series
 
 pytestmark = pytest.mark.slow  # simulations

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from benchmarks.curves import ar1_noise
 
-from firstbreak.diagnosis.stats.ceiling import arrival, outlook
+from firstbreak.engine.stats.ceiling import arrival, outlook
 
 
 def saturating(n: int, tau: float, top: float, rng: np.random.Generator) -> np.ndarray:

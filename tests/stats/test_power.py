@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from firstbreak.diagnosis.check import check
-from firstbreak.diagnosis.stats.power import hidden
+from firstbreak.engine.check import check
+from firstbreak.engine.stats.power import hidden
 from firstbreak.model import Status
 from tests.make import noise, run, series
 

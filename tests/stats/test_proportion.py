@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from firstbreak.diagnosis.stats.proportion import wilson
+from firstbreak.engine.stats.proportion import wilson
 
 
 @pytest.mark.slow

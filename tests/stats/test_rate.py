@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from firstbreak.diagnosis.stats.rate import rate
+from firstbreak.engine.stats.rate import rate
 from tests.make import noise, series
 
 X = np.linspace(0, 1, 300)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from benchmarks.curves import SCORES, score
 
-from firstbreak.diagnosis.stats.shape import Trajectory, trajectory
+from firstbreak.engine.stats.shape import Trajectory, trajectory
 
 LOST = {"declining", "peaked", "collapsed"}
 

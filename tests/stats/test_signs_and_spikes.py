@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from benchmarks.curves import ar1_noise
 
-from firstbreak.diagnosis.stats.oscillation import magnitude_jump, oscillation, sign_reversal
-from firstbreak.diagnosis.stats.spikes import period, spikes, tail
+from firstbreak.engine.stats.oscillation import magnitude_jump, oscillation, sign_reversal
+from firstbreak.engine.stats.spikes import period, spikes, tail
 from firstbreak.model import Series
 
 

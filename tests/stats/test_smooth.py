@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from benchmarks.curves import SEEN, ar1_noise, healthy
 
-from firstbreak.diagnosis.stats.smooth import (
+from firstbreak.engine.stats.smooth import (
     baseline,
     healthy_shapes,
     running_mean,

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from benchmarks.curves import ar1_noise
 
-from firstbreak.diagnosis.stats.direction import fall_from_best
-from firstbreak.diagnosis.stats.normal import t_to_z, two_sided, z_to_t
-from firstbreak.diagnosis.stats.trend import theil_sen, trend
+from firstbreak.engine.stats.direction import fall_from_best
+from firstbreak.engine.stats.normal import t_to_z, two_sided, z_to_t
+from firstbreak.engine.stats.trend import theil_sen, trend
 from firstbreak.model import Series
 
 

@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from firstbreak.audit.marks import load
-from firstbreak.diagnosis.diagnose import diagnose
+from firstbreak.engine.diagnose import diagnose
 from firstbreak.evals.ledger import Ledger
 from firstbreak.evals.splits import Split, declare
 from firstbreak.readers.read import read

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from firstbreak.cli.demo import RUN
-from firstbreak.diagnosis.catalogue import catalogue
-from firstbreak.diagnosis.diagnose import diagnose
+from firstbreak.engine.catalogue import catalogue
+from firstbreak.engine.diagnose import diagnose
 from firstbreak.model import Action, Diagnosis
 from firstbreak.readers.read import read
 from firstbreak.serve.web import pages

@@ -10,7 +10,7 @@ import pytest
 from starlette.exceptions import HTTPException
 
 from firstbreak.compare import baseline
-from firstbreak.diagnosis.diagnose import diagnose
+from firstbreak.engine.diagnose import diagnose
 from firstbreak.model import Diagnosis, Run
 from firstbreak.readers.read import read
 from firstbreak.serve.web import app, pages

@@ -28,7 +28,7 @@ from benchmarks.size import SMALLEST, place
 from benchmarks.statements.__main__ import RESULTS
 from benchmarks.statements.carriers.carrier import SEEDS, Answer, Carrier, Try, carriers, place_of, run, tries
 from benchmarks.statements.carriers.trainers_code import BY_HAND, writers_of
-from firstbreak.diagnosis.stats.proportion import wilson
+from firstbreak.engine.stats.proportion import wilson
 
 #: A pair of each group, which take a few seconds together: what SMALLEST=1 runs.
 SMALL = r"read_high|calls_grow|reward_is_none|rewards_almost_all_one|loss_scale|private_test"

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from firstbreak.diagnosis import likelihood
+from firstbreak.engine import likelihood
 from firstbreak.model import Run
 from firstbreak.readers.read import read
 from firstbreak_lab import weights

@@ -3,7 +3,7 @@
 A fault is a module `faults/<link>/<name>.py` with
 
     docstring                                       what it breaks, the chain of symptoms, a healthy look-alike, source
-    CAUSE: str                                      the cause of the fault (an id of firstbreak.diagnosis.causes)
+    CAUSE: str                                      the cause of the fault (an id of firstbreak.knowledge.causes)
     ONSET: float                                    where the fault starts, as a share of the run; 0: at the first step
     SEVERITIES: dict[str, tuple[float, ...]]        base -> severities, the mildest first
     def inject(settings, severity, onset) -> None   injects the fault; `onset` is the first affected step

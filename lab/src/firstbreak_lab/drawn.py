@@ -31,7 +31,7 @@ class Fault:
     link: Link
     severity: tuple[float, float]
     unit: str  #: of the severity
-    cause: str | None = None  #: an id of firstbreak.diagnosis.causes
+    cause: str | None = None  #: an id of firstbreak.knowledge.causes
     accepted: Mapping[Link, str] = field(default_factory=dict)  #: other links that are right too -> the reason
     whole: bool = False  #: the severity is a whole number
     from_start: bool = False  #: a setting, which is wrong from the first step on

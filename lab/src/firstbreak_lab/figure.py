@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from firstbreak.diagnosis.inputs import Inputs
+from firstbreak.engine.inputs import Inputs
 from firstbreak.dialects import signals
 from firstbreak.model import Run, Series
 from firstbreak.reports import curves

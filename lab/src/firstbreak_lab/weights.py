@@ -3,7 +3,7 @@
 Of the corpus, only the training split is counted. The healthy runs of the population, of more trainers and settings than the
 corpus has, say beside it how often a healthy run shows a finding; what is said of the population is measured without the
 counts of the run's own trainer family. The counts are written to `causes/measured.json`, which ships with the package. The
-ranking smooths the counts with what each cause declares (diagnosis/likelihood.py).
+ranking smooths the counts with what each cause declares (engine/likelihood.py).
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from firstbreak.diagnosis import likelihood
-from firstbreak.diagnosis.check import check
-from firstbreak.diagnosis.diagnose import find_first_break
-from firstbreak.diagnosis.diagnose import healthy as probability_of_healthy
-from firstbreak.diagnosis.inputs import Inputs
-from firstbreak.diagnosis.rank import rank
+from firstbreak.engine import likelihood
+from firstbreak.engine.check import check
+from firstbreak.engine.diagnose import find_first_break
+from firstbreak.engine.diagnose import healthy as probability_of_healthy
+from firstbreak.engine.inputs import Inputs
+from firstbreak.engine.rank import rank
 from firstbreak.model import Outcome, Run, Severity, Status
 from firstbreak.readers.read import read
 from firstbreak_lab import corpus

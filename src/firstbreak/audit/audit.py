@@ -20,11 +20,11 @@ from firstbreak.audit.scoring import TruthStore, disagreement
 from firstbreak.audit.selection import SelectedSample, select
 from firstbreak.audit.shift import parts, sides
 from firstbreak.audit.table import REWARD, SampleTable
-from firstbreak.diagnosis.checks import Check, run_check
-from firstbreak.diagnosis.families import Family, Policy
-from firstbreak.diagnosis.inputs import Inputs, answer_parts
-from firstbreak.diagnosis.registry import detectors
-from firstbreak.diagnosis.stats.direction import rises
+from firstbreak.engine.checks import Check, run_check
+from firstbreak.engine.families import Family, Policy
+from firstbreak.engine.inputs import Inputs, answer_parts
+from firstbreak.engine.registry import detectors
+from firstbreak.engine.stats.direction import rises
 from firstbreak.model import (
     Link,
     Opener,

@@ -19,8 +19,8 @@ import numpy as np
 from firstbreak.audit.embeddings import Embed, clusters
 from firstbreak.audit.split_truth import PolicySample
 from firstbreak.audit.table import SampleTable
-from firstbreak.diagnosis.inputs import SampledDiversity
-from firstbreak.diagnosis.stats.direction import departure
+from firstbreak.engine.inputs import SampledDiversity
+from firstbreak.engine.stats.direction import departure
 from firstbreak.model import Interval, Series
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")

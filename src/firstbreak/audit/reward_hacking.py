@@ -28,11 +28,11 @@ import numpy as np
 
 from firstbreak.audit.scoring import OWN, Agreement, TruthCorrelation, TruthStore
 from firstbreak.audit.shift import RewardComponent, SideMetric, widened
-from firstbreak.diagnosis.stats.direction import departure
-from firstbreak.diagnosis.stats.noise import noise_scale, spread
-from firstbreak.diagnosis.stats.normal import z_to_t
-from firstbreak.diagnosis.stats.onset import first_sustained
-from firstbreak.diagnosis.stats.shape import trajectory
+from firstbreak.engine.stats.direction import departure
+from firstbreak.engine.stats.noise import noise_scale, spread
+from firstbreak.engine.stats.normal import z_to_t
+from firstbreak.engine.stats.onset import first_sustained
+from firstbreak.engine.stats.shape import trajectory
 from firstbreak.model import Confidence, Evidence, Expected, Finding, Interval, NotMeasured, Series, Severity
 from firstbreak.words import number
 

@@ -19,7 +19,7 @@ from firstbreak.audit.metrics._answer import final_answer, plain
 from firstbreak.audit.metrics.empty_claim import outcome
 from firstbreak.audit.split_truth import Oracle, PolicySample, split
 from firstbreak.audit.table import shortened
-from firstbreak.diagnosis.stats.normal import quantile
+from firstbreak.engine.stats.normal import quantile
 from firstbreak.model import Confidence, Finding, Interval, NotMeasured, Sample, Series, Severity
 from firstbreak.reports.text import count
 from firstbreak.words import number

@@ -11,12 +11,12 @@ import numpy as np
 from firstbreak.audit.metrics import Metric, metrics
 from firstbreak.audit.split_truth import PolicySample
 from firstbreak.audit.table import COUNT, GROUPS, LARGEST, OWN, WITH_REWARD, MeanCurve, SampleTable, StepSums
-from firstbreak.diagnosis.stats.direction import departure
-from firstbreak.diagnosis.stats.noise import noise_scale
-from firstbreak.diagnosis.stats.normal import quantile
-from firstbreak.diagnosis.stats.onset import onset
-from firstbreak.diagnosis.stats.shape import trajectory
-from firstbreak.diagnosis.stats.trend import trend
+from firstbreak.engine.stats.direction import departure
+from firstbreak.engine.stats.noise import noise_scale
+from firstbreak.engine.stats.normal import quantile
+from firstbreak.engine.stats.onset import onset
+from firstbreak.engine.stats.shape import trajectory
+from firstbreak.engine.stats.trend import trend
 from firstbreak.model import EMPTY, Interval, Series
 
 MATERIAL = 0.5  #: standard deviations of the first samples; smaller shifts are ignored

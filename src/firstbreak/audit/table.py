@@ -22,7 +22,7 @@ from firstbreak.audit.bounded import Bins, Choice
 from firstbreak.audit.metrics import Measure, metrics
 from firstbreak.audit.metrics._answer import final_answer
 from firstbreak.audit.split_truth import PolicySample
-from firstbreak.diagnosis.inputs import ANSWER, FORM
+from firstbreak.engine.inputs import ANSWER, FORM
 from firstbreak.model import Series
 
 MOST_STEPS = 512  #: rows; the search for an onset uses as many points

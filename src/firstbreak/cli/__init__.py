@@ -101,7 +101,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     Exit codes: 0 continue or watch, 1 stop or rollback, 2 bad input or call, 3 a bug (one line on stderr), 130 Ctrl-C.
     """
     from firstbreak.cli._output import complain
-    from firstbreak.diagnosis.thresholds import BadThreshold
+    from firstbreak.engine.thresholds import BadThreshold
     from firstbreak.readers import Unreadable
 
     try:

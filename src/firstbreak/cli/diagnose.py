@@ -11,8 +11,8 @@ import click
 
 from firstbreak.cli import EXIT_BAD_INPUT, _grouping, _names, _roots, _thresholds
 from firstbreak.cli._output import bar, complain, on_a_terminal, say, show, write
-from firstbreak.diagnosis.diagnose import diagnose
-from firstbreak.diagnosis.thresholds import Thresholds, for_run, parsed
+from firstbreak.engine.diagnose import diagnose
+from firstbreak.engine.thresholds import Thresholds, for_run, parsed
 from firstbreak.model import Action, Diagnosis
 from firstbreak.readers import Unreadable, names
 from firstbreak.readers.grouping import How

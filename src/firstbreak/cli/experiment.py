@@ -103,7 +103,7 @@ def _init_lines(made: Any, file: Path, path: str | None) -> list[str]:
 @click.argument("name", required=False)
 def list_(name: str | None) -> None:
     """List all experiments of the catalogue, or explain one."""
-    from firstbreak.diagnosis.catalogue import catalogue
+    from firstbreak.engine.catalogue import catalogue
 
     if name is None:
         click.echo("\n".join(f"{design.id:18} {design.title}" for design in catalogue().values()))
@@ -140,10 +140,10 @@ def plan(path: str, file: Path, folder: Path | None, trainer: str | None, everyt
     A run that the diagnosis lets go on needs none.
     """
     from firstbreak.cli._grouping import one_run
-    from firstbreak.diagnosis.check import check
-    from firstbreak.diagnosis.diagnose import diagnose
-    from firstbreak.diagnosis.inputs import Inputs
-    from firstbreak.diagnosis.rank import rank
+    from firstbreak.engine.check import check
+    from firstbreak.engine.diagnose import diagnose
+    from firstbreak.engine.inputs import Inputs
+    from firstbreak.engine.rank import rank
     from firstbreak.experiments import conduct
     from firstbreak.experiments.plan import called_for, propose, worth_running
     from firstbreak.experiments.settings import ExperimentSettings, load
@@ -431,8 +431,8 @@ def _conclusion_lines(conclusion: Any) -> list[str]:
 
 def _rung(name: str, run: Any) -> list[str]:
     """The next step of a ladder: its command, or the code that takes its place where the trainer has no option for it."""
-    from firstbreak.diagnosis.catalogue import catalogue
-    from firstbreak.diagnosis.inputs import Inputs
+    from firstbreak.engine.catalogue import catalogue
+    from firstbreak.engine.inputs import Inputs
 
     design = catalogue()[name]
     if not design.families.include(Inputs(run).family):
@@ -452,7 +452,7 @@ def status(path: str, folder: Path | None, trainer: str | None, format_: str) ->
     """Show the diagnosis of RUN, including the results of its experiments."""
     from firstbreak.cli._grouping import one_run
     from firstbreak.cli.diagnose import report
-    from firstbreak.diagnosis.diagnose import diagnose
+    from firstbreak.engine.diagnose import diagnose
     from firstbreak.experiments.conduct import evidence
     from firstbreak.readers.read import read
 
@@ -471,7 +471,7 @@ def _folder(path: str) -> Path:
 def _design(name: str) -> Any:
     import difflib
 
-    from firstbreak.diagnosis.catalogue import catalogue
+    from firstbreak.engine.catalogue import catalogue
 
     if name not in catalogue():
         near = difflib.get_close_matches(name, catalogue(), n=2, cutoff=0.5)
@@ -481,9 +481,9 @@ def _design(name: str) -> Any:
 
 
 def _next(run: Any, settings: Any, place: Path) -> Any:
-    from firstbreak.diagnosis.check import check
-    from firstbreak.diagnosis.inputs import Inputs
-    from firstbreak.diagnosis.rank import rank
+    from firstbreak.engine.check import check
+    from firstbreak.engine.inputs import Inputs
+    from firstbreak.engine.rank import rank
     from firstbreak.experiments import conduct
     from firstbreak.experiments.plan import propose, worth_running
 

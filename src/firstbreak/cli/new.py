@@ -26,19 +26,19 @@ class Kind:
 
 KINDS = {
     "detector": Kind(
-        "src/firstbreak/diagnosis/detectors/{link}/{file}.py",
+        "src/firstbreak/knowledge/detectors/{link}/{file}.py",
         "tests/detectors/{link}/test_{file}.py",
         group="firstbreak.detectors",
         of_a_link=True,
     ),
     "cause": Kind(
-        "src/firstbreak/diagnosis/causes/{link}/{file}.py",
+        "src/firstbreak/knowledge/causes/{link}/{file}.py",
         "tests/causes/test_{file}.py",
         group="firstbreak.causes",
         of_a_link=True,
     ),
     "experiment": Kind(
-        "src/firstbreak/diagnosis/catalogue/{file}.py",
+        "src/firstbreak/knowledge/experiments/{file}.py",
         "tests/experiments/catalogue/test_{file}.py",
         group="firstbreak.experiments",
     ),
@@ -120,7 +120,7 @@ def _words(ident: str, file: str, link: str, own: bool) -> dict[str, str]:
 
 def _cause_of(link: str) -> str:
     """The first cause of a link: what an injected fault may be an example of."""
-    from firstbreak.diagnosis.registry import causes
+    from firstbreak.engine.registry import causes
 
     return next((cause.id for cause in causes().values() if cause.link == link), "")
 

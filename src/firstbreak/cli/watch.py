@@ -17,8 +17,8 @@ import click
 from firstbreak.cli import _names, _roots, _thresholds
 from firstbreak.cli._grouping import one_run
 from firstbreak.cli._output import on_a_terminal, say, write
-from firstbreak.diagnosis.diagnose import diagnose
-from firstbreak.diagnosis.thresholds import Thresholds, for_run, parsed
+from firstbreak.engine.diagnose import diagnose
+from firstbreak.engine.thresholds import Thresholds, for_run, parsed
 from firstbreak.guard.notify import Notification, Notifier
 from firstbreak.guard.schedule import ENDS, Suspicion
 from firstbreak.model import EMPTY, Action, Diagnosis

@@ -18,8 +18,8 @@ from firstbreak.compare.arms import Arm, arms, of_one_setting
 from firstbreak.compare.plots import scores
 from firstbreak.compare.statistics import estimate
 from firstbreak.compare.text import render as comparison
-from firstbreak.diagnosis.diagnose import diagnose
-from firstbreak.diagnosis.inputs import Inputs
+from firstbreak.engine.diagnose import diagnose
+from firstbreak.engine.inputs import Inputs
 from firstbreak.evals.hygiene import findings
 from firstbreak.evals.splits import EvaluationHistory, EvaluationRecord, Use
 from firstbreak.masking import Mask, by_look

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from firstbreak.compare.arms import Arm
-from firstbreak.diagnosis.stats.noise import noise_scale
-from firstbreak.diagnosis.stats.onset import first_sustained
+from firstbreak.engine.stats.noise import noise_scale
+from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.dialects import signals
 from firstbreak.model import Link, Series
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from firstbreak.diagnosis.stats.normal import quantile, z_to_t
+from firstbreak.engine.stats.normal import quantile, z_to_t
 from firstbreak.model import Interval
 
 Scores = Sequence[np.ndarray]  #: one array of runs for each task

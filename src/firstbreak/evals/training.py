@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from firstbreak.diagnosis.inputs import Inputs
+from firstbreak.engine.inputs import Inputs
 from firstbreak.evals.protocol import Protocol, protocol
 from firstbreak.model import Run, Series
 from firstbreak.readers import Unreadable

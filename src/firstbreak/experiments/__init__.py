@@ -7,6 +7,6 @@ resume       whether a trial starts from the beginning or from a checkpoint
 conduct      prepares and runs the arms, reads their logs, answers the questions, updates the diagnosis
 runner       runs one trial on this machine; supervisor: the process beside each trainer; ray: trials on a cluster
 
-The catalogue of experiments is in diagnosis/catalogue, the questions in diagnosis/questions.py, and the tests that allow
-interim analyses in diagnosis/stats/sequential.py.
+The catalogue of experiments is in knowledge/experiments, the questions in engine/questions.py, and the tests that allow
+interim analyses in engine/stats/sequential.py.
 """

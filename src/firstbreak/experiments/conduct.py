@@ -24,15 +24,15 @@ from typing import Any, Protocol
 import numpy as np
 
 from firstbreak import context
-from firstbreak.diagnosis.catalogue import Design, catalogue
-from firstbreak.diagnosis.check import check
-from firstbreak.diagnosis.diagnose import diagnose
-from firstbreak.diagnosis.families import Family
-from firstbreak.diagnosis.inputs import Inputs
-from firstbreak.diagnosis.questions import CONTROL, TREATED, Answer, Arms, Question, curve_of
-from firstbreak.diagnosis.rank import rank
-from firstbreak.diagnosis.stats import sequential
-from firstbreak.diagnosis.stats.sequential import Decided, Decision
+from firstbreak.engine.catalogue import Design, catalogue
+from firstbreak.engine.check import check
+from firstbreak.engine.diagnose import diagnose
+from firstbreak.engine.families import Family
+from firstbreak.engine.inputs import Inputs
+from firstbreak.engine.questions import CONTROL, TREATED, Answer, Arms, Question, curve_of
+from firstbreak.engine.rank import rank
+from firstbreak.engine.stats import sequential
+from firstbreak.engine.stats.sequential import Decided, Decision
 from firstbreak.experiments import plan, runner
 from firstbreak.experiments.overrides import HOOK, CannotOverride, config_file, in_force, render
 from firstbreak.experiments.plan import (

@@ -17,7 +17,7 @@ from typing import Any
 
 import yaml
 
-from firstbreak.diagnosis.usual import set_to
+from firstbreak.engine.usual import set_to
 from firstbreak.dialects.hyperparameters import own_option, relative, spoken
 from firstbreak.experiments.script import changed
 from firstbreak.experiments.settings import INTERVENTIONS, ExperimentSettings

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from firstbreak.diagnosis.catalogue import OF_OPTION, Design, catalogue
-from firstbreak.diagnosis.families import EVERY, Method, Policy
-from firstbreak.diagnosis.inputs import Inputs
-from firstbreak.diagnosis.questions import (
+from firstbreak.engine.catalogue import OF_OPTION, Design, catalogue
+from firstbreak.engine.families import EVERY, Method, Policy
+from firstbreak.engine.inputs import Inputs
+from firstbreak.engine.questions import (
     FEW_POINTS,
     MIN_POINTS,
     TREATED,
@@ -29,7 +29,7 @@ from firstbreak.diagnosis.questions import (
     noise,
     scores,
 )
-from firstbreak.diagnosis.rank import cautious_probabilities
+from firstbreak.engine.rank import cautious_probabilities
 from firstbreak.dialects import signals
 from firstbreak.dialects.hyperparameters import HYPERPARAMETERS
 from firstbreak.experiments.overrides import CannotOverride, hooked, in_force, render, resolve

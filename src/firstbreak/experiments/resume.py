@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from firstbreak.diagnosis.diagnose import diagnose
+from firstbreak.engine.diagnose import diagnose
 from firstbreak.experiments.overrides import hooked
 from firstbreak.experiments.settings import ExperimentSettings
 from firstbreak.model import EMPTY, Checkpoint, Run

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from firstbreak import dialects
-from firstbreak.diagnosis.detectors.numerics.non_finite_values import COMPUTED
-from firstbreak.diagnosis.registry import detectors
+from firstbreak.knowledge.detectors.numerics.non_finite_values import COMPUTED
+from firstbreak.engine.registry import detectors
 from firstbreak.dialects.hyperparameters import canonical_config
 from firstbreak.guard.change import ALPHA, ChangeTest, LevelChange
 from firstbreak.guard.decision import Act

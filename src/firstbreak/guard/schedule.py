@@ -22,9 +22,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from firstbreak.diagnosis import registry
-from firstbreak.diagnosis.check import check
-from firstbreak.diagnosis.diagnose import diagnose
+from firstbreak.engine import registry
+from firstbreak.engine.check import check
+from firstbreak.engine.diagnose import diagnose
 from firstbreak.model import Action, Diagnosis, Finding, Run, Severity, Status
 from firstbreak.words import percent
 

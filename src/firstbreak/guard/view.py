@@ -9,7 +9,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from firstbreak.diagnosis.inputs import Inputs
+from firstbreak.engine.inputs import Inputs
 from firstbreak.guard import synchronous
 from firstbreak.model import Diagnosis, Link, Run, Series
 from firstbreak.reports import curves, story

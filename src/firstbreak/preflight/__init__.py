@@ -24,8 +24,8 @@ from typing import Any
 
 import numpy as np
 
-from firstbreak.diagnosis.checks import Answer as Answer
-from firstbreak.diagnosis.checks import Check, run_check
+from firstbreak.engine.checks import Answer as Answer
+from firstbreak.engine.checks import Check, run_check
 from firstbreak.model import EMPTY, Action, Finding, Link, Outcome, Severity
 from firstbreak.words import number
 

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from xml.etree import ElementTree as Xml
 
 from firstbreak import __version__
-from firstbreak.diagnosis import registry
+from firstbreak.engine import registry
 from firstbreak.model import Action, Diagnosis, Link, LinkStatus, Outcome, Severity
 from firstbreak.reports import json, reference, story
 from firstbreak.reports.text import visible

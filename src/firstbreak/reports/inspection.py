@@ -13,10 +13,10 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from firstbreak import dialects
-from firstbreak.diagnosis.check import check
-from firstbreak.diagnosis.inputs import DERIVED, Inputs
-from firstbreak.diagnosis.registry import detectors
-from firstbreak.diagnosis.verdict import unmeasured
+from firstbreak.engine.check import check
+from firstbreak.engine.inputs import DERIVED, Inputs
+from firstbreak.engine.registry import detectors
+from firstbreak.engine.verdict import unmeasured
 from firstbreak.dialects import signals
 from firstbreak.model import Link, Run, Sample, Series
 from firstbreak.reports import json, story

@@ -15,10 +15,10 @@ from functools import cache
 from importlib import resources
 from importlib.util import find_spec
 
-from firstbreak.diagnosis import registry
-from firstbreak.diagnosis.checks import Check
-from firstbreak.diagnosis.families import in_words
-from firstbreak.diagnosis.registry import Cause
+from firstbreak.engine import registry
+from firstbreak.engine.checks import Check
+from firstbreak.engine.families import in_words
+from firstbreak.engine.registry import Cause
 from firstbreak.model import Diagnosis
 from firstbreak.reports import story
 from firstbreak.reports.markup import Markup, element, escape, join
@@ -42,7 +42,7 @@ def address(name: str) -> str | None:
         return None
     page = "detectors" if name in registry.detectors() else "causes"
     own = find_spec(
-        f"firstbreak.diagnosis.{page}.{item.link.value}.{name.replace('-', '_')}"
+        f"firstbreak.engine.{page}.{item.link.value}.{name.replace('-', '_')}"
     )  # a plugin's is elsewhere
     return f"{site}/reference/{page}/index.html#{name}" if own else None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from firstbreak.diagnosis.inputs import Inputs
+from firstbreak.engine.inputs import Inputs
 from tests.detectors.look import found, look, silent
 from tests.make import learning, run
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from firstbreak.diagnosis.diagnose import diagnose
+from firstbreak.engine.diagnose import diagnose
 from firstbreak.model import Action, Run, Status
 from tests.detectors.look import found, look, silent
 from tests.make import noise, run, series

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from firstbreak.diagnosis.check import check
-from firstbreak.diagnosis.diagnose import diagnose
+from firstbreak.engine.check import check
+from firstbreak.engine.diagnose import diagnose
 from firstbreak.model import Finding, Link
 from tests.make import noise, run
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from firstbreak.diagnosis.detectors.freshness.samples_of_other_weights import detect
+from firstbreak.knowledge.detectors.freshness.samples_of_other_weights import detect
 from firstbreak.model import Config, Finding, NotApplicable, Series
 from tests.detectors.recorded import drawn, proof, recorded
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import firstbreak
-from firstbreak.diagnosis.check import check
+from firstbreak.engine.check import check
 
 BETWEEN = {
     "nothing": lambda weight: weight,

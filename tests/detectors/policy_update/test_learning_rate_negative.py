@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from firstbreak.diagnosis.diagnose import diagnose
+from firstbreak.engine.diagnose import diagnose
 from firstbreak.model import Link
 from tests.detectors.look import found, silent
 from tests.make import noise, run

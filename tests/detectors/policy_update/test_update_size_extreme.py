@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from firstbreak.diagnosis.diagnose import diagnose
+from firstbreak.engine.diagnose import diagnose
 from firstbreak.model import Link, Severity, Status
 from tests.detectors.look import found, look, silent
 from tests.make import learning, run

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from firstbreak.diagnosis.diagnose import diagnose
+from firstbreak.engine.diagnose import diagnose
 from firstbreak.model import Action, Run, Severity
 from firstbreak_lab.diagnosers import EVERYTHING, NO_CAUSE, DiagnoserAnswer
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from firstbreak.audit.split_truth import PolicySample
-from firstbreak.diagnosis.inputs import ANSWER, FORM
+from firstbreak.engine.inputs import ANSWER, FORM
 
 UP = "the format is right and the answer is wrong more often"
 

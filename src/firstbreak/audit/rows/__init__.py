@@ -20,7 +20,7 @@ from firstbreak.audit.diversity import Diversity
 from firstbreak.audit.shift import RewardComponent, SideMetric
 from firstbreak.audit.split_truth import PolicySample
 from firstbreak.audit.table import SampleTable
-from firstbreak.diagnosis.checks import Check
+from firstbreak.engine.checks import Check
 from firstbreak.model import Expected, Finding, NotApplicable, NotMeasured, Series
 
 Found = Finding | Expected | NotMeasured | NotApplicable | str | None

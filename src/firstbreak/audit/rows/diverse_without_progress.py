@@ -11,7 +11,7 @@ import numpy as np
 from firstbreak.audit.rows import AuditInputs, Found
 from firstbreak.audit.shift import SideMetric
 from firstbreak.audit.table import REWARD
-from firstbreak.diagnosis.stats.direction import falls, rises
+from firstbreak.engine.stats.direction import falls, rises
 from firstbreak.model import Confidence, Finding, Link, NotMeasured, Series, Severity
 from firstbreak.words import number, percent
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from firstbreak.audit.rows import AuditInputs, Found
 from firstbreak.audit.table import REWARD
-from firstbreak.diagnosis.stats.direction import rises
-from firstbreak.diagnosis.stats.onset import first_sustained
-from firstbreak.diagnosis.stats.proportion import wilson
+from firstbreak.engine.stats.direction import rises
+from firstbreak.engine.stats.onset import first_sustained
+from firstbreak.engine.stats.proportion import wilson
 from firstbreak.model import Confidence, Expected, Finding, Link, NotMeasured, Series, Severity
 from firstbreak.words import percent
 

@@ -7,7 +7,7 @@ answers later. In this case the share falls, or right answers become more freque
 from __future__ import annotations
 
 from firstbreak.audit.rows import AuditInputs, Found
-from firstbreak.diagnosis.stats.direction import rises
+from firstbreak.engine.stats.direction import rises
 from firstbreak.model import Confidence, Finding, Link, NotMeasured, Severity
 from firstbreak.words import percent
 

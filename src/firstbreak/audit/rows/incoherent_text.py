@@ -13,7 +13,7 @@ import numpy as np
 from firstbreak.audit.metrics.incoherence import against
 from firstbreak.audit.rows import AuditInputs, Found
 from firstbreak.audit.split_truth import PolicySample
-from firstbreak.diagnosis.stats.direction import departure
+from firstbreak.engine.stats.direction import departure
 from firstbreak.model import Confidence, Finding, Link, NotMeasured, Series, Severity
 from firstbreak.words import number, percent
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from firstbreak.audit.metrics.empty_claim import claims
 from firstbreak.audit.rows import AuditInputs, Found
-from firstbreak.diagnosis.stats.direction import departure, rises
+from firstbreak.engine.stats.direction import departure, rises
 from firstbreak.model import Confidence, Finding, Link, NotMeasured, Series, Severity
 from firstbreak.words import percent
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from firstbreak.audit.metrics.empty_claim import outcome
 from firstbreak.audit.rows import AuditInputs, Found
-from firstbreak.diagnosis.stats.direction import rises
+from firstbreak.engine.stats.direction import rises
 from firstbreak.model import Confidence, Finding, Link, NotApplicable, Series, Severity
 from firstbreak.words import number
 

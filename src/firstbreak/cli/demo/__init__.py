@@ -20,7 +20,7 @@ ONSET = 60
 def command(format_: str) -> None:
     """Diagnose a real run that ships with firstbreak: TRL's GRPO on a small model, with a fault injected half-way."""
     from firstbreak.cli.diagnose import report
-    from firstbreak.diagnosis.diagnose import diagnose
+    from firstbreak.engine.diagnose import diagnose
     from firstbreak.readers.read import read
 
     report([diagnose(read(RUN))], format_)

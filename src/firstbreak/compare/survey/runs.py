@@ -15,9 +15,9 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from firstbreak import __version__
-from firstbreak.diagnosis.diagnose import diagnose
-from firstbreak.diagnosis.likelihood import HEALTHY
-from firstbreak.diagnosis.thresholds import Thresholds, for_run
+from firstbreak.engine.diagnose import diagnose
+from firstbreak.engine.likelihood import HEALTHY
+from firstbreak.engine.thresholds import Thresholds, for_run
 from firstbreak.model import EMPTY, Action, Diagnosis
 from firstbreak.processes import end_with_parent
 from firstbreak.readers import Unreadable, readers

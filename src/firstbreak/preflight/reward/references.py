@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from firstbreak.diagnosis.detectors.reward._verdicts import answer_and_reference
+from firstbreak.knowledge.detectors.reward._verdicts import answer_and_reference
 from firstbreak.model import NotApplicable, NotMeasured, Sample
 from firstbreak.preflight import Answer, critical
 from firstbreak.preflight.reward.items import Item

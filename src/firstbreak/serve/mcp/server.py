@@ -26,7 +26,7 @@ from firstbreak.cli.explain import explain as explain_name
 from firstbreak.compare.arms import arms, differences
 from firstbreak.compare.first_difference import first_differences
 from firstbreak.compare.text import render as render_comparison
-from firstbreak.diagnosis.diagnose import diagnose as diagnose_run
+from firstbreak.engine.diagnose import diagnose as diagnose_run
 from firstbreak.experiments.plan import called_for, propose
 from firstbreak.experiments.settings import ExperimentSettings
 from firstbreak.model import Diagnosis, Run, Sample

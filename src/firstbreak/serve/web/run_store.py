@@ -15,8 +15,8 @@ from itertools import islice
 from pathlib import Path
 
 from firstbreak.compare.baseline import EarlierFolder
-from firstbreak.diagnosis.diagnose import diagnose, healthy
-from firstbreak.diagnosis.inputs import Inputs
+from firstbreak.engine.diagnose import diagnose, healthy
+from firstbreak.engine.inputs import Inputs
 from firstbreak.model import Action, Diagnosis, LinkStatus, Run, Sample, Series
 from firstbreak.readers import Unreadable
 from firstbreak.readers.follow import Follower

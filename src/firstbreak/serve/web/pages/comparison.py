@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from firstbreak.compare import page as parts
 from firstbreak.compare.arms import Arm, Member, arms
-from firstbreak.diagnosis.inputs import Inputs
+from firstbreak.engine.inputs import Inputs
 from firstbreak.model import Interval, Link, Run, Series
 from firstbreak.reports import html, inspection, story
 from firstbreak.reports.markup import Markup, element

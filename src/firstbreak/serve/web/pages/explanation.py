@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from firstbreak.cli.explain import explain
-from firstbreak.diagnosis import registry
-from firstbreak.diagnosis.checks import Check
-from firstbreak.diagnosis.registry import Cause
+from firstbreak.engine import registry
+from firstbreak.engine.checks import Check
+from firstbreak.engine.registry import Cause
 from firstbreak.reports import html, reference
 from firstbreak.reports.markup import Markup, element, join, lines
 from firstbreak.serve.web.pages.frame import address, frame

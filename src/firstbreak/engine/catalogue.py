@@ -1,0 +1,118 @@
+"""The experiments that separate causes, one file each in knowledge/experiments, with what the lab counted of their answers."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from firstbreak import plugins
+from firstbreak.engine.families import EVERY, SAMPLED, UNKNOWN, Families, Family, Method, Policy, only
+from firstbreak.engine.questions import CONTROL, TREATED, Question
+from firstbreak.engine.registry import sections
+from firstbreak.model import EMPTY, Experiment
+
+HOME = "firstbreak.knowledge.experiments"
+MEASURED = Path(__file__).parents[1] / "knowledge" / "experiments" / "measured.json"
+
+_RATIO = only(Method.GROUP_RELATIVE, Method.ACTOR_CRITIC, UNKNOWN)
+_RETURNS = only(Method.ACTOR_CRITIC, Method.VALUE_BASED, UNKNOWN)
+#: option -> the families that have it, where not all have it. Soft actor-critic has an entropy temperature and no bonus.
+OF_OPTION: Mapping[str, Families] = {
+    **dict.fromkeys(("clip_range", "clip_range_high", "target_kl", "epochs_per_batch", "minibatches"), _RATIO),
+    "entropy_coef": _RATIO,
+    **dict.fromkeys(("gamma", "value_learning_rate", "value_coef"), _RETURNS),
+    **dict.fromkeys(("kl_coef", "temperature", "top_p", "min_p", "max_new_tokens"), only(Policy.TEXT, *SAMPLED)),
+    **dict.fromkeys(("group_size", "dynamic_sampling"), only(Policy.TEXT, Method.GROUP_RELATIVE, UNKNOWN)),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Design:
+    """One experiment of the catalogue."""
+
+    id: str
+    title: str
+    doc: str
+    overrides: Mapping[str, Any]
+    questions: tuple[Question, ...]
+    length: float  #: share of the original run's steps
+    seeds: int  #: of each arm, at least
+    control: Mapping[str, Any] | None
+    bare: bool
+    then: Mapping[str, tuple[str, ...]]
+    code: Mapping[str, str]
+    families: Families
+
+    @property
+    def arms(self) -> dict[str, Mapping[str, Any]]:
+        """Arm -> its overrides."""
+        return {TREATED: self.overrides} | ({} if self.control is None else {CONTROL: self.control})
+
+    @property
+    def cost(self) -> float:
+        """Compute, as a share of the original run."""
+        return self.length * len(self.arms) * self.seeds
+
+    @property
+    def tells(self) -> str:
+        """What its answers mean, in words."""
+        return " ".join(sections(self.doc).get("What it tells", "").split())
+
+
+def smallest(names: Sequence[str], cause: str, family: Family) -> Experiment | None:
+    """The first of these experiments that holds for the run's family, with the answer that speaks most for the cause."""
+    design = next((d for name in names if (d := catalogue()[name]).families.include(family)), None)
+    if design is None:
+        return None
+    asked = (q for q in design.questions if q.families.include(family))
+    question, answer, weight = max(
+        ((q, answer, weight) for q in asked for answer, weight in q.weights(cause).items()),
+        key=lambda one: one[2],
+    )
+    return Experiment(
+        id=design.id,
+        text=f"{design.title}, for {100 * design.length:g} % of the run's steps.",
+        overrides={option: value for option, value in design.overrides.items() if not option.endswith("?")},
+        length=design.length,
+        measure=question.measure,
+        if_cause=f"{question.asks} {answer}",
+        weight=weight,
+    )
+
+
+@cache
+def catalogue() -> Mapping[str, Design]:
+    """Every experiment by id."""
+    modules = plugins.modules(HOME, "QUESTIONS", "firstbreak.experiments").values()
+    measured = json.loads(MEASURED.read_text()) if MEASURED.exists() else {}
+    return {d.id: _counted(d, measured.get(d.id, {})) for d in map(_design, modules)}
+
+
+def _counted(design: Design, measured: Mapping[str, Mapping[str, list[int]]]) -> Design:
+    """The design, whose questions know how they were answered in the lab."""
+    counts = {asks: {name: (yes, runs) for name, (yes, runs) in of.items()} for asks, of in measured.items()}
+    return replace(design, questions=tuple(replace(q, counted=counts.get(q.asks, EMPTY)) for q in design.questions))
+
+
+def _design(module: ModuleType) -> Design:
+    doc = inspect.cleandoc(module.__doc__ or "")
+    return Design(
+        id=module.__name__.rpartition(".")[2].replace("_", "-"),
+        title=doc.partition("\n")[0].rstrip("."),
+        doc=doc,
+        overrides=module.OVERRIDES,
+        questions=module.QUESTIONS,
+        length=getattr(module, "LENGTH", 0.1),
+        seeds=getattr(module, "SEEDS", 1),
+        control=getattr(module, "CONTROL", None),
+        bare=getattr(module, "BARE", False),
+        then=getattr(module, "THEN", EMPTY),
+        code=getattr(module, "CODE", EMPTY),
+        families=getattr(module, "FAMILIES", EVERY),
+    )

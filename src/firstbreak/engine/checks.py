@@ -1,0 +1,132 @@
+"""One kind of check, and the one place where it is run.
+
+A check asks one question. It belongs to a link, says what it needs, for which families of runs it holds and with which
+thresholds, and answers with a `Finding`, `None` (checked, nothing wrong), a sentence (the same, with what was measured),
+`Expected` (looks unusual and is right), `NotApplicable` or `NotMeasured`. Detectors ask curves, rows of the audit ask samples,
+probes ask what a run is going to be made of. All of them are run here; a check that raises costs one line of the
+report, never the report.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from firstbreak.engine.families import EVERY, OF_LINK, Families, Family
+from firstbreak.model import (
+    EMPTY,
+    Expected,
+    Finding,
+    Link,
+    NotApplicable,
+    NotMeasured,
+    Outcome,
+    Role,
+    Status,
+)
+
+Answer = Finding | Expected | NotApplicable | NotMeasured | str | None
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """What a number in a signature means: `growth: Annotated[float, Threshold("ratio", "why so much", "source")] = 2.0`."""
+
+    unit: str  #: "share", "ratio", "nats per token", "points", ...
+    reason: str  #: why this much, in words
+    source: str  #: a paper, a trainer's file, or the command that measured it
+    default: Any = None  #: the value in the signature
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """One question."""
+
+    id: str
+    link: Link
+    ask: Callable[..., Answer]
+    title: str = ""
+    doc: str = ""
+    needs: tuple[str, ...] = ()  #: inputs without which it cannot look
+    uses: tuple[str, ...] = ()  #: inputs it uses where they were recorded
+    thresholds: Mapping[str, Threshold] = field(default_factory=lambda: EMPTY)
+    families: Families = EVERY
+    roles: frozenset[Role] = frozenset()
+    either_score: bool = (
+        False  #: asks the training reward as well where the evaluation shows nothing, not only where it cannot
+    )
+
+
+class Asked(Protocol):
+    """What a check is asked about."""
+
+    @property
+    def family(self) -> Family:
+        """Which kind of run it is."""
+
+    def ask(self, name: str) -> Any:
+        """The input of this name, or None where there is none."""
+
+    def missing(self, name: str) -> str:
+        """What to log so that there is one."""
+
+
+def run_check(check: Check, about: Asked | None = None, thresholds: Mapping[str, Any] = EMPTY) -> Outcome:
+    """How the check ends. `about` may be left out where it needs no inputs; `thresholds` override its own by name."""
+    answer: Answer | Exception
+    try:
+        answer = check.ask() if about is None else _answer(check, about, thresholds)
+    except Exception as error:  # one bad check must not hide what the others see
+        answer = error
+    return _outcome(check, answer)
+
+
+def _answer(check: Check, about: Asked, thresholds: Mapping[str, Any]) -> Answer:
+    for families in (OF_LINK[check.link], check.families):
+        if families.exclude(about.family):
+            return NotApplicable(families.why or f"only {families}")
+    given = {name: about.ask(name) for name in (*check.needs, *check.uses)}
+    if absent := [name for name in check.needs if given[name] is None]:
+        return NotMeasured("; ".join(map(about.missing, absent)))
+    if not check.families.include(about.family):
+        return NotApplicable(check.families.why or f"only {check.families}")
+    recorded = {name: value for name, value in given.items() if value is not None or name in check.needs}
+    return check.ask(**recorded, **thresholds)
+
+
+def _outcome(check: Check, answer: Answer | Exception) -> Outcome:
+    status, note, finding = Status.OK, "", answer if isinstance(answer, Finding) else None
+    match answer:
+        case None:
+            pass
+        case str(note):
+            pass
+        case Finding():
+            status = Status.FOUND
+        case Expected(note):
+            pass
+        case NotApplicable(note):
+            status = Status.NOT_APPLICABLE
+        case NotMeasured(note):
+            status = Status.NOT_MEASURED
+        case Exception() as error:
+            frame = traceback.extract_tb(error.__traceback__)[-1]
+            status, note = (
+                Status.CRASHED,
+                f"{type(error).__name__}: {error} ({Path(frame.filename).name}:{frame.lineno})",
+            )
+        case other:
+            status = Status.CRASHED
+            note = f"a check answers with a Finding, Expected, NotApplicable, NotMeasured or None, not {other!r}"
+    return Outcome(
+        detector=check.id,
+        link=check.link,
+        status=status,
+        finding=finding,
+        note=note,
+        expected=isinstance(answer, Expected),
+        roles=check.roles,
+    )

@@ -1,0 +1,221 @@
+"""What a run can show that a cause denies. A cause names those that refute it (`REFUTED_BY`).
+
+Each function returns what was logged, as a sentence, where it contradicts the cause, else None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from firstbreak.engine.inputs import Inputs
+from firstbreak.engine.usual import in_force
+from firstbreak.model import Series
+from firstbreak.words import number, percent
+
+Refutation = Callable[[Inputs], str | None]
+
+CONTRADICTED = -4.0  #: nats: what the run logged is hardly possible under the cause (convention)
+DENIED = -7.0  #: nats: an identity that holds is as sure as one that fails (likelihood.FALSE_PROOF)
+NEARLY_ALL = 0.9  #: share of the completions that are right: equal groups are right ones then (convention)
+GOOD = 0.5  #: share of the highest possible score: a model that reaches it understands its prompts (convention)
+FIRST = 3  #: points that show how a run begins (convention)
+RARELY = 0.02  #: share of cut completions that no score notices (convention)
+AS_EXPECTED = (
+    4.0  #: standard errors between surprise and entropy that sampling from the policy itself stays within (convention)
+)
+EQUAL = 1e-4  #: distance of a ratio from 1 that 32-bit arithmetic leaves (convention)
+ROUNDING = 0.01  #: relative: single precision and 16-bit rewards leave less (convention)
+MORE = 0.1  #: share of completions that are cut later and were not cut first (convention)
+_SHARES = ("accuracy", "success_rate", "pass_at")
+
+
+def recorded_inside(inputs: Inputs) -> bool:
+    """Whether a recorder measured identities inside the trainer: some causes can be told by these alone."""
+    return any(name.startswith("proof.") for name in inputs.run.series)
+
+
+def calls_tools(inputs: Inputs) -> bool:
+    """Only agents that call tools."""
+    return any(name.startswith("tool.") for name in inputs.run.series)
+
+
+def measured_inside(*names: str) -> Callable[[Inputs], bool]:
+    """Whether a recorder measured one of these identities."""
+    return lambda inputs: any(f"proof.{name}" in inputs.run.series for name in names)
+
+
+def scored_well_at_first(inputs: Inputs) -> str | None:
+    """The first scores are good: the prompts are understood, and the answers fit."""
+    share = _share(inputs)
+    if share is None or len(share) < FIRST:
+        return None
+    level = float(np.mean(share.values[:FIRST]))
+    return f"{share.name} is {number(level)} in the first points, of at most 1" if level >= GOOD else None
+
+
+def nearly_all_right(inputs: Inputs) -> str | None:
+    """Rewards between 0 and 1 that are nearly all 1: groups are equal because they are right."""
+    reward = inputs.run.series.get("reward.mean")
+    if reward is None or len(reward.finite) < FIRST:
+        return None
+    values, late = reward.finite.values, float(np.median(reward.finite.tail(0.5).values))
+    if values.min() < 0 or values.max() > 1 or late < NEARLY_ALL:
+        return None
+    return f"the mean reward is {number(late)} in the second half, of at most 1: equal groups are right ones"
+
+
+def scores_well(inputs: Inputs) -> str | None:
+    """The score is good: the task is neither too hard nor unrewarded."""
+    share = _share(inputs)
+    if share is None or len(share) < FIRST:
+        return None
+    level = float(np.median(share.tail(0.25).values))
+    return f"{share.name} is {number(level)} in the last quarter, of at most 1" if level >= GOOD else None
+
+
+def learned(inputs: Inputs) -> str | None:
+    """The score got better than it began: the goal is reached now and then."""
+    shape = inputs.trajectory
+    if shape is None or inputs.score is None or not shape.learned:
+        return None
+    return f"{inputs.score.name} rose from {number(shape.start)} to {number(shape.best)}"
+
+
+def hardly_any_is_cut(inputs: Inputs) -> str | None:
+    """Completions end by themselves, or were cut as often when they scored well."""
+    cut = inputs.truncation
+    if cut is not None and len(cut.finite) >= FIRST:
+        shares = cut.finite.values
+        if float(np.quantile(shares, 0.9)) <= RARELY:
+            return f"hardly any completion is cut ({percent(float(np.mean(shares)))})"
+        if float(np.max(shares[FIRST:], initial=0.0)) - float(np.mean(shares[:FIRST])) > MORE:
+            return None
+    return scored_well_at_first(inputs)
+
+
+def drawn_from_the_policy(inputs: Inputs) -> str | None:
+    """Whenever it was measured, sampled tokens surprised the policy as much as its entropy says: nothing changed the samples."""
+    largest = _largest(inputs, "proof.sampling_z")
+    if largest is None or largest > AS_EXPECTED:
+        return None
+    return f"sampled tokens surprise the policy as its entropy says (within {number(largest)} standard errors)"
+
+
+def without_dropout(inputs: Inputs) -> str | None:
+    """Log-probabilities are the same in training and in evaluation mode."""
+    largest = _largest(inputs, "proof.dropout")
+    return "training mode changes no log-probability" if largest == 0 else None
+
+
+def mask_exact(inputs: Inputs) -> str | None:
+    """The mask of the loss is 1 on the sampled tokens and 0 elsewhere."""
+    outside, missing = _largest(inputs, "proof.mask_extra"), _largest(inputs, "proof.mask_missing")
+    return "the mask of the loss is 1 on the sampled tokens and 0 elsewhere" if outside == missing == 0 else None
+
+
+def stored_right_at_first(inputs: Inputs) -> str | None:
+    """The ratio was 1 in the first batch, and was not after the first update: the weights that sample stay behind."""
+    ratio = inputs.run.series.get("proof.ratio_first")
+    if ratio is None or len(ratio.finite) < FIRST:
+        return None
+    first, second, *_ = ratio.finite.values
+    if first > EQUAL or second <= 10 * EQUAL or float(np.median(ratio.finite.values[1:])) <= 10 * EQUAL:
+        return None
+    return (
+        f"the ratio was 1 in the first batch and {number(second)} away from it in the next one: other weights sampled"
+    )
+
+
+def ratio_is_one(inputs: Inputs) -> str | None:
+    """Two passes over a batch give the same log-probabilities before an update: nothing random is in them."""
+    largest = _largest(inputs, "proof.ratio_first")
+    return "two passes give the same log-probabilities" if largest is not None and largest <= EQUAL else None
+
+
+def groups_of_one_prompt(inputs: Inputs) -> str | None:
+    """Every group has one prompt, and no advantage has the baseline of another one."""
+    mixed, regrouped = _largest(inputs, "proof.group_mixed"), _largest(inputs, "proof.advantage_regrouped")
+    return "every group has one prompt, and its own baseline" if mixed == 0 and not regrouped else None
+
+
+def advantages_of_the_rewards(inputs: Inputs) -> str | None:
+    """The advantages are what the rewards give, row by row."""
+    error, displaced = _largest(inputs, "proof.advantage_error"), _largest(inputs, "proof.advantage_displaced")
+    if displaced:  # right in the rollout, and not in the minibatches
+        return None
+    return "the advantages are what the rewards give, row by row" if error is not None and error <= ROUNDING else None
+
+
+def right_answer_first(inputs: Inputs) -> str | None:
+    """The right answer gets no less than an empty text, whenever both were scored."""
+    turned = _largest(inputs, "proof.reward_turned")
+    return "the right answer never gets less than an empty text" if turned == 0 else None
+
+
+def right_ones_unpaid(inputs: Inputs) -> str | None:
+    """Right completions occur, and get no more than wrong ones."""
+    unpaid = inputs.run.series.get("proof.reward_unpaid")
+    if unpaid is None or len(unpaid.finite) < FIRST or float(np.median(unpaid.finite.values)) < GOOD:
+        return None
+    return f"right completions occur, and {percent(float(np.median(unpaid.finite.values)))} of them get no more than wrong ones"
+
+
+def _largest(inputs: Inputs, name: str) -> float | None:
+    """The largest distance of an identity from 0; None if it was measured too rarely."""
+    measured = inputs.run.series.get(name)
+    return float(np.max(np.abs(measured.finite.values))) if measured and len(measured.finite) >= FIRST else None
+
+
+def no_penalty(inputs: Inputs) -> str | None:
+    """There is no KL penalty."""
+    return _is_zero(inputs, "kl_coef")
+
+
+def no_bonus(inputs: Inputs) -> str | None:
+    """There is no entropy bonus."""
+    return _is_zero(inputs, "entropy_coef")
+
+
+def no_update(inputs: Inputs) -> str | None:
+    """Nothing is updated: no step can be too large."""
+    return _is_zero(inputs, "learning_rate")
+
+
+def sampled_at_one(inputs: Inputs) -> str | None:
+    """Rollouts are sampled at a temperature of 1 or more."""
+    value = in_force(inputs.run, "temperature")
+    return f"the sampling temperature is {number(value)}" if value is not None and value >= 1 else None
+
+
+def _is_zero(inputs: Inputs, name: str) -> str | None:
+    return f"{inputs.run.config.option(name)} is 0" if in_force(inputs.run, name) == 0 else None
+
+
+def _share(inputs: Inputs) -> Series | None:
+    """A score that lies between 0 and 1 by its nature, or a mean reward of texts whose rewards all do."""
+    score = inputs.score
+    if score is None or not len(score.finite):
+        return None
+    if any(word in score.name for word in _SHARES):
+        return score.finite
+    checked = next((s.finite for s in inputs.answer_parts.values()), None) if inputs.answer_parts else None
+    curve = checked if checked is not None and len(checked) else score.finite
+    lowest, highest = float(curve.values.min()), float(curve.values.max())
+    return curve if lowest >= 0 and GOOD <= highest <= 1 else None
+
+
+#: measured inside the trainer: these hold against what is proved too
+INSIDE = frozenset(
+    {
+        drawn_from_the_policy,
+        without_dropout,
+        mask_exact,
+        right_ones_unpaid,
+        stored_right_at_first,
+        ratio_is_one,
+        advantages_of_the_rewards,
+        right_answer_first,
+    }
+)

@@ -1,0 +1,232 @@
+"""What is this score doing? The practitioner's first question, asked of the curve as a whole and not of a threshold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from firstbreak.engine.stats.noise import SD_PER_MAD, autocorrelation, effective_size, noise_scale, spread
+from firstbreak.engine.stats.normal import quantile, z_to_t
+from firstbreak.engine.stats.points import points, rescale
+from firstbreak.engine.stats.smooth import without_spikes
+from firstbreak.engine.stats.trend import theil_sen, trend
+from firstbreak.model import Interval, Series
+
+Kind = Literal["rising", "plateau", "flat", "declining", "peaked", "collapsed", "oscillating", "too_short"]
+Phase = Literal["accelerating", "steady", "slowing", "plateau", "none"]
+
+MIN_POINTS = 4
+FEW = 9  # levels below which nothing can be said of their wander
+WINDOWS = 24  # levels at most; a curve of fewer points is its own levels
+IMMATERIAL = 0.15  # of the gain: a smaller loss since the best is a wobble of the plateau
+COLLAPSE = 0.7  # of the gain: a larger loss leaves little of what was learned
+STILL_RISING = 0.07  # of the gain, won in the last third: less is a plateau
+SWING = 0.4  # of the range: a smaller move is no swing
+SWINGS = 4  # up, down, up, down: one dip that recovers makes three
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trajectory:
+    """The course of a score (higher is better). Levels are window means in units of the score; NaN: too short."""
+
+    kind: Kind
+    phase: Phase  #: of the improvement, as it stands at the end
+    start: float  #: level of the first window
+    best: float  #: highest level
+    best_step: float  #: middle of that window: where the checkpoint is
+    end: float  #: level of the last window
+    end_step: float  #: last step
+    noise: float  #: sd of one point about the slow curve
+    level_noise: float  #: standard error of a level, its wander from window to window included
+    gain: float  #: best - start
+    gain_sigma: float  #: gain in standard errors of a difference of levels
+    drop: float  #: best - end
+    drop_sigma: float  #: the same of the drop; the best is picked from many levels, so 2 is nothing and 4 is much
+    drop_interval: Interval  #: 95 %, the picking of the best allowed for; infinite if too short
+    recent: float  #: change over the last third
+    n: int  #: finite points
+    beside: float = 0.0  #: share of its own gain that another score of the policy lost with it (see agreement.py)
+
+    @property
+    def drop_fraction(self) -> float:
+        """Drop as a fraction of the gain: 0 nothing lost, 1 back at the start, more: below; infinite without gain."""
+        if not self.drop > 0:
+            return 0.0
+        return self.drop / self.gain if self.gain > 0 else float("inf")
+
+    @property
+    def learned(self) -> bool:
+        """It got better than it began, beyond noise, at some time."""
+        return self.kind in ("rising", "plateau", "peaked", "collapsed")
+
+    @property
+    def lost(self) -> bool:
+        """It is now worse than it was, beyond noise, and not for a moment only."""
+        return self.kind in ("declining", "peaked", "collapsed")
+
+
+def trajectory(curve: Series | np.ndarray, sd: np.ndarray | None = None) -> Trajectory:
+    """The shape of a score curve. O(n log n).
+
+    `sd`: standard error of each point where it is known (spread over evaluation episodes / sqrt(episodes)), one per
+    value of the curve; with few points it says more about the noise than the points do. Below some 50 points nothing can
+    tell correlated noise from a course: a moving average (AR(1) 0.6) that goes nowhere is called lost one time in ten.
+    """
+    steps, values = points(curve)
+    if len(values) < MIN_POINTS:
+        return _too_short(len(values))
+    z, centre, scale = rescale(values)
+    calm = without_spikes(z)
+    level, middle = _levels(calm)
+    sampling = _sampling_error(calm, level, None if sd is None else _known_error(curve, sd, scale))
+    error = max(sampling, _wander(level))
+    sigma = error * np.sqrt(2.0)
+    reached = level if sd is None else _levels(z)[0]  # a high point whose episodes are known is no stray one
+    best = int(np.argmax(reached))
+    gain, drop = reached[best] - reached[0], reached[best] - reached[-1]
+    luck = quantile(1 - 0.5 / len(level))  # the best of k equal levels lies about so many errors too high
+    sure = luck + (3.0 if sd is not None else z_to_t(3.0, (len(values) - 1) / 2))  # t: few points tell the error badly
+    kind = _kind(calm, level, middle, error, sure)
+    if _swings(level, max(sure * sampling, SWING * float(np.ptp(level)))) >= SWINGS:
+        kind = "oscillating"
+    return Trajectory(
+        kind=kind,
+        phase=_phase(kind, level, sigma),
+        start=float(centre + scale * reached[0]),
+        best=float(centre + scale * reached[best]),
+        best_step=float(steps[middle[best]]),
+        end=float(centre + scale * reached[-1]),
+        end_step=float(steps[-1]),
+        noise=noise_scale(z) * scale,
+        level_noise=error * scale,
+        gain=float(gain) * scale,
+        gain_sigma=float(gain / sigma),
+        drop=float(drop) * scale,
+        drop_sigma=float(drop / sigma),
+        drop_interval=(float(drop - luck * error - 1.96 * sigma) * scale, float(drop + 1.96 * sigma) * scale),
+        recent=_recent_change(level, error)[0] * scale,
+        n=len(values),
+    )
+
+
+def course(curve: Series | np.ndarray, *, spikes: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """Middle steps and levels of the windows in which `trajectory` sees a curve, with spikes or without."""
+    steps, values = points(curve)
+    if not len(values):
+        return steps, values
+    z, centre, scale = rescale(values)
+    level, middle = _levels(z if spikes else without_spikes(z))
+    return steps[middle], centre + scale * level
+
+
+def _too_short(n: int) -> Trajectory:
+    nan, endless = float("nan"), (-float("inf"), float("inf"))
+    return Trajectory(
+        **dict.fromkeys(("start", "best", "best_step", "end", "end_step", "noise", "level_noise"), nan),
+        **dict.fromkeys(("gain", "gain_sigma", "drop", "drop_sigma", "recent"), nan),
+        kind="too_short",
+        phase="none",
+        drop_interval=endless,
+        n=n,
+    )
+
+
+def _kind(calm: np.ndarray, level: np.ndarray, middle: np.ndarray, error: float, sure: float) -> Kind:
+    """Did it rise, did it fall and stay down, does it still rise?
+
+    A move counts where it exceeds `sure` errors, or where a straight line says so: over the whole curve for the gain,
+    from the best on for the loss.
+    """
+    best = int(np.argmax(level))
+    end = level[-1]
+    if len(level) == len(calm) and level[best] - end < 3 * sure * error:
+        end = max(level[-2:])  # a single bad last evaluation is no fall, unless it is a huge one
+    gain, drop = level[best] - level[0], level[best] - end
+    slope = trend(calm, 0.99).direction
+    rose = gain > sure * error or (slope > 0 and gain > 0)
+    fell = drop > sure * error or (drop > sure * error / 2 and trend(calm[middle[best] :], 0.99).falling)
+    if rose and fell and drop > IMMATERIAL * gain:
+        return "collapsed" if drop > COLLAPSE * gain else "peaked"
+    if rose:
+        return "rising" if _still_rising(level, error) else "plateau"
+    return "declining" if fell or slope < 0 else "flat"
+
+
+def _still_rising(level: np.ndarray, error: float) -> bool:
+    """The last third won a share of the gain that noise does not explain; and this is not the way back from a dip."""
+    best = int(np.argmax(level))
+    gain, drop = level[best] - level[0], level[best] - level[-1]
+    recent, doubt = _recent_change(level, error)
+    below = best < 2 * len(level) // 3 and drop > IMMATERIAL * gain
+    enough = max(STILL_RISING * gain, min(2 * doubt, gain / 6))  # where noise hides it: half of a steady rise, gain / 3
+    return not below and recent >= enough
+
+
+def _phase(kind: Kind, level: np.ndarray, sigma: float) -> Phase:
+    """The last third's improvement beside the larger one of the two thirds before."""
+    if kind != "rising":
+        return "plateau" if kind == "plateau" else "none"
+    mark = [part.mean() for part in np.array_split(level, 4)]
+    early, middle, late = np.diff(mark)
+    usual = max(early, middle, 0.0)
+    if late > 1.5 * usual + sigma:
+        return "accelerating"
+    return "slowing" if late < 0.6 * usual else "steady"
+
+
+def _levels(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Means of consecutive windows (single points of a short curve) and the index in the middle of each."""
+    n = len(z)
+    width = 1 if n < WINDOWS else max(3, -(-n // WINDOWS))
+    edges = np.linspace(0, n, n // width + 1).astype(int)
+    mean = np.add.reduceat(z, edges[:-1]) / np.diff(edges)
+    return np.asarray(mean), (edges[:-1] + edges[1:] - 1) // 2
+
+
+def _sampling_error(z: np.ndarray, level: np.ndarray, known: float | None) -> float:
+    """Standard error of a level as a mean of noisy, correlated points."""
+    sizes = np.diff(np.linspace(0, len(z), len(level) + 1).astype(int))
+    rho, step = 0.0, np.diff(z)
+    if len(level) < len(z):
+        rho = float(np.clip(autocorrelation(z - np.repeat(level, sizes), fitted=len(level)), 0.0, 0.9))
+        point = float(np.std(step)) / np.sqrt(2 * (1 - rho))
+    else:  # few points: how they stray from a smooth curve, in the median, for one step may be all that was learned
+        point = SD_PER_MAD * float(np.median(np.abs(np.diff(step)))) / np.sqrt(6.0)
+    point = point if known is None else known
+    return float(max(point / np.sqrt(effective_size(int(sizes.min()), rho)), 1e-9))
+
+
+def _wander(level: np.ndarray) -> float:
+    """sd of the levels about a smooth curve: what a score moves by from window to window without a lasting reason."""
+    return spread(np.diff(level, 2)) / float(np.sqrt(6.0)) if len(level) >= FEW else 0.0
+
+
+def _known_error(curve: Series | np.ndarray, sd: np.ndarray, scale: float) -> float:
+    """Root mean square of the known standard errors of the finite points, on the scale of the rescaled curve."""
+    values = np.asarray(curve.values if isinstance(curve, Series) else curve, float)
+    known = np.asarray(sd, float)[np.isfinite(values)] / scale
+    known = known[np.isfinite(known)]
+    return float(np.sqrt(np.mean(known**2))) if len(known) else 0.0
+
+
+def _recent_change(level: np.ndarray, error: float) -> tuple[float, float]:
+    """Change over the last third of the levels (the last 3 where there are few) along a robust line; its error."""
+    tail = level[-max(3, len(level) // 3) :]
+    x = np.arange(len(tail), dtype=float)
+    slope, _ = theil_sen(x, tail)
+    return slope * x[-1], error * x[-1] / float(np.sqrt(np.sum((x - x.mean()) ** 2)))
+
+
+def _swings(level: np.ndarray, size: float) -> int:
+    """Number of alternating moves of at least `size`, each from the extreme since the move before."""
+    low = high = level[0]
+    count = going = 0
+    for value in level[1:]:
+        low, high = min(low, value), max(high, value)
+        if going != 1 and value - low >= size:
+            count, going, high = count + 1, 1, value
+        elif going != -1 and high - value >= size:
+            count, going, low = count + 1, -1, value
+    return count

@@ -1,0 +1,206 @@
+"""What is usual for a hyperparameter, by kind of run, and how far outside a run's value is.
+
+A value outside the range is evidence for the causes that name this setting, the further out the more; a value inside speaks
+mildly against them. The ranges are wide: they hold the defaults of the trainers and what published runs use, so that only
+a value that hardly anybody uses lies outside.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from firstbreak.engine.families import UNKNOWN, Families, Method, Policy, only
+from firstbreak.engine.inputs import Inputs
+from firstbreak.model import Run, Weight, WeightKind
+from firstbreak.words import number
+
+OUTSIDE = 2.0  #: nats for a value just outside the usual range (convention)
+PER_DECADE = 2.0  #: nats for each further factor of ten (convention)
+MOST = 6.0  #: nats, however far outside (convention)
+MOST_HARMLESS = 2.0  #: nats, where the score improved and was kept: small policies have other usual values (convention)
+INSIDE = 0.5  #: nats against a cause whose only setting is not where it needs it (convention)
+DECADES = 3.0  #: decades that a value of 0, or of the wrong sign, is outside (convention)
+
+
+class Side(enum.Enum):
+    """What is wrong with a setting under a cause."""
+
+    HIGH = "high"
+    LOW = "low"
+    OFF = "off"  #: a switch, or a limit that is not set; the fix sets it
+
+
+@dataclass(frozen=True)
+class Usual:
+    """The usual range of one hyperparameter."""
+
+    name: str
+    low: float
+    high: float
+    families: Families
+    source: str
+    horizon: bool = False  #: a discount: distances are those of 1 / (1 - value)
+    algorithms: tuple[str, ...] = ()  #: only these; empty: all
+    anybodys: bool = False  #: only where neither trainer nor algorithm is known: it may be a table
+    of_run: float | None = (
+        None  #: this share of the run's environment steps is usual too, where that is less than `low`
+    )
+
+    def decades(self, value: float) -> float:
+        """Factors of ten above the range, negative below it, 0 inside it."""
+        if self.low <= value <= self.high:
+            return 0.0
+        above, edge = value > self.high, self.high if value > self.high else self.low
+        if self.horizon:
+            value, edge = (1 / (1 - x) if x < 1 else math.inf for x in (value, edge))
+        if not (value > 0 and edge > 0):
+            return DECADES if above else -DECADES
+        return max(-DECADES, min(DECADES, math.log10(value) - math.log10(edge)))
+
+    @property
+    def text(self) -> str:
+        """'0.7 to 1.2'."""
+        return f"{number(self.low)} to {number(self.high)}"
+
+
+_TEXT, _CONTROL = only(Policy.TEXT), only(Policy.CONTROL)
+_PAIRS = only(Policy.TEXT, Method.PREFERENCE)
+_SAMPLED = only(Policy.TEXT, Method.GROUP_RELATIVE, Method.ACTOR_CRITIC, UNKNOWN)
+_GROUPS = only(Policy.TEXT, Method.GROUP_RELATIVE)
+_ACTOR = only(Policy.CONTROL, Method.ACTOR_CRITIC)
+_VALUES = only(Policy.CONTROL, Method.VALUE_BASED)
+_PPO = ("ppo", "maskableppo", "recurrentppo", "trpo")
+_CONTINUOUS = ("sac", "td3", "ddpg", "tqc", "redq")
+_DQN = ("dqn", "ddqn", "qrdqn", "c51", "rainbow", "iqn", "apex")
+
+#: the first row of a name that holds for a run counts
+USUAL: tuple[Usual, ...] = (
+    Usual("learning_rate", 1e-7, 2e-3, _TEXT, "defaults of TRL, verl and OpenRLHF 1e-6; adapters up to 1e-3"),
+    Usual("learning_rate", 1e-5, 1.0, _CONTROL, "tables and linear policies 0.01 to 1 (Sutton and Barto)", anybodys=True),
+    Usual("learning_rate", 1e-5, 1e-2, _CONTROL, "defaults of Stable-Baselines3 and CleanRL 1e-4 to 1e-3; RSL-RL up to 1e-2"),
+    Usual("kl_coef", 0.5, 10.0, _PAIRS, "SimPO's authors use 2 to 10", algorithms=("simpo",)),
+    Usual("kl_coef", 0.01, 1.0, _PAIRS, "TRL's DPO, KTO and ORPO 0.1; published runs 0.01 to 0.5"),
+    Usual("kl_coef", 0.0, 0.3, _SAMPLED, "defaults: TRL 0, verl 0.001, OpenRLHF 0.01, TRL's PPO 0.05"),
+    Usual("gamma", 0.9, 0.9999, _CONTROL, "arXiv:2006.05990; RL Zoo 0.9 to 0.9999", horizon=True),
+    Usual("gae_lambda", 0.8, 1.0, _ACTOR, "arXiv:2006.05990; RL Zoo 0.8 to 1", horizon=True),
+    Usual("entropy_coef", 0.0, 0.05, _ACTOR, "arXiv:2006.05990; Stable-Baselines3 0, CleanRL 0.01"),
+    Usual("entropy_coef", 0.0, 0.02, _SAMPLED, "verl 0 to 0.001"),
+    Usual("value_coef", 0.01, 10.0, _ACTOR, "Stable-Baselines3 and CleanRL 0.5; RL Zoo 0.2 to 1; RLlib 1"),
+    Usual("value_coef", 0.01, 10.0, _SAMPLED, "TRL's PPO 0.1; OpenRLHF and verl train the critic apart"),
+    Usual("epochs_per_batch", 1, 30, _ACTOR, "PPO: Stable-Baselines3 10, CleanRL 4, RL Zoo up to 20"),
+    Usual("epochs_per_batch", 1, 8, _SAMPLED, "TRL and verl 1, TRL's PPO 4"),
+    Usual("clip_range", 0.05, 0.5, _ACTOR, "PPO 0.1 to 0.4"),
+    Usual("clip_range", 1e-4, 0.5, _SAMPLED, "GRPO 0.2; GSPO clips whole sequences at 3e-4"),
+    Usual("batch_size", 64, math.inf, _ACTOR, "PPO 512 and more; A2C has no least", algorithms=_PPO),
+    Usual("minibatch_size", 16, math.inf, _VALUES, "DQN 32, SAC and TD3 100 to 256"),
+    Usual("group_size", 4, math.inf, _GROUPS, "TRL 8; published GRPO runs 4 to 64"),
+    Usual("temperature", 0.7, 1.2, _TEXT, "defaults of TRL, verl and OpenRLHF 1"),
+    Usual("buffer_size", 1e4, math.inf, _VALUES, "Stable-Baselines3 1e6; RL Zoo 1e4 and more, 8 to 100 % of short runs",
+          of_run=0.08),
+    Usual("target_update_interval", 10, 4e4, _VALUES, "RL Zoo 10 to 10000", algorithms=_DQN),
+    Usual("tau", 5e-4, 0.05, _VALUES, "SAC, TD3 and DDPG 0.001 to 0.02", algorithms=_CONTINUOUS),
+    Usual("exploration_final", 0.0, 0.15, _VALUES, "Stable-Baselines3 0.05; RL Zoo 0.01 to 0.1"),
+    Usual("exploration_fraction", 0.005, 0.8, _VALUES, "Stable-Baselines3 0.1, CleanRL 0.5; Nature DQN 0.02"),
+)  # fmt: skip
+
+#: hyperparameters whose value in force is logged: what is logged counts before what is configured
+LOGGED = {
+    "learning_rate": "lr",
+    "kl_coef": "kl.coef",
+    "entropy_coef": "entropy.coef",
+    "clip_range": "policy.clip_range",
+}
+
+
+def usual(name: str, inputs: Inputs) -> Usual | None:
+    """The usual range of a hyperparameter in runs of this kind, where one is known."""
+    algorithm = (inputs.run.algorithm or "").lower()
+    anybodys = inputs.run.trainer is None and not algorithm
+    fitting = (
+        u for u in USUAL if u.name == name and u.families.include(inputs.family) and (anybodys or not u.anybodys)
+    )
+    found = next((u for u in fitting if not u.algorithms or algorithm in u.algorithms), None)
+    if found is None or found.of_run is None or (steps := inputs.run.config.number("total_steps")) is None:
+        return found
+    return replace(found, low=min(found.low, found.of_run * steps))
+
+
+def logged(run: Run, name: str) -> tuple[float, float] | None:
+    """(largest, last) of a hyperparameter's logged values, where they are logged."""
+    curve = run.series.get(LOGGED.get(name, ""))
+    if curve is None or not len(curve.finite):
+        return None
+    return float(curve.finite.values.max()), float(curve.finite.values[-1])
+
+
+def in_force(run: Run, name: str) -> float | None:
+    """The value that the run used: the largest logged one, else the recorded one; None where only a default is known."""
+    if (seen := logged(run, name)) is not None:
+        return seen[0]
+    return None if name in run.config.defaulted else run.config.number(name)
+
+
+def set_to(run: Run, name: str) -> float | None:
+    """The value that a trial changes: the recorded one, else the largest logged one, else the trainer's default."""
+    recorded, seen = run.config.number(name), logged(run, name)
+    return recorded if seen is None or (recorded is not None and name not in run.config.defaulted) else seen[0]
+
+
+def is_on(run: Run, name: str) -> bool | None:
+    """Whether a switch is on, or a limit set; None where the run did not record it."""
+    if name not in run.config.values or name in run.config.defaulted:
+        return None
+    value = run.config.get(name)
+    return bool(value) and str(value).lower() not in ("none", "false", "0", "0.0")
+
+
+def settled(name: str, side: Side, inputs: Inputs) -> bool:
+    """Whether a setting is already where a fix would move it: on, or at the far end of what is usual."""
+    if side is Side.OFF:
+        return is_on(inputs.run, name) is True
+    value, range_ = in_force(inputs.run, name), usual(name, inputs)
+    if value is None:
+        return False
+    if side is Side.HIGH:
+        return value <= (range_.low if range_ is not None else 0)
+    return range_ is not None and value >= range_.high
+
+
+def weights(settings: Mapping[str, Side], inputs: Inputs) -> list[Weight]:
+    """The evidence of the settings that a cause names: each that is outside the usual range, on its side, speaks for it.
+
+    Where none is, they speak against it together, and the less the more of them there are: a cause with many ways to
+    come about is seldom ruled out by its settings.
+    """
+    asked = [
+        (side, name, value, range_)
+        for name, side in settings.items()
+        if side is not Side.OFF
+        and (range_ := usual(name, inputs)) is not None
+        and (value := in_force(inputs.run, name)) is not None
+    ]
+    most = MOST_HARMLESS if inputs.kept or inputs.solved else MOST
+    if outside := [w for one in asked if (w := _outside(*one, inputs.run, most)) is not None]:
+        return outside
+    if not asked:
+        return []
+    text = ", ".join(f"{inputs.run.config.option(name)} {number(value)}" for _, name, value, _ in asked)
+    return [_weight(-INSIDE / len(settings), f"{text}: usual, or on the other side of it")]
+
+
+_DIRECTION = {Side.HIGH: "above", Side.LOW: "below"}
+
+
+def _outside(side: Side, name: str, value: float, range_: Usual, run: Run, most: float) -> Weight | None:
+    away = range_.decades(value) * (1 if side is Side.HIGH else -1)
+    if away <= 0:
+        return None
+    text = f"{run.config.option(name)} is {number(value)}, {_DIRECTION[side]} what is usual ({range_.text})"
+    return _weight(min(most, OUTSIDE + PER_DECADE * away), text)
+
+
+def _weight(weight: float, text: str) -> Weight:
+    return Weight(kind=WeightKind.CONFIGURATION, finding="config", weight=weight, text=text)

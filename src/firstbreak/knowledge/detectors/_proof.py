@@ -1,0 +1,95 @@
+"""What an identity that failed says: since when, how far, and where."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from firstbreak.engine import facts
+from firstbreak.engine.stats.normal import t_to_z
+from firstbreak.model import Confidence, Config, Evidence, Fact, Finding, Interval, Series, Severity
+from firstbreak.words import number
+
+LASTING = 0.5  #: share of the measurements since the first that failed which must fail (convention)
+MIN_POINTS = 3  #: measurements of which a mean and its error are told
+SMALL = 0.02  #: nats a token: what lies below has many explanations (convention)
+
+
+def proved(
+    curve: Series, config: Config, what: str, *, above: float | None = None, below: float | None = None
+) -> Finding | None:
+    """The finding that a curve of the recorder lies above (or below) a limit from some update on; None where it does not.
+
+    `what` is a template with `{value}`, the first number that failed. The place comes from the recorder.
+    """
+    points = curve.finite
+    failed = points.values > above if above is not None else points.values < below
+    if not failed.any() or float(np.mean(failed[int(np.argmax(failed)) :])) < LASTING:
+        return None
+    first = int(np.argmax(failed))
+    step = float(points.steps[first])
+    since = float(points.steps[first - 1]) if first else step
+    return _finding(points, config, what, facts.first(points.between(step)), (since, step))
+
+
+def on_average(curve: Series, config: Config, what: str, *, above: float, clear: float) -> Finding | None:
+    """The finding that the mean lies above a limit, and so many standard errors above 0, from the first measurement on."""
+    points = curve.finite
+    for n in range(MIN_POINTS, len(points) + 1):
+        values = points.values[:n]
+        mean, error = float(np.mean(values)), float(np.std(values, ddof=1)) / n**0.5
+        if mean > above and t_to_z(mean / max(error, 1e-12), n - 1) > clear:
+            began, step = float(points.steps[0]), float(points.steps[n - 1])
+            return _finding(points, config, what, facts.mean(points.between(began, step)), (began, step))
+    return None
+
+
+def _finding(points: Series, config: Config, what: str, value: Fact, interval: Interval) -> Finding:
+    """It is proved at the end of the interval."""
+    step = interval[1]
+    place = config.raw.get(points.name)
+    message = facts.tell(
+        what + ". Proved at {step}{place}",
+        value=value,
+        step=facts.at(points, step),
+        place=f": {place.rpartition(' (step ')[0]}" if isinstance(place, str) else "",
+    )
+    return Finding(
+        message=message,
+        severity=Severity.CRITICAL,
+        confidence=Confidence.HIGH,
+        metric=points.name,
+        onset=step,
+        interval=interval,
+        evidence=(Evidence(text=points.name.removeprefix("proof.").replace("_", " "), series=points, since=step),),
+    )
+
+
+def total(curve: Series) -> np.ndarray:
+    """z-scores of measurements up to each of them, added up."""
+    values = curve.finite.values
+    return np.cumsum(values) / np.sqrt(np.arange(1, len(values) + 1))
+
+
+def summed(curve: Series, gap: Series | None, config: Config, limit: float) -> Finding | None:
+    """The finding that z-scores add up to more than a limit (below it, where it is negative), and the gap is no small one."""
+    points = curve.finite
+    sign = 1.0 if limit > 0 else -1.0
+    beyond = sign * total(points) > abs(limit)
+    sizes = gap.finite if gap is not None else None
+    if not beyond.any() or sizes is None or sign * float(np.mean(sizes.values)) < SMALL:
+        return None
+    step = float(points.steps[int(np.argmax(beyond))])
+    what = (
+        "samples are {side} probable than the policy's entropy says, by {gap} nats a token, in all measured batches "
+        f"together {number(float((sign * total(points)).max()))} standard errors: compare sampler and trainer. Proved at {{step}}"
+    )
+    message = facts.tell(what, side="less" if sign > 0 else "more", gap=facts.mean(sizes), step=facts.at(points, step))
+    return Finding(
+        message=message,
+        severity=Severity.CRITICAL,
+        confidence=Confidence.HIGH,
+        metric=points.name,
+        onset=step,
+        interval=(float(points.steps[0]), step),
+        evidence=(Evidence(text="surprise less entropy, in standard errors", series=points, since=step, level=0.0),),
+    )

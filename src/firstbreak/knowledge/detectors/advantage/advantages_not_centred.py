@@ -1,0 +1,102 @@
+"""The mean advantage of a prompt's completions is not 0.
+
+## What it looks for
+The largest absolute mean advantage over the prompts of a batch (`advantage.of_prompt_absmax`), in group-relative methods,
+against the spread of the advantages: above `max_share` of the spread for most of the run.
+
+## Why it matters
+A group baseline is the mean reward of the prompt's own completions, so the mean of its advantages is 0. If the mean is
+not 0, completions are compared with those of other prompts: easy prompts get positive advantages, not good answers.
+
+## When it is a false alarm
+Leave-one-out baselines scaled by G / (G - 1) still have a mean of 0. Filters that drop completions after the advantage
+was computed leave a small mean.
+
+## Fix
+- Check the index that assigns completions to prompts, after every shuffle, filter and gather.
+- Compute the baseline before anything changes the order of the batch.
+
+## Smallest experiment
+Print group id, prompt and advantage of one batch: the advantages of each prompt must sum to 0.
+
+## References
+https://arxiv.org/abs/2402.03300
+https://github.com/PeterGriffinJin/Search-R1/pull/88
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import Threshold
+from firstbreak.engine.families import UNKNOWN, Method, only
+from firstbreak.engine.stats.onset import first_sustained
+from firstbreak.model import Confidence, Config, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
+
+FAMILIES = only(Method.GROUP_RELATIVE, UNKNOWN, why="only where the baseline is the mean reward of a group of samples")
+
+
+def detect(
+    advantage_of_prompt_absmax: Series,
+    config: Config,
+    advantage_std: Series | None = None,
+    *,
+    max_share: Annotated[
+        float, Threshold("share", "Filters after the advantage was computed leave a smaller mean.", "convention")
+    ] = 0.4,
+    min_spread: Annotated[
+        float,
+        Threshold("advantage", "A smaller spread is taken for this one, so that rounding is no finding.", "convention"),
+    ] = 0.5,
+    early_share: Annotated[
+        float,
+        Threshold(
+            "share",
+            "The spread is taken from this first part of the run: later, rewards can be equal and only the KL penalty is left.",
+            "convention",
+        ),
+    ] = 0.25,
+    max_kl_coef: Annotated[
+        float,
+        Threshold("coefficient", "A larger KL penalty is part of the advantages, and its mean is not 0.", "convention"),
+    ] = 0.2,
+    min_points: Annotated[int, Threshold("points", "In fewer batches, a large mean can be chance.", "convention")] = 5,
+) -> Finding | NotApplicable | NotMeasured | None:
+    if (config.number("kl_coef") or 0.0) > max_kl_coef:
+        return NotApplicable(
+            "a strong KL penalty is part of the advantages, so the mean of a prompt's advantages need not be 0"
+        )
+    rest = advantage_of_prompt_absmax.finite
+    if len(rest) < min_points:
+        return NotMeasured(f"{len(rest)} values are too few (needs {min_points})")
+    # The early spread: when all rewards have become equal, what is left of the advantages is the penalty's share.
+    scale = (
+        float(np.median(advantage_std.finite.head(early_share).values))
+        if advantage_std is not None and len(advantage_std.finite)
+        else 1.0
+    )
+    limit = max_share * max(scale, min_spread)
+    late = float(np.median(rest.tail(0.5).values))
+    if late <= limit:
+        return None
+    since = first_sustained(rest, lambda values: values > limit)
+    return Finding(
+        message=facts.tell(
+            "the largest mean advantage of a prompt's completions is typically {late}{beside} instead of 0: completions are "
+            "compared with those of other prompts; check the index that assigns completions to groups",
+            late=facts.median(rest.tail(0.5)),
+            beside=facts.tell(" (spread {spread})", spread=facts.median(advantage_std.finite.head(early_share)))
+            if advantage_std is not None and len(advantage_std.finite)
+            else "",
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        metric="advantage.of_prompt_absmax",
+        onset=since,
+        interval=None if since is None else (since, since),
+        evidence=(Evidence(text="largest mean advantage of a prompt", series=rest, since=since, level=limit),),
+        facts={"rest": late / scale if scale > 0 else late},
+    )

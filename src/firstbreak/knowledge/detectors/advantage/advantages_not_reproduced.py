@@ -1,0 +1,79 @@
+"""The advantages are not those of the recorded rewards, values and ends.
+
+## What it looks for
+The trainer's advantages are computed again from the rewards, values and episode ends that the environment reported. The
+check reports where the relative distance is above `tolerance` in at least `min_share` of the batches from some batch on,
+and where the difference is not the sign.
+
+## Why it matters
+A done mask that is missing or one step off, values of the wrong state, returns of another environment: the advantages
+are wrong long before the return shows the damage.
+
+## When it is a false alarm
+Another estimator than generalised advantage estimation on purpose (V-trace, reward shaping inside the estimate).
+
+## Fix
+- Multiply the bootstrap value by 1 - terminated, at the right index.
+- Compare the advantages of one short episode with a sum by hand.
+
+## Smallest experiment
+Compute the advantages of a hand-made buffer with an end in the middle, and compare them with a calculation by hand.
+
+## References
+https://arxiv.org/abs/1506.02438
+https://iclr-blog-track.github.io/2022/03/25/ppo-implementation-details/
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import Threshold
+from firstbreak.engine.families import Policy
+from firstbreak.engine.stats.onset import first_sustained
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+
+
+def detect(
+    advantage_error: Series,
+    advantage_turned: Series | None = None,
+    policy: Policy = Policy.CONTROL,
+    *,
+    tolerance: Annotated[float, Threshold("share", "Rounding gives a smaller distance.", "convention")] = 0.02,
+    min_share: Annotated[
+        float, Threshold("share", "Batches in which no episode ends hide a wrong done mask.", "convention")
+    ] = 0.7,
+    min_points: Annotated[
+        int, Threshold("points", "One or two batches can be special, as the first one is.", "convention")
+    ] = 3,
+) -> Finding | NotMeasured | None:
+    error = advantage_error.finite
+    if len(error) < min_points:
+        return NotMeasured(f"{len(error)} batches are too few (needs {min_points})")
+    step = first_sustained(error, lambda values: values > tolerance, min_points)
+    if step is None or float(np.mean(error.between(step).values > tolerance)) < min_share:
+        return None
+    if advantage_turned is not None and float(np.median(advantage_turned.finite.between(step).values)) > min_share:
+        return None  # advantages-turned-round reports this
+    before = error.steps[error.steps < step]
+    size = float(np.median(error.between(step).values))
+    sample = "completion" if policy is Policy.TEXT else "episode"
+    return Finding(
+        message=facts.tell(
+            "the advantages differ by {size:%} from those of the recorded rewards, values and ends, from {step} on: check "
+            "the done mask, and compute the advantages of one short {sample} by hand",
+            size=facts.median(error.between(step)),
+            step=facts.at(error, step),
+            sample=sample,
+        ),
+        severity=Severity.CRITICAL,
+        confidence=Confidence.HIGH,
+        metric=error.name,
+        onset=step,
+        interval=(float(before[-1]) if len(before) else step, step),
+        evidence=(Evidence(text="distance of the advantages", series=error, since=step, level=0.0),),
+        facts={"error": size},
+    )

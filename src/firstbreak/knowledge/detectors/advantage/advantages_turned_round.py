@@ -1,0 +1,63 @@
+"""The advantages have the wrong sign.
+
+## What it looks for
+The trainer's advantages are computed again from the recorded rewards, values and ends. The check reports where more than
+`min_share` of them have the opposite sign from some batch on.
+
+## Why it matters
+Everything else is right, and the policy learns to do what was worse than expected.
+
+## When it is a false alarm
+None known: an advantage is positive where the result was better than expected.
+
+## Fix
+- Look for a wrong minus sign between the advantage and the loss, or for a cost that is used as a reward.
+
+## Smallest experiment
+Train on one batch in which one action gets 1 and another one 0: after the update, the first must be more probable.
+
+## References
+https://arxiv.org/abs/1506.02438
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import Threshold
+from firstbreak.engine.stats.onset import first_sustained
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+
+
+def detect(
+    advantage_turned: Series,
+    *,
+    min_share: Annotated[
+        float, Threshold("share", "Rounding can give single advantages near 0 the other sign.", "convention")
+    ] = 0.9,
+    min_points: Annotated[
+        int, Threshold("points", "One or two batches can be special, as the first one is.", "convention")
+    ] = 3,
+) -> Finding | NotMeasured | None:
+    turned = advantage_turned.finite
+    if len(turned) < min_points:
+        return NotMeasured(f"{len(turned)} batches are too few (needs {min_points})")
+    step = first_sustained(turned, lambda values: values > min_share, min_points)
+    if step is None:
+        return None
+    before = turned.steps[turned.steps < step]
+    return Finding(
+        message=facts.tell(
+            "{share:%} of the advantages have the wrong sign from {step} on: the policy learns what was worse than expected; "
+            "look for a wrong minus sign between rewards and loss",
+            share=facts.mean(turned.between(step)),
+            step=facts.at(turned, step),
+        ),
+        severity=Severity.CRITICAL,
+        confidence=Confidence.HIGH,
+        metric=turned.name,
+        onset=step,
+        interval=(float(before[-1]) if len(before) else step, step),
+        evidence=(Evidence(text="advantages with the wrong sign", series=turned, since=step, level=0.0),),
+    )

@@ -1,0 +1,120 @@
+"""The critic does not get better at predicting the returns.
+
+## What it looks for
+A value loss that is not below its level of the first tenth of the run in the second half, while the explained variance of
+the second half is below `max_explained_variance`. Both have to agree. If explained variance is not logged, the value loss
+counts only beside a score that is flat.
+
+## Why it matters
+The advantage is the return minus the critic's value. If the critic has not fitted the returns, then nearly all noise of the
+returns is left in the advantages.
+
+## When it is a false alarm
+Returns that grow faster than the critic can follow: then the loss grows although the critic learns, and explained variance
+rises. Returns that cannot be predicted from the observation. A solved task whose returns are all equal.
+
+## Fix
+- Normalise rewards or returns; compare their scale with the scale of the values.
+- Change the critic's learning rate, train it for more epochs, or use a larger critic.
+- Check the bootstrap at time limits and the mask of terminal states.
+
+## Smallest experiment
+Freeze one batch of rollouts and train only the critic on this batch. If the critic cannot fit these returns, the critic or
+its targets are broken. If the critic can fit them, the targets change too fast.
+
+## References
+https://arxiv.org/abs/1506.02438
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import Threshold
+from firstbreak.engine.stats.onset import first_sustained
+from firstbreak.engine.stats.shape import Trajectory
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+
+FITTED = 10  #: updates in a row (most of them) in which a critic explains the returns (convention)
+
+
+def detect(
+    value_loss: Series,
+    value_explained_variance: Series | None = None,
+    trajectory: Trajectory | None = None,
+    solved: bool | None = None,
+    *,
+    max_explained_variance: Annotated[
+        float, Threshold("share", "A critic that explains less removes next to no noise.", "convention")
+    ] = 0.2,
+    early_share: Annotated[
+        float, Threshold("share", "Of the run: the critic is still untrained there.", "convention")
+    ] = 0.1,
+    max_ratio: Annotated[
+        float, Threshold("ratio", "A loss at nine tenths of its first level has not fallen.", "convention")
+    ] = 0.9,
+    min_value_loss: Annotated[
+        float, Threshold("squared return", "With a smaller loss there is nothing left to learn.", "convention")
+    ] = 1e-6,
+    min_points: Annotated[int, Threshold("points", "Fewer points do not show two levels.", "convention")] = 20,
+) -> Finding | NotMeasured | None:
+    loss = value_loss.finite
+    if len(loss) < min_points:
+        return NotMeasured(f"{len(loss)} values of the critic's loss are too few (needs {min_points})")
+    early, late = (float(np.median(part.values)) for part in (loss.head(early_share), loss.tail(0.5)))
+    if solved or late < max_ratio * early or late < min_value_loss:
+        return None
+    explained = _late(value_explained_variance, min_points)
+    if explained is None:
+        if trajectory is None or trajectory.kind != "flat":
+            return None
+    elif explained > max_explained_variance or _fitted(value_explained_variance, max_explained_variance):
+        return None
+    beside = (
+        "the score is flat"
+        if explained is None or value_explained_variance is None
+        else facts.tell(
+            "its explained variance is {explained} in the second half",
+            explained=facts.median(value_explained_variance.finite.tail(0.5)),
+        )
+    )
+    return Finding(
+        message=facts.tell(
+            "the value loss was {early} at first and is {late} in the second half, and {beside}: the critic has not fitted "
+            "the returns; train the critic alone on a frozen batch, and compare the scale of rewards and values",
+            early=facts.median(loss.head(early_share)),
+            late=facts.median(loss.tail(0.5)),
+            beside=beside,
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.LOW if explained is None else Confidence.MEDIUM,
+        metric="value.loss",
+        onset=float(loss.steps[0]),
+        interval=(float(loss.steps[0]), float(loss.tail(0.5).steps[0])),
+        evidence=(
+            Evidence(text="value loss", series=value_loss, level=early),
+            *(
+                [Evidence(text="explained variance", series=value_explained_variance)]
+                if value_explained_variance is not None
+                else []
+            ),
+        ),
+        facts={"ratio": late / early if early > 0 else np.inf},
+    )
+
+
+def _fitted(explained: Series | None, least: float) -> bool:
+    """Whether the critic once explained more than the least, for some updates: what came then is no failure to learn."""
+    return (
+        explained is not None and first_sustained(explained.finite, lambda values: values > least, FITTED) is not None
+    )
+
+
+def _late(curve: Series | None, min_points: int) -> float | None:
+    """The level of the second half; None where it is not known."""
+    if curve is None or len(curve.finite) < min_points:
+        return None
+    return float(np.median(curve.finite.tail(0.5).values))

@@ -1,0 +1,152 @@
+"""The critic predicts returns no better than their mean.
+
+## What it looks for
+Explained variance below `max_explained_variance` for at least `min_share` of the second half of the run, or within
+`tolerance` of 0 for at least `min_share_constant` of the second half, while the returns still vary and the score is not
+at its highest possible value.
+
+## Why it matters
+The advantage is the return minus the critic's value. A critic that is worse than a constant adds noise to every
+advantage, and the policy follows this noise. A critic that is a constant removes no noise: every advantage is the whole
+return, which teaches something only with very large batches.
+
+## When it is a false alarm
+At the highest possible reward all returns are equal. Their variance is nearly 0, and explained variance can be any
+negative number: -30 is harmless there. A value loss that fell below `max_loss_left` of its largest value shows the same
+where the highest possible reward is not known. Where all rewards so far are equal, the critic has nothing to explain. The first
+updates of any run. Environments whose returns cannot be predicted.
+
+## Fix
+- Normalise rewards or returns; compare their scale with the scale of the values.
+- Train the critic for more epochs or with a higher learning rate; use a larger critic; do not share layers with the
+  policy.
+- Check the bootstrap at time limits and the mask of terminal states.
+
+## Smallest experiment
+Freeze one batch of rollouts and train only the critic on this batch. If the critic cannot fit these returns, the critic
+or its targets are broken. If the critic can fit them, the targets change too fast.
+
+## References
+https://arxiv.org/abs/1506.02438
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import Threshold
+from firstbreak.engine.stats.changes import for_good
+from firstbreak.engine.stats.shape import Trajectory
+from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Series, Severity, Statistic
+from firstbreak.words import number
+
+
+def detect(
+    value_explained_variance: Series,
+    trajectory: Trajectory | None = None,
+    solved: bool | None = None,
+    value_loss: Series | None = None,
+    *,
+    max_explained_variance: Annotated[
+        float, Threshold("share", "Above, a critic can be as good as the mean, within the noise.", "convention")
+    ] = -0.05,
+    min_share: Annotated[
+        float, Threshold("share", "Single updates with a bad critic occur in healthy runs.", "convention")
+    ] = 0.7,
+    tolerance: Annotated[
+        float, Threshold("share", "A critic that predicts one value explains no more than this.", "convention")
+    ] = 1e-3,
+    min_share_constant: Annotated[
+        float, Threshold("share", "A critic that learns leaves 0 for some of the time.", "convention")
+    ] = 0.9,
+    min_share_sure: Annotated[
+        float, Threshold("share", "Nearly every update: the score learns in spite of this critic.", "convention")
+    ] = 0.95,
+    min_value_loss: Annotated[
+        float,
+        Threshold(
+            "squared return", "With a smaller loss, returns are constant and nothing is to be learned.", "convention"
+        ),
+    ] = 1e-6,
+    max_loss_left: Annotated[
+        float,
+        Threshold(
+            "share of its largest",
+            "A value loss that fell so far predicts every return: what is left has no variance to explain. In the solved "
+            "tasks of the population it is 1e-5 to 3e-4, beside critics that fail 0.003 and more.",
+            "benchmarks/population.py",
+        ),
+    ] = 1e-3,
+    min_points: Annotated[
+        int, Threshold("points", "Fewer points do not show more than the first updates.", "convention")
+    ] = 10,
+) -> Finding | Expected | NotMeasured | None:
+    variance = value_explained_variance.finite
+    if len(variance) < min_points:
+        return NotMeasured(f"{len(variance)} values of explained variance are too few (needs {min_points})")
+    late = variance.tail(0.5)
+    share = float(np.mean(late.values < max_explained_variance))
+    near_zero = float(np.mean(np.abs(late.values) < tolerance))
+    constant = near_zero >= min_share_constant and _errs(value_loss, min_value_loss)
+    if share < min_share and not constant:
+        return None
+    if solved:
+        return Expected(
+            f"explained variance is {number(float(np.median(late.values)))} because the score is at its highest possible "
+            "value: equal returns have no variance to explain"
+        )
+    left = _loss_left(value_loss, min_points)
+    if left is not None and left < max_loss_left and (trajectory is None or not trajectory.lost):
+        return Expected(
+            f"explained variance is {number(float(np.median(late.values)))} because the value loss fell to {left:.1g} of its "
+            "largest value: the critic predicts returns that hardly differ"
+        )
+    limit = tolerance if constant else max_explained_variance
+    first = for_good(variance.values < limit, min_share)  # an untrained critic is this bad, too
+    since = None if first is None else float(variance.steps[first])
+    sure = share >= min_share_sure and value_loss is not None and _errs(value_loss, min_value_loss)
+    harmful = trajectory is not None and (trajectory.lost or trajectory.kind in ("flat", "oscillating"))
+    return Finding(
+        message=_constant(late) if constant else _worse(late, max_explained_variance, share),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH if harmful else Confidence.MEDIUM if sure else Confidence.LOW,
+        metric="value.explained_variance",
+        onset=since,
+        interval=None if first is None else (float(variance.steps[max(first - 1, 0)]), float(variance.steps[first])),
+        evidence=(Evidence(text="explained variance", series=variance, since=since, level=0.0),),
+    )
+
+
+def _errs(value_loss: Series | None, min_value_loss: float) -> bool:
+    """Whether the critic still has something to learn: a loss of 0 beside no explained variance is a constant return."""
+    return value_loss is None or bool(np.median(value_loss.finite.tail(0.5).values) > min_value_loss)
+
+
+def _loss_left(value_loss: Series | None, min_points: int) -> float | None:
+    """Median of the second half of the value loss, as a share of its largest values (95 % quantile)."""
+    if value_loss is None or len(loss := value_loss.finite) < min_points:
+        return None
+    largest = float(np.quantile(loss.values, 0.95))
+    return float(np.median(loss.tail(0.5).values)) / largest if largest > 0 else None
+
+
+def _constant(late: Series) -> str:
+    return facts.tell(
+        "explained variance is between {low} and {high} in nine tenths of the second half: the critic predicts the same value "
+        "everywhere; bring returns to a size of about 1, and train the critic alone on a frozen batch",
+        low=facts.of(Statistic.QUANTILE, late, 0.05),
+        high=facts.of(Statistic.QUANTILE, late, 0.95),
+    )
+
+
+def _worse(late: Series, limit: float, share: float) -> str:
+    return facts.tell(
+        "explained variance is below {limit} in {share:%} of the second half (median {late}): the critic is worse than a "
+        "constant; train the critic alone on a frozen batch",
+        limit=number(limit),
+        share=facts.of(Statistic.BELOW, late, limit),
+        late=facts.median(late),
+    )

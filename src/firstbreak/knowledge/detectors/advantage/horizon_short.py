@@ -1,0 +1,95 @@
+"""The discount is too small for the length of an episode or completion.
+
+## What it looks for
+The horizon 1 / (1 - {gamma}) against the length of the episodes that the policy reaches: below `max_share` of the length,
+and shorter than `usual_horizon`. In text, where a token is a step, any horizon below `max_share` of a completion.
+
+## Why it matters
+Rewards beyond the horizon count for nothing: the policy learns what is rewarded at once. Scores rise a little and then
+stay far below what the task allows.
+
+## When it is a false alarm
+Tasks whose reward follows the action at once, where a short horizon only removes noise. Long games: 0.99 is usual where
+episodes last thousands of steps (Atari, locomotion), and 0.98 occurs among tuned options, so neither is reported.
+
+## Fix
+- Set {gamma} to 1 - 1 / (length of an episode), or to 0.99 where the length is unknown; to 1 for completions with one
+  reward at the end.
+- Look for a second discount, in a wrapper that shapes or normalises the reward.
+
+## Smallest experiment
+Train with {gamma} = 0.99 for a tenth of the run, with the same seed: the score must become better than the old one.
+
+## References
+https://arxiv.org/abs/1506.02438
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import Threshold
+from firstbreak.engine.families import Method, Policy, without
+from firstbreak.model import Confidence, Config, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
+from firstbreak.words import number
+
+FAMILIES = without(
+    Method.GROUP_RELATIVE,
+    Method.PREFERENCE,
+    why="each token gets the reward of its whole completion, without a discount",
+)
+
+
+def detect(
+    config: Config,
+    episode_length: Series | None = None,
+    length_mean: Series | None = None,
+    solved: bool | None = None,
+    policy: Policy = Policy.CONTROL,
+    *,
+    max_share: Annotated[
+        float, Threshold("share", "A longer horizon covers enough of the length to learn from.", "convention")
+    ] = 0.04,
+    usual_horizon: Annotated[
+        float,
+        Threshold(
+            "steps",
+            "A discount of 0.98 is among tuned options for episodes of a thousand steps.",
+            "https://github.com/DLR-RM/rl-baselines3-zoo/blob/master/hyperparams/ppo.yml",
+        ),
+    ] = 50.0,
+) -> Finding | NotApplicable | NotMeasured | None:
+    gamma = config.number("gamma")
+    if gamma is None or "gamma" in config.defaulted:
+        return NotMeasured("the discount is not recorded")
+    if gamma >= 1:
+        return None
+    samples = "completions" if policy is Policy.TEXT else "episodes"
+    lengths = next((s.finite for s in (episode_length, length_mean) if s is not None and len(s.finite)), None)
+    if lengths is None:
+        return NotMeasured(f"the length of {samples} is not logged")
+    length, horizon = float(np.max(lengths.values)), 1 / (1 - gamma)
+    enough = min(max_share * length, usual_horizon) if lengths.name == "episode.length" else max_share * length
+    if horizon > 0.99 * enough or solved:
+        return None
+    return Finding(
+        message=facts.tell(
+            "a discount of {gamma} looks {horizon} steps ahead, and {samples} have up to {length}: later rewards count for "
+            "nothing; try {other}",
+            gamma=facts.setting(config, "gamma"),
+            horizon=number(horizon),
+            samples=samples,
+            length=facts.highest(lengths),
+            other="1" if policy is Policy.TEXT else "0.99",
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH if horizon < max_share * length / 2 else Confidence.MEDIUM,
+        metric=lengths.name,
+        onset=float(lengths.steps[0]),
+        interval=(float(lengths.steps[0]), float(lengths.steps[0])),
+        evidence=(Evidence(text=f"length of {samples}", series=lengths, level=horizon),),
+        facts={"horizon": horizon, "length": length},
+    )

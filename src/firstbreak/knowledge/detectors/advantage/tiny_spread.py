@@ -1,0 +1,120 @@
+"""Tiny differences of reward become advantages of full size.
+
+## What it looks for
+Zero-variance groups disappear from one batch to the next (their share was above `min_share` and is exactly 0 from then
+on), although no filter was switched on and the spread of the rewards did not grow. Or the mean spread within groups is
+below `max_spread` of the range of the rewards, while the advantages are of full size.
+
+## Why it matters
+A group whose rewards are equal should teach nothing. Divided by its own tiny spread (a tie-breaker, a rounding error,
+noise of a judge), the group teaches at full strength, and what it teaches is noise.
+
+## When it is a false alarm
+Dynamic sampling that drops zero-variance groups has a share of 0 from the first batch on.
+
+## Fix
+- Add a constant of about a hundredth of the range of the reward to the divisor, or do not divide ({scale_rewards} off).
+- Round rewards before the advantage is computed, or drop groups whose spread is below a limit.
+
+## Smallest experiment
+Compute the advantages of one batch again with a constant of 0.01 in the divisor: most of them must become nearly 0.
+
+## References
+https://arxiv.org/abs/2503.20783
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import Threshold
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.words import number
+
+
+def detect(
+    reward_zero_std_frac: Series | None = None,
+    reward_group_std: Series | None = None,
+    advantage_abs_mean: Series | None = None,
+    reward_min: Series | None = None,
+    reward_max: Series | None = None,
+    *,
+    min_share: Annotated[
+        float, Threshold("share", "Fewer zero-variance groups can be absent from a batch by chance.", "convention")
+    ] = 0.02,
+    max_spread: Annotated[
+        float,
+        Threshold("share", "In shares of the range, a real difference between two rewards is larger.", "convention"),
+    ] = 0.005,
+    min_advantage: Annotated[
+        float, Threshold("advantage", "Smaller advantages show that the divisor holds a constant.", "convention")
+    ] = 0.3,
+    min_points: Annotated[
+        int, Threshold("points", "Fewer batches do not show a level before and a level after.", "convention")
+    ] = 16,
+) -> Finding | NotMeasured | None:
+    share = reward_zero_std_frac.finite if reward_zero_std_frac is not None else None
+    if share is not None and len(share) >= min_points and (at := _vanishing(share, min_share)) is not None:
+        since = float(share.steps[at])
+        earlier = share.between(float(share.steps[max(0, at - min_points // 2)]), float(share.steps[at - 1]))
+        return Finding(
+            message=facts.tell(
+                "{before:%} of the groups had equal rewards until {since}, and none has since: something adds tiny "
+                "differences, and the division by the group's spread makes them large; first round the rewards",
+                before=facts.median(earlier),
+                since=facts.at(share, since),
+            ),
+            severity=Severity.WARNING,
+            confidence=Confidence.HIGH,
+            metric="reward.zero_std_frac",
+            onset=since,
+            interval=(float(share.steps[at - 1]), since),
+            evidence=(Evidence(text="share of zero-variance groups", series=share, since=since),),
+        )
+    return _always_tiny(
+        reward_group_std, advantage_abs_mean, reward_min, reward_max, max_spread, min_advantage, min_points
+    )
+
+
+def _vanishing(share: Series, min_share: float) -> int | None:
+    """Where a share that was never exactly 0 for long becomes 0, and stays there."""
+    above = np.flatnonzero(share.values > 0)
+    at = int(above[-1]) + 1 if len(above) else 0
+    rest, settled = len(share) - at, share.values[max(0, at - 8) : at]
+    return at if at >= 8 and rest >= 8 and np.median(settled) > min_share and np.mean(settled > 0) > 0.8 else None
+
+
+def _always_tiny(
+    spread: Series | None,
+    size: Series | None,
+    lowest: Series | None,
+    highest: Series | None,
+    max_spread: float,
+    min_advantage: float,
+    min_points: int,
+) -> Finding | NotMeasured | None:
+    if spread is None or size is None or lowest is None or highest is None or len(spread.finite) < min_points:
+        return NotMeasured("the spread of the rewards within groups, or the size of the advantages, is not logged")
+    late = spread.finite.tail(0.5)
+    room = float(np.max(highest.finite.values) - np.min(lowest.finite.values))
+    ratio = float(np.median(late.values)) / room if room > 0 else 0.0
+    if not 0 < ratio < max_spread or float(np.median(size.finite.tail(0.5).values)) < min_advantage:
+        return None
+    since = float(late.steps[0])
+    return Finding(
+        message=facts.tell(
+            "within a group, rewards differ by {late} where their range is {room}, and the advantages are of full size: the "
+            "division by the spread makes noise large; add a constant of about a hundredth of the range to the divisor",
+            late=facts.median(late),
+            room=number(room),
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.MEDIUM,
+        metric="reward.group_std",
+        onset=since,
+        interval=(float(spread.finite.steps[0]), since),
+        evidence=(Evidence(text="spread within groups", series=spread),),
+    )

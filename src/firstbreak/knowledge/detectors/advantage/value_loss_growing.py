@@ -1,0 +1,86 @@
+"""The value loss grows and does not come back.
+
+## What it looks for
+A value loss that leaves its level, wherever in the run, and ends at least `growth_warning` times as high, while the
+score does not rise.
+
+## Why it matters
+The targets of the critic grow faster than the critic can learn them. Its values become noise. Where policy and critic
+share layers or one gradient clip, the gradient of the critic leaves little to the policy.
+
+## When it is a false alarm
+Returns that grow because the policy improves: the loss grows with the square of the values. A score at its highest
+possible value. The first updates, when the critic begins at zero.
+
+## Fix
+- Scale rewards down or normalise returns; lower {gamma}.
+- Lower the critic's learning rate; clip its gradient separately from the policy's.
+- For DQN-like methods: update the target network less often ({target_update_interval}).
+
+## Smallest experiment
+Freeze the policy and one batch of rollouts, and train the critic alone. If the loss still grows, the target is wrong.
+
+## References
+https://arxiv.org/abs/1812.02648
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import Threshold
+from firstbreak.engine.stats.changes import changes
+from firstbreak.engine.stats.direction import departure, rises
+from firstbreak.engine.stats.shape import Trajectory
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+
+HARMED = frozenset({"peaked", "collapsed", "declining", "flat", "oscillating"})
+
+
+def detect(
+    value_loss: Series,
+    trajectory: Trajectory | None = None,
+    solved: bool | None = None,
+    *,
+    growth_warning: Annotated[
+        float, Threshold("ratio", "A smaller growth occurs while the policy improves.", "convention")
+    ] = 5.0,
+    min_points: Annotated[int, Threshold("points", "Fewer points do not show a growth that lasts.", "convention")] = 20,
+) -> Finding | NotMeasured | None:
+    loss = value_loss.finite
+    if len(loss) < min_points:
+        return NotMeasured(f"{len(loss)} values of the critic's loss are too few (needs {min_points})")
+    if solved or (trajectory is not None and trajectory.kind not in HARMED) or loss.values.min() <= 0:
+        return None
+    grown = (c for c in changes(loss, kinds=("level", "slope"), log=True) if c.direction > 0 and c.lasting)
+    if jump := next(grown, None):
+        since, past = (jump.step, jump.interval), facts.settled(loss, jump.step)
+    elif rises(loss) and (
+        left := departure(loss)
+    ):  # as smooth as a healthy curve: against what it was for half of the run
+        since, past = left, facts.median(loss.head(0.5))
+    else:
+        return None
+    now = facts.settled(loss)
+    early, late = past.value, now.value
+    if late < growth_warning * early:
+        return None
+    beside = "the score did not rise" if trajectory is not None else "no score shows whether returns grew too"
+    return Finding(
+        message=facts.tell(
+            "the value loss grew by a factor of {times}, from {early} to {late}, and {beside}: the critic's targets may be "
+            "wrong; check the scale of returns and the bootstrap target",
+            times=facts.times(now, past),
+            early=past,
+            late=now,
+            beside=beside,
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.MEDIUM if trajectory is not None else Confidence.LOW,
+        metric="value.loss",
+        onset=since[0],
+        interval=since[1],
+        evidence=(Evidence(text="value loss", series=value_loss, since=since[0]),),
+        facts={"growth": late / early},
+    )

@@ -1,0 +1,137 @@
+"""Zero-variance groups carry no training signal.
+
+## What it looks for
+The share of prompt groups whose completions all got the same reward: its mean over the second half of the run, and the
+step from which it stays above `share_warning`. Where only the spread within groups is logged, a spread of exactly 0
+counts as such a step.
+
+## Why it matters
+A group-relative advantage is the reward minus the mean of the group. Where all rewards of a group are equal, the
+advantage is 0 and the group adds nothing to the gradient. The batch becomes smaller, and no message says so.
+
+## When it is a false alarm
+The task is solved: all answers are right, and the score is at its highest possible value. While the score rises, the
+groups that are left are enough: then compute is wasted, but nothing is broken. Dynamic sampling drops such groups on
+purpose; then the share counts what was dropped, not what was trained on.
+
+## Fix
+- All wrong: easier prompts, a longer {max_new_tokens}, partial credit, or supervised warm-up first.
+- All right: harder prompts.
+- Raise {group_size}: with success rate p, a share p^G + (1-p)^G of the groups has zero variance.
+- Filter such groups ({dynamic_sampling}).
+
+## Smallest experiment
+Sample one batch of prompts with four times the group size. If the share does not fall, the reward cannot tell the
+completions apart. If the share falls, the groups are too small.
+
+## References
+https://arxiv.org/abs/2503.14476
+https://github.com/huggingface/trl/issues/3857
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import Threshold
+from firstbreak.engine.stats.onset import first_sustained
+from firstbreak.engine.stats.shape import Trajectory
+from firstbreak.model import Confidence, Evidence, Expected, Finding, Series, Severity
+from firstbreak.words import number, percent
+
+
+class Place(enum.Enum):
+    """What most answers in zero-variance groups are, as far as the mean reward shows."""
+
+    RIGHT = enum.auto()
+    WRONG = enum.auto()
+    UNKNOWN = enum.auto()
+
+
+ADVICE = {
+    Place.RIGHT: "most of their answers are all right: use harder prompts",
+    Place.WRONG: "most of their answers are all wrong: use easier prompts, or check the verifier",
+    Place.UNKNOWN: "check whether their answers are all right or all wrong, then change the prompts or the group size",
+}
+
+
+def detect(
+    zero_variance_groups: Series,
+    reward_mean: Series | None = None,
+    reward_min: Series | None = None,
+    reward_max: Series | None = None,
+    solved: bool | None = None,
+    trajectory: Trajectory | None = None,
+    *,
+    share_warning: Annotated[
+        float, Threshold("share", "With fewer such groups, most of the batch still teaches something.", "convention")
+    ] = 0.5,
+    share_critical: Annotated[
+        float, Threshold("share", "From here on, less than a fifth of the batch is left to learn from.", "convention")
+    ] = 0.8,
+    right_level: Annotated[
+        float,
+        Threshold(
+            "share",
+            "A mean reward this high in the range of the rewards says that most answers are right; as far above the lowest "
+            "reward, that most are wrong.",
+            "convention",
+        ),
+    ] = 0.8,
+    min_points: Annotated[
+        int, Threshold("points", "With fewer points, the finding has low confidence.", "convention")
+    ] = 8,
+) -> Finding | Expected | None:
+    late = zero_variance_groups.tail(0.5).finite
+    share = float(np.mean(late.values)) if len(late) else 0.0
+    if share < share_warning:
+        return None
+    if solved:
+        return Expected(f"{percent(share)} of the groups have equal rewards because the score is at its highest value")
+    onset = first_sustained(zero_variance_groups, lambda values: values >= share_warning)
+    few = len(zero_variance_groups) < min_points
+    learns = trajectory is not None and trajectory.learned and not trajectory.lost
+    severity = Severity.CRITICAL if share >= share_critical else Severity.WARNING
+    place = _place(reward_mean, reward_min, reward_max, right_level)
+    if learns or place is Place.RIGHT:  # wasteful, but enough groups are left, or little is left to learn
+        severity = Severity.WARNING if share >= share_critical and place is not Place.RIGHT else Severity.NOTICE
+    confidence = Confidence.LOW if few else Confidence.HIGH if share >= share_critical else Confidence.MEDIUM
+    return Finding(
+        message=facts.tell(
+            "in {share:%} of the groups all rewards are equal, so these groups teach nothing; {advice}",
+            share=facts.mean(late),
+            advice=ADVICE[place],
+        ),
+        severity=severity,
+        confidence=confidence,
+        metric=zero_variance_groups.name,
+        onset=onset,
+        interval=None if onset is None else (onset, onset),
+        evidence=(
+            Evidence(
+                text=f"zero-variance groups, {number(share)} on average in the second half",
+                series=zero_variance_groups,
+                since=onset,
+                level=share_critical,
+            ),
+            *([Evidence(text="mean reward", series=reward_mean)] if reward_mean is not None else []),
+        ),
+        facts={"share": share},
+    )
+
+
+def _place(mean: Series | None, lowest: Series | None, highest: Series | None, right_level: float) -> Place:
+    """Where the mean reward lies in the range of the rewards."""
+    if mean is None or lowest is None or highest is None or not min(len(s.finite) for s in (mean, lowest, highest)):
+        return Place.UNKNOWN
+    low, high = float(lowest.finite.values.min()), float(highest.finite.values.max())
+    if high <= low:
+        return Place.UNKNOWN
+    place = (float(np.mean(mean.finite.tail(0.5).values)) - low) / (high - low)
+    if place >= right_level:
+        return Place.RIGHT
+    return Place.WRONG if place <= 1 - right_level else Place.UNKNOWN

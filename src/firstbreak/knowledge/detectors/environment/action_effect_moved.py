@@ -1,0 +1,129 @@
+"""An action has another effect than before.
+
+## What it looks for
+How much the first action changes the component of the observation that actions change most. A finding needs another sign
+than in the first quarter of the run, or a size that differs by more than `min_change`, up to the end of the run. A window
+counts only where actions explain `min_explained` of that change: there the effect is one number, and does not depend on
+the states that the policy visits.
+
+## Why it matters
+The effect of an action is a property of the environment, whatever the policy is. Where the effect changes, the
+environment has changed: another version of a simulator, other units of an action, or an actuator that responds in
+another way.
+
+## When it is a false alarm
+Domain randomisation. Where the dynamics differ from state to state (Acrobot at high speed), actions explain little of a
+window, and this detector says nothing.
+
+## Fix
+- Compare versions and settings of the environment before and after that step.
+- Evaluate a checkpoint from before that step in today's environment.
+
+## Smallest experiment
+Take the same action from the same state in the old and in the new environment, and compare the next observations.
+
+## References
+https://arxiv.org/abs/1709.06560
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import Threshold
+from firstbreak.knowledge.detectors.environment._moved import moved
+from firstbreak.engine.families import Policy, only
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.words import number
+
+FAMILIES = only(Policy.CONTROL)
+
+
+def detect(
+    env_action_effect: Series,
+    env_action_shown_at_once: Series,
+    *,
+    min_explained: Annotated[
+        float,
+        Threshold(
+            unit="share",
+            reason="only where actions explain nearly all of the change is their effect one number: a healthy Acrobot run "
+            "was accused without this limit, which changes no answer on the lab's runs",
+            source="LOG.md, Detectors, 2026-11-21",
+        ),
+    ] = 0.95,
+    min_change: Annotated[
+        float,
+        Threshold(unit="share", reason="a change of the effect that noise does not make", source="convention"),
+    ] = 0.3,
+    max_spread: Annotated[
+        float,
+        Threshold(
+            unit="share",
+            reason="an effect that differs more than this between the first windows depends on the state",
+            source="convention",
+        ),
+    ] = 0.1,
+    min_clear_share: Annotated[
+        float,
+        Threshold(
+            unit="share",
+            reason="where fewer windows are clear, the clear ones are a region of the state space of their own",
+            source="convention",
+        ),
+    ] = 0.5,
+    first_share: Annotated[
+        float,
+        Threshold(unit="share", reason="the first quarter of the windows shows what is usual", source="convention"),
+    ] = 0.25,
+    lasting_points: Annotated[
+        int, Threshold(unit="points", reason="a change that is not one window alone", source="convention")
+    ] = 4,
+    lasting_share: Annotated[
+        float, Threshold(unit="share", reason="a change that holds up to the end of the run", source="convention")
+    ] = 0.7,
+    min_points: Annotated[
+        int, Threshold(unit="points", reason="with fewer windows no level is known", source="convention")
+    ] = 6,
+) -> Finding | NotMeasured | None:
+    effect, shown = env_action_effect.finite, env_action_shown_at_once.finite
+    explained = np.interp(effect.steps, shown.steps, shown.values) if len(shown) else np.zeros(len(effect))
+    clear = explained >= min_explained
+    curve = replace(effect, steps=effect.steps[clear], values=effect.values[clear])
+    if len(curve) < min_points or np.mean(clear) < min_clear_share:
+        return NotMeasured(
+            f"actions explain the change of the observation in {len(curve)} windows only (needs {min_points})"
+        )
+    first = curve.head(first_share).values
+    usual = abs(float(np.median(first)))
+    if float(np.median(np.abs(first - np.median(first)))) > max_spread * usual:
+        return NotMeasured("the effect of an action differs from window to window: it depends on the state")
+    change = moved(
+        curve,
+        lambda values, level: np.abs(values - level) > min_change * abs(level),
+        first_share=first_share,
+        lasting_points=lasting_points,
+        lasting_share=lasting_share,
+    )
+    if change is None:
+        return None
+    return Finding(
+        message=facts.tell(
+            "from {step} on, an action changes the observation by {after}, and by {before} before: the environment changed; "
+            "compare its version and settings before and after that step",
+            step=facts.at(curve, change.step),
+            after=number(change.after),
+            before=number(change.before),
+        ),
+        severity=Severity.CRITICAL,
+        confidence=Confidence.HIGH,
+        metric=curve.name,
+        onset=change.step,
+        interval=change.interval,
+        evidence=(Evidence(text="effect of an action", series=curve, since=change.step, level=change.before),),
+        facts={"before": change.before, "after": change.after},
+    )

@@ -1,0 +1,122 @@
+"""What happens does not follow from the actions that the policy chose.
+
+## What it looks for
+The largest share of a component's change that the actions of the last steps explain, in the first quarter of the run,
+where the policy still explores most. A finding is a share below `max_explained` and above `min_explained`, or one below
+`max_disconnected` where effects that depend on the state are counted too.
+
+## Why it matters
+Actions can be replaced, dropped, clipped, or sent to the wrong joint. The log-probabilities or action values then belong
+to actions that were never executed, and the gradient points at noise.
+
+## When it is a false alarm
+Sticky actions by design; observations that do not depend linearly on the actions; a task whose next observation does not
+depend on the action at all (a bandit with context, prices of a market). So the finding is a guess. A share that
+falls later is not counted: a better policy visits states where actions explain less (Acrobot or MountainCar at high
+speed).
+
+## Fix
+- Log the action that the environment executes beside the one that the policy chose.
+- Check clipping, scaling and the order of the action's components.
+
+## Smallest experiment
+Send the largest and the smallest action for ten steps each, and check whether the observation moves as you expect.
+
+## References
+https://arxiv.org/abs/2101.00135
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import Threshold
+from firstbreak.engine.families import Policy, only
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity, Statistic
+
+FAMILIES = only(Policy.CONTROL)
+
+
+def detect(
+    env_action_shown: Series,
+    env_action_shown_any: Series | None = None,
+    *,
+    max_explained: Annotated[
+        float,
+        Threshold(
+            unit="share", reason="executed actions explain most of the change of what they move", source="convention"
+        ),
+    ] = 0.5,
+    min_explained: Annotated[
+        float,
+        Threshold(
+            unit="share",
+            reason="below this no action shows at all: the observation does not depend linearly on the actions",
+            source="convention",
+        ),
+    ] = 0.02,
+    max_disconnected: Annotated[
+        float,
+        Threshold(
+            unit="share",
+            reason="chance explains so much; an effect that depends on the state is counted, so nothing is left",
+            source="convention",
+        ),
+    ] = 0.06,
+    first_share: Annotated[
+        float,
+        Threshold(
+            unit="share",
+            reason="the policy explores most in the first quarter; a share that falls later falls in healthy runs too",
+            source="convention",
+        ),
+    ] = 0.25,
+    min_points: Annotated[
+        int, Threshold(unit="points", reason="with fewer windows no level is known", source="convention")
+    ] = 6,
+) -> Finding | NotMeasured | None:
+    curve = env_action_shown.finite
+    if len(curve) < min_points:
+        return NotMeasured(f"{len(curve)} windows of transitions are too few (needs {min_points})")
+    share = float(np.quantile(curve.head(first_share).values, 0.9))
+    anyhow = None if env_action_shown_any is None else env_action_shown_any.finite.head(first_share)
+    if anyhow is not None and len(anyhow) and float(np.quantile(anyhow.values, 0.9)) < max_disconnected:
+        return _disconnected(env_action_shown_any or curve, anyhow)
+    if not min_explained < share < max_explained:
+        return None
+    first = float(curve.steps[0])
+    return Finding(
+        message=facts.tell(
+            "at first, actions explain {share:%} of the change of what they move or less, nine times out of ten: the "
+            "environment may not execute the actions that the policy chose; log the action that the environment executes",
+            share=facts.of(Statistic.QUANTILE, curve.head(first_share), 0.9),
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.LOW,
+        metric=curve.name,
+        onset=first,
+        interval=(first, first),
+        evidence=(Evidence(text="explained by actions", series=curve),),
+        facts={"share": share},
+    )
+
+
+def _disconnected(curve: Series, first: Series) -> Finding:
+    start = float(curve.finite.steps[0])
+    return Finding(
+        message=facts.tell(
+            "actions explain {share:%} of what changes or less, in whatever state: the environment does not execute the actions "
+            "that the policy chose, or nothing that is observed depends on them; log the action that the environment executes",
+            share=facts.of(Statistic.QUANTILE, first, 0.9),
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.MEDIUM,
+        metric=curve.name,
+        onset=start,
+        interval=(start, start),
+        evidence=(Evidence(text="explained by actions, in whatever state", series=curve),),
+        facts={"share": float(np.quantile(first.values, 0.9))},
+    )

@@ -1,0 +1,69 @@
+"""No episode ends.
+
+## What it looks for
+Transitions among which no episode ended, from the first window to the last, while the current episodes are `min_age` steps old
+or older.
+
+## Why it matters
+No return is ever complete: the score of an episode does not exist, and values are bootstrapped from bootstrapped values only.
+A policy that is stuck in a useless state stays there.
+
+## When it is a false alarm
+A continuing task without a time limit, on purpose; episodes that are longer than what has been trained so far.
+
+## Fix
+- Step the environment by hand, and print terminated and truncated at a state that should end the episode.
+- Check wrappers that take the flags off; add a time limit (gymnasium.wrappers.TimeLimit).
+
+## Smallest experiment
+`firstbreak check env` on the environment with all wrappers of the training.
+
+## References
+https://gymnasium.farama.org/tutorials/gymnasium_basics/handling_time_limits/
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import Threshold
+from firstbreak.engine.families import Policy, only
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+
+FAMILIES = only(Policy.CONTROL, why="only for policies that act in an environment")
+
+
+def detect(
+    env_episodes_ended: Series,
+    env_episode_age: Series,
+    *,
+    min_age: Annotated[
+        float, Threshold(unit="steps", reason="usual time limits are 1,000 steps or fewer", source="convention")
+    ] = 1500.0,
+    min_points: Annotated[
+        int, Threshold(unit="points", reason="with fewer windows no level is known", source="convention")
+    ] = 4,
+) -> Finding | NotMeasured | None:
+    ended, age = env_episodes_ended.finite, env_episode_age.finite
+    if len(ended) < min_points or len(age) < min_points:
+        return NotMeasured(f"{len(ended)} windows of transitions are too few (needs {min_points})")
+    if float(np.max(ended.values)) > 0 or float(np.max(age.values)) < min_age:
+        return None
+    first = float(age.steps[0])
+    return Finding(
+        message=facts.tell(
+            "no episode ended in the whole run, and the current ones are {age} steps old: no return is ever complete; check what "
+            "sets terminated and truncated, and add a time limit",
+            age=facts.highest(age),
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.MEDIUM,
+        metric=age.name,
+        onset=first,
+        interval=(first, first),
+        evidence=(Evidence(text="steps since an episode began", series=age, level=min_age),),
+        facts={"age": float(np.max(age.values))},
+    )

@@ -1,0 +1,188 @@
+"""Observations do not change, have another scale, or come late.
+
+## What it looks for
+Three signs, of which one is enough.
+
+- The share of components that never change within a window of steps rises by `min_rise` or more, and stays there.
+- The spread of the observations with which episodes begin is `min_ratio` times larger or smaller than in the first quarter of
+  the run, up to the end.
+- Actions of some steps earlier explain more of a change than the last action alone, by `min_gap`, in `min_share` of the
+  windows.
+
+## Why it matters
+A sensor reads zero, normalisation statistics were lost on a resume, a buffer index is wrong, or an asynchronous environment
+returns the previous state. The policy then acts on something else than the state. This limits the score that the policy can
+reach, and no metric of the update shows it.
+
+## When it is a false alarm
+A curriculum that widens the start states. A delay that belongs to the task; observations without velocities, in which an
+action shows only when the position has changed. Components that are constant by nature are constant from the start, and
+are not counted.
+
+## Fix
+- Compare an observation from before that step with one from today; save normalisation statistics with the model.
+- Step the environment by hand: does the observation that `step(action)` returns already show the action's effect?
+- Where a delay is real, add the last actions to the observation.
+
+## Smallest experiment
+Take a hundred steps with random actions in today's environment. Count the components that change, and the steps until an
+action shows.
+
+## References
+https://arxiv.org/abs/2101.00135
+https://github.com/DLR-RM/stable-baselines3/issues/870
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import Threshold
+from firstbreak.knowledge.detectors.environment._moved import Moved, moved
+from firstbreak.engine.families import Policy, only
+from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
+from firstbreak.words import number, percent
+
+FAMILIES = only(Policy.CONTROL, why="only for policies that act in an environment")
+
+
+def detect(
+    env_observation_constant: Series | None = None,
+    env_start_spread: Series | None = None,
+    env_action_shown: Series | None = None,
+    env_action_shown_at_once: Series | None = None,
+    *,
+    min_rise: Annotated[
+        float,
+        Threshold(
+            unit="share",
+            reason="of the observation's components; those that are constant by nature are constant from the start",
+            source="convention",
+        ),
+    ] = 0.05,
+    min_ratio: Annotated[
+        float,
+        Threshold(
+            unit="ratio",
+            reason="the few episodes of a window change the spread of their first observations by less",
+            source="convention",
+        ),
+    ] = 3.0,
+    min_gap: Annotated[
+        float,
+        Threshold(
+            unit="share",
+            reason="of a change, explained by actions of some steps earlier and not by the last action alone",
+            source="convention",
+        ),
+    ] = 0.2,
+    min_share: Annotated[
+        float,
+        Threshold(unit="share", reason="a delay shows in most windows, not only in some states", source="convention"),
+    ] = 0.7,
+    first_share: Annotated[
+        float,
+        Threshold(unit="share", reason="the first quarter of the windows shows what is usual", source="convention"),
+    ] = 0.25,
+    lasting_points: Annotated[
+        int, Threshold(unit="points", reason="a change that is not one window alone", source="convention")
+    ] = 4,
+    lasting_share: Annotated[
+        float, Threshold(unit="share", reason="a change that holds up to the end of the run", source="convention")
+    ] = 0.7,
+    min_points: Annotated[
+        int, Threshold(unit="points", reason="with fewer windows no level is known", source="convention")
+    ] = 6,
+) -> Finding | NotApplicable | NotMeasured | None:
+    curves = (env_observation_constant, env_start_spread, env_action_shown, env_action_shown_at_once)
+    constant, spread, shown, at_once = (
+        s.finite if s is not None and len(s.finite) >= min_points else None for s in curves
+    )
+    if constant is None and spread is None and (shown is None or at_once is None):
+        return NotMeasured(f"fewer than {min_points} windows of transitions are described in the log")
+    change = partial(moved, first_share=first_share, lasting_points=lasting_points, lasting_share=lasting_share)
+    found = [
+        _stands_still(constant, change(constant, lambda values, usual: values > usual + min_rise))
+        if constant is not None
+        else None,
+        _rescaled(spread, change(spread, lambda values, usual: _apart(values, usual, min_ratio)))
+        if spread is not None
+        else None,
+        _late(shown, at_once, min_gap, min_share) if shown is not None and at_once is not None else None,
+    ]
+    return next((finding for finding in found if finding is not None), None)
+
+
+def _apart(values: np.ndarray, usual: float, ratio: float) -> np.ndarray:
+    return (values > ratio * usual) | (values < usual / ratio)
+
+
+def _stands_still(curve: Series, change: Moved | None) -> Finding | None:
+    if change is None:
+        return None
+    return Finding(
+        message=facts.tell(
+            "from {step} on, {after:%} of the observation's components do not change ({before} before): the policy has lost a "
+            "part of the state; compare an observation from before that step with one from today",
+            step=facts.at(curve, change.step),
+            after=facts.median(curve.between(change.step)),
+            before=percent(change.before),
+        ),
+        severity=Severity.CRITICAL,
+        confidence=Confidence.HIGH,
+        metric=curve.name,
+        onset=change.step,
+        interval=change.interval,
+        evidence=(Evidence(text="constant components", series=curve, since=change.step, level=change.before),),
+        facts={"share": change.after},
+    )
+
+
+def _rescaled(curve: Series, change: Moved | None) -> Finding | None:
+    if change is None:
+        return None
+    return Finding(
+        message=facts.tell(
+            "from {step} on, episodes begin with observations of spread {after} ({before} before): the observations have "
+            "another scale; compare the normalisation statistics before and after that step",
+            step=facts.at(curve, change.step),
+            after=facts.median(curve.between(change.step)),
+            before=number(change.before),
+        ),
+        severity=Severity.CRITICAL,
+        confidence=Confidence.HIGH,
+        metric=curve.name,
+        onset=change.step,
+        interval=change.interval,
+        evidence=(
+            Evidence(text="spread at the start of episodes", series=curve, since=change.step, level=change.before),
+        ),
+        facts={"before": change.before, "after": change.after},
+    )
+
+
+def _late(later: Series, at_once: Series, min_gap: float, min_share: float) -> Finding | None:
+    gap = later.values - np.interp(later.steps, at_once.steps, at_once.values)
+    if float(np.mean(gap > min_gap)) < min_share:
+        return None
+    first = float(later.steps[np.flatnonzero(gap > min_gap)[0]])
+    soon, late = float(np.median(at_once.values)), float(np.median(later.values))
+    return Finding(
+        message=facts.tell(
+            "the last action explains {soon:%} of what changes, and the actions of the last steps explain {late:%}: "
+            "observations or actions come late; step the environment by hand, and count the steps until an action shows",
+            soon=facts.median(at_once),
+            late=facts.median(later),
+        ),
+        severity=Severity.CRITICAL,
+        confidence=Confidence.HIGH,
+        metric=later.name,
+        onset=first,
+        interval=(float(later.steps[0]), first),
+        evidence=(Evidence(text="explained by actions of the last steps", series=later, since=first),),
+        facts={"at_once": soon, "later": late},
+    )

@@ -1,0 +1,97 @@
+"""Observations are huge or tiny, or lie far from 0.
+
+## What it looks for
+The size of the largest component of the observation, and the mean over the spread of a component that lies far from 0, in
+the first quarter of the run and at its end: above `max_size`, below `min_size`, or above `max_offset`.
+
+## Why it matters
+The first layer of a network is drawn for inputs around 1. A component in the thousands saturates it or hides all others,
+and a large constant beside a small change leaves nothing of the change. Of components near 0 it sees nothing.
+
+## When it is a false alarm
+A network that divides by a constant itself; observations in bytes.
+
+## Fix
+- Normalise with running statistics (VecNormalize, NormalizeObservation), and save these with the model.
+- Subtract what is constant; divide by a typical size.
+
+## Smallest experiment
+Train 20,000 steps with observations that are normalised: does the value loss fall now?
+
+## References
+https://stable-baselines3.readthedocs.io/en/master/guide/rl_tips.html
+https://arxiv.org/abs/2006.05990
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import Threshold
+from firstbreak.engine.families import Policy, only
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+
+FAMILIES = only(Policy.CONTROL, why="only for policies that act in an environment")
+
+
+def detect(
+    env_observation_size: Series,
+    env_observation_offset: Series | None = None,
+    *,
+    max_size: Annotated[
+        float,
+        Threshold(
+            unit="observation units",
+            reason="forces of some simulators reach hundreds and are learned",
+            source="convention",
+        ),
+    ] = 1000.0,
+    min_size: Annotated[
+        float,
+        Threshold(
+            unit="observation units",
+            reason="a fiftieth of what layers are drawn for; components that are divided by 255 by mistake lie below",
+            source="convention",
+        ),
+    ] = 0.02,
+    max_offset: Annotated[
+        float,
+        Threshold(unit="ratio", reason="of the mean, a hundredth is all that the state changes", source="convention"),
+    ] = 100.0,
+    min_points: Annotated[
+        int, Threshold(unit="points", reason="with fewer windows no level is known", source="convention")
+    ] = 4,
+) -> Finding | NotMeasured | None:
+    size = env_observation_size.finite
+    if len(size) < min_points:
+        return NotMeasured(f"{len(size)} windows of transitions are too few (needs {min_points})")
+    offset = None if env_observation_offset is None else env_observation_offset.finite
+    for curve, sign, limit, said in (
+        (offset, 1, max_offset, "a component of the observation lies {typical} times its spread away from 0"),
+        (size, 1, max_size, "a component of the observation has the size {typical}"),
+        (size, -1, min_size, "the largest component of the observation has the size {typical}"),
+    ):
+        if curve is None or len(curve) < min_points:
+            continue
+        levels = [float(np.median(part.values)) for part in (curve.head(0.25), curve.tail(0.25))]
+        if any(levels) and min(sign * (level - limit) for level in levels) > 0:
+            first = float(curve.steps[0])
+            return Finding(
+                message=facts.tell(
+                    said
+                    + ": the network cannot use such observations; normalise them with running statistics, and save these "
+                    "with the model",
+                    typical=facts.median(curve),
+                ),
+                severity=Severity.WARNING,
+                confidence=Confidence.MEDIUM,
+                metric=curve.name,
+                onset=first,
+                interval=(first, first),
+                evidence=(Evidence(text="scale of the observations", series=curve, level=limit),),
+                facts={"typical": float(np.median(curve.values))},
+            )
+    return None

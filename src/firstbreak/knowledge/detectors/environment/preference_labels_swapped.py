@@ -1,0 +1,124 @@
+"""The policy comes to prefer the answers that are labelled as rejected.
+
+## What it looks for
+The share of pairs whose chosen answer has the higher implicit reward, over the last quarter of the run. A finding is a
+share clearly below one half, with a margin that is negative and has fallen. Held-out pairs are checked first, because
+training on swapped labels drives the training accuracy up and the held-out accuracy down.
+
+## Why it matters
+A coin reaches one half. To get below one half, training has to work, but against the labels: chosen and rejected are
+swapped in the data or in the collator, or the sign of the loss is wrong.
+
+## When it is a false alarm
+The first points: an accuracy of 0 before the first update is a tie, not a preference. Methods without a reference model
+(ORPO, CPO, SimPO) begin with the answers that the model finds more probable, and those may be the rejected ones. For these
+methods the accuracy has to fall. Held-out pairs from another labeller who wants the opposite (shorter answers, more
+refusals).
+
+## Fix
+- Print ten pairs as the collator delivers them, and check which answer is called chosen.
+- Check the mapping of the data set's columns, and whether another step swaps the columns again.
+- Check the sign of {kl_coef}.
+
+## Smallest experiment
+Swap chosen and rejected for a tenth of the run: if the held-out accuracy now rises above one half, the labels were
+swapped.
+
+## References
+https://arxiv.org/abs/2305.18290
+https://huggingface.co/docs/trl/dpo_trainer
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import Threshold
+from firstbreak.engine.families import Method, only
+from firstbreak.engine.stats.onset import first_sustained
+from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
+
+FAMILIES = only(Method.PREFERENCE, why="no pairs of a chosen and a rejected answer")
+
+
+def detect(
+    pref_reward_accuracy: Series | None = None,
+    pref_reward_margin: Series | None = None,
+    eval_pref_reward_accuracy: Series | None = None,
+    eval_pref_reward_margin: Series | None = None,
+    reference_free: bool = False,
+    *,
+    accuracy_warning: Annotated[
+        float,
+        Threshold(
+            unit="share",
+            reason="a coin reaches one half, and a few pairs chosen by chance lie a little below it",
+            source="convention",
+        ),
+    ] = 0.45,
+    accuracy_critical: Annotated[
+        float,
+        Threshold(
+            unit="share",
+            reason="so far below one half the policy has learned the rejected answers",
+            source="convention",
+        ),
+    ] = 0.35,
+    min_drop: Annotated[
+        float,
+        Threshold(
+            unit="share",
+            reason="without a reference model the accuracy may begin anywhere, so a fall from its first level is needed",
+            source="convention",
+        ),
+    ] = 0.15,
+    min_points: Annotated[
+        int, Threshold(unit="points", reason="with fewer accuracies no level is known", source="convention")
+    ] = 8,
+) -> Finding | NotApplicable | NotMeasured | None:
+    pairs = ((eval_pref_reward_accuracy, eval_pref_reward_margin), (pref_reward_accuracy, pref_reward_margin))
+    long_enough = [(a, m) for a, m in pairs if a is not None and len(a.finite) >= min_points]
+    if not long_enough:
+        return NotMeasured(f"fewer than {min_points} accuracies are logged")
+    wrong = [(a, m) for a, m in long_enough if _late(a) < accuracy_warning and (m is None or _against(m))]
+    if reference_free:
+        wrong = [(a, m) for a, m in wrong if _late(a) < float(np.median(a.finite.head(0.25).values)) - min_drop]
+    if not wrong:
+        return None
+    accuracy, margin = wrong[0]
+    onset = first_sustained(accuracy, lambda values: values < 0.5)
+    sure = _late(accuracy) < accuracy_critical and margin is not None
+    return Finding(
+        message=facts.tell(
+            "{name} is {late:%} in the last quarter, where a coin reaches 50 %{fell}: the policy learns to prefer the rejected "
+            "answers; print ten pairs, and check which answer is called chosen",
+            name=accuracy.name,
+            late=facts.median(accuracy.finite.tail(0.25)),
+            fell=facts.tell(", and the margin fell to {margin}", margin=facts.median(margin.finite.tail(0.25)))
+            if margin is not None
+            else "",
+        ),
+        severity=Severity.CRITICAL if sure else Severity.WARNING,
+        confidence=Confidence.HIGH if sure else Confidence.MEDIUM,
+        metric=accuracy.name,
+        onset=onset,
+        interval=None if onset is None else (onset, onset),
+        evidence=(
+            Evidence(text="share of pairs in the right order", series=accuracy, since=onset, level=0.5),
+            *([Evidence(text="margin: chosen minus rejected", series=margin, level=0.0)] if margin is not None else []),
+        ),
+        facts={"accuracy": _late(accuracy)},
+    )
+
+
+def _late(curve: Series) -> float:
+    return float(np.median(curve.finite.tail(0.25).values))
+
+
+def _against(margin: Series) -> bool:
+    """Negative, and below where it began."""
+    points = margin.finite
+    return len(points) > 0 and _late(points) < min(0.0, float(np.median(points.head(0.25).values)))

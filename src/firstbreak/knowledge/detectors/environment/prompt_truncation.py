@@ -1,0 +1,98 @@
+"""Prompts are cut at the limit: the policy answers questions that it cannot read.
+
+## What it looks for
+The share of prompts that reach the prompt limit, on average over the second half of the run.
+
+## Why it matters
+A cut prompt has lost its question or its chat template. The reward still judges the answer to the whole prompt. At best
+these rows are noise in the training signal, at worst the policy learns to guess.
+
+## When it is a false alarm
+Every prompt of the task has the same length and the limit is exactly that. Some trainers count a prompt that just
+fits as cut.
+
+## Fix
+- Raise {max_prompt_tokens} above the longest prompt of the data set.
+- Or drop the prompts that do not fit, before training, instead of cutting them.
+
+## Smallest experiment
+Count the tokens of every prompt once, without training, and compare the largest count with {max_prompt_tokens}. Then
+decode the first and last 50 tokens of three prompts that are longer.
+
+## References
+https://verl.readthedocs.io/en/latest/examples/config.html
+https://huggingface.co/docs/trl/grpo_trainer
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import Threshold
+from firstbreak.engine.families import Policy, only
+from firstbreak.engine.stats.onset import first_sustained
+from firstbreak.model import Confidence, Evidence, Expected, Finding, NotApplicable, NotMeasured, Series, Severity
+from firstbreak.words import number, percent
+
+FAMILIES = only(Policy.TEXT, why="only for policies that write text")
+
+
+def detect(
+    length_prompt_clipped_ratio: Series | None = None,
+    length_prompt_min: Series | None = None,
+    length_prompt_max: Series | None = None,
+    *,
+    share_warning: Annotated[
+        float,
+        Threshold(
+            unit="share", reason="a few long prompts in a data set of short ones do little harm", source="convention"
+        ),
+    ] = 0.05,
+    share_critical: Annotated[float, Threshold(unit="share", reason="most of the prompts", source="convention")] = 0.5,
+    min_points_sure: Annotated[
+        int,
+        Threshold(
+            unit="points",
+            reason="with fewer values in the second half of the run the confidence is medium",
+            source="convention",
+        ),
+    ] = 4,
+) -> Finding | Expected | NotApplicable | NotMeasured | None:
+    if length_prompt_clipped_ratio is None or not len(length_prompt_clipped_ratio.finite):
+        return NotMeasured("the share of prompts that are cut is not logged")
+    late = length_prompt_clipped_ratio.finite.tail(0.5)
+    share = float(np.mean(late.values))
+    if share < share_warning:
+        return None
+    if length := _only_length(length_prompt_min, length_prompt_max):
+        return Expected(f"every prompt has {number(length)} tokens, and the limit is the same number: no prompt is cut")
+    onset = first_sustained(length_prompt_clipped_ratio, lambda values: values >= share_warning)
+    return Finding(
+        message=facts.tell(
+            "{share:%} of the prompts are cut at the limit: the policy does not see the whole question; raise the prompt "
+            "limit, or drop the prompts that do not fit",
+            share=facts.mean(late),
+        ),
+        severity=Severity.CRITICAL if share >= share_critical else Severity.WARNING,
+        confidence=Confidence.HIGH if len(late) >= min_points_sure else Confidence.MEDIUM,
+        metric="length.prompt.clipped_ratio",
+        onset=onset,
+        interval=None if onset is None else (onset, onset),
+        evidence=(
+            Evidence(
+                text=f"{percent(share)} cut", series=length_prompt_clipped_ratio, since=onset, level=share_warning
+            ),
+        ),
+        facts={"share": share},
+    )
+
+
+def _only_length(shortest: Series | None, longest: Series | None) -> float | None:
+    """The length of all prompts, where they have only one."""
+    if shortest is None or longest is None or not (len(shortest.finite) and len(longest.finite)):
+        return None
+    low, high = float(np.min(shortest.finite.values)), float(np.max(longest.finite.values))
+    return low if low == high else None

@@ -1,0 +1,137 @@
+"""The return falls at once, and no update was large enough to cause the fall.
+
+## What it looks for
+The episodes' returns fall by at least `min_drop` of their level, within a few batches. The KL divergence and the clip fraction
+of the updates just before the fall are as usual.
+
+## Why it matters
+A policy that is damaged by its own updates shows this in the update first: the KL divergence, the ratio or the gradient is
+many times larger than usual. A fall without such an update came from outside: other dynamics, observations on another
+scale, a wrong reset, or normalisation statistics that were lost on a resume.
+
+## When it is a false alarm
+A planned curriculum, or a harder level that was switched on.
+
+## Fix
+- Compare the environment's version, wrappers and normalisation statistics before and after that step.
+- Compare the mean and spread of the observations before and after that step.
+
+## Smallest experiment
+Run the checkpoint from before that step in today's environment, without training. If the checkpoint fails there too, the
+environment changed.
+
+## References
+https://github.com/DLR-RM/stable-baselines3/issues/870
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import Threshold
+from firstbreak.engine.families import Policy, only
+from firstbreak.engine.stats.onset import onset
+from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
+from firstbreak.words import number, percent
+
+FAMILIES = only(Policy.CONTROL, why="the prompts of a batch differ, and their rewards differ with them")
+
+
+def detect(
+    reward_episode: Series | None = None,
+    reward_mean: Series | None = None,
+    kl_old: Series | None = None,
+    policy_clip_fraction: Series | None = None,
+    *,
+    min_drop: Annotated[
+        float,
+        Threshold(
+            unit="share", reason="of the return's level: smaller falls come and go in healthy runs", source="convention"
+        ),
+    ] = 0.35,
+    burst_ratio: Annotated[
+        float,
+        Threshold(
+            unit="ratio",
+            reason="an update this many times larger than nine tenths of the earlier ones can have caused the fall",
+            source="convention",
+        ),
+    ] = 5.0,
+    min_updates: Annotated[
+        int,
+        Threshold(
+            unit="points",
+            reason="with fewer updates before the fall no usual size of an update is known",
+            source="convention",
+        ),
+    ] = 8,
+    min_points: Annotated[
+        int,
+        Threshold(
+            unit="points", reason="with fewer returns a level shift cannot be separated from noise", source="convention"
+        ),
+    ] = 30,
+) -> Finding | NotApplicable | NotMeasured | None:
+    returns = next(
+        (s.finite for s in (reward_episode, reward_mean) if s is not None and len(s.finite) >= min_points), None
+    )
+    if returns is None:
+        return NotMeasured(f"fewer than {min_points} training returns")
+    binned = _binned(returns)
+    floor = float(np.min(binned.values))
+    logarithm = replace(binned, values=np.log(binned.values - floor + 0.05 * float(np.ptp(binned.values)) + 1e-12))
+    shift = onset(logarithm, direction=-1, kinds=("level",))
+    if shift is None:
+        return None
+    before = float(np.median(binned.between(-np.inf, shift.interval[0]).tail(0.3).values))
+    after = float(np.median(binned.between(shift.interval[1]).head(0.3).values))
+    lost = (before - after) / max(abs(before), abs(after), 1e-12)
+    blamed = _burst((kl_old, policy_clip_fraction), shift.interval[1], burst_ratio, min_updates)
+    if lost < min_drop or blamed:
+        return None
+    return Finding(
+        message=facts.tell(
+            "the return fell from {before} to {after} ({lost}) at once near {step}{usual}: find what changed in the "
+            "environment at that step; compare its version, wrappers and normalisation statistics",
+            before=number(before),
+            after=number(after),
+            lost=percent(lost),
+            step=facts.at(returns, shift.step),
+            usual=", after updates of the usual size" if blamed is not None else "",
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH if blamed is not None else Confidence.LOW,
+        metric=returns.name,
+        onset=shift.step,
+        interval=shift.interval,
+        evidence=(Evidence(text="return", series=returns, since=shift.step),),
+        facts={"lost": lost},
+    )
+
+
+def _binned(returns: Series, bins: int = 200) -> Series:
+    """Mean returns of at most `bins` bins of equally many episodes: single episodes are too noisy to date a shift."""
+    if len(returns) <= bins:
+        return returns
+    parts = np.array_split(np.arange(len(returns)), bins)
+    return replace(
+        returns,
+        steps=np.array([returns.steps[p[0]] for p in parts]),
+        values=np.array([returns.values[p].mean() for p in parts]),
+    )
+
+
+def _burst(sizes: tuple[Series | None, ...], until: float, ratio: float, min_updates: int) -> bool | None:
+    """Whether one of the last updates up to this step was far larger than usual; None where no size of an update is logged."""
+    burst = None
+    for size in sizes:
+        points = size.finite.between(-np.inf, until) if size is not None else None
+        if points is None or len(points) < min_updates:
+            continue
+        recent, usual = points.values[-4:], points.values[:-4]
+        burst = bool(burst) or float(np.max(recent)) > ratio * max(float(np.quantile(usual, 0.9)), 1e-6)
+    return burst

@@ -1,0 +1,95 @@
+"""The untrained policy scores far less in training than in the evaluation.
+
+## What it looks for
+The training reward of the first steps against the first evaluations, before training can have made a difference. A finding
+is an evaluation of at least `min_ratio` times the training reward.
+
+## Why it matters
+At the start both numbers measure the same policy. A policy that does well in the evaluation and fails in training gets
+another task in training: another prompt template, a stricter verifier or one with the wrong references, a smaller length
+limit, or harder prompts. The policy then learns something that is not evaluated.
+
+## When it is a false alarm
+Training on harder problems than those of the evaluation, on purpose.
+
+## Fix
+- Print one training prompt and one evaluation prompt as the model gets them, with special tokens.
+- Score the evaluation's problems with the workflow, settings and verifier of training: the numbers must agree.
+
+## Smallest experiment
+Put the evaluation's problems through one training rollout without an update, and compare the scores.
+
+## References
+https://arxiv.org/abs/2503.20783
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import Threshold
+from firstbreak.knowledge.detectors._start import lowest_first, starts
+from firstbreak.engine.families import Policy, only
+from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
+
+FAMILIES = only(Policy.TEXT, why="only where training and evaluation grade answers alike")
+
+
+def detect(
+    eval_score: Series | None = None,
+    eval_reward: Series | None = None,
+    reward_mean: Series | None = None,
+    reward_component_mean: dict[str, Series] | None = None,
+    *,
+    min_ratio: Annotated[
+        float,
+        Threshold(
+            unit="ratio",
+            reason="training prompts may be harder than the evaluation's, but hardly so much",
+            source="convention",
+        ),
+    ] = 2.5,
+    min_gap: Annotated[
+        float,
+        Threshold(
+            unit="share",
+            reason="of right answers: small shares differ by a large factor by chance",
+            source="convention",
+        ),
+    ] = 0.1,
+    first_share: Annotated[
+        float, Threshold(unit="share", reason="so early the policy has hardly learned anything", source="convention")
+    ] = 0.04,
+    first_points: Annotated[
+        int, Threshold(unit="points", reason="with fewer rewards the mean is mostly noise", source="convention")
+    ] = 3,
+) -> Finding | NotApplicable | NotMeasured | None:
+    found = starts(
+        (eval_score, eval_reward),
+        reward_mean,
+        reward_component_mean,
+        first_share=first_share,
+        first_points=first_points,
+    )
+    if isinstance(found, NotMeasured):
+        return found
+    trained, evaluated, curve = found
+    if evaluated - trained < min_gap or trained * min_ratio > evaluated:
+        return None
+    first = float(curve.steps[0])
+    return Finding(
+        message=facts.tell(
+            "at the start the policy scores {evaluated} in the evaluation and {trained} in training: training gives the "
+            "policy another task; put the evaluation's problems through one training rollout, and compare the scores",
+            evaluated=facts.first(lowest_first((eval_score, eval_reward))),
+            trained=facts.mean(curve.head(max(first_points, round(first_share * len(curve))) / len(curve))),
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.MEDIUM,
+        metric=curve.name,
+        onset=first,
+        interval=(first, first),
+        evidence=(Evidence(text="training", series=curve), Evidence(text="evaluation", series=eval_score)),
+        facts={"trained": trained, "evaluated": evaluated},
+    )

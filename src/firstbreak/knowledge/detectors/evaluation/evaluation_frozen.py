@@ -1,0 +1,168 @@
+"""The evaluation repeats exactly the same number while the policy changes.
+
+## What it looks for
+The last `min_repeats` or more evaluations are equal to the last digit, while the training reward, the entropy or (for a
+language model) the KL divergence from the reference model has a trend over the same steps.
+
+## Why it matters
+Two different policies hardly ever score the same to the last digit. A score that does not change comes from weights that
+do not change: the evaluation reads an old checkpoint, a copy that is never synchronised, or a cached result. This curve
+cannot be used to choose a checkpoint.
+
+## When it is a false alarm
+The score is at its maximum or has fallen to its minimum: a whole number that is the highest or lowest so far, or any number
+that training reaches and never exceeds, such as the best return of a deterministic environment. Of a share of
+successes near 1, the same few problems stay unsolved. A whole number from the
+first evaluation on (-21 in Pong), which a greedy policy keeps until its first success, is only a notice.
+
+## Fix
+- Log the policy version or a checksum of the weights beside each evaluation.
+- Synchronise the evaluation's copy of the policy (and, in an environment, of the observation statistics) before each
+  evaluation.
+- Turn off the caching of evaluation results.
+
+## Smallest experiment
+Evaluate the weights in the trainer's own process once, with the same protocol. If the number differs from the logged
+one, the evaluation used other weights.
+
+## References
+https://stable-baselines3.readthedocs.io/en/master/guide/callbacks.html
+https://github.com/huggingface/trl/issues/5312
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import Threshold
+from firstbreak.engine.families import Method, without
+from firstbreak.engine.inputs import AT_CEILING
+from firstbreak.engine.stats.trend import trend
+from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Series, Severity
+from firstbreak.words import number
+
+FAMILIES = without(Method.SUPERVISED)
+
+
+def detect(
+    eval_score: Series,
+    reward_mean: Series | None = None,
+    kl_ref: Series | None = None,
+    policy_entropy: Series | None = None,
+    *,
+    min_repeats: Annotated[
+        int,
+        Threshold(
+            unit="evaluations",
+            reason="five or fewer equal scores may be chance where a score has few possible values",
+            source="convention",
+        ),
+    ] = 6,
+    min_points: Annotated[
+        int,
+        Threshold(unit="points", reason="a training curve needs so many points to show a trend", source="convention"),
+    ] = 8,
+    trend_level: Annotated[
+        float,
+        Threshold(
+            unit="probability",
+            reason="the trend of the training curve has to be beyond chance at this level",
+            source="convention",
+        ),
+    ] = 0.99,
+    min_change: Annotated[
+        float,
+        Threshold(
+            unit="share",
+            reason="of the training reward's level: at a ceiling the reward still changes a little, and the score does not",
+            source="convention",
+        ),
+    ] = 0.06,
+    max_distance: Annotated[
+        float,
+        Threshold(
+            unit="share",
+            reason="of the score: training that explores comes this near to a ceiling",
+            source="convention",
+        ),
+    ] = 0.03,
+) -> Finding | Expected | NotMeasured | None:
+    if len(eval_score) < min_repeats:
+        return NotMeasured(f"{len(eval_score)} evaluations are too few to see a repetition (needs {min_repeats})")
+    last = float(eval_score.values[-1])
+    different = np.flatnonzero(eval_score.values != last)
+    start = int(different[-1]) + 1 if len(different) else 0
+    same = len(eval_score) - start
+    if same < min_repeats:
+        return None
+    # The maximum and minimum of a task are whole numbers (500, -21, 0); a frozen 23.452 is neither.
+    natural = last == round(last)
+    if natural and start and last == np.max(eval_score.values):
+        return Expected(_all(eval_score, start, "because the score is at its maximum"))
+    if natural and start and last == np.min(eval_score.values):
+        return None
+    if _share_of_successes(eval_score) and last >= AT_CEILING:
+        return Expected(_all(eval_score, start, "because hardly anything is left to solve"))
+    since = float(eval_score.steps[start])
+    if reward_mean is not None and _ceiling_of(last, reward_mean.between(since).finite, max_distance, min_points):
+        return Expected(_all(eval_score, start, "which training reaches and never exceeds"))
+    training = [s.between(since).finite for s in (reward_mean, kl_ref, policy_entropy) if s is not None]
+    watched = [s for s in training if len(s) >= min_points]
+    if not watched:
+        return NotMeasured(_all(eval_score, start, "and no training curve shows whether the policy changed"))
+    moving = [s for s in watched if not trend(s, level=trend_level).flat]
+    reward = None if reward_mean is None else reward_mean.between(since).finite
+    if not moving or (reward is not None and not _changed(reward, min_change, min_points)):
+        return None  # at a ceiling the same few problems stay unsolved, and the score stays the same
+    return Finding(
+        message=facts.tell(
+            "{repeated} changes: {reason}; evaluate once in the trainer's own process, and compare",
+            repeated=_all(eval_score, start, f"while {moving[0].name}"),
+            reason="the evaluation does not use the current weights"
+            if not natural
+            else "the score has not left its first level, or the evaluation does not use the current weights",
+        ),
+        severity=Severity.NOTICE if natural else Severity.WARNING,
+        confidence=Confidence.LOW if natural else Confidence.HIGH,
+        metric=eval_score.name,
+        onset=since,
+        interval=(float(eval_score.steps[start - 1]) if start else since, since),
+        evidence=(
+            Evidence(text=f"{same} times {number(last)}", series=eval_score, since=since, level=last),
+            Evidence(text="training goes on", series=moving[0], since=since),
+        ),
+        facts={"value": last, "repeats": same},
+    )
+
+
+def _share_of_successes(scores: Series) -> bool:
+    return float(np.min(scores.values)) >= 0 and float(np.max(scores.values)) <= 1
+
+
+def _all(scores: Series, start: int, why: str) -> str:
+    same = scores.between(float(scores.steps[start]))
+    return facts.tell(
+        "the last {same} evaluations are all exactly {last}, {why}",
+        same=facts.count(same),
+        last=facts.last(same),
+        why=why,
+    )
+
+
+def _ceiling_of(value: float, training: Series, max_distance: float, min_points: int) -> bool:
+    """Whether training, which explores, comes this near to the value, and never above it."""
+    if len(training) < min_points:
+        return False
+    top = float(np.max(training.values))
+    return top <= value and value - float(np.median(training.tail(0.5).values)) <= max_distance * abs(value)
+
+
+def _changed(rewards: Series, share: float, min_points: int) -> bool:
+    """Whether the training reward changed by more than this share of its level; where it has few points, it may have."""
+    if len(rewards) < min_points:
+        return True
+    before, after = (float(np.mean(part.values)) for part in (rewards.head(0.2), rewards.tail(0.2)))
+    return abs(after - before) > share * max(abs(before), abs(after))

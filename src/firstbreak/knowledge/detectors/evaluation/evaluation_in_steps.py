@@ -1,0 +1,116 @@
+"""The evaluation repeats its score, and changes only now and then.
+
+## What it looks for
+Evaluations that equal the one before them to the last digit, in at least `min_share` of all cases, although the score
+changes from time to time and training goes on.
+
+## Why it matters
+The evaluation uses new weights only now and then: it loads the last checkpoint that was saved, or a copy that is
+synchronised once in several evaluations. The curve is later than the policy, and the checkpoint that is chosen as the best
+one is a later one.
+
+## When it is a false alarm
+Scores with few possible values (ten problems), or a greedy policy that hardly changes.
+
+## Fix
+- Log the version of the weights beside each evaluation.
+- Evaluate after the weights were synchronised, or in the trainer's own process.
+
+## Smallest experiment
+Evaluate the weights in the trainer's own process once, and compare with the logged score.
+
+## References
+https://stable-baselines3.readthedocs.io/en/master/guide/callbacks.html
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.engine.checks import Threshold
+from firstbreak.engine.families import Method, without
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.words import percent
+
+FAMILIES = without(Method.SUPERVISED)
+
+
+def detect(
+    eval_score: Series,
+    eval_reward: Series | None = None,
+    policy_entropy: Series | None = None,
+    kl_old: Series | None = None,
+    *,
+    min_share: Annotated[
+        float,
+        Threshold(unit="share", reason="half of the evaluations are copies of the one before", source="convention"),
+    ] = 0.5,
+    min_changes: Annotated[
+        int,
+        Threshold(
+            unit="evaluations",
+            reason="a score that changes once may be a single step of the policy",
+            source="convention",
+        ),
+    ] = 2,
+    min_values: Annotated[
+        int,
+        Threshold(unit="values", reason="a score with fewer different values repeats by chance", source="convention"),
+    ] = 3,
+    few_items: Annotated[
+        int,
+        Threshold(
+            unit="items",
+            reason="a share of so few is the same again in a sixth of the evaluations and more, and oftener with fixed prompts",
+            source="binomial with p = 0.5",
+        ),
+    ] = 32,
+    min_evaluations: Annotated[
+        int,
+        Threshold(unit="evaluations", reason="with fewer evaluations repetitions may be chance", source="convention"),
+    ] = 8,
+) -> Finding | NotMeasured | None:
+    if len(eval_score) < min_evaluations:
+        return NotMeasured(f"{len(eval_score)} evaluations are too few to see repetitions (needs {min_evaluations})")
+    curves = [
+        eval_score,
+        *([eval_reward.finite] if eval_reward is not None and len(eval_reward) == len(eval_score) else []),
+    ]
+    same = np.logical_and.reduce([np.diff(s.values) == 0 for s in curves])
+    possible = max(len(np.unique(s.values)) for s in curves)
+    at_end = np.isin(eval_score.values[1:], (0.0, 1.0)) | (
+        np.abs(eval_score.values[1:]) == np.max(np.abs(eval_score.values))
+    )
+    repeated, changed = same & ~at_end, ~same
+    if np.mean(repeated) < min_share or np.sum(changed) < min_changes or possible < min_values:
+        return None
+    if all(_few_items(s.values, few_items) for s in curves):
+        return NotMeasured(f"the score is a share of at most {few_items} items, which repeats by chance")
+    still = [s for s in (policy_entropy, kl_old) if s is not None and len(s.finite) and np.ptp(s.finite.values) == 0]
+    if still:
+        return None
+    first = float(eval_score.steps[int(np.argmax(repeated))])
+    return Finding(
+        message=(
+            f"{percent(float(np.mean(repeated)))} of the evaluations repeat the one before to the last digit, and the "
+            f"score changes {int(np.sum(changed))} times: the evaluation uses new weights only now and then; "
+            "log the version of the weights beside each score"
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        metric=eval_score.name,
+        onset=first,
+        interval=(float(eval_score.steps[0]), float(eval_score.steps[int(np.argmax(repeated)) + 1])),
+        evidence=(Evidence(text="evaluation", series=eval_score, since=first),),
+        facts={"share": float(np.mean(repeated))},
+    )
+
+
+def _few_items(values: np.ndarray, most: int) -> bool:
+    """Whether all values are shares of one whole number of items, at most `most`."""
+    if values.min() < 0 or values.max() > 1 or np.ptp(values) == 0:
+        return False
+    counts = values * np.arange(1, most + 1)[:, None]
+    return bool((np.abs(counts - np.round(counts)) < 1e-3).all(axis=1).any())

@@ -1,0 +1,103 @@
+"""Training returns rise, and the evaluation stays at its first level.
+
+## What it looks for
+In environments: a training return that rose and was not lost, and an evaluation that gained at most `max_gain` of the gain of
+training. In `min_share` of the evaluations of the second half, the evaluation lies below training by more than `min_gap` of
+that gain.
+
+## Why it matters
+Training and evaluation run the same task with the same policy, and the greedy policy is rarely worse. A policy that fails
+only in the evaluation gets something else there: observations without the normalisation statistics of training, another
+frame skip, another wrapper, another version.
+
+## When it is a false alarm
+Training that rewards something else than the evaluation on purpose (shaped rewards, an easier level).
+
+## Fix
+- Build the evaluation environment with the same function, and copy the normalisation statistics of training into it.
+- Evaluate once with `deterministic=False`: where this closes the gap, the greedy policy itself does not move on.
+
+## Smallest experiment
+Evaluate the checkpoint in the training environment, without learning. If the score is that of training, the evaluation
+environment is different.
+
+## References
+https://stable-baselines3.readthedocs.io/en/master/guide/vec_envs.html#vecnormalize
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import Threshold
+from firstbreak.engine.families import SAMPLED, Policy, only
+from firstbreak.engine.stats.shape import trajectory
+from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
+
+FIRST = 3  #: returns of the untrained policy: the smoothed start of a fast learner has left them behind (convention)
+FAMILIES = only(Policy.CONTROL, *SAMPLED, why="only where training and evaluation run the same task")
+
+
+def detect(
+    eval_reward: Series,
+    reward_mean: Series | None = None,
+    *,
+    max_gain: Annotated[
+        float,
+        Threshold(unit="share", reason="of the gain of training: the evaluation has hardly moved", source="convention"),
+    ] = 0.2,
+    min_gap: Annotated[
+        float,
+        Threshold(
+            unit="share",
+            reason="of the gain of training: the evaluation lies nearer to the untrained policy than to training",
+            source="convention",
+        ),
+    ] = 0.5,
+    min_share: Annotated[
+        float,
+        Threshold(
+            unit="share",
+            reason="of the evaluations of the second half: single bad evaluations are chance",
+            source="convention",
+        ),
+    ] = 0.8,
+    min_points: Annotated[
+        int, Threshold(unit="points", reason="with fewer returns or evaluations no shape is known", source="convention")
+    ] = 6,
+) -> Finding | NotApplicable | NotMeasured | None:
+    if reward_mean is None or min(len(reward_mean.finite), len(eval_reward.finite)) < min_points:
+        return NotMeasured(f"fewer than {min_points} training returns and evaluations")
+    trained, scores = reward_mean.finite, eval_reward.finite
+    training, evaluation = trajectory(trained), trajectory(scores)
+    gain = training.best - min(training.start, float(np.median(trained.values[:FIRST])))
+    if not training.learned or training.lost or evaluation.best - evaluation.start > max_gain * gain:
+        return None
+    late = scores.tail(0.5)
+    gap = np.interp(late.steps, trained.steps, trained.values) - late.values
+    if float(np.mean(gap > min_gap * gain)) < min_share:
+        return None
+    first = float(scores.steps[0])
+    return Finding(
+        message=facts.tell(
+            "training returns rose from {start} to {end}, and the evaluation stays at {late}: the evaluation environment "
+            "differs from the training environment; evaluate once in the training environment, with its normalisation "
+            "statistics",
+            start=facts.start(trained, training),
+            end=facts.end(trained, training),
+            late=facts.median(late),
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        metric=scores.name,
+        onset=first,
+        interval=(first, float(late.steps[0])),
+        evidence=(
+            Evidence(text="evaluation", series=scores),
+            Evidence(text="training return", series=trained),
+        ),
+        facts={"gap": float(np.median(gap))},
+    )

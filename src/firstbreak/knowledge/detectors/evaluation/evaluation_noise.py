@@ -1,0 +1,136 @@
+"""The evaluation is too noisy to show the gain of the run.
+
+## What it looks for
+The standard error of an evaluation where its episodes are recorded, else the scatter of neighbouring evaluations about a
+slow curve. This noise is compared with the gain that the evaluation should show: its own gain, or the gain of the training
+reward where both are rewards.
+
+## Why it matters
+The best of several noisy evaluations is best by luck. Checkpoints, learning rates and seeds are then chosen by noise, and a
+real regression is not seen.
+
+## When it is a false alarm
+The policy itself changes much from one evaluation to the next (as in off-policy methods): then the same checkpoint,
+evaluated twice, gives the same score. Where every episode of the evaluations is recorded, the two can be separated.
+
+## Fix
+- Evaluate on more episodes or prompts: the noise falls with the square root of the number.
+- Use the same prompts and seeds at every evaluation, so that differences are paired.
+- Compare checkpoints by the mean of several evaluations.
+
+## Smallest experiment
+Evaluate the last checkpoint twice with different seeds. If the two scores differ by as much as the run gained, this
+evaluation cannot rank checkpoints.
+
+## References
+https://arxiv.org/abs/1709.06560
+https://arxiv.org/abs/2108.13264
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import Threshold
+from firstbreak.engine.families import Method, Policy, without
+from firstbreak.engine.stats.noise import noise_scale
+from firstbreak.engine.stats.shape import trajectory as shape_of
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity, Statistic
+from firstbreak.words import number
+
+FAMILIES = without(Method.SUPERVISED)
+MANY = 100  #: times as many samples: beyond it the gain itself is hardly known
+
+
+def detect(
+    eval_score: Series,
+    reward_mean: Series | None = None,
+    score_error: Series | None = None,
+    policy: Policy = Policy.CONTROL,
+    *,
+    max_noise: Annotated[
+        float,
+        Threshold(
+            unit="share",
+            reason="of the gain: with more noise than half of the gain, neighbouring evaluations hide the gain",
+            source="convention",
+        ),
+    ] = 0.5,
+    wanted_noise: Annotated[
+        float,
+        Threshold(
+            unit="share",
+            reason="of the gain: with so little noise the curve shows the gain well; the message says what that needs",
+            source="convention",
+        ),
+    ] = 0.2,
+    min_visible_gain: Annotated[
+        float,
+        Threshold(
+            unit="share",
+            reason="of right answers: an evaluation should be able to show a gain of ten points in a hundred",
+            source="convention",
+        ),
+    ] = 0.1,
+    min_evaluations: Annotated[
+        int,
+        Threshold(unit="evaluations", reason="with fewer evaluations their scatter is not known", source="convention"),
+    ] = 6,
+    evaluations_warning: Annotated[
+        int,
+        Threshold(
+            unit="evaluations",
+            reason="with fewer evaluations their scatter is known so badly that the finding is a notice",
+            source="convention",
+        ),
+    ] = 12,
+) -> Finding | NotMeasured | None:
+    if len(eval_score) < min_evaluations:
+        return NotMeasured(f"{len(eval_score)} evaluations are too few to know their noise (needs {min_evaluations})")
+    known = score_error is not None and eval_score.name == "eval.reward"
+    noise = float(np.median(score_error.finite.values)) if known and score_error else noise_scale(eval_score.values)
+    gain = _gain(eval_score, reward_mean, min_visible_gain)
+    if gain is None and reward_mean is None:
+        return NotMeasured("neither the evaluation nor a training reward shows a gain to compare the noise with")
+    late = noise if known else noise_scale(eval_score.tail(0.5).values)  # a rise at once looks like noise
+    if gain is None or min(noise, late) < max_noise * gain:
+        return None
+    more = np.ceil((noise / (wanted_noise * gain)) ** 2)  # the noise of a mean falls with the square root
+    first = float(eval_score.steps[0])
+    return Finding(
+        message=facts.tell(
+            "the evaluation is too noisy: one is uncertain by {noise}, and has to show a change of {gain}, so that the curve "
+            "shows neither a regression nor the best checkpoint; evaluate on {more} times as many {samples}",
+            noise=facts.median(score_error.finite) if known and score_error else facts.of(Statistic.NOISE, eval_score),
+            gain=number(gain),
+            more=f"about {number(more)}" if more <= MANY else f"more than {MANY}",
+            samples="prompts" if policy is Policy.TEXT else "episodes",
+        ),
+        severity=Severity.NOTICE if len(eval_score) < evaluations_warning else Severity.WARNING,
+        confidence=Confidence.LOW if len(eval_score) < evaluations_warning else Confidence.MEDIUM,
+        metric=eval_score.name,
+        onset=first,
+        interval=(first, first),
+        evidence=(
+            Evidence(text=f"evaluations, noise {number(noise)}", series=eval_score),
+            *([Evidence(text="training reward", series=reward_mean)] if reward_mean is not None else []),
+        ),
+        facts={"noise": noise, "gain": gain},
+    )
+
+
+def _gain(eval_score: Series, reward_mean: Series | None, min_gain: float) -> float | None:
+    """What the evaluation has to show: the gain of training where both have one unit, else its own, or `min_gain`.
+
+    An evaluation that has shown a loss can show a loss, whatever training says.
+    """
+    own, trained = shape_of(eval_score), shape_of(reward_mean) if reward_mean is not None else None
+    if own.lost and own.drop_interval[0] > 0:
+        return max(own.drop, own.gain)
+    own_gain = own.gain if own.learned else None
+    if trained is None or not trained.learned or trained.lost:
+        return own_gain
+    return trained.gain if eval_score.name == "eval.reward" else max(own_gain or 0.0, min_gain)

@@ -1,0 +1,293 @@
+"""The evaluation jumps at a step where training does not change.
+
+## What it looks for
+A sudden change of the gap between the evaluation and the training reward, larger than the noise, while the training
+reward itself does not change. The change is a fall, a rise together with a jump of the length of the evaluated answers,
+or, for a language model, a rise to a level that training never has, where both have one unit. A second evaluation that
+does not change makes the finding certain: the policy is the same, so the two evaluations measure different things from
+then on.
+
+## Why it matters
+Skill that appears suddenly appears in training as well. A jump that only the evaluation shows is a change of the
+protocol: another temperature, length limit, prompt template, tool permission, episode limit or split. Scores before and
+after cannot be compared, and the best checkpoint of the two parts together is chosen by the protocol.
+
+## When it is a false alarm
+The training reward is a proxy (a process reward, a reward that was already at its maximum) and the skill is new: the
+evaluated samples then look different, not only longer or shorter. A greedy policy can succeed before the sampled one,
+or catch up with the sampled one later: a rise to a level that training has or reaches is not reported. A fall after
+which evaluations are as good as before, beside training, is not reported either.
+
+## Fix
+- Log the evaluation's settings beside every score, or a hash of them: {eval_temperature}, {max_new_tokens}, split and
+  template for a language model; the environment's version, wrappers, time limit and seeds otherwise.
+- Evaluate the checkpoints from before the jump again, with the protocol from after the jump.
+
+## Smallest experiment
+Evaluate one old checkpoint with today's protocol. If its score jumps as well, the protocol changed, and not the policy.
+
+## References
+https://arxiv.org/abs/1709.06009
+https://github.com/verl-project/verl/issues/6202
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated, NamedTuple
+
+import numpy as np
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import Threshold
+from firstbreak.engine.families import Method, Policy, without
+from firstbreak.engine.stats.agreement import comparable
+from firstbreak.engine.stats.changes import Change, changes
+from firstbreak.engine.stats.noise import noise_scale, spread
+from firstbreak.engine.stats.normal import t_to_z, two_sided
+from firstbreak.engine.stats.onset import MIN_POINTS
+from firstbreak.engine.stats.shape import trajectory as shape_of
+from firstbreak.engine.stats.smooth import smooth
+from firstbreak.engine.stats.trend import trend
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.words import number
+
+FAMILIES = without(Method.SUPERVISED)
+BEYOND = 3  # points on either side of a jump, in a short curve
+NEAR_TOP = 0.8  # of a rise
+NEAREST = 3.5  # points on either side of a jump at least, where few are logged
+
+
+def detect(
+    eval_score: Series,
+    reward_mean: Series | None = None,
+    eval_length_mean: Series | None = None,
+    eval_length_clipped_ratio: Series | None = None,
+    eval_accuracy: Series | None = None,
+    eval_success_rate: Series | None = None,
+    eval_pass_at_k: Series | None = None,
+    eval_reward: Series | None = None,
+    policy: Policy = Policy.CONTROL,
+    *,
+    min_points: Annotated[
+        int,
+        Threshold(
+            unit="points",
+            reason="with fewer evaluations or training rewards a jump cannot be separated from noise",
+            source="convention",
+        ),
+    ] = 9,
+    max_p_value: Annotated[
+        float,
+        Threshold(
+            unit="probability", reason="the usual level of a test: what follows it asks for more", source="convention"
+        ),
+    ] = 0.05,
+    min_jump: Annotated[
+        float,
+        Threshold(
+            unit="standard deviations",
+            reason="of the noise: a jump that noise hardly makes",
+            source="convention",
+        ),
+    ] = 4.0,
+    min_step_share: Annotated[
+        float,
+        Threshold(
+            unit="share",
+            reason="of the jump, made by one step alone: a policy that gets worse takes several",
+            source="convention",
+        ),
+    ] = 0.6,
+    min_own_share: Annotated[
+        float,
+        Threshold(
+            unit="share",
+            reason="of the jump of the gap, made by the evaluation: the training reward may have made the rest",
+            source="LOG.md, Recorder, 2026-11-26",
+        ),
+    ] = 0.33,
+    near_share: Annotated[
+        float,
+        Threshold(
+            unit="share",
+            reason="of the run: what training did within this distance of the jump is compared with the jump",
+            source="convention",
+        ),
+    ] = 0.15,
+    standard_errors: Annotated[
+        float, Threshold(unit="standard errors", reason="a difference that chance hardly makes", source="convention")
+    ] = 2.0,
+) -> Finding | NotMeasured | None:
+    if len(eval_score) < min_points:
+        return NotMeasured(f"{len(eval_score)} evaluations are too few to see a jump (needs {min_points})")
+    if reward_mean is None or len(reward_mean.finite) < min_points:
+        return NotMeasured("no training reward is logged, so nothing says whether a jump of the evaluation is skill")
+    learned = shape_of(reward_mean).learned
+    scale = _scale(eval_score, reward_mean) if learned else 0.0
+    gap = _gap(eval_score, reward_mean, scale)
+    jump = _jump(gap, max_p_value)
+    if jump is None or not _at_once(gap, jump, min_jump, min_step_share):
+        return None
+    score, reward = _sides(eval_score, jump, near_share), _sides(reward_mean, jump, near_share)
+    apart = _sides(gap, jump, near_share)
+    own = jump.direction * (score.after_mean - score.before_mean)
+    if own <= 0 or own < min_own_share * jump.direction * (apart.after_mean - apart.before_mean):
+        return None  # the gap moved, and the evaluation itself did not, or hardly
+    if learned and _moved(reward, score, jump, standard_errors):
+        return None
+    in_one_unit = comparable(eval_score, reward_mean)
+    lengths = (eval_length_mean, eval_length_clipped_ratio)  # of texts: an episode is as long as the policy makes it
+    beside = next((curve for curve in lengths if curve is not None and _jumps_with(curve, jump)), None)
+    others = (eval_accuracy, eval_success_rate, eval_pass_at_k, eval_reward)
+    other = (_sides(o, jump, near_share) for o in others if o is not None and o.name != eval_score.name)
+    unmoved = next((sides.curve for sides in other if _stays(sides, jump, standard_errors)), None)
+    rises_count = in_one_unit and policy is Policy.TEXT
+    if beside is None and unmoved is None and ((jump.direction > 0 and not rises_count) or not learned):
+        return None  # skill that comes late, or chance where nothing was learned, looks the same
+    of_training = eval_score.name == "eval.reward" or (in_one_unit and beside is None)
+    if unmoved is None and of_training and _reached(score, reward_mean, jump):
+        return None
+    return Finding(
+        message=facts.tell(
+            "{score} jumped from {before} to {after} at {step}{beside} and the training reward {unmoved}did not: the "
+            "evaluation may have another protocol since then; evaluate an old checkpoint with today's protocol",
+            score=eval_score.name,
+            before=number(score.before_mean),
+            after=number(score.after_mean),
+            step=facts.at(eval_score, jump.step),
+            beside=f", {beside.name} jumped as well," if beside is not None else "",
+            unmoved=f"and {unmoved.name} " if unmoved is not None else "",
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.MEDIUM if beside is None and unmoved is None else Confidence.HIGH,
+        metric=eval_score.name,
+        onset=jump.step,
+        interval=jump.interval,
+        evidence=(
+            Evidence(text="evaluation", series=eval_score, since=jump.step),
+            Evidence(text="training reward", series=reward_mean, since=jump.step),
+            *([Evidence(text="length", series=beside, since=jump.step)] if beside is not None else []),
+        ),
+        facts={"before": score.before_mean, "after": score.after_mean},
+    )
+
+
+def _jump(gap: Series, max_p_value: float) -> Change | None:
+    """The largest lasting change of level; in a curve that is too short for `changes`, between two constant levels."""
+    if len(gap) >= MIN_POINTS:
+        shifts = changes(gap, kinds=("level",), families=("constant", "linear"), level=max_p_value)
+        return max((c for c in shifts if c.lasting), key=lambda c: abs(c.after - c.before), default=None)
+    places = range(BEYOND, len(gap) - BEYOND + 1)
+    errors = {at: sum(float(np.sum((part - part.mean()) ** 2)) for part in np.split(gap.values, [at])) for at in places}
+    at = min(errors, key=lambda place: errors[place])
+    before, after = (float(part.mean()) for part in np.split(gap.values, [at]))
+    df = len(gap) - 2
+    error = np.sqrt(errors[at] / df * (1 / at + 1 / (len(gap) - at)))
+    p = min(1.0, len(places) * two_sided(float(t_to_z(abs(after - before) / error, df)))) if error > 0 else 0.0
+    if p > max_p_value or before == after:
+        return None
+    step = float(gap.steps[at])
+    return Change(kind="level", step=step, interval=(step, step), before=before, after=after, p=p)
+
+
+class _Sides(NamedTuple):
+    """What a curve did shortly before and shortly after the jump."""
+
+    curve: Series
+    before: np.ndarray
+    after: np.ndarray
+
+    @property
+    def before_mean(self) -> float:
+        return float(np.mean(self.before))
+
+    @property
+    def after_mean(self) -> float:
+        return float(np.mean(self.after))
+
+    def largest_move(self, standard_errors: float) -> float:
+        """The change of the mean beyond that of a straight line, with the error that it may have."""
+        points = self.curve.finite
+        line = (
+            abs(trend(points).slope)
+            * float(np.ptp(points.steps))
+            / len(points)
+            * (len(self.before) + len(self.after))
+            / 2
+        )
+        error = noise_scale(self.curve.finite.values) * float(np.sqrt(1 / len(self.before) + 1 / len(self.after)))
+        return max(0.0, abs(self.after_mean - self.before_mean) - line) + standard_errors * error
+
+
+def _sides(curve: Series, jump: Change, near_share: float) -> _Sides:
+    points = curve.finite
+    near = max(near_share * float(np.ptp(points.steps)), NEAREST * float(np.median(np.diff(points.steps))))
+    before = points.between(jump.interval[0] - near, np.nextafter(jump.interval[0], -np.inf))
+    return _Sides(curve, before.values, points.between(jump.interval[1], jump.interval[1] + near).values)
+
+
+def _at_once(gap: Series, jump: Change, min_jump: float, min_step_share: float) -> bool:
+    """Whether one step alone makes most of the jump, far beyond the noise: a policy that gets worse takes several."""
+    at = int(np.searchsorted(gap.steps, jump.step))
+    whole = abs(jump.after - jump.before)
+    step = jump.direction * float(gap.values[at] - gap.values[at - 1])
+    rest = np.delete(np.diff(gap.values), at - 1)
+    return whole >= min_jump * spread(rest) / np.sqrt(2) and step >= min_step_share * whole
+
+
+def _scale(eval_score: Series, reward_mean: Series) -> float:
+    """What one unit of the training reward is worth in units of the evaluation, a step of it at the best place aside."""
+    trained = _trained(eval_score, reward_mean)
+    n, one = len(trained), np.ones(len(trained))
+    designs = [np.column_stack([one, trained, np.arange(n) >= at]) for at in range(2, n - 1)]
+    fits = [np.linalg.lstsq(design, eval_score.values, rcond=None)[0] for design in designs]
+    best = min(range(len(fits)), key=lambda i: float(np.sum((eval_score.values - designs[i] @ fits[i]) ** 2)))
+    return max(0.0, float(fits[best][1]))
+
+
+def _trained(eval_score: Series, reward_mean: Series) -> np.ndarray:
+    steps, trained = smooth(reward_mean)
+    return np.asarray(np.interp(eval_score.steps, steps, trained))
+
+
+def _gap(eval_score: Series, reward_mean: Series, scale: float) -> Series:
+    """The evaluation minus what training would lead to expect: skill is in both and cancels, a new protocol is not."""
+    return replace(eval_score, values=eval_score.values - scale * _trained(eval_score, reward_mean))
+
+
+def _moved(reward: _Sides, score: _Sides, jump: Change, standard_errors: float) -> bool:
+    """Whether the training reward itself may have made half of the jump, either way, each in units of its range.
+
+    An evaluation's reward has the unit of the training reward.
+    """
+    if min(len(reward.before), len(reward.after)) < 3:
+        return True
+    ranges = [1.0 if score.curve.name == "eval.reward" else float(np.ptp(smooth(s.curve)[1])) for s in (score, reward)]
+    return reward.largest_move(standard_errors) * ranges[0] >= ranges[1] * abs(jump.after - jump.before) / 2
+
+
+def _reached(score: _Sides, reward_mean: Series, jump: Change) -> bool:
+    """Whether training is, or comes later, near the top of a rise: skill that the greedy policy showed first."""
+    later = reward_mean.finite.between(jump.interval[0])
+    rose = score.before_mean < score.after_mean
+    return (
+        rose
+        and len(later) > 0
+        and float(np.max(smooth(later)[1])) >= score.before_mean + NEAR_TOP * (score.after_mean - score.before_mean)
+    )
+
+
+def _stays(other: _Sides, jump: Change, standard_errors: float) -> bool:
+    """Whether another evaluation of the same policy moved by less than half of the jump, both as shares of their levels.
+
+    A curve that is too noisy to know does not stay.
+    """
+    if min(len(other.before), len(other.after)) < 2 or other.before_mean <= 0 or jump.before <= 0:
+        return False
+    return other.largest_move(standard_errors) / other.before_mean < abs(jump.after - jump.before) / jump.before / 2
+
+
+def _jumps_with(curve: Series, jump: Change) -> bool:
+    low, high = jump.interval
+    return any(c.interval[0] <= high and c.interval[1] >= low for c in changes(curve, kinds=("level",)))

@@ -1,0 +1,91 @@
+"""A fixed entropy coefficient rewards randomness more than the task.
+
+## What it looks for
+An entropy coefficient (the temperature of SAC) that never changes, so it was set and not tuned, and that exceeds
+`ratio_warning` times the size of the reward of one step: as recorded, or else the mean return divided by the mean length
+of an episode.
+
+## Why it matters
+Soft actor-critic maximises reward plus entropy coefficient times entropy. If a nat of entropy is worth more than one step
+of the task, the best policy is a random one, and the critic learns this.
+
+## When it is a false alarm
+Returns in which rewards and penalties cancel, if the size of the reward of a step is not recorded.
+
+## Fix
+- Let the entropy coefficient be tuned ({entropy_coef} "auto"), or set it to a tenth of the reward of a step.
+- Normalise the rewards to a size of about 1.
+
+## Smallest experiment
+The same run with the entropy coefficient divided by 100, for a tenth of its length.
+
+## References
+https://arxiv.org/abs/1812.05905
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import Threshold
+from firstbreak.engine.families import Policy, only
+from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
+from firstbreak.words import number
+
+FAMILIES = only(Policy.CONTROL, why="the temperature of a sampler is no entropy coefficient")
+
+
+def detect(
+    alpha: Series,
+    reward_mean: Series | None = None,
+    episode_length: Series | None = None,
+    env_reward_size: Series | None = None,
+    *,
+    ratio_warning: Annotated[
+        float,
+        Threshold(
+            unit="ratio",
+            reason="From 1 on a nat of entropy is worth more than a step; the rest allows for the estimate.",
+            source="convention",
+        ),
+    ] = 1.5,
+    min_points: Annotated[
+        int, Threshold(unit="points", reason="Fewer values do not show a fixed coefficient.", source="convention")
+    ] = 4,
+) -> Finding | NotApplicable | NotMeasured | None:
+    fixed, step = alpha.finite, _step_reward(env_reward_size, reward_mean, episode_length)
+    if len(fixed) < min_points or not step:
+        return NotMeasured(
+            f"the entropy coefficient is logged {len(fixed)} times, or the size of the reward of a step is not known"
+        )
+    level = float(fixed.values[0])
+    if np.ptp(fixed.values) > 0 or level <= ratio_warning * step:
+        return None
+    first = float(fixed.steps[0])
+    return Finding(
+        message=facts.tell(
+            "a nat of entropy is worth {level} during the whole run, and a step of the task {step}: acting at random earns "
+            "more than the task; let the entropy coefficient be tuned",
+            level=facts.first(fixed),
+            step=number(step),
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        metric=fixed.name,
+        onset=first,
+        interval=(first, first),
+        evidence=(Evidence(text="entropy coefficient", series=fixed, level=step),),
+        facts={"temperature": level, "step_reward": step},
+    )
+
+
+def _step_reward(recorded: Series | None, returns: Series | None, lengths: Series | None) -> float | None:
+    """The size of the reward of one step."""
+    if recorded is not None and len(recorded.finite):
+        return float(np.median(recorded.finite.values))
+    if returns is None or lengths is None or not len(returns.finite) or not np.median(lengths.finite.values) > 0:
+        return None
+    return float(np.median(np.abs(returns.finite.values)) / np.median(lengths.finite.values))

@@ -1,0 +1,104 @@
+"""The policy learns and goes on sampling as at random.
+
+## What it looks for
+An entropy that begins at the logarithm of a small number of actions, which is that of a policy without preferences, and
+is still `min_share` of this in the last fifth of the run, although the score has risen and was not lost again.
+
+## Why it matters
+The policy has learned which actions are better, but the entropy bonus (or a temperature) keeps their probabilities
+nearly equal. A greedy evaluation looks good, but the policy that collects the data acts at random, and both stay below
+what can be reached.
+
+## When it is a false alarm
+The first part of a long run. Tasks in which nearly all actions are equally good.
+
+## Fix
+- Lower {entropy_coef} to 0.01 or 0, or let it decay.
+- Compare the training return with the greedy evaluation: the difference is what the randomness costs.
+
+## Smallest experiment
+{entropy_coef} = 0 for a tenth of the run: entropy and training return must change.
+
+## References
+https://arxiv.org/abs/2005.12729
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import Threshold
+from firstbreak.knowledge.detectors._start import continued
+from firstbreak.knowledge.detectors.exploration._words import entropy_weight
+from firstbreak.engine.families import Method, Policy
+from firstbreak.engine.stats.shape import Trajectory
+from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
+from firstbreak.words import percent
+
+
+def detect(
+    policy_entropy: Series,
+    trajectory: Trajectory,
+    policy: Policy = Policy.CONTROL,
+    action_std: Series | None = None,
+    method: Method | None = None,
+    *,
+    min_share: Annotated[
+        float,
+        Threshold(
+            unit="share",
+            reason="A policy that has learned which actions are better has clearly less than all of its entropy.",
+            source="convention",
+        ),
+    ] = 0.96,
+    tolerance: Annotated[
+        float,
+        Threshold(
+            unit="share", reason="How near to the logarithm of a number of actions the start lies.", source="convention"
+        ),
+    ] = 0.02,
+    max_actions: Annotated[
+        int,
+        Threshold(
+            unit="actions",
+            reason="The logarithms of larger numbers of actions are too close to each other.",
+            source="convention",
+        ),
+    ] = 6,
+    min_points: Annotated[
+        int, Threshold(unit="points", reason="Fewer values do not show a standstill.", source="convention")
+    ] = 30,
+) -> Finding | NotApplicable | NotMeasured | None:
+    if policy is Policy.TEXT or action_std is not None:
+        return NotApplicable("the largest entropy of such a policy is not known")
+    entropy = policy_entropy.finite
+    if len(entropy) < min_points or continued(entropy):
+        return NotMeasured(f"{len(entropy)} values of the entropy from the start on are too few (needs {min_points})")
+    start, late = float(np.max(entropy.head(0.1).values)), float(np.median(entropy.tail(0.2).values))
+    choices = range(2, max_actions + 1)
+    uniform = next((math.log(k) for k in choices if abs(start / math.log(k) - 1) < tolerance), None)
+    if uniform is None or float(np.max(entropy.values)) > (1 + tolerance) * uniform:
+        return NotMeasured("the entropy does not begin at that of a policy without preferences")
+    if trajectory.kind == "flat" or trajectory.lost or late < min_share * uniform:
+        return None
+    first = float(entropy.steps[0])
+    return Finding(
+        message=facts.tell(
+            "entropy is {late} nats at the end of {n} logged updates, {share} of the entropy of random actions, although the "
+            "score has changed: lower the {weight}",
+            late=facts.median(entropy.tail(0.2)),
+            n=facts.count(entropy),
+            share=percent(late / uniform),
+            weight=entropy_weight(method),
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        metric="policy.entropy",
+        onset=first,
+        interval=(first, float(entropy.steps[len(entropy) // 2])),
+        evidence=(Evidence(text="entropy", series=policy_entropy, level=uniform),),
+    )

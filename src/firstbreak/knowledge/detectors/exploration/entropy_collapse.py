@@ -1,0 +1,252 @@
+"""The policy stops trying different things before the task is solved.
+
+## What it looks for
+Entropy that falls below `max_share` of its first values, at whatever step, or lies near 0 from the beginning, while the
+score is flat, falls, or stopped far below its ceiling. Entropy that falls while the score keeps rising is learning.
+Near the ceiling of the score, low entropy is the end of learning. The finding is critical where the score does not
+rise, and where the entropy went at once and the gains ended with it.
+
+## Why it matters
+A policy that always does the same gets the same reward: there is nothing to compare any more, and no gradient can bring
+the lost alternatives back.
+
+## When it is a false alarm
+The task is solved, or the training reward rises while the entropy falls. Continuous policies have differential entropy,
+which may be negative and has no lower limit at 0: only policies whose entropy is never negative are judged. A column of
+zeros beside groups whose rewards differ was never computed.
+
+## Fix
+- Raise {entropy_coef} or {temperature}. A higher {clip_range_high} lets unlikely actions recover.
+- Lower {learning_rate}, or raise {kl_coef}.
+- Check that rollouts are sampled, and do not take the most likely action.
+
+## Smallest experiment
+Resume from before the onset with {entropy_coef} times ten for a tenth of the run: if the entropy holds and the score
+rises, the collapse was the break.
+
+## References
+https://arxiv.org/abs/2505.22617
+https://arxiv.org/abs/1602.01783
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.engine import environments, facts
+from firstbreak.engine.checks import Threshold
+from firstbreak.knowledge.detectors.exploration._words import entropy_weight
+from firstbreak.engine.families import Method, Policy
+from firstbreak.engine.stats.changes import settled
+from firstbreak.engine.stats.direction import rises
+from firstbreak.engine.stats.onset import first_sustained
+from firstbreak.engine.stats.shape import Trajectory
+from firstbreak.engine.stats.shape import trajectory as shape_of
+from firstbreak.engine.stats.smooth import smooth
+from firstbreak.engine.stats.trend import trend
+from firstbreak.model import (
+    Confidence,
+    Config,
+    Evidence,
+    Expected,
+    Fact,
+    Finding,
+    Interval,
+    NotMeasured,
+    Series,
+    Severity,
+)
+from firstbreak.words import number
+
+AT_ONCE = 0.1  #: of the time before it: what took less came at once (convention)
+
+
+def detect(
+    policy_entropy: Series,
+    trajectory: Trajectory | None = None,
+    solved: bool | None = None,
+    reward_mean: Series | None = None,
+    reward_group_std: Series | None = None,
+    method: Method | None = None,
+    score: Series | None = None,
+    policy: Policy = Policy.TEXT,
+    config: Config | None = None,
+    *,
+    max_share: Annotated[
+        float,
+        Threshold(unit="share", reason="Little of the entropy of the start is left at the end.", source="convention"),
+    ] = 0.15,
+    low: Annotated[
+        float,
+        Threshold(
+            unit="nats",
+            reason="A discrete policy then takes one action in more than 99 of 100 cases.",
+            source="convention",
+        ),
+    ] = 0.01,
+    low_stuck: Annotated[
+        float,
+        Threshold(
+            unit="nats",
+            reason="Fine-tuned models come down to this where they succeed; a policy that fails must try other things.",
+            source="convention",
+        ),
+    ] = 0.03,
+    poor: Annotated[float, Threshold(unit="share", reason="More failures than successes.", source="convention")] = 0.5,
+    no_share: Annotated[
+        float,
+        Threshold(
+            unit="share",
+            reason="Healthy runs of the lab that score below 0.9 keep at least 0.078 of their entropy, all but one 0.11.",
+            source="LOG.md, Statements of the guides, 2026-11-23",
+        ),
+    ] = 0.075,
+    good: Annotated[
+        float, Threshold(unit="share", reason="Of successes: little is left to try.", source="convention")
+    ] = 0.9,
+    material: Annotated[
+        float,
+        Threshold(
+            unit="share", reason="Of the gain so far, won in the second half: less is a plateau.", source="convention"
+        ),
+    ] = 0.07,
+    most: Annotated[
+        float,
+        Threshold(
+            unit="share", reason="Of the gain: what is learned afterwards was not prevented.", source="convention"
+        ),
+    ] = 0.5,
+    min_points: Annotated[int, Threshold(unit="points", reason="Fewer values show no fall.", source="convention")] = 10,
+) -> Finding | Expected | NotMeasured | None:
+    entropy = policy_entropy.finite
+    if len(entropy) < min_points:
+        return NotMeasured(f"{len(entropy)} values of the entropy are too few (needs {min_points})")
+    if not entropy.values.any() and reward_group_std is not None and reward_group_std.finite.values.any():
+        return NotMeasured("the entropy is 0 in every row, but the answers to one prompt differ: it was not computed")
+    discrete = bool(np.all(entropy.values >= -1e-9))
+    start, late = _first(entropy).value, settled(entropy)
+    rewarded = reward_mean is not None and rises(reward_mean)
+    stuck = not rewarded and trajectory is not None and (trajectory.lost or trajectory.kind == "flat")
+    gone = discrete and start > 0 and late < no_share * start
+    low_score = policy is Policy.CONTROL or _is_below(score, good if gone else poor)
+    failing = stuck and low_score
+    dead = discrete and late < (low_stuck if failing else low)
+    fell = discrete and start > 0 and late < max_share * start
+    if not (dead or fell):
+        return None
+    if solved:
+        return Expected(
+            facts.tell(
+                "entropy fell from {start} to {late} because the task is solved",
+                start=_first(entropy),
+                late=facts.settled(entropy),
+            )
+        )
+    if score is not None and (enough := _enough(score, config)) is not None:
+        return Expected(
+            facts.tell(
+                "entropy fell from {start} to {late}, and {score} of {end} is above {enough}, which counts as solved",
+                start=_first(entropy),
+                late=facts.settled(entropy),
+                score=score.name,
+                end=facts.settled(score),
+                enough=number(enough),
+            )
+        )
+    floor = max(max_share * start, low)
+    since, interval = _fall(entropy, start, floor)
+    improving = rewarded or (trajectory is not None and trajectory.kind in ("rising", "plateau"))
+    learned = improving and _learned_after(reward_mean, score, interval[1], most)
+    if improving and not dead and not (low_score and not _still_gains(reward_mean, score, material, min_points)):
+        return None
+    return Finding(
+        message=facts.tell(
+            "entropy is {late} nats (it began at {start}) and the score {course}: the policy always does nearly the same; "
+            "raise the {weight} or lower the learning rate",
+            late=facts.settled(entropy),
+            start=_first(entropy),
+            course=_course(stuck, improving and not dead, learned),
+            weight=entropy_weight(method),
+        ),
+        severity=Severity.CRITICAL if stuck or _ended(reward_mean, score, interval, min_points) else Severity.WARNING,
+        confidence=Confidence.HIGH if dead and stuck else Confidence.LOW if learned else Confidence.MEDIUM,
+        metric="policy.entropy",
+        onset=since,
+        interval=interval,
+        evidence=(Evidence(text="entropy", series=policy_entropy, since=since, level=floor),),
+        facts={"start": start, "late": late},
+    )
+
+
+def _enough(score: Series, config: Config | None) -> float | None:
+    """What counts as solved in a known environment, where the score is above it at the end."""
+    known = None if config is None else environments.known(config)
+    returns = score.name.startswith(("reward", "eval.reward"))
+    return known.solved if known and returns and settled(score) >= known.solved else None
+
+
+def _course(stuck: bool, stopped: bool, learned: bool) -> str:
+    if stuck:
+        return "does not rise"
+    if learned:
+        return "rose all the same"
+    return "stopped rising below its ceiling" if stopped else "is not at its ceiling"
+
+
+def _still_gains(reward: Series | None, score: Series | None, material: float, min_points: int) -> bool:
+    """Whether the run still learns in its second half; so it counts where too few scores show whether it does."""
+    curve = max((c.finite for c in (reward, score) if c is not None), key=len, default=None)
+    if curve is None or len(late := curve.tail(0.5)) < min_points:
+        return True
+    return rises(late) and trend(late).change >= material * shape_of(curve).gain
+
+
+def _learned_after(reward: Series | None, score: Series | None, since: float, most: float) -> bool:
+    """Whether the run won most of its gain after the entropy was gone."""
+    curve = max((c.finite for c in (reward, score) if c is not None), key=len, default=None)
+    if curve is None or since <= curve.steps[0]:
+        return False
+    start, then, end = settled(curve, float(curve.steps[0])), settled(curve, since), settled(curve)
+    return end - start > 0 and end - then >= most * (end - start)
+
+
+def _ended(reward: Series | None, score: Series | None, interval: Interval, min_points: int) -> bool:
+    """Whether the entropy went at once in mid-run, and the gains ended with it: learning takes it little by little."""
+    curve = max((c.finite for c in (reward, score) if c is not None), key=len, default=None)
+    if curve is None:
+        return False
+    before, after = curve.between(-np.inf, interval[0]), curve.between(interval[1])
+    at_once = interval[1] - interval[0] <= AT_ONCE * (interval[0] - float(curve.steps[0]))
+    if not at_once or min(len(before), len(after)) < min_points:
+        return False
+    return rises(before.tail(0.5)) and not rises(after)
+
+
+def _is_below(score: Series | None, limit: float) -> bool:
+    """Whether a score that is a share of successes ends below `limit`; of others nobody knows what is much."""
+    if score is None or float(score.values.min()) < 0 or float(score.values.max()) > 1:
+        return False
+    return settled(score) < limit
+
+
+def _first(entropy: Series) -> Fact:
+    """The level of the first three values, or of the first twentieth where it is higher: a collapse can take two updates."""
+    few, more = facts.median(entropy.head(3 / len(entropy))), facts.median(entropy.head(0.05))
+    return max(few, more, key=lambda level: level.value)
+
+
+def _fall(entropy: Series, start: float, floor: float) -> tuple[float, Interval]:
+    """When the entropy fell below half of its start; this lies between three quarters of the start and the floor."""
+    first = float(entropy.steps[0])
+    steps, level = smooth(entropy)
+    course = replace(entropy, steps=steps, values=level)
+
+    def below(limit: float) -> float | None:
+        return first_sustained(course, lambda values: values < limit)
+
+    above, half, bottom = below(0.75 * start), below(0.5 * start), below(floor)
+    step = first if half is None else half
+    return step, (min(step, first if above is None else above), max(step, step if bottom is None else bottom))

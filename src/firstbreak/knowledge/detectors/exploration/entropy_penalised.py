@@ -1,0 +1,49 @@
+"""The entropy coefficient is negative: certainty is rewarded.
+
+## What it looks for
+A recorded coefficient of the entropy bonus below 0.
+
+## Why it matters
+The bonus is added to the objective (or subtracted from the loss), so that the policy keeps trying different actions. With
+a negative coefficient, every update makes the policy more certain of what it does already, whatever this earns. Usually
+the sign was turned round twice by mistake.
+
+## When it is a false alarm
+Entropy is minimised on purpose, as in methods that sharpen a policy which knows the answer.
+
+## Fix
+- Set {entropy_coef} to 0, or to a positive value.
+
+## Smallest experiment
+{entropy_coef} = 0 for a tenth of the run: if the entropy stops falling, the coefficient was the reason.
+
+## References
+https://arxiv.org/abs/1602.01783
+"""
+
+from __future__ import annotations
+
+from firstbreak.engine import facts
+from firstbreak.model import Confidence, Config, Finding, NotMeasured, Run, Series, Severity
+
+
+def detect(run: Run, config: Config, policy_entropy: Series | None = None) -> Finding | NotMeasured | None:
+    weight = config.number("entropy_coef")
+    if weight is None or "entropy_coef" in config.defaulted:
+        return NotMeasured("the entropy coefficient is not recorded")
+    if weight >= 0:
+        return None
+    first = run.first_step
+    return Finding(
+        message=facts.tell(
+            "the entropy coefficient is {weight}: the policy is rewarded for certainty; set the coefficient to 0 or above, and "
+            "check whether its sign was turned round twice",
+            weight=facts.setting(config, "entropy_coef"),
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        metric="entropy_coef" if policy_entropy is None else policy_entropy.name,
+        onset=first,
+        interval=None if first is None else (first, first),
+        facts={"entropy_coef": weight},
+    )

@@ -1,0 +1,135 @@
+"""The policy becomes more random and its score does not improve.
+
+## What it looks for
+Entropy, or the standard deviation of the actions, that grows to `growth_with_drop` times its start while the score
+falls; or a standard deviation of the actions that grows to `growth_alone` times its start while the score is flat or is
+not recorded; or the entropy of a text that grows to `growth_text` times its start while an evaluation gains nothing since.
+
+## Why it matters
+The policy loses what it knew. Either the entropy bonus is stronger than the reward, or the updates destroy what was
+learned (too large steps, old data), and only randomness is left. Actions have bounds: noise that is several times wider
+than at the start is clipped at the bounds, so the policy acts at full strength in a random direction.
+
+## When it is a false alarm
+Entropy that rises while the score rises: a policy that starts late begins to explore, or a policy that was too certain
+becomes less certain.
+
+## Fix
+- Lower {entropy_coef}, to 0 for continuous actions. Bound the standard deviation of the actions.
+- Lower {learning_rate}, and check the age of the rollouts.
+
+## Smallest experiment
+{entropy_coef} = 0 from before the onset for a tenth of the run: if the entropy still grows, the bonus is not the reason.
+
+## References
+https://arxiv.org/abs/2006.05990
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import Threshold
+from firstbreak.knowledge.detectors.exploration._words import entropy_weight
+from firstbreak.engine.families import Method, Policy
+from firstbreak.engine.stats.direction import departure, rises
+from firstbreak.engine.stats.shape import Trajectory
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+
+FEW = 4  #: evaluations: fewer show no rise (convention)
+FIRST = 3  #: points of the start: a bonus that is too strong has had its effect within a tenth of a run
+
+
+def detect(
+    trajectory: Trajectory | None = None,
+    policy_entropy: Series | None = None,
+    action_std: Series | None = None,
+    method: Method | None = None,
+    policy: Policy = Policy.TEXT,
+    eval_score: Series | None = None,
+    *,
+    growth_with_drop: Annotated[
+        float,
+        Threshold(
+            unit="ratio", reason="Half as much again as at the start, while the score falls.", source="convention"
+        ),
+    ] = 1.5,
+    growth_alone: Annotated[
+        float,
+        Threshold(
+            unit="ratio",
+            reason="Noise this much wider than at the start is clipped at the bounds of the actions.",
+            source="convention",
+        ),
+    ] = 4.0,
+    growth_text: Annotated[
+        float,
+        Threshold(
+            unit="ratio",
+            reason="The entropy of a text falls as a model learns, or grows by half where exploration is encouraged.",
+            source="convention",
+        ),
+    ] = 2.5,
+    growth_certain: Annotated[
+        float,
+        Threshold(unit="ratio", reason="Twice as much as is reported by itself.", source="convention"),
+    ] = 8.0,
+    min_points: Annotated[
+        int, Threshold(unit="points", reason="Fewer values show no trend.", source="convention")
+    ] = 20,
+) -> Finding | NotMeasured | None:
+    curves = [s.finite for s in (policy_entropy, action_std) if s is not None and len(s.finite) >= min_points]
+    if not curves:
+        return NotMeasured(
+            f"neither entropy nor the standard deviation of the actions is logged for {min_points} updates"
+        )
+    got_worse = trajectory is not None and (trajectory.lost or trajectory.kind == "declining")
+    stands_still = trajectory is None or trajectory.kind in ("flat", "oscillating")
+    for curve in curves:
+        start, late = float(np.median(curve.values[:FIRST])), float(np.median(curve.tail(0.2).values))
+        lost = got_worse and late >= growth_with_drop * start
+        noise = stands_still and curve.name == "action.std" and late >= growth_alone * start
+        wild = policy is Policy.TEXT and late >= growth_text * start and eval_score is not None
+        if start <= 0 or not (lost or noise or wild) or not rises(curve):
+            continue
+        since = departure(curve)
+        if wild and not (lost or noise) and (since is None or _gains(eval_score, since[0])):
+            continue
+        return Finding(
+            message=facts.tell(
+                "{curve} grew from {start} to {late} {meanwhile}",
+                curve=curve.name,
+                start=facts.median(curve.head(FIRST / len(curve))),
+                late=facts.median(curve.tail(0.2)),
+                meanwhile=_meanwhile(trajectory, lost, wild, method),
+            ),
+            severity=Severity.CRITICAL if lost else Severity.WARNING,
+            confidence=Confidence.HIGH if late >= growth_certain * start else Confidence.MEDIUM,
+            metric=curve.name,
+            onset=since[0] if since else None,
+            interval=since[1] if since else None,
+            evidence=(Evidence(text=curve.name, series=curve, since=since[0] if since else None),),
+        )
+    return None
+
+
+def _gains(evaluation: Series | None, since: float) -> bool:
+    """Whether an evaluation rises from a step on, or has too few points since then to tell."""
+    late = evaluation.finite.between(since) if evaluation is not None else None
+    return late is None or len(late) < FEW or rises(late)
+
+
+def _meanwhile(trajectory: Trajectory | None, lost: bool, wild: bool, method: Method | None) -> str:
+    weight = entropy_weight(method)
+    if lost:
+        return f"while the score fell: the policy forgets; lower the {weight} or the learning rate"
+    if wild:
+        return (
+            "and the evaluation gains nothing since: the text may have become incoherent; read some completions of the last "
+            f"steps, then lower the {weight} or the learning rate"
+        )
+    score = "no score is recorded" if trajectory is None else "the score is flat"
+    return f"and {score}: the actions are noise that is clipped at their bounds; lower the {weight}, to 0 at first"

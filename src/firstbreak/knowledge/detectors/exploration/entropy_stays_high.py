@@ -1,0 +1,89 @@
+"""The policy stays as random as it began.
+
+## What it looks for
+Entropy that never falls by more than `max_fall` of its first level, while the score is flat and no training reward rises.
+
+## Why it matters
+Learning makes a policy more certain somewhere. If neither entropy nor score changes, the reward does not reach the
+weights: the signal is too weak or too noisy, or the entropy bonus outweighs it.
+
+## When it is a false alarm
+Short runs. A policy that starts nearly certain (a fine-tuned model) has little entropy to lose. If the log begins in
+mid-run, its first level is not that of a random policy, and nothing is reported.
+
+## Fix
+- Lower {entropy_coef}. Check that the reward differs between good and bad behaviour.
+- Raise {learning_rate}. Use a larger {batch_size} if the advantages are noisy.
+
+## Smallest experiment
+{entropy_coef} = 0 for a tenth of the run: if the entropy now falls and the score rises, the bonus was too strong.
+
+## References
+https://arxiv.org/abs/2006.05990
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import Threshold
+from firstbreak.knowledge.detectors._start import continued
+from firstbreak.engine.families import Method, without
+from firstbreak.engine.stats.direction import rises
+from firstbreak.engine.stats.shape import Trajectory
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.words import percent
+
+FAMILIES = without(Method.SUPERVISED, Method.PREFERENCE, why="no policy acts in this kind of training")
+
+
+def detect(
+    policy_entropy: Series,
+    trajectory: Trajectory,
+    second_score: Series | None = None,
+    *,
+    max_fall: Annotated[
+        float,
+        Threshold(unit="share", reason="A fall of a twentieth or less is hardly any.", source="convention"),
+    ] = 0.05,
+    min_entropy: Annotated[
+        float,
+        Threshold(
+            unit="nats", reason="A policy that starts nearly certain has little entropy to lose.", source="convention"
+        ),
+    ] = 0.1,
+    min_points: Annotated[
+        int, Threshold(unit="points", reason="In a shorter run the entropy may yet fall.", source="convention")
+    ] = 30,
+) -> Finding | NotMeasured | None:
+    entropy = policy_entropy.finite
+    if len(entropy) < min_points:
+        return NotMeasured(f"{len(entropy)} values of the entropy are too few (needs {min_points})")
+    if continued(entropy):
+        return NotMeasured(
+            f"the log begins at {facts.at(entropy, float(entropy.steps[0]))}: the entropy of the start is not in it"
+        )
+    start, late = float(np.median(entropy.head(0.1).values)), float(np.median(entropy.tail(0.2).values))
+    if trajectory.kind != "flat" or start <= min_entropy or late < (1 - max_fall) * start:
+        return None
+    if second_score is not None and rises(second_score):  # something was learned, which a few noisy evaluations hide
+        return None
+    return Finding(
+        message=facts.tell(
+            "entropy is {late} nats at the end of {n} logged updates, {share} of its start, and the score is flat: the policy "
+            "is as undecided as at its start; check that good and bad behaviour get different rewards, then raise the "
+            "learning rate or use larger batches",
+            late=facts.median(entropy.tail(0.2)),
+            n=facts.count(entropy),
+            share=percent(late / start),
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.MEDIUM,
+        metric="policy.entropy",
+        onset=float(entropy.steps[0]),
+        interval=(float(entropy.steps[0]), float(entropy.steps[len(entropy) // 2])),
+        evidence=(Evidence(text="entropy", series=policy_entropy, level=start),),
+    )

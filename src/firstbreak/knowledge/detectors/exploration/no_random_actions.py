@@ -1,0 +1,63 @@
+"""No action is ever random.
+
+## What it looks for
+The share of random actions (epsilon) is 0 from the first value to the last one.
+
+## Why it matters
+A method that learns the value of actions tries only what it takes for the best one, and never learns what the others are
+worth.
+
+## When it is a false alarm
+Networks with noise of their own (NoisyNet), and a run that was resumed after its exploration. Where the score rises clearly, it
+is only a notice.
+
+## Fix
+- Let epsilon begin at 1, and fall to 0.05 over the first tenth of the run or more ({exploration_initial},
+  {exploration_fraction}).
+
+## Smallest experiment
+The same run with an epsilon of 0.1: if the score rises sooner, exploration was missing.
+
+## References
+https://arxiv.org/abs/1312.5602
+https://arxiv.org/abs/1706.10295
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import Threshold
+from firstbreak.engine.stats.shape import Trajectory
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+
+
+def detect(
+    epsilon: Series,
+    trajectory: Trajectory | None = None,
+    *,
+    min_points: Annotated[
+        int, Threshold(unit="points", reason="Fewer values show no schedule.", source="convention")
+    ] = 8,
+) -> Finding | NotMeasured | None:
+    curve = epsilon.finite
+    if len(curve) < min_points:
+        return NotMeasured(f"{len(curve)} values of epsilon are too few to see a schedule (needs {min_points})")
+    if curve.values.any():
+        return None
+    first = float(curve.steps[0])
+    learned = trajectory is not None and trajectory.learned
+    return Finding(
+        message=facts.tell(
+            "the share of random actions is {highest} at most: the policy only does what it takes for the best; let epsilon "
+            "begin at 1 and fall",
+            highest=facts.highest(curve),
+        ),
+        severity=Severity.NOTICE if learned else Severity.WARNING,
+        confidence=Confidence.MEDIUM,
+        metric=curve.name,
+        onset=first,
+        interval=(first, first),
+        evidence=(Evidence(text="share of random actions", series=curve, since=first),),
+    )

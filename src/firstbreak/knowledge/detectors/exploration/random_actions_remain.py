@@ -1,0 +1,107 @@
+"""A large share of random actions stays to the end, or comes back.
+
+## What it looks for
+The share of random actions (epsilon) lies above `high` and does not change any more in the last fifth of the log, or it
+rises by more than `rise` and stays there.
+
+## Why it matters
+The training return is then that of a policy that is mostly random, whatever was learned, and the replay buffer fills with its
+transitions.
+
+## When it is a false alarm
+A share that still falls when the log ends is not reported. Data that are collected at random on purpose.
+
+## Fix
+- Let epsilon fall to 0.05 or less, and check the number of steps over which it falls ({exploration_fraction},
+  {exploration_final}).
+- Where it rises again, look for a counter that starts anew: a resumed run, or a schedule in other units than the log.
+
+## Smallest experiment
+Evaluate the same weights without random actions: a much higher score says that the policy is right and its actions are not.
+
+## References
+https://arxiv.org/abs/1312.5602
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import Threshold
+from firstbreak.engine.stats.changes import for_good
+from firstbreak.engine.stats.direction import fell_since
+from firstbreak.model import Confidence, Evidence, Finding, Interval, Message, NotMeasured, Series, Severity
+
+LATE = 0.2  #: of the points
+
+
+def detect(
+    epsilon: Series,
+    training_score: Series | None = None,
+    *,
+    high: Annotated[
+        float,
+        Threshold(
+            unit="share",
+            reason="Of the lab's DQN runs, healthy ones end below 0.11, those whose epsilon never falls above 0.6.",
+            source="LOG.md, Detectors, 2026-11-25",
+        ),
+    ] = 0.4,
+    rise: Annotated[
+        float,
+        Threshold(unit="share", reason="No schedule rises again; restarts rise less.", source="convention"),
+    ] = 0.2,
+    min_points: Annotated[
+        int, Threshold(unit="points", reason="Fewer values show no schedule.", source="convention")
+    ] = 8,
+) -> Finding | NotMeasured | None:
+    curve = epsilon.finite
+    if len(curve) < min_points:
+        return NotMeasured(f"{len(curve)} values of epsilon are too few to see a schedule (needs {min_points})")
+    risen = curve.values - np.minimum.accumulate(curve.values) > rise
+    first = for_good(risen, 1.0)
+    if first:
+        step = float(curve.steps[first])
+        lost = fell_since(step, training_score)
+        return _finding(
+            curve,
+            facts.tell(
+                "the share of random actions rose from {before} to {after} at {step} and stayed there{lost}: find what set the "
+                "schedule back",
+                before=facts.lowest(curve.between(float(curve.steps[0]), float(curve.steps[first - 1]))),
+                after=facts.last(curve),
+                step=facts.at(curve, step),
+                lost=", and the training reward fell" if lost else "",
+            ),
+            (step, (float(curve.steps[first - 1]), step)),
+        )
+    late = curve.tail(LATE).values
+    if late.min() <= high or late[0] > late[-1]:  # low, or still falling
+        return None
+    start = float(curve.steps[0])
+    return _finding(
+        curve,
+        facts.tell(
+            "{share} of the actions are still random at the end, and their share does not fall any more: lower the final "
+            "epsilon, or let it fall sooner",
+            share=facts.last(curve),
+        ),
+        (start, (start, start)),
+    )
+
+
+def _finding(curve: Series, said: Message, onset: tuple[float, Interval]) -> Finding:
+    since, interval = onset
+    return Finding(
+        message=said,
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        metric=curve.name,
+        onset=since,
+        interval=interval,
+        evidence=(Evidence(text="share of random actions", series=curve, since=since),),
+        facts={"last": float(curve.values[-1])},
+    )

@@ -1,0 +1,88 @@
+"""More and more completions repeat themselves.
+
+## What it looks for
+The share of completions that repeat themselves: it rises, and ends at `min_share` or more and at `growth_warning` times its
+early level or more. If the score fell as well, the finding is surer.
+
+## Why it matters
+A policy that repeats itself has found a loop that the reward does not punish, or has lost its language. Both show here
+before they show in the mean reward.
+
+## When it is a false alarm
+Tasks whose right answers repeat by nature: tables, lists, code with many equal lines. Longer completions contain more
+repeated n-grams.
+
+## Fix
+- Read ten of these completions, and compare their rewards with those of completions that do not repeat.
+- Lower {learning_rate} or raise {kl_coef}; go back to a checkpoint from before the rise.
+- Punish repetition in the reward only if the reward pays for it.
+
+## Smallest experiment
+Score a completion, and the same completion with its last sentence three times: the second may not have the higher reward.
+
+## References
+https://arxiv.org/abs/1904.09751
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import Threshold
+from firstbreak.engine.families import Policy, only
+from firstbreak.engine.stats.changes import settled
+from firstbreak.engine.stats.direction import departure, rises
+from firstbreak.engine.stats.shape import Trajectory
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.words import percent
+
+EITHER_SCORE = True
+FAMILIES = only(Policy.TEXT)
+
+
+def detect(
+    text_repetition_frac: Series,
+    trajectory: Trajectory | None = None,
+    *,
+    min_share: Annotated[
+        float, Threshold(unit="share", reason="Fewer completions are accidents of sampling.", source="convention")
+    ] = 0.1,
+    growth_warning: Annotated[
+        float,
+        Threshold(unit="ratio", reason="Twice the early share: more than longer answers explain.", source="convention"),
+    ] = 2.0,
+    min_points: Annotated[
+        int, Threshold(unit="points", reason="Fewer values show no trend.", source="convention")
+    ] = 20,
+) -> Finding | NotMeasured | None:
+    share = text_repetition_frac.finite
+    if len(share) < min_points:
+        return NotMeasured(f"{len(share)} shares of repetitive completions are too few (needs {min_points})")
+    late = settled(share)
+    if late < min_share or not rises(share):
+        return None
+    began = departure(share)
+    since = began[0] if began else float(share.steps[0])
+    before = share.between(-np.inf, since)
+    early = float(np.median(before.values)) if len(before) else 0.0
+    if late < growth_warning * early:
+        return None
+    lost = trajectory is not None and trajectory.lost
+    return Finding(
+        message=facts.tell(
+            "{late:%} of the completions repeat themselves, {early} did before: read ten of them, and compare their rewards "
+            "with those of the others",
+            late=facts.settled(share),
+            early=facts.tell("{before:%}", before=facts.median(before)) if len(before) else percent(early),
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH if lost else Confidence.MEDIUM,
+        metric="text.repetition_frac",
+        onset=since,
+        interval=began[1] if began else (since, since),
+        evidence=(Evidence(text="share of repetitive completions", series=share, since=since, level=min_share),),
+        facts={"early": early, "late": late},
+    )

@@ -1,0 +1,150 @@
+"""The very first update already sees data of another policy.
+
+## What it looks for
+The ratio and the KL divergence between the policy and itself before the update, at the first logged steps. With one
+optimizer step per batch they are 1 and 0 by identity, with every learning rate. With a few steps they are close to these
+values. With many steps, or an unknown number, only a first value that is far away counts.
+
+## Why it matters
+At the first step nothing has been learned that could explain a difference. Either log-probabilities are computed
+differently when sampling and when training (temperature, top-p, masks, positions, dropout, precision), or the first
+batch was made by other weights. The same error is part of every later step.
+
+## When it is a false alarm
+The first point is a mean over several updates of a policy without warm-up: the first steps of Adam are its largest. Then
+the value falls back within a few steps, and for this reason the first `first_points` points count, not the first alone.
+
+## Fix
+- Compute log-probabilities with the {temperature} and {top_p} of sampling.
+- Turn off dropout in both passes, and use the same padding side and positions.
+- Store the log-probability that was sampled, before any clipping of the action.
+- Check that the first batch was generated after the weights were loaded.
+
+## Smallest experiment
+One batch with {learning_rate} 0: the largest |ratio - 1| must be below 0.0001. Fit a line through the log-probabilities of
+trainer and sampler: a slope other than 1 is a temperature, and single outliers are masks or token ids.
+
+## References
+https://github.com/huggingface/trl/issues/4159
+https://iclr-blog-track.github.io/2022/03/25/ppo-implementation-details/
+https://arxiv.org/abs/1707.06347
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import Threshold
+from firstbreak.engine.families import Method, without
+from firstbreak.model import Confidence, Config, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
+from firstbreak.words import number
+
+FAMILIES = without(
+    Method.VALUE_BASED,
+    Method.PREFERENCE,
+    why="no ratio to an old policy in this kind of training",
+)
+
+
+def detect(
+    config: Config,
+    policy_ratio_mean: Series | None = None,
+    kl_old: Series | None = None,
+    first_ratio: Series | None = None,
+    proof_ratio_first: Series | None = None,
+    *,
+    tolerance: Annotated[
+        float,
+        Threshold(unit="nats or ratio", reason="Rounding and nondeterministic kernels.", source="convention"),
+    ] = 5e-3,
+    tolerance_per_update: Annotated[
+        float,
+        Threshold(unit="nats or ratio", reason="How far one optimizer step may move the policy.", source="convention"),
+    ] = 0.02,
+    deviation_critical: Annotated[
+        float,
+        Threshold(unit="nats or ratio", reason="No healthy first update is this far away.", source="convention"),
+    ] = 0.5,
+    first_ratio_critical: Annotated[
+        float,
+        Threshold(
+            unit="ratio",
+            reason="Before any step nothing can excuse a difference of this size.",
+            source="convention",
+        ),
+    ] = 0.05,
+    first_points: Annotated[
+        int,
+        Threshold(
+            unit="points", reason="A mean over several updates is largest at the first point.", source="convention"
+        ),
+    ] = 3,
+) -> Finding | NotApplicable | NotMeasured | None:
+    if first_ratio is not None and len(first_ratio) >= first_points:  # before any step: no step size can excuse it
+        return _apart(first_ratio, tolerance, first_ratio_critical, first_points)
+    if (
+        proof_ratio_first is not None
+        and len(proof_ratio_first.finite)
+        and proof_ratio_first.finite.values[0] <= tolerance
+    ):
+        return None  # measured before any step; curves may be means over the steps of an update
+    recorded = [
+        (s, perfect)
+        for s, perfect in ((policy_ratio_mean, 1.0), (kl_old, 0.0))
+        if s is not None and len(s.finite) >= first_points
+    ]
+    if not recorded:
+        return NotMeasured(f"neither the ratio nor the KL divergence from the old policy has {first_points} points")
+    updates = config.number("updates_per_batch")
+    curve, perfect = max(recorded, key=lambda pair: abs(_first(pair[0], first_points) - pair[1]))
+    value, step = _first(curve, first_points), float(curve.finite.steps[0])
+    off = abs(value - perfect)
+    several = min(deviation_critical, tolerance_per_update * updates) if updates else deviation_critical
+    if off <= (tolerance if updates == 1 else several):
+        return None
+    certain = updates == 1 and "updates_per_batch" not in config.defaulted
+    return Finding(
+        message=facts.tell(
+            "{curve} is {value} at the first steps, and {must} be {perfect}: the first data do not come from this policy; run "
+            "one batch with a learning rate of 0, and compare the log-probabilities of sampler and trainer",
+            curve=curve.name,
+            value=facts.median(curve.finite.head(first_points / len(curve.finite))),
+            must="must" if updates == 1 else "should",
+            perfect=number(perfect),
+        ),
+        severity=Severity.CRITICAL if off > deviation_critical and certain else Severity.WARNING,
+        confidence=Confidence.HIGH if certain else Confidence.LOW,
+        metric=curve.name,
+        onset=step,
+        interval=(step, step),
+        evidence=(Evidence(text=f"{number(value)} at the first steps", series=curve, level=perfect),),
+        facts={"off": off, "updates": updates},
+    )
+
+
+def _apart(curve: Series, tolerance: float, first_ratio_critical: float, first_points: int) -> Finding | None:
+    off, step = _first(curve, first_points), float(curve.steps[0])
+    if off <= tolerance:
+        return None
+    return Finding(
+        message=facts.tell(
+            "{curve} is {off} at the first steps, before anything was learned, and must be 0: sampler and trainer compute "
+            "different log-probabilities; run one batch with a learning rate of 0, and compare these log-probabilities",
+            curve=curve.name,
+            off=facts.median(curve.head(first_points / len(curve))),
+        ),
+        severity=Severity.CRITICAL if off > first_ratio_critical else Severity.WARNING,
+        confidence=Confidence.HIGH,
+        metric=curve.name,
+        onset=step,
+        interval=(step, step),
+        evidence=(Evidence(text=f"{number(off)} at the first steps", series=curve, level=0.0),),
+        facts={"off": off, "updates": 1},
+    )
+
+
+def _first(curve: Series, first_points: int) -> float:
+    return float(np.median(curve.finite.values[:first_points]))

@@ -1,0 +1,191 @@
+"""The data are older than the policy that learns from them can bear.
+
+## What it looks for
+The age of the data in policy versions: its growth compared with its own past, its level compared with the configured
+limit ({max_staleness}), and the share of samples that were dropped as too old.
+
+## Why it matters
+On-policy methods learn from what the current policy does. Old data push the policy towards what was good for another
+policy: the ratio does not start at 1, the clip cuts half of the gradient, and the reward lags or swings with the period
+of the lag. An age that keeps growing says that generation is too slow.
+
+## When it is a false alarm
+An asynchronous trainer with a limit of a few versions works at that limit by design. The first steps fill the queue, so
+the age rises from 0 to its level. A limit that is not recorded is not taken from the trainer's defaults.
+
+## Fix
+- Lower {max_staleness}.
+- Turn on the correction for old data ({use_decoupled_loss}, {behave_weight_cap}).
+- Give generation more of the hardware, or make the slowest rollouts shorter ({max_new_tokens}, {max_turns}).
+
+## Smallest experiment
+Twenty steps with {max_staleness} 0, from the same checkpoint: if the reward recovers, the age of the data was the cause.
+
+## References
+https://arxiv.org/abs/2505.24298
+https://github.com/areal-project/AReaL/blob/main/docs/en/best_practices/algo_perf.md
+https://verl.readthedocs.io/en/latest/advance/fully_async.html
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+import numpy as np
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import Threshold
+from firstbreak.knowledge.detectors.freshness._engines import nothing_recorded
+from firstbreak.engine.families import Family
+from firstbreak.engine.stats.onset import first_sustained, onset
+from firstbreak.engine.stats.shape import Trajectory
+from firstbreak.engine.stats.trend import trend
+from firstbreak.model import (
+    Confidence,
+    Config,
+    Evidence,
+    Finding,
+    Interval,
+    NotApplicable,
+    NotMeasured,
+    Run,
+    Series,
+    Severity,
+)
+from firstbreak.words import number, percent
+
+
+class _Sight(NamedTuple):
+    """What was seen, and since when."""
+
+    what: str
+    severity: Severity
+    onset: float | None
+    interval: Interval | None
+
+
+EITHER_SCORE = True
+
+
+def detect(
+    run: Run,
+    config: Config,
+    family: Family,
+    staleness_mean: Series | None = None,
+    staleness_max: Series | None = None,
+    staleness_dropped: Series | None = None,
+    staleness_generated: Series | None = None,
+    trajectory: Trajectory | None = None,
+    *,
+    growth_warning: Annotated[
+        float, Threshold(unit="ratio", reason="Twice the age of the settled queue.", source="convention")
+    ] = 2.0,
+    min_age: Annotated[
+        float,
+        Threshold(unit="versions", reason="A growing age below one version does not matter.", source="convention"),
+    ] = 1.0,
+    max_dropped_share: Annotated[
+        float,
+        Threshold(unit="share", reason="More means that generation works for nothing.", source="convention"),
+    ] = 0.2,
+    max_age: Annotated[
+        float,
+        Threshold(
+            unit="versions",
+            reason="AReaL trains well with up to 8 versions if the loss is decoupled; others use 1 to 2.",
+            source="https://arxiv.org/abs/2505.24298",
+        ),
+    ] = 8.0,
+    slack: Annotated[
+        float,
+        Threshold(
+            unit="versions",
+            reason="Trainers differ in whether the version in training counts.",
+            source="convention",
+        ),
+    ] = 1.0,
+    min_points: Annotated[int, Threshold(unit="points", reason="Fewer ages show no growth.", source="convention")] = 12,
+) -> Finding | NotApplicable | NotMeasured | None:
+    limit = config.number("max_staleness")
+    if staleness_mean is None and limit == 0:
+        return NotApplicable("synchronous training: the staleness limit is 0")
+    if "max_staleness" in config.defaulted:
+        limit = None  # ages that are logged say more than a default
+    if staleness_mean is None:
+        return nothing_recorded(family, "the age of the data is")
+    ages = staleness_mean.finite
+    if len(ages) < min_points:
+        return NotMeasured(f"{len(ages)} ages are too few (needs {min_points})")
+    seen = (
+        _over_limit(ages if staleness_max is None else staleness_max.finite, limit, slack, max_age)
+        or _growing(ages, growth_warning, min_age)
+        or _dropped(staleness_dropped, staleness_generated, max_dropped_share)
+        or _unusual(ages, max_age, trajectory)
+    )
+    if seen is None:
+        return None
+    return Finding(
+        message=facts.tell(
+            "{what}; train 20 steps with a staleness limit of 0, and check whether the reward recovers", what=seen.what
+        ),
+        severity=seen.severity,
+        confidence=Confidence.MEDIUM if limit is None else Confidence.HIGH,
+        metric="staleness.mean",
+        onset=seen.onset,
+        interval=seen.interval,
+        evidence=(Evidence(text=seen.what, series=staleness_mean, since=seen.onset, level=limit),),
+        facts={"age": _late(ages), "limit": limit},
+    )
+
+
+def _over_limit(oldest: Series, limit: float | None, slack: float, max_age: float) -> _Sight | None:
+    if limit is None or not len(oldest) or _late(oldest) <= limit + slack:
+        return None
+    step = first_sustained(oldest, lambda values: values > limit + slack)
+    what = facts.tell(
+        "the oldest data are {late} versions old, and the limit is {limit}",
+        late=facts.median(oldest.tail(0.25)),
+        limit=number(limit),
+    )
+    severity = Severity.CRITICAL if _late(oldest) > limit + max_age else Severity.WARNING
+    return _Sight(what, severity, step, None if step is None else (step, step))
+
+
+def _growing(ages: Series, growth_warning: float, min_age: float) -> _Sight | None:
+    # The first quarter fills the queue.
+    settled = float(np.median(ages.head(0.5).tail(0.5).values))
+    if _late(ages) < max(min_age, growth_warning * settled) or not trend(ages.tail(0.75)).rising:
+        return None
+    began = onset(ages, direction=1, kinds=("level", "ramp"))
+    what = facts.tell(
+        "the age of the data grew to {late} versions and still grows: generation is too slow",
+        late=facts.median(ages.tail(0.25)),
+    )
+    return _Sight(what, Severity.WARNING, began.step if began else None, began.interval if began else None)
+
+
+def _dropped(dropped: Series | None, generated: Series | None, max_dropped_share: float) -> _Sight | None:
+    """Both counts run from the start of training."""
+    if dropped is None or generated is None or not (len(dropped.finite) and len(generated.finite)):
+        return None
+    lost, made = float(dropped.finite.values[-1]), float(generated.finite.values[-1])
+    if made <= 0 or lost < max_dropped_share * made:
+        return None
+    return _Sight(f"{percent(lost / made)} of the samples were dropped as too old", Severity.WARNING, None, None)
+
+
+def _unusual(ages: Series, max_age: float, trajectory: Trajectory | None) -> _Sight | None:
+    if _late(ages) <= max_age:
+        return None
+    step = first_sustained(ages, lambda values: values > max_age)
+    what = facts.tell(
+        "the data are {late} versions old, more than the usual 2 to {usual}",
+        late=facts.median(ages.tail(0.25)),
+        usual=number(max_age),
+    )
+    harmless = trajectory is not None and trajectory.learned and not trajectory.lost
+    return _Sight(what, Severity.NOTICE if harmless else Severity.WARNING, step, None if step is None else (step, step))
+
+
+def _late(curve: Series) -> float:
+    return float(np.median(curve.tail(0.25).values))

@@ -1,0 +1,83 @@
+"""Old data are used by plan, and nothing corrects for their age.
+
+## What it looks for
+A recorded limit on the age of the data ({max_staleness}) of `min_age` versions or more, with a loss that treats the data
+as fresh: the proximal policy is not decoupled from the policy that made the data, or its weights have no cap.
+
+## Why it matters
+Data that are a few versions old were made by another policy. Without a weight for this difference, the update follows
+what was good for the old policy. With a weight that has no bound, a few tokens that have become much more probable decide
+the batch.
+
+## When it is a false alarm
+The age limit is never reached, because generation is fast enough: the logged age then stays near 0, and this is not
+reported.
+
+## Fix
+- Decouple the loss ({use_decoupled_loss}) and cap the weights ({behave_weight_cap}, 5 is usual).
+- Or set {max_staleness} to 0 or 1.
+
+## Smallest experiment
+{max_staleness} = 0 for a tenth of the run from the same checkpoint: if the score rises faster, the age of the data was the
+reason.
+
+## References
+https://arxiv.org/abs/2505.24298
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import Threshold
+from firstbreak.engine.stats.onset import first_sustained
+from firstbreak.model import Confidence, Config, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
+
+
+def detect(
+    config: Config,
+    staleness_max: Series | None = None,
+    staleness_mean: Series | None = None,
+    *,
+    min_age: Annotated[
+        float,
+        Threshold(unit="versions", reason="Data that are one version old need no correction.", source="convention"),
+    ] = 2.0,
+    max_cap: Annotated[
+        float, Threshold(unit="ratio", reason="A cap above this does not bound anything.", source="convention")
+    ] = 20.0,
+) -> Finding | NotApplicable | NotMeasured | None:
+    limit = config.number("max_staleness")
+    if limit is None:
+        return NotMeasured("how old data may be is not recorded")
+    if limit < min_age:
+        return NotApplicable(f"data may be {limit:g} versions old at most")
+    decoupled = config.get("use_decoupled_loss")
+    if decoupled is None:
+        return NotMeasured("whether the loss is decoupled is not recorded")
+    cap = config.number("behave_weight_cap")
+    if decoupled and cap is not None and cap <= max_cap:
+        return None
+    ages = next((s.finite for s in (staleness_max, staleness_mean) if s is not None and len(s.finite)), None)
+    if ages is not None and float(np.median(ages.tail(0.5).values)) < min_age:
+        return None
+    since = first_sustained(ages, lambda values: values >= min_age) if ages is not None else None
+    what = "the weights of old data have no cap" if decoupled else "the loss treats old data as fresh"
+    return Finding(
+        message=facts.tell(
+            "data may be {limit} versions old and {what}: decouple the loss and cap its weights at 5, or train 20 steps on "
+            "fresh data and compare",
+            limit=facts.setting(config, "max_staleness"),
+            what=what,
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.MEDIUM if decoupled else Confidence.HIGH,
+        metric="staleness.max" if ages is not None else None,
+        onset=since,
+        interval=None if since is None else (since, since),
+        evidence=(Evidence(text="age of the data", series=ages, level=limit),) if ages is not None else (),
+        facts={"limit": limit, "decoupled": bool(decoupled)},
+    )

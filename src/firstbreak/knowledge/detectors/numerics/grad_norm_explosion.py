@@ -1,0 +1,300 @@
+"""The gradient norm grows far beyond its own past, or has a very heavy tail.
+
+## What it looks for
+The gradient norm over the last quarter, compared with its first fifth on a logarithmic scale, and the step from which the
+norm grows. A jump at one step counts from `jump_warning` on, if the score fell from there. Also its upper tail: the 95th
+percentile compared with the median. Growth counts only if the score does not rise at the same time. For language models
+also the absolute size, which needs no history: a norm above `norm_critical` beside a loss of ordinary size is not the
+gradient of that loss.
+
+## Why it matters
+A norm that grows by orders of magnitude is the last warning before NaN or collapse. With clipping, every update then has
+the full permitted length, in a direction that a few samples or one outlier of the critic decide.
+
+## When it is a false alarm
+The norm rises as a policy becomes more certain and as returns grow: if the score rises, this is part of learning. The
+first updates of a run are the largest, and are left out. Single spikes that the clip catches do no harm.
+
+## Fix
+- Check the batch of the largest norm: lengths, outliers of the reward, samples with extreme log-probabilities.
+- Lower {learning_rate}, and clip at {grad_clip} after unscaling.
+- Clip or normalise rewards and returns, and give the critic its own clip.
+- Compare the log-probabilities of inference engine and trainer: a mismatch on rare tokens explodes late.
+
+## Smallest experiment
+Continue from the checkpoint before the growth with {learning_rate} divided by ten: if the norm still grows, the data or
+the log-probabilities are the cause, and not the step size.
+
+## References
+https://arxiv.org/abs/1211.5063
+https://arxiv.org/abs/2006.05990
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import Threshold
+from firstbreak.knowledge.detectors._growth import Growth, growth
+from firstbreak.engine.families import Policy
+from firstbreak.engine.stats.changes import Change, changes, departed, for_good
+from firstbreak.engine.stats.direction import falls, fell_since, rises
+from firstbreak.engine.stats.shape import Trajectory
+from firstbreak.engine.stats.spikes import tail
+from firstbreak.model import Confidence, Config, Evidence, Expected, Finding, NotMeasured, Series, Severity, Statistic
+from firstbreak.words import number, percent
+
+EITHER_SCORE = True
+
+Scores = tuple[Series | None, Series | None]  #: the evaluation and the training reward, where they are recorded
+
+
+def detect(
+    grad_norm: Series,
+    config: Config,
+    trajectory: Trajectory | None = None,
+    policy: Policy = Policy.CONTROL,
+    policy_loss: Series | None = None,
+    loss_total: Series | None = None,
+    score: Series | None = None,
+    eval_score: Series | None = None,
+    training_score: Series | None = None,
+    *,
+    norm_critical: Annotated[
+        float,
+        Threshold(
+            unit="gradient norm",
+            reason="For language models: no loss of ordinary size has such a gradient.",
+            source="convention",
+        ),
+    ] = 1e6,
+    max_loss: Annotated[
+        float,
+        Threshold(unit="loss", reason="A larger loss may have a gradient of that size.", source="convention"),
+    ] = 100.0,
+    growth_warning: Annotated[
+        float, Threshold(unit="ratio", reason="Ten times the norm of the early run.", source="convention")
+    ] = 10.0,
+    growth_critical: Annotated[
+        float,
+        Threshold(unit="ratio", reason="Thirty times the early norm, and the score fell.", source="convention"),
+    ] = 30.0,
+    jump_warning: Annotated[
+        float,
+        Threshold(
+            unit="ratio",
+            reason="At one step, for good, and the score fell from that step on: less growth says as much.",
+            source="convention",
+        ),
+    ] = 4.0,
+    tail_ratio: Annotated[
+        float,
+        Threshold(
+            unit="ratio",
+            reason="95th percentile over median: with so heavy a tail a few batches decide the direction.",
+            source="convention",
+        ),
+    ] = 20.0,
+    warmup_share: Annotated[
+        float,
+        Threshold(unit="share", reason="The first updates of a run are the largest.", source="convention"),
+    ] = 0.1,
+    spike_ratio: Annotated[
+        float,
+        Threshold(unit="ratio", reason="Ten times the median norm: one such batch outweighs ten.", source="convention"),
+    ] = 10.0,
+    spike_share: Annotated[
+        float, Threshold(unit="share", reason="One update in twenty, from some step on.", source="convention")
+    ] = 0.05,
+    min_spikes: Annotated[int, Threshold(unit="points", reason="Fewer spikes are accidents.", source="convention")] = 4,
+    min_points: Annotated[
+        int, Threshold(unit="points", reason="Fewer norms show no growth.", source="convention")
+    ] = 20,
+) -> Finding | Expected | NotMeasured | None:
+    loss = policy_loss if policy_loss is not None else loss_total
+    if policy is Policy.TEXT and loss is not None:
+        finding = _out_of_range(grad_norm.finite, loss.finite, norm_critical, max_loss)
+        if finding is not None:
+            return finding
+    norms = growth(grad_norm, min_points)
+    scores = (eval_score, training_score)
+    if norms is None:
+        return NotMeasured(f"fewer than {min_points} gradient norms above 0 are logged")
+    if norms.times >= growth_warning:
+        return _grown(norms, trajectory, growth_critical, score, scores, min_points)
+    if (grown := _late_growth(norms, growth_warning)) is not None and fell_since(grown.step, *scores):
+        norms = replace(norms, late=grown.after)
+        return _grown(norms, trajectory, growth_critical, score, scores, min_points)
+    if norms.times >= jump_warning and (jump := _jumped(norms.curve, jump_warning, scores)) is not None:
+        return jump
+    late = norms.curve.tail(1 - warmup_share)
+    at_first = float(np.median(norms.curve.head(warmup_share).values))
+    spikes = _spikes_repeat(late, at_first, spike_ratio, spike_share, min_spikes, config)
+    if spikes is not None and _stopped(score, min_points):
+        return spikes
+    smaller = _spikes_repeat(late, at_first, jump_warning, spike_share, min_spikes, config)
+    harmful = smaller is not None and smaller.onset is not None and fell_since(smaller.onset, *scores)
+    return smaller if harmful else _heavy(late, tail_ratio, config)
+
+
+def _late_growth(norms: Growth, ratio: float) -> Change | None:
+    """Growth that lies in the last part of the run, where a quarter of it does not show it yet."""
+    change = departed(norms.curve, log=True)
+    return change if change is not None and change.ratio >= ratio else None
+
+
+def _out_of_range(norms: Series, loss: Series, norm_critical: float, max_loss: float) -> Finding | None:
+    """A norm that no loss of this size has."""
+    size = float(np.median(np.abs(loss.values))) if len(loss) else np.inf
+    norm = float(np.median(norms.values)) if len(norms) else 0.0
+    if norm < norm_critical or size > max_loss:
+        return None
+    return Finding(
+        message=facts.tell(
+            "the gradient norm is {norm} although the size of the loss is {size}: a loss scale that is not removed, a sum in "
+            "place of a mean, or one token with an extreme log-probability; check these three, because with clipping every "
+            "update has the full length, whatever the batch contains",
+            norm=facts.median(norms),
+            size=facts.of(Statistic.SIZE, loss),
+        ),
+        severity=Severity.CRITICAL,
+        confidence=Confidence.MEDIUM,
+        metric="grad.norm",
+        onset=float(norms.steps[0]),
+        interval=(float(norms.steps[0]), float(norms.steps[0])),
+        evidence=(Evidence(text="gradient norm", series=norms),),
+        facts={"norm": norm},
+    )
+
+
+def _grown(
+    norms: Growth,
+    trajectory: Trajectory | None,
+    growth_critical: float,
+    score: Series | None,
+    scores: Scores,
+    min_points: int,
+) -> Finding | Expected | None:
+    times = number(norms.times)
+    began = norms.since()
+    worse = began is not None and (fell_since(began[0], *scores) or _falls_since(score, began[0], min_points))
+    if trajectory is not None and trajectory.learned and not trajectory.lost and not worse:
+        return Expected(f"the gradient norm grew {times} times while the score rose, as it does when a policy learns")
+    if began is None:
+        return None
+    since, interval = began
+    lost = worse or (trajectory is not None and trajectory.lost)
+    return Finding(
+        message=facts.tell(
+            "the gradient norm grew {times} times, from {early} to {late}, and the score {course}; check the batch of the "
+            "largest norm, then lower the learning rate",
+            times=times,
+            early=norms.before,
+            late=norms.after,
+            course="fell" if lost else "did not rise",
+        ),
+        severity=Severity.CRITICAL if lost and norms.times >= growth_critical else Severity.WARNING,
+        confidence=Confidence.LOW if trajectory is None else Confidence.HIGH if lost else Confidence.MEDIUM,
+        metric="grad.norm",
+        onset=since,
+        interval=interval,
+        evidence=(Evidence(text=f"grew {times} times", series=norms.curve, since=since),),
+        facts={"growth": norms.times},
+    )
+
+
+def _falls_since(score: Series | None, since: float, min_points: int) -> bool:
+    """Whether the score falls from the step on at which the norm began to grow, wherever it stood before."""
+    after = score.finite.between(since) if score is not None else None
+    return after is not None and len(after) >= min_points and falls(after)
+
+
+def _jumped(norms: Series, ratio: float, scores: Scores) -> Finding | None:
+    """A norm that multiplied at one step, for good, with a score that fell from there on."""
+    jumps = changes(norms, kinds=("level",), log=True)
+    jump = next((c for c in jumps if c.lasting and c.ratio >= ratio), None)
+    if jump is None or not fell_since(jump.step, *scores):
+        return None
+    return Finding(
+        message=(
+            f"the gradient norm jumped from {number(jump.before)} to {number(jump.after)} at step {number(jump.step)} and the "
+            "score fell from there on; check what changed in the data at that step, then lower the learning rate"
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        metric="grad.norm",
+        onset=jump.step,
+        interval=jump.interval,
+        evidence=(Evidence(text="gradient norm", series=norms, since=jump.step, level=jump.before),),
+        facts={"growth": jump.ratio},
+    )
+
+
+def _stopped(score: Series | None, min_points: int) -> bool:
+    """Whether the score, over its second half, no longer rises."""
+    late = score.finite.tail(0.5) if score is not None else None
+    return late is not None and len(late) >= min_points and not rises(late)
+
+
+def _spikes_repeat(
+    norms: Series, at_first: float, ratio: float, share: float, at_least: int, config: Config
+) -> Finding | None:
+    """Norms far above the usual one that come again and again, from some step on to the end.
+
+    They are above those of the first updates too: where little is left to learn the usual norm is next to nothing.
+    """
+    usual = float(np.median(norms.values))
+    high = (norms.values >= ratio * usual) & (norms.values > at_first)
+    first = for_good(high, share)
+    if first is None or int(high[first:].sum()) < at_least:
+        return None
+    since, clip = float(norms.steps[first]), config.number("grad_clip")
+    remedy = "lower the learning rate" if clip else "clip the gradient, and lower the learning rate"
+    return Finding(
+        message=facts.tell(
+            "{share} of the gradient norms since {since} are above {ratio} times the usual {usual}, the largest is {top}, and "
+            "the score does not rise: a few batches decide the direction; check one of them, then {remedy}",
+            share=percent(float(high[first:].mean())),
+            since=facts.at(norms, since),
+            ratio=number(ratio),
+            usual=number(usual),
+            top=facts.highest(norms),
+            remedy=remedy,
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.MEDIUM,
+        metric="grad.norm",
+        onset=since,
+        interval=(float(norms.steps[max(0, first - 1)]), since),
+        evidence=(Evidence(text="gradient norm", series=norms, since=since, level=ratio * usual),),
+        facts={"spikes": int(high[first:].sum())},
+    )
+
+
+def _heavy(norms: Series, tail_ratio: float, config: Config) -> Finding | None:
+    upper = tail(norms)
+    if upper is None or upper.p95_ratio < tail_ratio:
+        return None
+    clip = config.number("grad_clip")
+    first = float(norms.steps[np.argmax(norms.values >= upper.p95)])
+    return Finding(
+        message=facts.tell(
+            "one gradient norm in twenty is above {high}, {ratio} times the median, and the largest is {top}{clipped}: a few "
+            "batches decide the direction; check one of them",
+            high=number(upper.p95),
+            ratio=number(upper.p95_ratio),
+            top=facts.highest(norms),
+            clipped=facts.tell(" (clipped at {clip})", clip=facts.setting(config, "grad_clip")) if clip else "",
+        ),
+        severity=Severity.NOTICE,
+        confidence=Confidence.MEDIUM,
+        metric="grad.norm",
+        onset=first,
+        interval=(float(norms.steps[0]), first),
+        evidence=(Evidence(text="gradient norm", series=norms, level=upper.p95),),
+        facts={"p95_ratio": upper.p95_ratio},
+    )

@@ -1,0 +1,155 @@
+"""Sampled tokens have log-probabilities that no sampler would ever draw.
+
+## What it looks for
+The smallest log-probability of the batch, over the second half of the run, compared with what sampling can produce; and
+the mean log-probability, compared with that of a uniform choice from a large vocabulary. Also the largest difference
+between the log-probabilities of the inference engine and the trainer: steps in which one token is off by `apart` nats or
+more, and `unusual` times as far as usual, that come again and again.
+
+## Why it matters
+Among a million sampled tokens, the rarest one has a probability of about one in a million: a log-probability of about -14.
+A token at -30 was not drawn from the policy that computes its log-probability. Either the temperature differs, or a mask
+lets padding or tool output into the loss, or text was tokenised again, or logits are -inf. The ratios and gradients of
+such tokens dominate the update.
+
+## When it is a false alarm
+The text was written by another policy on purpose (demonstrations, replayed data, tool output that is masked later).
+
+## Fix
+- Print the ten tokens with the smallest log-probability and their positions: they show which mask or template is wrong.
+- Give the sampled token ids to the trainer, and not text that is tokenised again.
+- Compute log-probabilities with the {temperature} and {top_p} of sampling. Leave tool output and padding out of the mask.
+
+## Smallest experiment
+Compute the log-probabilities of one freshly generated batch before any update: the smallest one must agree with that of
+the inference engine.
+
+## References
+https://github.com/huggingface/trl/issues/5224
+https://arxiv.org/abs/2510.26788
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import Threshold
+from firstbreak.engine.families import Policy, only
+from firstbreak.engine.stats.changes import for_good
+from firstbreak.engine.stats.onset import first_sustained
+from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
+from firstbreak.words import number
+
+FAMILIES = only(Policy.TEXT, why="the log-density of a continuous action may take any value")
+
+
+def detect(
+    policy_logp_min: Series | None = None,
+    behave_logp_min: Series | None = None,
+    policy_logp_mean: Series | None = None,
+    rollout_train_logp_absdiff_max: Series | None = None,
+    *,
+    low: Annotated[
+        float,
+        Threshold(
+            unit="nats",
+            reason="The rarest of a million sampled tokens lies at about -14; one at -30 was not sampled.",
+            source="convention",
+        ),
+    ] = -30.0,
+    low_mean: Annotated[
+        float,
+        Threshold(
+            unit="nats per token",
+            reason="A uniform choice from a large vocabulary has a mean of about -9 to -12.",
+            source="convention",
+        ),
+    ] = -9.0,
+    apart: Annotated[
+        float,
+        Threshold(
+            unit="nats",
+            reason="The same token is then 3,000 times as probable for one side as for the other.",
+            source="convention",
+        ),
+    ] = 8.0,
+    unusual: Annotated[
+        float,
+        Threshold(
+            unit="ratio", reason="Against the median of the run: rare tokens always differ.", source="convention"
+        ),
+    ] = 8.0,
+    often: Annotated[
+        float, Threshold(unit="share", reason="One step in twenty, from some step on.", source="convention")
+    ] = 0.05,
+    min_steps: Annotated[int, Threshold(unit="points", reason="Fewer are single accidents.", source="convention")] = 3,
+    min_points: Annotated[int, Threshold(unit="points", reason="Fewer steps show no level.", source="convention")] = 4,
+) -> Finding | NotApplicable | NotMeasured | None:
+    candidates = ((policy_logp_min, low), (behave_logp_min, low), (policy_logp_mean, low_mean))
+    recorded = [(s, limit) for s, limit in candidates if s is not None and len(s.finite) >= min_points]
+    differences = rollout_train_logp_absdiff_max.finite if rollout_train_logp_absdiff_max is not None else None
+    if differences is not None and len(differences) >= min_points:
+        if (finding := _apart(differences, apart, unusual, often, min_steps)) is not None:
+            return finding
+        if not recorded:
+            return None
+    if not recorded:
+        return NotMeasured(f"no log-probability of sampled tokens is logged for {min_points} steps")
+    extreme = [(s, limit) for s, limit in recorded if _late(s) < limit]
+    if not extreme:
+        return None
+    curve, limit = extreme[0]
+    onset = first_sustained(curve, lambda values: values < limit)
+    what = (
+        "a random choice would do as well" if curve is policy_logp_mean else "this policy would never draw such a token"
+    )
+    return Finding(
+        message=facts.tell(
+            "{curve} is {late} over the second half: {what}; print the ten least probable tokens and their positions",
+            curve=curve.name,
+            late=facts.median(curve.finite.tail(0.5)),
+            what=what,
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH if len(extreme) > 1 else Confidence.MEDIUM,
+        metric=curve.name,
+        onset=onset,
+        interval=None if onset is None else (onset, onset),
+        evidence=tuple(Evidence(text=s.name, series=s, since=onset, level=at) for s, at in extreme),
+        facts={"logp": _late(curve)},
+    )
+
+
+def _late(curve: Series) -> float:
+    return float(np.median(curve.finite.tail(0.5).values))
+
+
+def _apart(differences: Series, apart: float, unusual: float, often: float, min_steps: int) -> Finding | None:
+    """Steps in which the two log-probabilities of one token lie far apart, again and again."""
+    usual = float(np.median(differences.values))
+    far = differences.values > max(apart, unusual * usual)
+    first = for_good(far, often)
+    if first is None or int(far[first:].sum()) < min_steps:
+        return None
+    since = float(differences.steps[first])
+    return Finding(
+        message=facts.tell(
+            "in {steps} steps since {since} the log-probability of a token differs by up to {most} nats between the inference "
+            "engine and the trainer (usually {usual}): its probability is near 0 for one of them; print that token, check the "
+            "mask, and clamp the log-probabilities",
+            steps=number(int(far[first:].sum())),
+            since=facts.at(differences, since),
+            most=facts.highest(differences.between(since)),
+            usual=facts.median(differences),
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.MEDIUM,
+        metric=differences.name,
+        onset=since,
+        interval=(float(differences.steps[max(0, first - 1)]), since),
+        evidence=(Evidence(text="largest difference", series=differences, since=since, level=usual),),
+        facts={"steps": int(far[first:].sum())},
+    )

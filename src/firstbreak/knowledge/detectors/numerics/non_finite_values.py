@@ -1,0 +1,184 @@
+"""A loss, gradient or policy statistic is NaN or infinite.
+
+## What it looks for
+NaN and infinities in the quantities that an update computes (losses, gradient norms, KL divergences, entropy, ratios,
+values, log-probabilities), after they had been finite: whether they stay, or come back within a few steps, or several of them
+end a log in NaN, in a row that holds a reward. A curve that was never finite counts only if it is a loss, and in a short piece
+of a log only if the gradient norm was never finite either. Hugging Face's Trainer prints 0 for a loss that is NaN
+(`logging_nan_inf_filter`): a loss of exactly 0 beside a gradient norm that is always NaN is such a loss.
+
+## Why it matters
+One NaN in a gradient reaches every weight, and everything that the policy does afterwards is noise. There are usually
+signs before: a growing gradient norm, extreme log-probabilities, outliers of the reward, or values that explode.
+
+## When it is a false alarm
+Quantities that are undefined for a batch (episode statistics before the first episode ends, explained variance of equal
+returns, the mean length of no completion) are not checked. NaN at regular intervals is the padding of a table. The scaler
+of mixed precision makes single infinite norms on purpose.
+
+## Fix
+- Go back to the last checkpoint before the first non-finite value.
+- Clip gradients ({grad_clip}), and skip updates whose norm is not finite.
+- Compute logits, ratios and softmax in fp32, and train in bf16 instead of fp16 ({precision}).
+- Apply masks before the logarithm, and guard every division by a sum of masks or by a spread ({scale_rewards}).
+
+## Smallest experiment
+Load the last finite checkpoint and run the failing batch once with PyTorch's anomaly detection: the first operation that
+returns NaN is the place.
+
+## References
+https://stable-baselines3.readthedocs.io/en/master/guide/checking_nan.html
+https://arxiv.org/abs/1710.03740
+https://github.com/verl-project/verl/issues/747
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Annotated, NamedTuple
+
+import numpy as np
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import Threshold
+from firstbreak.engine.stats.spikes import period
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Role, Run, Series, Severity
+
+ROLES = (Role.WEIGHTS_LOST,)
+
+# What every batch defines. Statistics of episodes, groups and finished completions may be empty, so they are left out.
+COMPUTED = re.compile(
+    r"loss\.total|(policy|value|pref|alpha|rm|sft|curiosity|entropy)\.loss|grad\.norm|value\.grad_norm"
+    r"|kl\.(ref|old|post)(\.k\d)?|policy\.(entropy|ratio\.mean|logp\.mean)|value\.(pred\.|old\.)?mean|returns\.mean|td_error"
+)
+# A mean over no episodes is NaN, so NaN says nothing about a reward. An infinite reward reaches every advantage of its group.
+REWARD = re.compile(r"reward\.(rollout\.|episode\.|component\..+\.)?(mean|max|min)|reward\.episode")
+LASTING = 3  #: non-finite points up to the end of the curve that are no longer an accident
+MIN_CURVES = 2  #: of an update that end in NaN together: one of them may be undefined for a batch
+NETWORKS = {"grad.norm": "loss", "value.grad_norm": "value.loss"}  # a gradient norm, and what its losses are called
+
+
+def detect(
+    run: Run,
+    *,
+    lasting_points: Annotated[
+        int,
+        Threshold(
+            unit="points",
+            reason="Non-finite points up to the end of the curve: so many are no accident any more.",
+            source="convention",
+        ),
+    ] = LASTING,
+    padding_share: Annotated[
+        float,
+        Threshold(
+            unit="share",
+            reason="A column that is mostly empty belongs to rows of another kind, such as evaluations.",
+            source="convention",
+        ),
+    ] = 0.5,
+) -> Finding | NotMeasured | None:
+    watched = [s for name, s in run.series.items() if COMPUTED.fullmatch(name) and len(s)]
+    watched += [_logged(s) for name, s in run.series.items() if REWARD.fullmatch(name) and np.isinf(s.values).any()]
+    if not watched:
+        return NotMeasured("no loss, gradient norm or other quantity of the update is logged")
+    never = {s.name for s in watched if not len(s.finite)}
+    empty = {s.name for s in watched if not s.finite.values.any()}  # a loss of exactly 0: transformers prints NaN so
+    poisoned = any(norm in never and any(loss in name for name in empty) for norm, loss in NETWORKS.items())
+    broken = [b for s in watched if (b := _break(s, poisoned, lasting_points, padding_share)) is not None]
+    if not broken:
+        return None
+    ended = {b.series.name for b in broken if _ends(b, run)}
+    if len(ended) >= MIN_CURVES and not all("grad" in name for name in ended):  # the run ended, or stands, at that
+        broken = [b._replace(lasting=b.lasting or b.series.name in ended) for b in broken]
+    first = min(broken, key=lambda b: (not b.lasting, b.step))
+    also = sorted(b.series.name for b in broken if b is not first)
+    beside = f" (also {', '.join(also)})" if also else ""
+    if first.lasting:
+        message = facts.tell(
+            "{curve} is not finite from {step} to the end{beside}: go back to the last checkpoint before",
+            curve=first.series.name,
+            step=facts.at(first.series, first.step),
+            beside=beside,
+        )
+    else:
+        message = facts.tell(
+            "{curve} is not finite at {points} of {n} points, the first at {step}{beside}{back}: check that batch before this "
+            "happens again",
+            curve=first.series.name,
+            points=f"{first.points}",
+            n=f"{len(first.series)}",
+            step=facts.at(first.series, first.step),
+            beside=beside,
+            back=", and came back" if np.isfinite(first.series.values[-1]) else "",
+        )
+    return Finding(
+        message=message,
+        severity=Severity.CRITICAL if first.lasting else Severity.WARNING,
+        confidence=Confidence.HIGH,
+        metric=first.series.name,
+        onset=first.step,
+        interval=(first.before, first.step),
+        evidence=tuple(
+            Evidence(text=f"{b.series.name}: {b.points} points not finite", series=b.series, since=b.step)
+            for b in broken
+        ),
+        facts={"lasting": first.lasting, "metrics": [first.series.name, *also]},
+    )
+
+
+def _ends(broken: _Break, run: Run) -> bool:
+    """Whether a curve is NaN in the last row alone, which holds a reward: a scaler makes infinities, and a table empty rows."""
+    last = broken.series.steps[-1]
+    rewards = (s for name, s in run.series.items() if REWARD.fullmatch(name) and len(s.finite))
+    beside = any(s.finite.steps[-1] == last for s in rewards)
+    return beside and broken.points == 1 and bool(np.isnan(broken.series.values[-1]))
+
+
+def _logged(series: Series) -> Series:
+    """The points that hold a value, infinite ones included."""
+    keep = ~np.isnan(series.values)
+    return replace(series, steps=series.steps[keep], values=series.values[keep])
+
+
+class _Break(NamedTuple):
+    series: Series
+    before: float  #: the last finite step
+    step: float
+    points: int
+    lasting: bool
+
+
+def _break(series: Series, poisoned: bool, lasting_points: int, padding_share: float) -> _Break | None:
+    """Where a curve breaks; `poisoned` if loss and gradient are broken from the first point on."""
+    bad = ~np.isfinite(series.values)
+    if bad.all():
+        lasting = poisoned or ("loss" in series.name and len(bad) >= lasting_points)
+        return _from(series, 0, bad, lasting=True) if lasting else None
+    bad[: int(np.argmin(bad))] = False  # before its first number a curve has not begun
+    if not bad.any():
+        return None
+    at_end = int(np.argmin(bad[::-1]))
+    if at_end >= max(lasting_points, 2 * _longest_gap(bad[: len(bad) - at_end]) + 1):
+        return _from(series, len(bad) - at_end, bad, lasting=True)
+    if _padding(bad, padding_share) and not np.isinf(series.values).any():
+        return None
+    return _from(series, int(np.argmax(bad)), bad, lasting=False)
+
+
+def _from(series: Series, index: int, bad: np.ndarray, lasting: bool) -> _Break:
+    steps = series.steps
+    return _Break(series, float(steps[max(index - 1, 0)]), float(steps[index]), int(bad.sum()), lasting)
+
+
+def _longest_gap(bad: np.ndarray) -> int:
+    """Most non-finite points in a row."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], bad.astype(int), [0]])))
+    return int(np.max(edges[1::2] - edges[::2], initial=0))
+
+
+def _padding(bad: np.ndarray, padding_share: float) -> bool:
+    """Rows of another kind (evaluations, summaries) leave gaps at regular intervals, or most of a column empty."""
+    every = period(np.flatnonzero(bad).astype(float), tolerance=0.01)
+    return bool(bad.mean() > padding_share) or (every is not None and every > 1)

@@ -1,0 +1,45 @@
+"""A tensor of the update holds a number that is not finite.
+
+## What it looks for
+The recorder checks advantages, stored log-probabilities, the policy's output, the loss and the gradients, in this
+order. The check names the first that is not finite.
+
+## Why it matters
+One such number in the loss spoils every weight.
+
+## When it is a false alarm
+A scaler of mixed precision, which skips single updates on purpose.
+
+## Fix
+- Look at the tensor that is named first: logarithms of 0, divisions by an empty mask, overflow in 16 bits.
+
+## Smallest experiment
+Run the update once more with `torch.autograd.set_detect_anomaly(True)`.
+
+## References
+https://arxiv.org/abs/1710.03740
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from firstbreak.engine.checks import Threshold
+from firstbreak.knowledge.detectors._proof import proved
+from firstbreak.model import Config, Finding, Role, Series
+
+ROLES = (Role.PROOF,)
+
+
+def detect(
+    proof_nonfinite: Series,
+    config: Config,
+    *,
+    above: Annotated[float, Threshold("stages", "A number is finite or it is not.", "convention")] = 0.0,
+) -> Finding | None:
+    return proved(
+        proof_nonfinite,
+        config,
+        "a tensor of the update is not finite: look at the one that is named first",
+        above=above,
+    )

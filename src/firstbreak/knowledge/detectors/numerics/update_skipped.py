@@ -1,0 +1,110 @@
+"""Optimizer steps are skipped because their gradient is not finite.
+
+## What it looks for
+The share of optimizer steps that were applied, if it is below 1; and the loss scale of mixed precision, if it keeps
+falling in the second half of the run or has reached 1.
+
+## Why it matters
+A skipped step costs a whole batch and teaches nothing. The trainer protects the weights, so no curve shows NaN: the
+skipped steps are the only sign, and they become frequent before a run breaks.
+
+## When it is a false alarm
+In the first steps the scaler tries scales that are too large, until it finds its level. A single skipped step in
+hundreds.
+
+## Fix
+- Train in bf16 instead of fp16 ({precision}), and compute logits and losses in fp32.
+- Find the batch: empty masks, a spread of exactly 0 in a denominator, completions without a token.
+- Lower {learning_rate} and {grad_clip} if the gradient norm grew first.
+
+## Smallest experiment
+Run the skipped batch alone in fp32: if the gradient is finite there, the number format overflowed. If the gradient is
+infinite there too, the loss is wrong.
+
+## References
+https://pytorch.org/docs/stable/amp.html
+https://arxiv.org/abs/1710.03740
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import Threshold
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.words import percent
+
+
+def detect(
+    optim_update_ok: Series | None = None,
+    optim_loss_scale: Series | None = None,
+    *,
+    share_warning: Annotated[
+        float,
+        Threshold(unit="share", reason="A single skipped step in hundreds is usual.", source="convention"),
+    ] = 0.01,
+    share_critical: Annotated[
+        float, Threshold(unit="share", reason="Half of all batches teach nothing.", source="convention")
+    ] = 0.5,
+    min_halvings: Annotated[
+        float,
+        Threshold(
+            unit="halvings",
+            reason="A scale that falls this often in the second half does not settle.",
+            source="convention",
+        ),
+    ] = 5.0,
+    min_points: Annotated[
+        int, Threshold(unit="points", reason="In fewer steps the loss scale still settles.", source="convention")
+    ] = 5,
+) -> Finding | NotMeasured | None:
+    applied, scale = (s.finite if s is not None else None for s in (optim_update_ok, optim_loss_scale))
+    if max(len(applied or ()), len(scale or ())) < min_points:
+        return NotMeasured(f"neither skipped updates nor the loss scale are logged for {min_points} steps")
+    skipped = _skipped(applied, share_warning, share_critical) if applied else None
+    return skipped or (_overflowing(scale, min_halvings) if scale else None)
+
+
+def _skipped(applied: Series, share_warning: float, share_critical: float) -> Finding | None:
+    share = float(np.mean(1 - applied.tail(0.5).values))
+    if share < share_warning:
+        return None
+    first = float(applied.steps[np.argmax(applied.values < 1)])
+    return Finding(
+        message=(
+            f"{percent(share)} of the optimizer steps of the second half are skipped because their gradient is not finite; "
+            "run one skipped batch alone in fp32"
+        ),
+        severity=Severity.CRITICAL if share >= share_critical else Severity.WARNING,
+        confidence=Confidence.HIGH,
+        metric=applied.name,
+        onset=first,
+        interval=(first, first),
+        evidence=(Evidence(text="share of steps applied", series=applied, since=first, level=1.0),),
+        facts={"skipped": share},
+    )
+
+
+def _overflowing(scale: Series, min_halvings: float) -> Finding | None:
+    late = scale.tail(0.5)
+    start, end = float(late.values[0]), float(late.values[-1])
+    if not 0 < end < start or (end > 1 and np.log2(start / end) < min_halvings):
+        return None
+    return Finding(
+        message=facts.tell(
+            "the loss scale fell from {start} to {end} in the second half of the run: gradients overflow again and again; "
+            "train in bf16 instead of fp16",
+            start=facts.first(late),
+            end=facts.last(late),
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        metric=scale.name,
+        onset=float(late.steps[0]),
+        interval=(float(late.steps[0]), float(late.steps[-1])),
+        evidence=(Evidence(text="loss scale", series=scale, since=float(late.steps[0])),),
+        facts={"scale": end},
+    )

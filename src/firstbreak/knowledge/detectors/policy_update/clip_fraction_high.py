@@ -1,0 +1,97 @@
+"""The clip limits a large part of every batch.
+
+## What it looks for
+The share of samples whose ratio was clipped: from some step on, it is `high` or more in most updates.
+
+## Why it matters
+The clip slows the update, and does not stop it: clipped samples have no gradient, the others still have one. If the
+clip acts all the time, then the learning rate, the number of epochs or the advantages are too large, or the data are
+old.
+
+## When it is a false alarm
+The clip range is small on purpose. The trainer reports the last epoch only, in which most of the batch has already had
+its effect.
+
+## Fix
+- Lower {learning_rate} or {epochs_per_batch}, or use larger batches.
+- Check the age of the rollouts, and whether the old log-probabilities belong to the policy that sampled.
+
+## Smallest experiment
+One epoch and one minibatch per batch for 20 updates: the clip fraction must then be 0. If the clip fraction is not 0,
+the old log-probabilities are wrong.
+
+## References
+https://arxiv.org/abs/1707.06347
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import Threshold
+from firstbreak.engine.families import Method, without
+from firstbreak.engine.stats.changes import for_good
+from firstbreak.engine.stats.shape import Trajectory
+from firstbreak.model import Confidence, Config, Evidence, Expected, Finding, NotMeasured, Series, Severity
+
+EITHER_SCORE = True
+FAMILIES = without(Method.SUPERVISED)
+
+
+def detect(
+    policy_clip_fraction: Series,
+    config: Config,
+    trajectory: Trajectory | None = None,
+    *,
+    high: Annotated[
+        float,
+        Threshold(
+            unit="share",
+            reason="A third of the samples is a large part of every batch.",
+            source="convention",
+        ),
+    ] = 0.35,
+    lasting_share: Annotated[
+        float, Threshold(unit="share", reason="Most updates, from some step on.", source="convention")
+    ] = 0.6,
+    lasting_points: Annotated[
+        int,
+        Threshold(
+            unit="points",
+            reason="None of 220 healthy runs of the lab is above the limit for so many updates.",
+            source="LOG.md, Architecture, 2026-11-22",
+        ),
+    ] = 5,
+    min_points: Annotated[
+        int, Threshold(unit="points", reason="Fewer values show no level.", source="convention")
+    ] = 10,
+) -> Finding | Expected | NotMeasured | None:
+    clipped = policy_clip_fraction.finite
+    if len(clipped) < min_points:
+        return NotMeasured(f"{len(clipped)} values of the clip fraction are too few (needs {min_points})")
+    if not clipped.values.any() and config.number("updates_per_batch") == 1:
+        return Expected(
+            "the clip fraction is 0 because each batch is used for one update: the ratio is 1 by construction"
+        )
+    first = for_good(clipped.values >= high, lasting_share)
+    if first is None or len(clipped) - first < lasting_points:
+        return None
+    since, late = float(clipped.steps[first]), float(np.median(clipped.values[first:]))
+    harmed = trajectory is not None and (trajectory.lost or trajectory.kind == "flat")
+    return Finding(
+        message=facts.tell(
+            "{late:%} of the samples are clipped since {since}: the updates are too large; lower the learning rate first",
+            late=facts.median(clipped.between(since)),
+            since=facts.at(clipped, since),
+        ),
+        severity=Severity.CRITICAL if harmed else Severity.WARNING,
+        confidence=Confidence.HIGH if harmed else Confidence.MEDIUM,
+        metric="policy.clip_fraction",
+        onset=since,
+        interval=(float(clipped.steps[0]), since),
+        evidence=(Evidence(text="clip fraction", series=clipped, since=since, level=high),),
+        facts={"level": late},
+    )

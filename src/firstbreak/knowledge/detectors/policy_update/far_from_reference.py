@@ -1,0 +1,85 @@
+"""The policy is so far from its reference that it writes another text.
+
+## What it looks for
+The KL divergence from the reference model per token, as group-relative methods log it: its median over `min_share` of the run
+at its end, above `max_divergence`.
+
+## Why it matters
+At 1 nat per token, a sampled token is on average almost three times as probable as in the reference, at every place of the
+text. Language, format and knowledge that the reward does not check are then lost. A divergence that is this large from the
+first steps on, without a change of the reward, says that the two log-probabilities are not computed on the same tokens,
+template or precision.
+
+## When it is a false alarm
+A divergence that is summed over the tokens of a completion. Training without a penalty for many thousands of steps, with an
+evaluation that still rises. Tiny models that learn a task from nothing.
+
+## Fix
+- Go back to a checkpoint from before, and lower {learning_rate} by three to ten.
+- Raise {kl_coef}, or clip gradients ({grad_clip}).
+- Where it is large from the first step on: compute the log-probabilities of one batch with both models before any update; the
+  divergence must be 0.
+
+## Smallest experiment
+Continue from before the onset for a tenth of the run with {learning_rate} / 10: the reward must rise as fast with a tenth of the
+divergence.
+
+## References
+https://arxiv.org/abs/2210.10760
+https://huggingface.co/docs/trl/grpo_trainer
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import Threshold
+from firstbreak.engine.families import Method, Policy, only
+from firstbreak.engine.stats.onset import first_sustained
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+
+FAMILIES = only(Policy.TEXT, Method.GROUP_RELATIVE, why="other methods log the divergence of a whole completion")
+
+
+def detect(
+    kl_ref: Series | None = None,
+    kl_ref_k3: Series | None = None,
+    kl_ref_k1: Series | None = None,
+    *,
+    max_divergence: Annotated[
+        float,
+        Threshold(
+            unit="nats per token",
+            reason="45 of 45 healthy runs stay below 0.53: 9 public ones, and 36 of the lab",
+            source="benchmarks/field and the lab, 2026-11-23",
+        ),
+    ] = 1.0,
+    min_share: Annotated[
+        float, Threshold("share of the run", "Spikes that come back are another finding.", "convention")
+    ] = 0.5,
+    min_points: Annotated[int, Threshold("points", "Fewer values show no level.", "convention")] = 10,
+) -> Finding | NotMeasured | None:
+    curves = [s.finite for s in (kl_ref, kl_ref_k3, kl_ref_k1) if s is not None]
+    curve = next((s for s in curves if len(s) >= min_points), None)
+    if curve is None:
+        return NotMeasured(f"no divergence from the reference model is logged for {min_points} updates")
+    late = curve.tail(min_share)
+    if float(np.median(late.values)) <= max_divergence:
+        return None
+    since = first_sustained(curve, lambda values: values > max_divergence)
+    return Finding(
+        message=facts.tell(
+            "the divergence from the reference model is {late} nats per token at the end, the median of half of the run: the "
+            "policy no longer writes the reference's text; go back, and lower the learning rate or raise the penalty",
+            late=facts.median(late),
+        ),
+        severity=Severity.CRITICAL,
+        confidence=Confidence.HIGH,
+        metric=curve.name,
+        onset=since,
+        interval=None if since is None else (float(curve.steps[0]), since),
+        evidence=(Evidence(text="divergence", series=curve, since=since, level=max_divergence),),
+    )

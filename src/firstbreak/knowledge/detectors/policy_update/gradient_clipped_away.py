@@ -1,0 +1,68 @@
+"""The gradient is clipped to nothing.
+
+## What it looks for
+A configured limit of the gradient's norm that is at most `max_limit`, and a logged norm that is more than `min_ratio` times
+larger.
+
+## Why it matters
+What is left of the gradient is lost beside the constant that Adam adds to its denominator (1e-8), or is a step of nearly 0.
+
+## When it is a false alarm
+A loss that is scaled on purpose, so that such norms are usual: then the logged norm is as small.
+
+## Fix
+- Set {grad_clip} to a value near the usual norm: 0.5 or 1.
+
+## Smallest experiment
+Compare the weights before and after one update.
+
+## References
+https://docs.pytorch.org/docs/stable/generated/torch.optim.Adam.html
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import Threshold
+from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.words import number
+
+
+def detect(
+    grad_norm: Series,
+    config: Config,
+    *,
+    max_limit: Annotated[
+        float,
+        Threshold("norm", "Spread over a million weights, it is below Adam's constant.", "convention"),
+    ] = 1e-5,
+    min_ratio: Annotated[
+        float, Threshold("ratio", "A norm that is as small as its limit is not clipped away.", "convention")
+    ] = 100.0,
+) -> Finding | NotMeasured | None:
+    limit = config.number("grad_clip")
+    norms = grad_norm.finite
+    if limit is None or not len(norms):
+        return NotMeasured("no limit of the gradient's norm is recorded")
+    usual = float(np.median(norms.values))
+    if not 0 < limit <= max_limit or usual < min_ratio * limit:  # 0 is no limit to most trainers
+        return None
+    start = float(norms.steps[0])
+    return Finding(
+        message=facts.tell(
+            "the gradient's norm is {usual}, and is clipped to {limit} ({option}): raise the limit",
+            usual=facts.median(norms),
+            limit=number(limit),
+            option=config.option("grad_clip"),
+        ),
+        severity=Severity.CRITICAL,
+        confidence=Confidence.HIGH,
+        metric=grad_norm.name,
+        onset=start,
+        interval=(start, start),
+        evidence=(Evidence(text="norm of the gradient", series=norms, since=start, level=limit),),
+    )

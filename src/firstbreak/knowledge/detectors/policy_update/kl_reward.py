@@ -1,0 +1,191 @@
+"""The policy leaves its reference, and the score does not rise.
+
+## What it looks for
+The trend of the KL divergence from the reference beside the shape of the score, from the second quarter of the run on.
+A divergence that grows while the score falls is destructive. A divergence that grows while the score is flat brings no
+gain any more. A divergence that grows while the score rises is learning, and a divergence that stands still is
+convergence. On a plateau, a divergence that grows less than `sure_growth`-fold counts only where the noise cannot hide that the
+score still gains. A divergence below `min_divergence` is too small to matter. With fewer than `min_points` evaluations, the mean
+reward of every step has to agree that nothing is gained.
+
+## Why it matters
+Every gain costs some distance from the reference. If there is no gain, each step only makes the model harder to
+recover, and the best checkpoint is already saved.
+
+## When it is a false alarm
+The score is at its ceiling, and the divergence grows slowly. The score is so noisy that its rise cannot be seen.
+
+## Fix
+- Go back to the best checkpoint by evaluation.
+- Raise {kl_coef} or lower {learning_rate}.
+
+## Smallest experiment
+Continue from the best checkpoint for a tenth of the run with {learning_rate} divided by ten: if the score still does
+not rise, the run has learned what these data can give.
+
+## References
+https://arxiv.org/abs/2210.10760
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import Threshold
+from firstbreak.engine.families import Method, Policy, without
+from firstbreak.engine.stats.direction import SURE, departure, fall_from_best, fell_since, rises
+from firstbreak.engine.stats.shape import Trajectory
+from firstbreak.engine.stats.shape import trajectory as shape_of
+from firstbreak.engine.stats.trend import trend
+from firstbreak.model import Confidence, Config, Evidence, Expected, Finding, NotMeasured, Role, Series, Severity
+from firstbreak.words import quoted
+
+ROLES = (Role.DRIFT_UNREWARDED,)
+
+FAMILIES = without(Method.SUPERVISED)
+
+
+def detect(
+    divergence: Series,
+    score: Series,
+    trajectory: Trajectory,
+    config: Config,
+    solved: bool | None = None,
+    policy: Policy = Policy.TEXT,
+    reward_mean: Series | None = None,
+    eval_score: Series | None = None,
+    training_score: Series | None = None,
+    *,
+    growth_warning: Annotated[
+        float,
+        Threshold(
+            unit="ratio",
+            reason="Below half as much again as in the second quarter, the divergence stands still.",
+            source="convention",
+        ),
+    ] = 1.5,
+    sure_growth: Annotated[
+        float,
+        Threshold(
+            unit="ratio",
+            reason="7/3: one that grows with the steps. That of a gain which levels off grows less, and noise may hide the gain.",
+            source="convention",
+        ),
+    ] = 2.33,
+    min_divergence: Annotated[
+        float,
+        Threshold(
+            unit="nats per token",
+            reason="Below this a policy has not left its reference: healthy runs grew from 0.0003 to 0.001 nats.",
+            source="LOG.md, Detectors, 2026-11-21",
+        ),
+    ] = 0.02,
+    material: Annotated[
+        float,
+        Threshold(
+            unit="share",
+            reason="Of the gain so far: a score that may still win more has not stopped.",
+            source="convention",
+        ),
+    ] = 0.15,
+    min_points: Annotated[
+        int, Threshold(unit="points", reason="Fewer points do not show two trends.", source="convention")
+    ] = 20,
+    min_evaluations: Annotated[
+        int,
+        Threshold(
+            unit="points",
+            reason="So many scores are enough where the mean reward of every step agrees that nothing is gained.",
+            source="convention",
+        ),
+    ] = 8,
+) -> Finding | Expected | NotMeasured | None:
+    kl, points = divergence.finite, score.finite
+    if len(kl) and not kl.values.any() and config.number("kl_coef") == 0 and "kl_coef" not in config.defaulted:
+        return Expected(
+            f"{quoted(divergence.raw or divergence.name)} is 0 because the penalty is switched off: there is no comparison "
+            "with a reference"
+        )
+    few = len(points) < min_points
+    if len(kl) < min_points or len(points) < (min_points if reward_mean is None else min_evaluations):
+        return NotMeasured(f"{min(len(kl), len(points))} points are too few to see two trends (needs {min_points})")
+    early, late = (float(np.median(part.values)) for part in (kl.head(0.5).tail(0.5), kl.tail(0.25)))
+    if not rises(kl) or late < growth_warning * early or late < min_divergence:
+        return None
+    evidence = (
+        Evidence(text="KL divergence from the reference", series=divergence),
+        Evidence(text="score", series=score),
+    )
+    grown = facts.tell(
+        "from {early} to {late}", early=facts.median(kl.head(0.5).tail(0.5)), late=facts.median(kl.tail(0.25))
+    )
+    start = departure(kl)
+    left = start[0] if start else None
+    if trajectory.lost or (left is not None and fell_since(left, eval_score, training_score, errors=SURE)):
+        since, interval = fall_from_best(points, trajectory.best_step)
+        return Finding(
+            message=facts.tell(
+                "the KL divergence grew {grown} while the score fell from {best} to {end}: stop, and go back to {step}",
+                grown=grown,
+                best=facts.best(score, trajectory),
+                end=facts.end(score, trajectory),
+                step=facts.at(score, trajectory.best_step),
+            ),
+            severity=Severity.CRITICAL,
+            confidence=Confidence.HIGH,
+            metric=divergence.name,
+            onset=since,
+            interval=interval,
+            evidence=evidence,
+            facts={"cell": "rising/declining"},
+        )
+    if trajectory.kind not in ("flat", "plateau") or solved:
+        return None
+    if any(rises(stretch) for stretch in _where_a_rise_counts(points, trajectory, left)):
+        return None
+    if trajectory.kind == "plateau" and late < sure_growth * early and _may_gain(points, reward_mean, material):
+        return None
+    if few and (
+        reward_mean is None or any(rises(part) for part in _where_a_rise_counts(reward_mean.finite, trajectory, left))
+    ):
+        return None
+    samples = "completions" if policy is Policy.TEXT else "episodes"
+    return Finding(
+        message=facts.tell(
+            "the KL divergence grew {grown} without a gain: the score is {end} now, and was {start} at first; check what changes "
+            "in the {samples}, and lower the learning rate or stop",
+            grown=grown,
+            start=facts.start(score, trajectory),
+            end=facts.end(score, trajectory),
+            samples=samples,
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.MEDIUM,
+        metric=divergence.name,
+        onset=start[0] if start else None,
+        interval=start[1] if start else None,
+        evidence=evidence,
+        facts={"cell": "rising/flat"},
+    )
+
+
+def _may_gain(score: Series, reward: Series | None, material: float) -> bool:
+    """Whether noise may hide that the score won this share of its gain in the second half, where it seems to have stopped."""
+    return all(
+        trend(late := curve.finite.tail(0.5)).interval[1] * (late.steps[-1] - late.steps[0])
+        >= material * shape_of(curve).gain
+        for curve in (score, reward)
+        if curve is not None
+    )
+
+
+def _where_a_rise_counts(score: Series, trajectory: Trajectory, since: float | None) -> tuple[Series, ...]:
+    """Where a rise of the score justifies the divergence: where that grew, and for a slow learner the whole run."""
+    late, long = score.tail(0.5), score.tail(0.75)
+    if since is not None and since > long.steps[0]:  # a rise before it paid for nothing
+        long = score.between(min(since, float(late.steps[0])))
+    grown = (late, long)
+    return (*grown, score) if trajectory.kind == "flat" else grown

@@ -1,0 +1,175 @@
+"""Single updates throw the policy far from where it was.
+
+## What it looks for
+Isolated spikes of a KL divergence (from the reference or from the old policy) that lie `min_size` standard deviations
+above their neighbours, and come back within a few steps. And a divergence that jumps to `min_jump` times its level at
+once, and stays there.
+
+## Why it matters
+A spike that comes back did no lasting harm. A jump that stays is another policy. Either shows that one batch can throw
+the policy: an outlier in the reward, a few tokens or actions with an extreme log-probability, or a learning rate that
+is nearly too large.
+
+## When it is a false alarm
+The k3 estimator of a divergence is heavy-tailed: single tokens make spikes although the policy has hardly moved.
+Healthy runs have such spikes, and they count only where they come again and again and the score fell from there. A mean
+above `high` nats is more than that: these tokens are e to the fifth times likelier, or more, for one of the two models, and
+if the penalty is part of the loss, they decide the whole update.
+
+## Fix
+- Do nothing if the score does not follow. If spikes become frequent, check the batch of the largest one.
+- Clip gradients ({grad_clip}).
+
+## Smallest experiment
+Log the largest divergence of a single token or action beside the mean: if the maximum explains the spike, only a few of
+them are extreme, and the policy has not moved.
+
+## References
+http://joschu.net/blog/kl-approx.html
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import Threshold
+from firstbreak.engine.families import Policy
+from firstbreak.engine.stats.changes import Change, changes, for_good
+from firstbreak.engine.stats.direction import fell_since
+from firstbreak.engine.stats.spikes import spikes
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+
+
+def detect(
+    divergence: Series | None = None,
+    kl_old: Series | None = None,
+    policy: Policy = Policy.TEXT,
+    eval_score: Series | None = None,
+    training_score: Series | None = None,
+    *,
+    min_size: Annotated[
+        float,
+        Threshold(
+            unit="standard deviations",
+            reason="The k3 estimator is heavy-tailed, so that smaller spikes are usual.",
+            source="convention",
+        ),
+    ] = 12.0,
+    min_jump: Annotated[
+        float,
+        Threshold(
+            unit="ratio", reason="Between one update and the next: no policy learns so fast.", source="convention"
+        ),
+    ] = 10.0,
+    noticeable: Annotated[
+        float,
+        Threshold(
+            unit="nats",
+            reason="Below this the policy is hardly another one, however large the factor.",
+            source="convention",
+        ),
+    ] = 0.05,
+    high: Annotated[
+        float,
+        Threshold(
+            unit="nats",
+            reason="In a mean this large, single log-probabilities differ by 5 nats or more.",
+            source="convention",
+        ),
+    ] = 100.0,
+    tolerance: Annotated[
+        float,
+        Threshold(
+            unit="nats",
+            reason="Log-probabilities in float32 differ by this much where nothing has changed.",
+            source="convention",
+        ),
+    ] = 1e-6,
+    often: Annotated[
+        float, Threshold(unit="share", reason="One update in twenty, from some step on.", source="convention")
+    ] = 0.05,
+    min_spikes: Annotated[
+        int, Threshold(unit="spikes", reason="Fewer are accidents of single batches.", source="convention")
+    ] = 4,
+    min_points: Annotated[
+        int, Threshold(unit="points", reason="Fewer points do not show what is usual.", source="convention")
+    ] = 30,
+) -> Finding | NotMeasured | None:
+    curves = [s.finite for s in (divergence, kl_old) if s is not None and len(s.finite) >= min_points]
+    if not curves:
+        return NotMeasured(f"no KL divergence of the policy is logged for {min_points} updates")
+    for curve in curves:
+        lasting = [c for c in changes(curve, kinds=("level",), log=True) if c.direction > 0 and c.lasting]
+        if jump := next((c for c in lasting if _at_once(curve, c, min_jump) and c.after >= noticeable), None):
+            return _stayed(curve, jump)
+        seen = spikes(curve, size=min_size)
+        returned = seen.steps < curve.steps[-3]  # one at the very end has not come back yet
+        for change in lasting:
+            returned &= (seen.steps < change.interval[0]) | (seen.steps > change.interval[1])
+        up = (seen.sizes > 0) & (seen.values > tolerance) & returned
+        if not up.any():
+            continue
+        steps, values = seen.steps[up], seen.values[up]
+        top = int(np.argmax(values))
+        spikes_ = f"{len(steps)} spikes" if len(steps) > 1 else "1 spike"
+        extreme = bool(values[top] >= high)
+        again = for_good(np.isin(curve.steps, steps), often) if len(steps) >= min_spikes else None
+        harmful = again is not None and fell_since(float(curve.steps[again]), eval_score, training_score)
+        samples = "tokens" if policy is Policy.TEXT else "actions"
+        advice = (
+            f"a few {samples} with extreme log-probabilities are the reason; check these {samples}, and whether the "
+            "penalty follows them"
+            if extreme
+            else "the score has fallen since they began: lower the learning rate, or strengthen the KL penalty"
+            if harmful
+            else "check that batch if the score fell at the same time"
+        )
+        return Finding(
+            message=facts.tell(
+                "{spikes} of {curve}, the largest {size} at {step}, that came back: {advice}",
+                spikes=spikes_,
+                curve=curve.name,
+                size=facts.highest(curve.between(float(steps[top]), float(steps[top]))),
+                step=facts.at(curve, float(steps[top])),
+                advice=advice,
+            ),
+            severity=Severity.WARNING if extreme or harmful else Severity.NOTICE,
+            confidence=Confidence.LOW if extreme and not harmful else Confidence.MEDIUM,  # of harm: it came back
+            metric=curve.name,
+            onset=float(steps[0]),
+            interval=(float(steps[0]), float(steps[0])),
+            evidence=(Evidence(text=curve.name, series=curve, since=float(steps[0])),),
+            facts={"count": len(steps)},
+        )
+    return None
+
+
+def _at_once(curve: Series, jump: Change, min_jump: float) -> bool:
+    """Whether one update made most of the jump: a divergence that climbs is that of a policy that learns."""
+    at = int(np.searchsorted(curve.steps, jump.step))
+    return jump.ratio >= min_jump and bool(
+        curve.values[at] >= np.sqrt(min_jump) * np.max(curve.values[max(0, at - 3) : at])
+    )
+
+
+def _stayed(curve: Series, jump: Change) -> Finding:
+    return Finding(
+        message=facts.tell(
+            "{curve} jumped from {before} to {after} at {step} and stayed there: the policy is another one since then; check "
+            "that batch and what changed there, then lower the learning rate or strengthen the KL penalty",
+            curve=curve.name,
+            before=facts.settled(curve, jump.step),
+            after=facts.changed(curve, jump.step),
+            step=facts.at(curve, jump.step),
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.MEDIUM,
+        metric=curve.name,
+        onset=jump.step,
+        interval=jump.interval,
+        evidence=(Evidence(text=curve.name, series=curve, since=jump.step, level=jump.after),),
+        facts={"ratio": jump.ratio},
+    )

@@ -1,0 +1,99 @@
+"""The learning rate is nearly 0 long before the end.
+
+## What it looks for
+A logged learning rate that falls to `max_share` of its highest value or less, and stays there for the last `min_rest` of the
+run or more (`min_rest_zero`, where it is exactly 0). A rate that is 0 from the start is reported by `no-update`, one below 0 by
+`learning-rate-negative`.
+
+## Why it matters
+Samples are drawn and scored at full cost, and no update changes the policy any more. The score stands still, or swings by
+chance, and a restart from the last checkpoint goes on with the same rate.
+
+## When it is a false alarm
+A run that is solved. A schedule that ends at 0 is this small for less than `min_rest` of the run: a linear one for 1 %, a cosine
+for 7 %.
+
+## Fix
+- Compare the number of steps of the schedule with the number of updates of the run: it may count minibatches, epochs or the
+  steps of one process, or belong to a shorter run before a resume.
+- Set {learning_rate} and its schedule for the whole run, with a lowest value of a tenth.
+
+## Smallest experiment
+Resume from the last checkpoint with a constant learning rate of a tenth of the highest one: the policy must move again.
+
+## References
+https://huggingface.co/docs/transformers/main_classes/optimizer_schedules
+https://stable-baselines3.readthedocs.io/en/master/guide/examples.html#learning-rate-schedule
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import Threshold
+from firstbreak.engine.stats.changes import rounded_away
+from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Series, Severity
+from firstbreak.words import percent
+
+
+def detect(
+    lr: Series,
+    solved: bool | None = None,
+    *,
+    max_share: Annotated[
+        float,
+        Threshold(unit="share", reason="Of the highest rate: updates are 100 times smaller.", source="convention"),
+    ] = 0.01,
+    min_rest: Annotated[
+        float, Threshold(unit="share", reason="Of the run: a cosine to 0 is this small for 7 %.", source="convention")
+    ] = 0.2,
+    min_rest_zero: Annotated[
+        float,
+        Threshold(
+            unit="share", reason="Of the run, at a rate of exactly 0, where a schedule only ends.", source="convention"
+        ),
+    ] = 0.1,
+    min_points: Annotated[
+        int, Threshold(unit="points", reason="Fewer rates do not show a schedule.", source="convention")
+    ] = 10,
+) -> Finding | Expected | NotMeasured | None:
+    rates = lr.finite
+    if len(rates) < min_points:
+        return NotMeasured(f"{len(rates)} learning rates are too few (needs {min_points})")
+    steps, values = rates.steps, rates.values
+    used = np.flatnonzero(values > max_share * values.max())
+    if not len(used) or used[-1] == len(values) - 1 or rounded_away(values):
+        return None
+    first = int(used[-1]) + 1
+    rest = float((steps[-1] - steps[first]) / (steps[-1] - steps[0])) if steps[-1] > steps[0] else 0.0
+    if (
+        rest < (min_rest if values[first:].any() else min_rest_zero) or (values[first:] < 0).any()
+    ):  # negative: another finding
+        return None
+    since = float(steps[first])
+    left = rates.between(since, float(steps[-1]))
+    what = facts.tell(
+        "the learning rate is {now} at most from {since} on, {share} of the run, after {peak}",
+        now=facts.highest(left),
+        since=facts.at(rates, since),
+        share=percent(rest),
+        peak=facts.highest(rates),
+    )
+    if solved:
+        return Expected(what)
+    return Finding(
+        message=facts.tell(
+            "{what}: updates of this size leave the policy as it is; compare the length of the schedule with that of the run",
+            what=what,
+        ),
+        severity=Severity.WARNING if values[first:].any() else Severity.CRITICAL,
+        confidence=Confidence.HIGH,
+        metric="lr",
+        onset=since,
+        interval=(float(steps[first - 1]), since),
+        evidence=(Evidence(text="learning rate", series=rates, since=since),),
+        facts={"rest": rest},
+    )

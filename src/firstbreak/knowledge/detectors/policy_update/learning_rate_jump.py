@@ -1,0 +1,85 @@
+"""The learning rate jumps up in mid-run.
+
+## What it looks for
+A logged learning rate that rises to `growth_warning` times its value or more within `within_points` points, after the
+warm-up.
+
+## Why it matters
+Schedules fall. A learning rate that jumps up points to a restart that lost its schedule, a resumed optimizer with other
+settings, or a scale factor that was applied twice. Every update from there on is that many times as large.
+
+## When it is a false alarm
+Cyclic schedules and warm restarts that are planned. A warm-up rises from 0 over many updates and is not reported.
+
+## Fix
+- Compare the step counter of the schedule before and after the restart.
+- Go back to the checkpoint before the jump, and resume with the old learning rate.
+
+## Smallest experiment
+Resume from before the jump with the old learning rate for 20 steps: KL divergence per update and score must go on as
+before.
+
+## References
+https://arxiv.org/abs/1608.03983
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import Threshold
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+
+
+def detect(
+    lr: Series,
+    *,
+    growth_warning: Annotated[
+        float,
+        Threshold(
+            unit="ratio",
+            reason="Schedules fall, or rise slowly: a threefold rise at once is neither.",
+            source="convention",
+        ),
+    ] = 3.0,
+    within_points: Annotated[
+        int,
+        Threshold(
+            unit="points", reason="A rise over more points is a planned part of a schedule.", source="convention"
+        ),
+    ] = 2,
+    warmup_points: Annotated[
+        int, Threshold(unit="points", reason="The first points may belong to a warm-up.", source="convention")
+    ] = 8,
+) -> Finding | NotMeasured | None:
+    rates = lr.finite
+    if len(rates) < 2 * warmup_points:
+        return NotMeasured(f"{len(rates)} learning rates are too few (needs {2 * warmup_points})")
+    values = rates.values
+    before, after = values[warmup_points:-within_points], values[warmup_points + within_points :]
+    jumps = np.flatnonzero((before > 0) & (after >= growth_warning * before))
+    if not len(jumps):
+        return None
+    start = warmup_points + int(jumps[0])
+    step = np.argmax(values[start + 1 : start + within_points + 1] > values[start])
+    at = start + 1 + int(step)
+    since, was, now = float(rates.steps[at]), float(values[at - 1]), float(np.max(values[at : at + within_points]))
+    return Finding(
+        message=facts.tell(
+            "the learning rate went from {was} to {now} at {since}: check whether a restart lost the schedule, and resume from "
+            "before the jump with the old learning rate",
+            was=facts.last(rates.between(float(rates.steps[at - 1]), float(rates.steps[at - 1]))),
+            now=facts.highest(rates.between(since, float(rates.steps[min(at + within_points, len(rates)) - 1]))),
+            since=facts.at(rates, since),
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        metric="lr",
+        onset=since,
+        interval=(float(rates.steps[at - 1]), since),
+        evidence=(Evidence(text="learning rate", series=rates, since=since),),
+        facts={"times": now / was if was > 0 else np.inf},
+    )

@@ -1,0 +1,89 @@
+"""Some of the agents or seeds in this log fell, while others did not.
+
+## What it looks for
+One log holds the curves of several agents, seeds or environments. Some of these members lost `min_drop` of their own
+gain or more, and others kept theirs.
+
+## Why it matters
+The mean over the members hides those that fell. A method that fails with every third seed is not stable, whatever its
+mean says, and a comparison that selects the best seed measures luck.
+
+## When it is a false alarm
+The members are different experiments on purpose, and some of them are meant to fail.
+
+## Fix
+- Check the members that fell one by one: firstbreak diagnoses a member when its log is given alone.
+- Lower {learning_rate}. For off-policy methods, use a slower target network ({target_update_interval}) and a larger
+  buffer.
+
+## Smallest experiment
+Repeat one member that fell and one that did not, with their seeds exchanged: what follows the seed is luck, and what
+stays is the configuration.
+
+## References
+https://arxiv.org/abs/1709.06560
+https://arxiv.org/abs/2108.13264
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import Threshold
+from firstbreak.engine.stats.direction import fall_from_best
+from firstbreak.engine.stats.shape import trajectory
+from firstbreak.model import Confidence, Evidence, Finding, Series, Severity
+
+SHOWN = 3
+
+
+def detect(
+    members: dict[str, Series],
+    *,
+    min_drop: Annotated[
+        float,
+        Threshold(
+            unit="share of the gain",
+            reason="A smaller part of the gain is not worth a finding.",
+            source="convention",
+        ),
+    ] = 0.25,
+    min_points: Annotated[
+        int, Threshold(unit="points", reason="Fewer points do not show the shape of a score.", source="convention")
+    ] = 20,
+) -> Finding | None:
+    shapes = {name: trajectory(s) for name, s in members.items() if len(s) >= min_points}
+    fell = {name: shape for name, shape in shapes.items() if shape.lost and shape.drop_fraction >= min_drop}
+    if not fell:
+        return None
+    worst = sorted(fell, key=lambda name: -min(fell[name].drop_fraction, 1e9))[:SHOWN]
+    shown = facts.joined(
+        (
+            facts.tell(
+                "{name} from {best} to {end}",
+                name=name,
+                best=facts.best(members[name], fell[name]),
+                end=facts.end(members[name], fell[name]),
+            )
+            for name in worst
+        ),
+        "; ",
+    )
+    falls = [fall_from_best(members[name], shape.best_step) for name, shape in fell.items()]
+    earliest = min(falls, key=lambda fall: fall[0])
+    return Finding(
+        message=facts.tell(
+            "{fell} of {n} members lost much of what they had learned ({shown}): diagnose each of these members alone",
+            fell=f"{len(fell)}",
+            n=f"{len(shapes)}",
+            shown=shown,
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.MEDIUM,
+        metric=members[worst[0]].name,
+        onset=earliest[0],
+        interval=earliest[1],
+        evidence=tuple(Evidence(text=name, series=members[name], level=fell[name].best) for name in worst),
+        facts={"fell": tuple(fell), "share": len(fell) / len(shapes)},
+    )

@@ -1,0 +1,188 @@
+"""The policy is not being updated.
+
+## What it looks for
+A gradient norm of exactly 0 in `min_share` of the updates of a run, or of its last part. A learning rate of 0 from the
+start (`learning-rate-gone` reports one that ends there). Or a policy that stands still: in every update, the KL divergence
+from the old policy is 0 and the entropy stays the same, both to rounding. Or exploration that has ended by its schedule, in
+a log without a single loss, although this trainer logs losses from the first gradient step on.
+
+## Why it matters
+The samples and the rewards have no effect on the weights: the run costs as much as a working one, and cannot learn.
+
+## When it is a false alarm
+The last step of a schedule that decays to 0, or a warm-up that starts at 0. A log with a fixed number of decimals shows 0
+where a learning rate is below them. Group-relative methods have no gradient in
+batches in which all groups are zero-variance groups: then the break lies in the groups. If the KL divergence is 0 but
+the entropy moves or the score rises, the divergence was measured before the step, as with one epoch of one batch.
+
+## Fix
+- Check {learning_rate} and its schedule, which parameters require gradients, and whether the optimizer holds them.
+- If critic and policy share one gradient clip, a value loss of millions leaves nothing for the policy: scale the rewards
+  or normalise the returns.
+- Off-policy: {learning_starts} must be far below the number of steps of the run, and must end before the exploration.
+- With adapters: check that the adapter is the part that trains, and that it reaches the inference engine.
+
+## Smallest experiment
+Compare a hash of the weights before and after one update: if the two are equal, the break lies between loss and
+optimizer.
+
+## References
+https://github.com/verl-project/verl/issues/7495
+https://stable-baselines3.readthedocs.io/en/master/modules/dqn.html
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import Threshold
+from firstbreak.engine.stats.changes import for_good, rounded_away
+from firstbreak.engine.stats.shape import Trajectory
+from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Run, Series, Severity, Statistic
+
+#: what these trainers log from the first gradient step on, with every line that they write
+LOGS_LOSSES = frozenset({"sb3"})
+LEARNING = ("loss", "value", "policy", "progress.updates", "td_error")
+
+
+def detect(
+    run: Run,
+    grad_norm: Series | None = None,
+    lr: Series | None = None,
+    zero_variance_groups: Series | None = None,
+    policy_entropy: Series | None = None,
+    kl_old: Series | None = None,
+    epsilon: Series | None = None,
+    trajectory: Trajectory | None = None,
+    solved: bool | None = None,
+    *,
+    min_share: Annotated[
+        float,
+        Threshold(unit="share", reason="From there on, hardly any update reaches the weights.", source="convention"),
+    ] = 0.8,
+    min_end: Annotated[
+        float,
+        Threshold(
+            unit="share", reason="The end of a schedule may be 0 for a smaller part of a run.", source="convention"
+        ),
+    ] = 0.1,
+    tolerance: Annotated[
+        float,
+        Threshold(
+            unit="nats",
+            reason="Log-probabilities in float32 differ by this much where nothing has changed.",
+            source="convention",
+        ),
+    ] = 1e-6,
+    min_idle_share: Annotated[
+        float,
+        Threshold(
+            unit="share",
+            reason="From half of the log on, learning should have begun before the exploration ended.",
+            source="convention",
+        ),
+    ] = 0.5,
+    min_points: Annotated[
+        int,
+        Threshold(
+            unit="points",
+            reason="Fewer updates may all be warm-up; a standstill needs twice as many.",
+            source="convention",
+        ),
+    ] = 5,
+) -> Finding | Expected | NotMeasured | None:
+    if epsilon is not None and (idle := _never_began(run, epsilon.finite, min_idle_share, 2 * min_points)):
+        return idle
+    still = _stands_still(policy_entropy, kl_old, tolerance, 2 * min_points)
+    if still is not None and not (trajectory is not None and trajectory.learned):
+        return still
+    shown = [s.finite for s in (grad_norm, lr) if s is not None and len(s.finite) >= min_points]
+    if not shown:
+        return NotMeasured(f"no gradient norm or learning rate is logged for {min_points} updates")
+    for curve in shown:
+        zero = (curve.values if len(curve) == min_points else curve.values[:-1]) == 0  # a schedule may end at 0
+        if rounded_away(curve.values):
+            continue
+        first = for_good(zero, min_share)
+        if first is None or (first > 0 and len(zero) - first < max(2 * min_points, min_end * len(zero))):
+            continue
+        if first > 0 and curve.name == "lr":
+            continue  # `learning-rate-gone` tells of a rate that ends at 0
+        since = float(curve.steps[first])
+        rest = curve.between(since, float(curve.steps[len(zero) - 1]))
+        where = facts.tell(
+            "{share:%} of the updates from {since} on",
+            share=facts.of(Statistic.EQUAL, rest),
+            since=facts.at(curve, since),
+        )
+        if curve.name == "grad.norm" and (solved or _all_equal(zero_variance_groups, since, min_share)):
+            return Expected(
+                facts.tell(
+                    "{curve} is 0 in {where} because the rewards within each group are equal",
+                    curve=curve.name,
+                    where=where,
+                )
+            )
+        what = facts.tell(
+            "{curve} is exactly 0 in {where}: none of them reaches the weights", curve=curve.name, where=where
+        )
+        return _finding(curve, what, since)
+    return None
+
+
+def _all_equal(groups: Series | None, since: float, min_share: float) -> bool:
+    """Whether nearly all groups of a group-relative method have equal rewards, so that there is nothing to learn from."""
+    late = groups.between(since).finite.values if groups is not None else np.zeros(0)
+    return bool(len(late)) and float(np.mean(late)) >= min_share
+
+
+def _stands_still(entropy: Series | None, kl: Series | None, tolerance: float, min_points: int) -> Finding | None:
+    """No update has moved the policy: its entropy is the same, and so is the policy before the update."""
+    curves = [s.finite for s in (entropy, kl) if s is not None]
+    if len(curves) < 2 or min(map(len, curves)) < min_points:
+        return None
+    entropy, kl = curves
+    if not entropy.values.any():  # a column that the loop never fills: no sampled text has an entropy of exactly 0
+        return None
+    moved = max(float(np.ptp(entropy.values)), float(np.max(np.abs(kl.values))))
+    if moved > tolerance * max(1.0, abs(float(entropy.values[0]))):
+        return None
+    what = facts.tell(
+        "in {n} updates the KL divergence from the old policy is {largest} nats at most, and the entropy stays the same",
+        n=facts.count(kl),
+        largest=facts.of(Statistic.LARGEST, kl),
+    )
+    return _finding(kl, what, float(kl.steps[0]))
+
+
+def _never_began(run: Run, epsilon: Series, min_idle_share: float, min_points: int) -> Finding | None:
+    """The exploration schedule has run out, and no gradient step was taken."""
+    if run.trainer not in LOGS_LOSSES or any(name.startswith(LEARNING) for name in run.series):
+        return None
+    over = float(np.mean(epsilon.values == epsilon.values[-1])) if len(epsilon) >= min_points else 0.0
+    if over < min_idle_share:
+        return None
+    ended = float(epsilon.steps[int(np.argmax(epsilon.values == epsilon.values[-1]))])
+    what = facts.tell(
+        "epsilon has been {last} since {ended}, and no loss is logged up to {end}: learning has not begun, so check "
+        "learning_starts",
+        last=facts.last(epsilon),
+        ended=facts.at(epsilon, ended),
+        end=facts.at(epsilon, float(epsilon.steps[-1])),
+    )
+    return _finding(epsilon, what, float(epsilon.steps[0]))
+
+
+def _finding(curve: Series, what: str, since: float) -> Finding:
+    return Finding(
+        message=facts.tell("{what}; compare the weights before and after an update", what=what),
+        severity=Severity.CRITICAL,
+        confidence=Confidence.HIGH,
+        metric=curve.name,
+        onset=since,
+        interval=(since, since),
+        evidence=(Evidence(text=curve.name, series=curve, since=since, level=0.0),),
+    )

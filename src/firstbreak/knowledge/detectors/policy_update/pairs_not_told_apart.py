@@ -1,0 +1,67 @@
+"""Preference pairs are told apart no better than by chance.
+
+## What it looks for
+The accuracy on training pairs, of a reward model or of DPO's implicit reward: its mean in the second half, and the upper end of
+its 95 % interval, below `max_accuracy`.
+
+## Why it matters
+Nothing was learned: the labels say nothing, the question is missing, or no update arrives.
+
+## When it is a false alarm
+Much data and a run that has just begun.
+
+## Fix
+- Label twenty pairs by hand, and compare: labels of two conventions cancel each other.
+- Check that the texts hold the prompt, and that the weights change.
+
+## Smallest experiment
+Train on thirty pairs alone: the accuracy on them must reach 1.
+
+## References
+https://arxiv.org/abs/2305.18290
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import Threshold
+from firstbreak.engine.families import Method, only
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+
+FAMILIES = only(Method.PREFERENCE)
+
+
+def detect(
+    rm_accuracy: Series | None = None,
+    pref_reward_accuracy: Series | None = None,
+    *,
+    max_accuracy: Annotated[
+        float, Threshold("share", "Pairs that are told apart by anything give more.", "convention")
+    ] = 0.55,
+    min_points: Annotated[int, Threshold("points", "Fewer have a wide interval.", "convention")] = 30,
+) -> Finding | NotMeasured | None:
+    curve = rm_accuracy if rm_accuracy is not None else pref_reward_accuracy
+    if curve is None or len(curve.finite) < min_points:
+        return NotMeasured(f"an accuracy on pairs, {min_points} times or more")
+    points = curve.finite
+    late = points.tail(0.5)
+    highest = float(late.values.mean() + 2 * np.std(late.values, ddof=1) / len(late) ** 0.5)
+    if highest > max_accuracy:
+        return None
+    began, step = float(points.steps[0]), float(late.steps[0])
+    return Finding(
+        message=facts.tell(
+            "the training pairs are told apart in {share:%} of the cases, as by chance: label twenty by hand and compare",
+            share=facts.mean(late),
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        metric=curve.name,
+        onset=began,
+        interval=(began, step),
+        evidence=(Evidence(text="accuracy on training pairs", series=curve, since=began, level=0.5),),
+    )

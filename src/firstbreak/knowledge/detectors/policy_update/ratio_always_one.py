@@ -1,0 +1,179 @@
+"""The ratio to the old policy is exactly 1 though a batch is used several times.
+
+## What it looks for
+A KL divergence from the old policy and a clip fraction of exactly 0, or a mean ratio of exactly 1, in a share of
+`min_share` of the second half of the run, although more than one update per batch is configured. Where a
+control policy's own script does not log how often a batch is used, both must be 0 in `min_share_unconfigured` of all updates.
+
+## Why it matters
+After the first update on a batch the policy has moved, so the ratio must differ from 1. If it does not, the old
+log-probabilities are computed again by the policy in training. Then the clip bounds nothing, and each pass updates the
+policy as if it were the first.
+
+## When it is a false alarm
+One update per batch: the ratio is 1 by construction. A learning rate of 0. A policy that has become certain. A log that
+prints three decimals, in which a KL divergence of 0.0004 reads as 0.
+
+## Fix
+- Store the log-probabilities when sampling, before any update, and never compute them again within a batch.
+
+## Smallest experiment
+Two minibatches with a large {learning_rate}: the ratio of the second one must differ from 1.
+
+## References
+https://arxiv.org/abs/1707.06347
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.engine.checks import Threshold
+from firstbreak.knowledge.detectors._updates import recorded_updates
+from firstbreak.engine.families import Policy
+from firstbreak.engine.stats.onset import first_sustained
+from firstbreak.model import Confidence, Config, Evidence, Expected, Finding, NotMeasured, Run, Series, Severity
+from firstbreak.words import percent, quoted
+
+#: trainers whose update stands in the user's script; a library stores the old log-probabilities
+OWN = (None, "cleanrl")
+
+
+def detect(
+    run: Run,
+    config: Config,
+    policy_ratio_mean: Series | None = None,
+    policy_clip_fraction: Series | None = None,
+    kl_old: Series | None = None,
+    lr: Series | None = None,
+    policy_entropy: Series | None = None,
+    zero_variance_groups: Series | None = None,
+    policy: Policy = Policy.TEXT,
+    *,
+    min_share: Annotated[
+        float,
+        Threshold(unit="share", reason="In most updates of the second half nothing moves.", source="convention"),
+    ] = 0.6,
+    min_share_unconfigured: Annotated[
+        float,
+        Threshold(
+            unit="share",
+            reason="Nobody recorded how often a batch is used, so all updates must agree.",
+            source="convention",
+        ),
+    ] = 0.99,
+    tolerance: Annotated[
+        float, Threshold(unit="nats or ratio", reason="Smaller differences are rounding.", source="convention")
+    ] = 1e-7,
+    min_zero_variance_share: Annotated[
+        float,
+        Threshold(
+            unit="share",
+            reason="With so many zero-variance groups hardly anything moves the policy.",
+            source="convention",
+        ),
+    ] = 0.8,
+    min_entropy: Annotated[
+        float,
+        Threshold(
+            unit="nats", reason="A policy that always does the same cannot move away from itself.", source="convention"
+        ),
+    ] = 1e-3,
+    min_uncertain_points: Annotated[
+        int, Threshold(unit="points", reason="Updates in which the policy was still able to move.", source="convention")
+    ] = 3,
+    min_uncertain_share: Annotated[
+        float,
+        Threshold(
+            unit="share",
+            reason="Nearly all updates of a policy that was able to move must show no move.",
+            source="convention",
+        ),
+    ] = 0.9,
+    min_points: Annotated[
+        int, Threshold(unit="points", reason="Fewer updates show no pattern.", source="convention")
+    ] = 8,
+) -> Finding | Expected | NotMeasured | None:
+    still = [
+        (curve, np.abs(curve.values - (1.0 if curve.name.startswith("policy.ratio") else 0.0)) <= tolerance)
+        for s in (policy_ratio_mean, kl_old)
+        if s is not None and len(curve := s.finite) >= min_points
+    ]
+    if not still:
+        return NotMeasured("neither the ratio nor the KL divergence from the old policy is logged often enough")
+    curve, exact = still[0]
+    share = float(np.mean(exact[len(exact) // 2 :]))
+    clipped = policy_clip_fraction is not None and bool(np.any(policy_clip_fraction.finite.tail(0.5).values > 0))
+    if share < min_share or clipped:
+        return None
+    if (
+        zero_variance_groups is not None
+        and float(np.mean(zero_variance_groups.finite.tail(0.5).values)) >= min_zero_variance_share
+    ):
+        return Expected(f"{curve.name} does not move because the rewards within nearly every group are equal")
+    if config.number("updates_per_batch") == 1:
+        return Expected(f"{quoted(curve.raw or curve.name)} does not move because each batch is used for one update")
+    updates = recorded_updates(config)
+    assumed = (
+        updates is None
+        and policy is Policy.CONTROL
+        and run.trainer in OWN
+        and policy_clip_fraction is not None
+        and float(np.mean(exact)) >= min_share_unconfigured
+        and not policy_clip_fraction.finite.values.any()
+    )
+    if updates is None and not assumed:
+        return NotMeasured("how often a batch is used is not recorded, and with one update the ratio is always 1")
+    if curve.name.startswith("kl") and policy_entropy is not None and _three_decimals(policy_entropy.finite.values):
+        return NotMeasured("the log prints three decimals, and a healthy KL divergence from the old policy is smaller")
+    frozen = lr is not None and not lr.finite.values.any()
+    if frozen or not _could_move(curve, exact, policy_entropy, min_entropy, min_uncertain_points, min_uncertain_share):
+        return None  # such a policy cannot move: another finding says so
+    since = first_sustained(curve, lambda values: np.abs(values - (1.0 if "ratio" in curve.name else 0.0)) <= tolerance)
+    return Finding(
+        message=_said(curve, exact, share, None if assumed else updates),
+        severity=Severity.WARNING,
+        confidence=Confidence.MEDIUM if assumed else Confidence.HIGH,
+        metric=curve.name,
+        onset=since,
+        interval=None if since is None else (since, since),
+        evidence=(Evidence(text=curve.name, series=curve, since=since),),
+        facts={"share": share},
+    )
+
+
+def _said(curve: Series, exact: np.ndarray, share: float, updates: float | None) -> str:
+    """`updates`: how often each batch is used, None where it is not recorded."""
+    again = "the old log-probabilities are computed again; store them when sampling"
+    if updates is None:
+        still_for = percent(float(np.mean(exact)))
+        often = f"{quoted(curve.raw or curve.name)} does not move and nothing is clipped in {still_for} of the updates"
+        return f"{often}: if each batch is used more than once, {again}"
+    often = f"{curve.name} does not move in {percent(share)} of the updates of the second half"
+    return f"{often}, although each batch is used {updates:g} times: {again}"
+
+
+def _could_move(
+    curve: Series,
+    exact: np.ndarray,
+    entropy: Series | None,
+    min_entropy: float,
+    min_uncertain_points: int,
+    min_uncertain_share: float,
+) -> bool:
+    """Whether the policy stood still while it was still able to move; one that always does the same cannot move."""
+    if entropy is None or not len(entropy.finite):
+        return True
+    uncertain = np.interp(curve.steps, entropy.finite.steps, np.abs(entropy.finite.values)) >= min_entropy
+    return int(np.sum(uncertain)) >= min_uncertain_points and float(np.mean(exact[uncertain])) >= min_uncertain_share
+
+
+def _three_decimals(values: np.ndarray) -> bool:
+    """Whether numbers that are anything in fact were all rounded to thousandths."""
+    return (
+        len(values) > 0
+        and bool(np.all(np.abs(values * 1000 - np.round(values * 1000)) < 1e-9))
+        and bool(np.any(values))
+    )

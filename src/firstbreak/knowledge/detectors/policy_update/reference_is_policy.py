@@ -1,0 +1,60 @@
+"""Policy and reference share their weights.
+
+## What it looks for
+The recorder compares where the weights lie in memory. The check reports where more than `above` of the trainable
+parameters are the reference's as well. Or both give every token of fresh batches the same probability, while the policy leaves
+the reference within its updates.
+
+## Why it matters
+The divergence is always 0: nothing holds the policy near its start.
+
+## When it is a false alarm
+A reference that is set to the policy in every update on purpose.
+
+## Fix
+- Make the reference a copy: `copy.deepcopy(model)`, or load it a second time.
+
+## Smallest experiment
+Log the divergence after ten updates: it must not be 0.
+
+## References
+https://arxiv.org/abs/2305.18290
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.engine.checks import Threshold
+from firstbreak.knowledge.detectors._proof import proved
+from firstbreak.model import Config, Finding, NotMeasured, Role, Series
+
+ROLES = (Role.PROOF,)
+MIN_POINTS = 3  #: later batches (convention)
+SAME = 1e-9  #: nats: two passes of one model in one precision
+
+
+def detect(
+    config: Config,
+    proof_reference_shared: Series | None = None,
+    proof_reference_gap: Series | None = None,
+    kl_ref: Series | None = None,
+    *,
+    above: Annotated[float, Threshold("share", "Models may share an embedding on purpose.", "convention")] = 0.5,
+) -> Finding | NotMeasured | None:
+    if proof_reference_shared is not None:
+        what = "{value:%} of the trainable weights are the reference's as well: make the reference a copy"
+        return proved(proof_reference_shared, config, what, above=above)
+    if proof_reference_gap is None or kl_ref is None or len(proof_reference_gap.finite) <= MIN_POINTS:
+        return NotMeasured("neither the memory of policy and reference nor their distance on fresh batches is recorded")
+    later = proof_reference_gap.finite
+    later = later.between(float(later.steps[1]))
+    if later.values.max() > SAME or not (np.abs(kl_ref.finite.values) > SAME).any():
+        return None
+    what = (
+        "policy and reference are {value} nats a token apart at the start of every update, and leave each other within it: the "
+        "reference follows the policy; make it a copy"
+    )
+    return proved(later, config, what, below=2 * SAME)

@@ -1,0 +1,210 @@
+"""The score was better before than it is now.
+
+## What it looks for
+A score that rose (or began high), and then fell beyond its noise and stayed down: how much of the gain is lost, where
+the best level was, and since when the score falls. If a reward is flat within its noise, the share of right answers is
+used instead, where it is logged. Evaluation and training reward are judged each by itself, and then together: what both
+lost is critical from `drop_critical_together` of the gain on, and a fall that is not certain is a warning of low
+confidence. What only the training reward lost is a warning, and critical only where it collapsed. If the evaluation shows
+that the policy kept its skill, a loss of the training reward is a warning from `drop_critical` of the gain and
+`min_drop_alone` of the level on. An evaluation that never rose, or is too noisy to tell, does not show that.
+
+## Why it matters
+If the model was better earlier, it is harmful to go on: the best checkpoint is already saved, and every step leads away
+from it.
+
+## When it is a false alarm
+A dip that recovers: with fewer than `min_points_critical` points a dip looks like a loss, so a loss is then a warning at
+most. An evaluation of few episodes or prompts. A curriculum or a harder stage that begins at that step. A loss of less
+than `min_drop` of the size of the score itself is too small to matter, however clear it is. For a likelihood the limit is
+`min_drop_likelihood`, because every second pass over supervised data costs a little of the held-out loss. If the log
+begins in mid-run, the gain is not in it, and the loss is a share of the level instead. Sound runs lose and regain less
+than `drop_critical` of the gain between two evaluations.
+
+## Fix
+- Stop, and go back to the checkpoint nearest the best evaluation.
+- Lower {learning_rate}, or decay it to 0 over the run. For PPO and GRPO also lower {epochs_per_batch} or set a target for
+  the KL divergence.
+- For off-policy methods: check the critic first (value loss, target network, size of the replay buffer).
+
+## Smallest experiment
+Continue from the best checkpoint with {learning_rate} divided by ten for a tenth of the run: if the score holds, the
+steps were probably too large.
+
+## References
+https://arxiv.org/abs/1709.06560
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import Threshold
+from firstbreak.knowledge.detectors._start import continued
+from firstbreak.engine.stats.agreement import Fall, denies
+from firstbreak.engine.stats.direction import fall_from_best, recovers
+from firstbreak.engine.stats.shape import MIN_POINTS, Trajectory
+from firstbreak.engine.stats.shape import trajectory as shape_of
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Role, Run, Series, Severity
+from firstbreak.words import percent
+
+EITHER_SCORE = True
+ROLES = (Role.SCORE_FELL,)
+
+
+def detect(
+    score: Series,
+    trajectory: Trajectory,
+    run: Run,
+    supervised: bool = False,
+    reward_accuracy: Series | None = None,
+    eval_score: Series | None = None,
+    fall: Fall | None = None,
+    *,
+    drop_critical: Annotated[
+        float,
+        Threshold(
+            unit="share of the gain",
+            reason="A quarter of the gain says little; no fault in the lab lost less than 62 % of the gain.",
+            source="LOG.md, Public logs, 2026-11-21",
+        ),
+    ] = 0.4,
+    drop_critical_together: Annotated[
+        float,
+        Threshold(
+            unit="share of the gain",
+            reason="Lost by the evaluation and the training reward together, which no healthy run of the lab does.",
+            source="LOG.md, Two scores of one policy, 2026-11-23",
+        ),
+    ] = 0.25,
+    min_points_critical: Annotated[
+        int,
+        Threshold(
+            unit="points",
+            reason="Healthy runs have five to nine evaluations that fall and come back.",
+            source="LOG.md, Detectors, 2026-11-21",
+        ),
+    ] = 10,
+    mostly: Annotated[
+        float,
+        Threshold(
+            unit="share of the loss",
+            reason="More is made up than is missing: no longer a broken run for sure.",
+            source="LOG.md, Lab and corpus, 2026-11-23",
+        ),
+    ] = 0.5,
+    min_drop: Annotated[
+        float,
+        Threshold(
+            unit="share of the score",
+            reason="A score that moved from -20.98 to -20.99 fell clearly, and a rollback made no sense.",
+            source="LOG.md, Detectors, 2026-11-21",
+        ),
+    ] = 0.02,
+    min_drop_critical: Annotated[
+        float,
+        Threshold(
+            unit="share of the score",
+            reason="A healthy run that begins near its maximum lost 4 % of its evaluation, which was more than its gain.",
+            source="LOG.md, Lab and corpus, 2026-11-23",
+        ),
+    ] = 0.1,
+    min_drop_alone: Annotated[
+        float,
+        Threshold(
+            unit="share of the score",
+            reason="What the evaluation does not show; healthy runs that begin near their maximum lost up to 13 %.",
+            source="LOG.md, Statements of the guides, 2026-11-22",
+        ),
+    ] = 0.2,
+    min_drop_likelihood: Annotated[
+        float,
+        Threshold(
+            unit="share of the loss",
+            reason="Every second pass over supervised data costs a little of the held-out loss.",
+            source="convention",
+        ),
+    ] = 0.05,
+) -> Finding | NotMeasured | None:
+    if trajectory.kind == "too_short":
+        return NotMeasured(f"{trajectory.n} scores are too few to see a loss (needs {MIN_POINTS})")
+    if trajectory.kind == "flat" and (answers := _lost(reward_accuracy, min_points_critical)) is not None:
+        score, trajectory = answers
+    least = min_drop_likelihood if supervised else min_drop
+    if trajectory.drop < least * max(abs(trajectory.best), abs(trajectory.end)):
+        return None
+    if not trajectory.lost:
+        return None if fall is None else _suggested(score, trajectory, fall)
+    whole = abs(trajectory.best) if continued(score) else 0.0  # the gain of a longer run is not in this log
+    lost = trajectory.drop / whole if whole else trajectory.drop_fraction
+    since, interval = fall_from_best(score, trajectory.best_step)
+    what = "level" if whole else "gain"
+    how_much = f"{percent(lost)} of its {what}" if np.isfinite(lost) and lost <= 1 else f"all of its {what} and more"
+    if trajectory.best_step == score.steps[0]:
+        how_much = "what it had at its start"
+    together = max(lost, trajectory.beside) if trajectory.beside else 0.0
+    large = lost >= drop_critical or together >= drop_critical_together
+    alone = eval_score is not None and score is not eval_score and denies(eval_score, trajectory)  # a training reward
+    if alone and (not large or trajectory.drop < min_drop_alone * abs(trajectory.best)):
+        return None
+    too = ", and the training reward fell as well" if trajectory.beside else ""
+    material = trajectory.drop >= min_drop_critical * max(abs(trajectory.best), abs(trajectory.end))
+    back = recovers(score, trajectory.best, trajectory.best_step)
+    nearly = back and recovers(score, trajectory.best, trajectory.best_step, mostly)
+    sure = large and material and trajectory.n >= min_points_critical and not back
+    return Finding(
+        message=facts.tell(
+            "{score} was {best} at {step} and is {end} now: {how_much} is lost{too}{back}; {go_back} before you "
+            "change anything",
+            score=score.name,
+            best=facts.best(score, trajectory),
+            step=facts.at(score, trajectory.best_step),
+            end=facts.end(score, trajectory),
+            how_much=how_much,
+            too=too,
+            back=", and it rises again" if back else "",
+            go_back="go back to that best checkpoint"
+            if run.checkpoints
+            else "if a model was saved near that step, go back to it",
+        ),
+        severity=Severity.CRITICAL if sure else Severity.WARNING,
+        confidence=Confidence.HIGH if sure else Confidence.MEDIUM if large and not nearly else Confidence.LOW,
+        metric=score.name,
+        onset=since,
+        interval=interval,
+        evidence=(Evidence(text="score", series=score, since=since, level=trajectory.best),),
+        facts={"lost": lost, "kind": trajectory.kind},
+    )
+
+
+def _suggested(score: Series, shape: Trajectory, fall: Fall) -> Finding:
+    """A fall that healthy scores show now and then, too."""
+    return Finding(
+        message=facts.tell(
+            "{score} may have peaked at {step}: it was {best} there and is {end} now{too}, which is not certain; evaluate the "
+            "checkpoint nearest to that step and the latest one again, on more samples, and keep the better one",
+            score=score.name,
+            step=facts.at(score, shape.best_step),
+            best=facts.best(score, shape),
+            end=facts.end(score, shape),
+            too=", and the training reward falls as well" if fall.beside else "",
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.LOW,
+        metric=score.name,
+        onset=fall.step,
+        interval=(fall.step, float(score.steps[-1])),
+        evidence=(Evidence(text="score", series=score, since=fall.step, level=shape.best),),
+        facts={"lost": shape.drop_fraction, "sigma": fall.sigma},
+    )
+
+
+def _lost(beside: Series | None, min_points: int) -> tuple[Series, Trajectory] | None:
+    """Another measure of success and its course, if it was lost: the share of right answers is hidden in a reward's noise."""
+    if beside is None or len(beside.finite) < min_points:
+        return None
+    course = shape_of(beside.finite)
+    return (beside.finite, course) if course.lost else None

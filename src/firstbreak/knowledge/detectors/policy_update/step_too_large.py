@@ -1,0 +1,193 @@
+"""Each update moves the policy too far.
+
+## What it looks for
+The KL divergence from the policy before the update (`kl.old`): from some step on, in most updates, above
+`max_target_ratio` times the configured target, or above `max_divergence` where no target is configured. Smaller updates
+count where they have grown `growth_warning`-fold for good, and the score fell from there or much of each batch is clipped
+since then. If the score was lost, also a burst: a few updates in a row that are far larger than everything before them.
+
+## Why it matters
+PPO's estimate of the gain is valid only near the policy that collected the data. Beyond that the step is a guess, and a
+bad policy then collects the data for the next step.
+
+## When it is a false alarm
+The first updates, before the running statistics of the advantages have settled. A single spike that comes back. A KL
+penalty that is still adapting.
+
+## Fix
+- Lower {learning_rate}, {epochs_per_batch} or {minibatches}.
+- Stop the epochs of a batch early at {target_kl}.
+- Check that advantages are normalised ({normalize_advantage}).
+
+## Smallest experiment
+Resume from before the onset with {learning_rate} / 10 for a tenth of the run: if the step size is the cause, the KL
+divergence falls to about a hundredth.
+
+## References
+https://arxiv.org/abs/1707.06347
+https://spinningup.openai.com/en/latest/algorithms/ppo.html
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import Threshold
+from firstbreak.engine.families import Method, without
+from firstbreak.engine.stats.changes import for_good
+from firstbreak.engine.stats.direction import fell_since
+from firstbreak.engine.stats.shape import Trajectory
+from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured, Series, Severity, Statistic
+from firstbreak.words import number
+
+EITHER_SCORE = True
+FAMILIES = without(Method.SUPERVISED)
+
+
+def detect(
+    kl_old: Series,
+    config: Config,
+    trajectory: Trajectory | None = None,
+    method: Method | None = None,
+    policy_clip_fraction: Series | None = None,
+    eval_score: Series | None = None,
+    training_score: Series | None = None,
+    *,
+    max_divergence: Annotated[
+        float,
+        Threshold(
+            unit="nats",
+            reason="Beyond this, the policy is no longer near the one that collected the data.",
+            source="convention",
+        ),
+    ] = 0.1,
+    max_target_ratio: Annotated[
+        float,
+        Threshold(
+            unit="ratio",
+            reason="Stable-Baselines3 stops the epochs of a batch at 1.5 times the target; this is clearly above.",
+            source="convention",
+        ),
+    ] = 2.0,
+    growth_warning: Annotated[
+        float,
+        Threshold(unit="ratio", reason="For good, against the run's own first updates.", source="convention"),
+    ] = 5.0,
+    noticeable: Annotated[
+        float,
+        Threshold(unit="nats", reason="Smaller updates hardly move a policy, however they grew.", source="convention"),
+    ] = 0.005,
+    clipped: Annotated[
+        float,
+        Threshold(unit="share", reason="Of the samples: a quarter is far above the usual tenth.", source="convention"),
+    ] = 0.25,
+    lasting_points: Annotated[
+        int, Threshold(unit="points", reason="Fewer large updates in a row are a spike.", source="convention")
+    ] = 8,
+    lasting_share: Annotated[
+        float, Threshold(unit="share", reason="Most updates, from some step on.", source="convention")
+    ] = 0.6,
+    burst_growth: Annotated[
+        float,
+        Threshold(unit="ratio", reason="Far beyond the median of everything before it.", source="convention"),
+    ] = 5.0,
+    burst_points: Annotated[
+        int, Threshold(unit="points", reason="So many updates in a row are no spike of one batch.", source="convention")
+    ] = 3,
+    single_growth: Annotated[
+        float,
+        Threshold(
+            unit="ratio",
+            reason="Times the bound of a burst: one such update is enough to lose a policy.",
+            source="convention",
+        ),
+    ] = 10.0,
+    min_points: Annotated[
+        int, Threshold(unit="points", reason="Fewer updates show no level.", source="convention")
+    ] = 10,
+) -> Finding | NotMeasured | None:
+    kl = kl_old.finite
+    if len(kl) < min_points:
+        return NotMeasured(f"{len(kl)} values of the KL divergence per update are too few (needs {min_points})")
+    target = config.number("target_kl")
+    size = np.abs(kl.values)
+    limit = max_target_ratio * target if target else max_divergence
+    lost = trajectory is not None and trajectory.lost
+    harmed = lost or (trajectory is not None and trajectory.kind == "flat")
+    burst = _burst(kl, limit, burst_growth, burst_points, single_growth) if lost else None
+    first = for_good(size > limit, lasting_share)
+    usual = float(np.median(size[: max(3, len(size) // 5)]))
+    grown = False
+    if burst is None and (first is None or len(kl) - first < lasting_points):
+        grown, limit = True, max(growth_warning * usual, noticeable)
+        first = for_good(size > limit, lasting_share)
+        if first is None or len(kl) - first < lasting_points:
+            return None
+        fell = fell_since(float(kl.steps[first]), eval_score, training_score)
+        if not fell and not _clips(policy_clip_fraction, float(kl.steps[first]), clipped):
+            return None
+        harmed = harmed or fell
+    since = burst if burst is not None else float(kl.steps[first or 0])
+    rest = kl.between(since)
+    moves = (
+        facts.of(Statistic.LARGEST, rest.head(burst_points / len(rest)))
+        if burst is not None
+        else facts.of(Statistic.SIZE, rest)
+    )
+    shown = moves.value
+    against = (
+        f"{number(usual)} at first"
+        if grown
+        else facts.tell(
+            "{times} times its target of {target}",
+            times=number(shown / target),
+            target=facts.setting(config, "target_kl"),
+        )
+        if target
+        else f"steps below {number(limit)} are small"
+    )
+    fewer_epochs = " or stop the epochs of a batch early" if method is not Method.VALUE_BASED else ""
+    return Finding(
+        message=facts.tell(
+            "the policy moves by {moves} nats per update {since} ({against}): {which} too large; lower the learning "
+            "rate{fewer_epochs}",
+            moves=moves,
+            since=facts.tell(
+                "at most, right after {since}," if burst is not None else "since {since}", since=facts.at(kl, since)
+            ),
+            against=against,
+            which="these updates are" if burst is not None else "each update is",
+            fewer_epochs=fewer_epochs,
+        ),
+        severity=Severity.CRITICAL if harmed else Severity.WARNING,
+        confidence=Confidence.HIGH if harmed else Confidence.MEDIUM,
+        metric="kl.old",
+        onset=since,
+        interval=(since if burst is not None else float(kl.steps[0]), since),
+        evidence=(Evidence(text="KL divergence per update", series=kl_old, since=since, level=limit),),
+        facts={"level": shown},
+    )
+
+
+def _clips(clip_fraction: Series | None, since: float, share: float) -> bool:
+    """Whether so much of each batch is clipped from a step on."""
+    late = clip_fraction.finite.between(since).values if clip_fraction is not None else np.array([])
+    return bool(len(late)) and float(np.median(late)) >= share
+
+
+def _burst(kl: Series, limit: float, burst_growth: float, burst_points: int, single_growth: float) -> float | None:
+    """The first step of a burst: some updates in a row beyond the limit and far beyond everything before them, or one
+    that is beyond all measure.
+
+    A policy that was thrown away stands still afterwards, so the level at the end shows nothing.
+    """
+    size = np.abs(kl.values)
+    for i in range(burst_points, len(size)):
+        bound = max(limit, burst_growth * float(np.median(size[:i])))
+        in_a_row = len(size) - i >= burst_points and size[i : i + burst_points].min() > bound
+        if in_a_row or size[i] > single_growth * bound:
+            return float(kl.steps[i])
+    return None

@@ -1,0 +1,96 @@
+"""A few values are enough: no policy update of this size is a small step.
+
+## What it looks for
+Logs and pasted tables with fewer than `few` values of a curve, in which nothing can be said of a course. Absolute levels
+speak there: the median of the KL divergence per update is above `max_divergence`, of the clip fraction above
+`max_clipped`, or of the ratio outside 1 / `max_ratio` to `max_ratio`.
+
+## Why it matters
+The ratio of a clipped update lies near 1, and its KL divergence between 0.001 and 0.1. Beyond these levels the data were not
+made by the policy that is updated, or one update throws it away.
+
+## When it is a false alarm
+The values are sums over whole completions, and not means over tokens. Among the healthy runs of the lab (114 with a clip
+fraction, 99 with a ratio), no three values in a row are so large.
+
+## Fix
+- Compare the log-probabilities of the first minibatch with those of the sampler: their difference must be 0.
+- Lower {learning_rate}, {epochs_per_batch} or {minibatches}.
+- Log every update: the course says whether it began so.
+
+## Smallest experiment
+One update with {epochs_per_batch} and {minibatches} of 1: the ratio is exactly 1 and the KL divergence exactly 0, or the
+log-probabilities are not those of the policy that sampled.
+
+## References
+https://arxiv.org/abs/1707.06347
+https://iclr-blog-track.github.io/2022/03/25/ppo-implementation-details/
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import Threshold
+from firstbreak.engine.families import Method, without
+from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
+
+FAMILIES = without(Method.SUPERVISED, Method.PREFERENCE, Method.VALUE_BASED)
+SURE = 3  #: values that are no slip of one batch (convention)
+
+
+def detect(
+    kl_old: Series | None = None,
+    policy_clip_fraction: Series | None = None,
+    policy_ratio_mean: Series | None = None,
+    *,
+    few: Annotated[
+        int, Threshold(unit="points", reason="From so many values on, their course is judged.", source="convention")
+    ] = 10,
+    max_divergence: Annotated[
+        float,
+        Threshold(unit="nats", reason="Ten times what counts as far in a course.", source="convention"),
+    ] = 1.0,
+    max_clipped: Annotated[
+        float, Threshold(unit="share", reason="Hardly any sample has a gradient left.", source="convention")
+    ] = 0.9,
+    max_ratio: Annotated[
+        float, Threshold(unit="ratio", reason="Clips lie between 0.7 and 1.4.", source="convention")
+    ] = 10.0,
+) -> Finding | NotApplicable | NotMeasured | None:
+    asked: list[tuple[str, Series | None, float, float]] = [
+        # a mean of log-ratios, as most trainers of language models log it, may be a little below 0
+        ("the KL divergence per update is {size} nats", kl_old, -max_divergence, max_divergence),
+        ("{size:%} of the samples are clipped", policy_clip_fraction, 0.0, max_clipped),
+        ("the probability ratio is {size}", policy_ratio_mean, 1 / max_ratio, max_ratio),
+    ]
+    logged = [
+        (said, curve.finite, low, high) for said, curve, low, high in asked if curve is not None and len(curve.finite)
+    ]
+    if not logged:
+        return NotMeasured("log the KL divergence of an update, its clip fraction or its ratio")
+    short = [one for one in logged if len(one[1]) < few]
+    if not short:
+        return NotApplicable(f"{few} values or more: their course is judged")
+    for said, curve, low, high in short:
+        size = facts.median(curve)
+        if low <= size.value <= high:
+            continue
+        sure = len(curve) >= SURE
+        return Finding(
+            message=facts.tell(
+                "{said} in the {n} values that are logged: no update may be so large; check first that the old "
+                "log-probabilities are those of the policy that sampled, then lower the learning rate",
+                said=facts.tell(said, size=size),
+                n=facts.count(curve),
+            ),
+            severity=Severity.CRITICAL if sure else Severity.WARNING,
+            confidence=Confidence.HIGH if sure else Confidence.MEDIUM,
+            metric=curve.name,
+            onset=float(curve.steps[0]),
+            interval=(float(curve.steps[0]), float(curve.steps[0])),
+            evidence=(Evidence(text="size of an update", series=curve, since=float(curve.steps[0]), level=high),),
+            facts={"level": size.value},
+        )
+    return None

@@ -1,0 +1,102 @@
+"""Training returns are those of the evaluation with the opposite sign.
+
+## What it looks for
+The training return around each evaluation. The check reports where the two have opposite signs and similar sizes (within
+a factor of `max_ratio`) in at least `min_share` of the evaluations from some evaluation on.
+
+## Why it matters
+The training environment rewards the opposite of what the evaluation environment rewards: a wrapper multiplies by -1, or
+a cost is used as a reward. The policy learns well, but away from the goal.
+
+## When it is a false alarm
+Returns that cross zero while the policy improves, and that differ because training explores: then their sizes differ as
+well. With fewer than `min_returns` training returns, all evaluations are compared with the same ones.
+
+## Fix
+- Step both environments with the same actions and print both rewards.
+- Compare the wrappers of the two environments.
+
+## Smallest experiment
+One episode with fixed actions in both environments: the returns must be equal.
+
+## References
+https://stable-baselines3.readthedocs.io/en/master/guide/rl_tips.html
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import Threshold
+from firstbreak.engine.families import Policy, only
+from firstbreak.engine.stats.onset import first_sustained
+from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
+from firstbreak.words import number, percent
+
+FAMILIES = only(Policy.CONTROL, why="rewards of text are often weighted sums that the evaluation does not share")
+
+
+def detect(
+    eval_reward: Series,
+    reward_episode: Series | None = None,
+    reward_mean: Series | None = None,
+    *,
+    max_ratio: Annotated[
+        float, Threshold("ratio", "Exploration makes training returns smaller, but by less than this.", "convention")
+    ] = 3.0,
+    min_share: Annotated[float, Threshold("share", "Single evaluations may differ by chance.", "convention")] = 0.8,
+    min_evaluations: Annotated[
+        int, Threshold("evaluations", "Fewer evaluations can have the opposite sign by chance.", "convention")
+    ] = 4,
+    min_returns: Annotated[
+        int,
+        Threshold("points", "So many training returns around an evaluation show the level of training.", "convention"),
+    ] = 9,
+) -> Finding | NotApplicable | NotMeasured | None:
+    trained = next(
+        (s.finite for s in (reward_episode, reward_mean) if s is not None and len(s.finite) >= min_returns), None
+    )
+    scores = eval_reward.finite
+    if not eval_reward.name.startswith("eval.reward"):
+        return NotMeasured(f"{eval_reward.name} is no return: its sign says nothing about that of the reward")
+    if trained is None or len(scores) < min_evaluations:
+        return NotMeasured(f"fewer than {min_returns} training returns or {min_evaluations} evaluations")
+    there = np.array([np.median(_around(trained, step, min_returns).values) for step in scores.steps])
+    ratio = there / np.where(scores.values == 0, np.nan, scores.values)
+    mirrored = replace(scores, values=((-max_ratio < ratio) & (ratio < -1 / max_ratio)).astype(float))
+    step = first_sustained(mirrored, lambda values: values > 0, min_evaluations, min_share)
+    if step is None or float(mirrored.between(step).values.mean()) < min_share:
+        return None
+    before = scores.steps[scores.steps < step]
+    agreed = bool(np.median(ratio[scores.steps < step]) > 0) if len(before) else False
+    since = float(before[-1]) if len(before) else float(trained.steps[0])
+    return Finding(
+        message=facts.tell(
+            "training returns have the opposite sign of the evaluation ({there} against {scores}, in {share} of the evaluations "
+            "from {step} on): look for a wrong minus sign in the reward of the training environment",
+            there=number(float(np.median(there[scores.steps >= step]))),
+            scores=facts.median(scores.between(step)),
+            share=percent(float(mirrored.between(step).values.mean())),
+            step=facts.at(scores, step),
+        ),
+        severity=Severity.CRITICAL,
+        confidence=Confidence.HIGH if agreed or not len(before) else Confidence.MEDIUM,
+        metric=trained.name,
+        onset=step,
+        interval=(since, step),
+        evidence=(
+            Evidence(text="training return", series=trained, since=step),
+            Evidence(text="evaluation", series=scores, since=step),
+        ),
+    )
+
+
+def _around(curve: Series, step: float, points: int) -> Series:
+    """The training returns nearest to a step."""
+    place = int(np.searchsorted(curve.steps, step))
+    part = slice(max(0, min(place - points // 2, len(curve) - points)), max(points, place + points // 2 + 1))
+    return replace(curve, steps=curve.steps[part], values=curve.values[part])

@@ -1,0 +1,62 @@
+"""A component of the reward never changes.
+
+## What it looks for
+Reward components that have one value in the whole run while others change.
+
+## Why it matters
+A constant component adds nothing to any advantage. Either the component can never be earned (its pattern does not match
+what the model writes), or it is always earned. In both cases it teaches nothing.
+
+## When it is a false alarm
+A penalty that is only given when something goes wrong (a penalty for cheating that stays at 0). A run of a few steps.
+
+## Fix
+- Read ten completions, or watch ten episodes, and score them by hand against that reward function.
+- Remove the component, or correct its pattern until a good sample earns the reward.
+
+## Smallest experiment
+Call the reward function on one hand-made sample that should earn the reward, and on one that should not.
+
+## References
+https://arxiv.org/abs/2209.13085
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import Threshold
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+
+
+def detect(
+    reward_component_mean: dict[str, Series],
+    *,
+    min_points: Annotated[
+        int, Threshold("points", "In fewer points a rare reward can be missing by chance.", "convention")
+    ] = 20,
+) -> Finding | NotMeasured | None:
+    longest = max(len(s.finite) for s in reward_component_mean.values())
+    if longest < min_points:
+        return NotMeasured(f"{longest} points are too few to call a component constant (needs {min_points})")
+    dead = {
+        k: s for k, s in reward_component_mean.items() if len(s.finite) >= min_points and np.ptp(s.finite.values) == 0
+    }
+    if not dead or len(dead) == len(reward_component_mean):
+        return None
+    always = (facts.tell("{name} (always {value})", name=name, value=facts.first(s.finite)) for name, s in dead.items())
+    return Finding(
+        message=facts.tell(
+            "constant reward components teach nothing: {names}; compute each of them for one hand-made good sample",
+            names=facts.joined(always),
+        ),
+        severity=Severity.NOTICE,
+        confidence=Confidence.HIGH,
+        metric=next(iter(dead.values())).name,
+        onset=float(next(iter(dead.values())).steps[0]),
+        evidence=tuple(Evidence(text=name, series=s) for name, s in dead.items()),
+        facts={"dead": tuple(dead)},
+    )

@@ -1,0 +1,134 @@
+"""A few extreme rewards dominate the gradient.
+
+## What it looks for
+The largest or smallest reward of a step, against the typical spread of the step means: values more than `min_distance`
+spreads away, in at least `min_outliers` steps. Where extremes are not logged: steps whose rewards are spread out
+`spread_ratio` times as much as is usual, while the mean goes with them.
+
+## Why it matters
+The advantage grows with the reward. One reward of 100 among rewards of 1 makes one sample the whole update, and the
+update becomes larger than the clip should allow.
+
+## When it is a false alarm
+Tasks with rare large rewards (a jackpot): while the score rises, only low rewards count. Sparse rewards in small
+batches: their spread is 0 in one step and large in the next.
+
+## Fix
+- Clip or normalise rewards; check the unit of each reward component.
+- Find the sample with the extreme reward and score it by hand.
+
+## Smallest experiment
+Train 20 updates with rewards clipped at the 99th percentile. If the gradient norm falls and the score rises, the
+outliers were the cause.
+
+## References
+https://arxiv.org/abs/2005.12729
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import Threshold
+from firstbreak.engine.stats.noise import noise_scale
+from firstbreak.engine.stats.shape import Trajectory
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity, Statistic
+from firstbreak.words import number
+
+
+def detect(
+    reward_mean: Series,
+    trajectory: Trajectory,
+    reward_max: Series | None = None,
+    reward_min: Series | None = None,
+    reward_std: Series | None = None,
+    *,
+    min_distance: Annotated[
+        float, Threshold("standard deviations", "Smaller distances occur in healthy batches.", "convention")
+    ] = 50.0,
+    typical_ratio: Annotated[
+        float,
+        Threshold("ratio", "An outlier is so many times as far away as the largest reward usually is.", "convention"),
+    ] = 10.0,
+    size_ratio: Annotated[
+        float, Threshold("ratio", "An outlier is so many times as large as the mean reward usually is.", "convention")
+    ] = 5.0,
+    spread_ratio: Annotated[
+        float,
+        Threshold("ratio", "Of the largest usual spread: rewards of another kind of sample, no noise.", "convention"),
+    ] = 4.0,
+    steady: Annotated[
+        float,
+        Threshold("ratio", "Of the low to the median spread: in sparse rewards the spread itself jumps.", "convention"),
+    ] = 0.5,
+    min_outliers: Annotated[int, Threshold("steps", "One or two extreme rewards can be luck.", "convention")] = 3,
+    min_points: Annotated[
+        int, Threshold("points", "Fewer steps do not show what the typical spread is.", "convention")
+    ] = 20,
+) -> Finding | NotMeasured | None:
+    extremes = [s.finite for s in (reward_max, reward_min) if s is not None and len(s.finite) >= min_points]
+    centre = reward_mean.finite
+    spread_out = reward_std is not None and len(reward_std.finite) >= min_points
+    if not (extremes or spread_out) or len(centre) < min_points:
+        return NotMeasured("neither the largest nor the smallest reward of a step is logged often enough")
+    spread = noise_scale(centre.values)
+    if spread == 0:
+        return None
+    rises = trajectory.kind == "rising"
+    spreads = None if rises or reward_std is None or not spread_out else reward_std.finite
+    if spreads is not None and (wide := _wide(spreads, spread_ratio, steady, min_outliers)):
+        return wide
+    size = float(np.median(np.abs(centre.values))) / spread
+    found: list[tuple[Series, np.ndarray, np.ndarray]] = []  # an extreme, its distances from the mean, its outliers
+    for extreme in extremes:
+        if rises and extreme.name == "reward.max":  # which may be what the policy learns from
+            continue
+        away = np.abs(extreme.values - np.interp(extreme.steps, centre.steps, centre.values)) / spread
+        outliers = away > max(min_distance, typical_ratio * float(np.median(away)), size_ratio * size)
+        if np.sum(outliers) >= min_outliers:
+            found.append((extreme, away, outliers))
+    if not found:
+        return None
+    worst, away, outliers = max(found, key=lambda one: float(one[1].max()))
+    first = float(worst.steps[np.argmax(outliers)])
+    return Finding(
+        message=(
+            f"in {int(np.sum(outliers))} steps one reward lies up to {number(float(away[outliers].max()))} times the noise "
+            f"of the mean reward away from it (typical: {number(float(np.median(away)))}): one sample dominates the update; "
+            "look at the sample with the extreme reward, then clip or normalise rewards"
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.MEDIUM,
+        metric=worst.name,
+        onset=first,
+        interval=(first, first),
+        evidence=(Evidence(text=worst.name, series=worst, since=first),),
+    )
+
+
+def _wide(spreads: Series, ratio: float, steady: float, min_outliers: int) -> Finding | None:
+    """Single steps in which the rewards of a batch are spread out many times as much as is usual."""
+    usual = float(np.quantile(spreads.values, 0.75))  # fewer than a quarter of the steps have an outlier
+    low, middle = np.quantile(spreads.values, [0.1, 0.5])
+    wide = spreads.values > ratio * usual
+    if low < steady * middle or usual <= 0 or np.sum(wide) < min_outliers:
+        return None
+    first = float(spreads.steps[np.argmax(wide)])
+    return Finding(
+        message=facts.tell(
+            "in {n} steps the rewards of a batch have a standard deviation of up to {top} (usual: {usual}): a few outliers "
+            "dominate these updates; look at the samples with the extreme rewards, then clip or normalise rewards",
+            n=f"{int(np.sum(wide))}",
+            top=facts.highest(spreads),
+            usual=facts.of(Statistic.QUANTILE, spreads, 0.75),
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.MEDIUM,
+        metric=spreads.name,
+        onset=first,
+        interval=(first, first),
+        evidence=(Evidence(text=spreads.name, series=spreads, since=first, level=usual),),
+    )

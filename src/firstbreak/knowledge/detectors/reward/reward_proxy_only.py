@@ -1,0 +1,114 @@
+"""The reward rises, but the component that checks the answer does not.
+
+## What it looks for
+Among the logged reward components, those that check the answer (by name: correct, answer, accuracy, success, ...) are
+compared with the others (format, length, language, tags, ...). The check reports where the total rises, another component
+rises, and every answer component is constant, falls, or is still below `max_level` at the end of the run.
+
+## Why it matters
+The policy takes the easiest way to reward. The format can be learned without one right answer, and the total still looks
+like progress.
+
+## When it is a false alarm
+Format first and answers later is a normal order of learning: an answer component that begins to rise is not reported,
+and neither is one that was at its highest value from the beginning.
+
+## Fix
+- Read the completions with the highest reward of the latest checkpoint.
+- Check that the answer can be extracted at all: run the pattern of the answer check on a correct completion.
+- Give the reward of the other components for right answers only, or lower their weight.
+
+## Smallest experiment
+Train 30 steps on the answer component alone. If the component stays where it is, the answer is never extracted or never
+right.
+
+## References
+https://arxiv.org/abs/2209.13085
+https://lilianweng.github.io/posts/2024-11-28-reward-hacking/
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import Threshold
+from firstbreak.engine.families import Policy
+from firstbreak.engine.stats.direction import departure, falls, rises
+from firstbreak.engine.stats.trend import trend
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity, Statistic
+
+
+def detect(
+    reward_component_mean: dict[str, Series],
+    answer_parts: dict[str, Series],
+    reward_mean: Series,
+    policy: Policy = Policy.TEXT,
+    *,
+    min_points: Annotated[
+        int, Threshold("points", "In fewer points, an answer component may not yet have begun to rise.", "convention")
+    ] = 30,
+    max_level: Annotated[
+        float,
+        Threshold(
+            "share",
+            "Right answers in fewer samples do not prove that the other components are harmless.",
+            "LOG.md, Public logs, 2026-11-21",
+        ),
+    ] = 0.02,
+) -> Finding | NotMeasured | None:
+    parts = {name: s.finite for name, s in reward_component_mean.items() if len(s.finite) >= min_points}
+    answers = {name: s for name, s in parts.items() if name in answer_parts}
+    others = {k: s for k, s in parts.items() if k not in answers}
+    if not answers or not others:
+        return NotMeasured("no component is known to check the answer" if parts else "the components are too short")
+    if not rises(reward_mean) or any(_at_its_best(s) for s in answers.values()):
+        return None
+    driver = max(others, key=lambda k: trend(others[k]).change)
+    if not rises(others[driver]):
+        return None
+    if any(rises(s) and _late(s) >= max_level for s in answers.values()):
+        return None
+    frozen = any(np.ptp(s.values) == 0 for s in answers.values())
+    fell = any(falls(s) for s in answers.values())
+    start = departure(others[driver])
+    aim, look = ("answer", "read the completions") if policy is Policy.TEXT else ("task", "watch the episodes")
+    how = "never changes" if frozen else "falls" if fell else "hardly rises"
+    stuck = facts.joined(
+        facts.tell("{part} {late}", part=part, late=facts.median(s.tail(0.25))) for part, s in answers.items()
+    )
+    return Finding(
+        message=facts.tell(
+            "the reward rises by {change} because of {driver}, while the component that checks the {aim} {how} ({stuck}): first "
+            "{look} with the highest reward",
+            change=facts.of(Statistic.CHANGE, reward_mean),
+            driver=driver,
+            aim=aim,
+            how=how,
+            stuck=stuck,
+            look=look,
+        ),
+        severity=Severity.CRITICAL if frozen or fell else Severity.WARNING,
+        confidence=Confidence.HIGH if frozen or fell else Confidence.LOW,
+        metric=others[driver].name,
+        onset=start[0] if start else float(reward_mean.steps[0]),
+        interval=start[1] if start else None,
+        evidence=(
+            Evidence(text="total reward", series=reward_mean),
+            Evidence(text=f"rises: {driver}", series=others[driver]),
+            *(Evidence(text=f"checks the {aim}: {k}", series=s) for k, s in answers.items()),
+        ),
+        facts={"component": driver, "frozen": frozen},
+    )
+
+
+def _at_its_best(series: Series) -> bool:
+    """Already right most of the time: late values at the top of what was ever seen, and that top is positive."""
+    top = float(series.values.max())
+    return top > 0 and _late(series) >= 0.9 * top
+
+
+def _late(series: Series) -> float:
+    return float(np.median(series.tail(0.25).values))

@@ -1,0 +1,87 @@
+"""Training rewards have another scale than those of the evaluation.
+
+## What it looks for
+The mean training return divided by the evaluation's, at every evaluation where both are positive or both are negative:
+above `min_ratio`, or below 1 / `min_ratio`, in the whole run.
+
+## Why it matters
+The loss of the critic grows with the square of the rewards. With rewards that are hundreds of times too large, the
+critic's gradient fills the clipped norm, the policy's part becomes nearly 0, and nothing is learned. With rewards that
+are hundreds of times too small, neither of the two learns.
+
+## When it is a false alarm
+Rewards that are clipped to -1, 0 and 1, as in Atari games: training counts whole events, and the evaluation the points of
+the game. A wrapper that rescales rewards on purpose, with a critic that learns well. An evaluation of another task.
+
+## Fix
+- Bring returns to a size of 1 to 100: divide rewards by their running standard deviation.
+- Log the unscaled return beside the scaled one.
+
+## Smallest experiment
+Divide the rewards by the factor for a tenth of the run: the policy must change more in each update, and the score must
+rise.
+
+## References
+https://arxiv.org/abs/2005.12729
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.engine.checks import Threshold
+from firstbreak.engine.families import Policy, only
+from firstbreak.model import Confidence, Evidence, Expected, Finding, NotApplicable, NotMeasured, Series, Severity
+from firstbreak.words import number
+
+WHOLE = 0.9  #: share of returns that are whole numbers; a mean of two episodes may be a half (convention)
+FAMILIES = only(Policy.CONTROL, why="rewards of text are often weighted sums that the evaluation does not share")
+
+
+def detect(
+    eval_reward: Series,
+    reward_mean: Series | None = None,
+    reward_episode: Series | None = None,
+    *,
+    min_ratio: Annotated[
+        float,
+        Threshold("ratio", "Exploration and running means change the ratio too, but by less than this.", "convention"),
+    ] = 12.0,
+    min_points: Annotated[
+        int, Threshold("points", "Fewer pairs of a return and an evaluation show no constant ratio.", "convention")
+    ] = 5,
+) -> Finding | Expected | NotApplicable | NotMeasured | None:
+    trained = next(
+        (s.finite for s in (reward_mean, reward_episode) if s is not None and len(s.finite) >= min_points), None
+    )
+    scores = eval_reward.finite
+    if trained is None or len(scores) < min_points:
+        return NotMeasured(f"fewer than {min_points} training returns and evaluations")
+    there = np.interp(scores.steps, trained.steps, trained.values)
+    same = there * scores.values > 0
+    if np.sum(same) < min_points:
+        return NotMeasured("training return and evaluation have different signs")
+    ratios = np.abs(there[same] / scores.values[same])
+    low, high = (float(q) for q in np.quantile(ratios, [0.1, 0.9]))
+    if not (low > min_ratio or high < 1 / min_ratio):
+        return None
+    if high < 1 / min_ratio and np.mean(trained.values == np.round(trained.values)) >= WHOLE:
+        return Expected(
+            "training returns are whole numbers, and smaller: rewards are clipped in training as in Atari games"
+        )
+    factor, start = float(np.median(ratios)), float(trained.steps[0])
+    return Finding(
+        message=(
+            f"training returns are {number(factor)} times those of the evaluation in the whole run: training scales the "
+            "rewards, and the loss of the critic with the square of that factor; bring returns to a size of 1 to 100"
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        metric=trained.name,
+        onset=start,
+        interval=(start, start),
+        evidence=(Evidence(text="training return", series=trained), Evidence(text="evaluation", series=scores)),
+        facts={"factor": factor},
+    )

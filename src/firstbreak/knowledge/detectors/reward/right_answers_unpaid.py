@@ -1,0 +1,77 @@
+"""Right answers are not rewarded.
+
+## What it looks for
+Samples that carry a reference answer: the share of those whose final answer equals the reference, letter by letter, and
+whose reward lies in the lower half of the range. The lower bound of that share (Wilson, 95 %) must exceed
+`share_warning`.
+
+## Why it matters
+A verifier that misses right answers punishes what it should teach. If nearly no right answer is rewarded, the reference
+belongs to another prompt or the sign is wrong. If some are, the verifier makes random errors or its parser is too strict.
+
+## When it is a false alarm
+A reward that also asks for form, length or a process, which a right answer can lack. A dump whose reference column is not
+what the reward compares with.
+
+## Fix
+- Print ten right answers that were not rewarded, with what the verifier extracted from them.
+- Check that answers and prompts are joined by id, not by position, after shuffling and filtering.
+
+## Smallest experiment
+Score the reference answers themselves: each must get the full reward.
+
+## References
+https://arxiv.org/abs/2505.22203
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from firstbreak.engine.checks import Threshold
+from firstbreak.knowledge.detectors.reward._verdicts import graded_samples
+from firstbreak.engine.stats.proportion import wilson
+from firstbreak.model import Confidence, Finding, NotMeasured, Samples, Severity
+from firstbreak.words import percent
+
+
+def detect(
+    samples: Samples,
+    *,
+    share_warning: Annotated[
+        float, Threshold("share", "A smaller share can come from answers that lack the required form.", "convention")
+    ] = 0.1,
+    share_critical: Annotated[
+        float, Threshold("share", "From here on, most right answers are punished.", "convention")
+    ] = 0.5,
+    min_right: Annotated[
+        int, Threshold("samples", "Fewer right answers give too wide an interval of the share.", "convention")
+    ] = 8,
+    max_grades: Annotated[
+        int, Threshold("values", "A reward of more values is a score, and does not say right or wrong.", "convention")
+    ] = 8,
+) -> Finding | NotMeasured | None:
+    compared = graded_samples(samples, max_grades)
+    if not compared:
+        return NotMeasured("no samples with a reward and a reference answer that could be compared")
+    right = [s for s in compared if s.right]
+    if len(right) < min_right:
+        return NotMeasured(f"{len(right)} right answers among the samples are too few (needs {min_right})")
+    missed = [s for s in right if not s.rewarded]
+    low, _ = wilson(len(missed), len(right))
+    if low <= share_warning:
+        return None
+    first = min(s.step for s in missed)
+    return Finding(
+        message=(
+            f"{len(missed)} of {len(right)} answers that equal the reference were not rewarded "
+            f"({percent(len(missed) / len(right))}): the verifier misses right answers; score the reference answers "
+            "themselves, each must get the full reward"
+        ),
+        severity=Severity.CRITICAL if low > share_critical else Severity.WARNING,
+        confidence=Confidence.HIGH,
+        metric="reward.mean",
+        onset=first,
+        interval=(min(s.step for s in compared), first),
+        facts={"share": len(missed) / len(right), "right": len(right)},
+    )

@@ -1,0 +1,92 @@
+"""Wrong answers are rewarded.
+
+## What it looks for
+Samples that carry a reference answer: the share of the rewarded ones that do not contain the reference. The lower bound
+of that share (Wilson, 95 %) must exceed `share_warning`, in all samples or in those of the second half of the run.
+
+## Why it matters
+Reward hacking and lenient verifiers look like this in the samples. A share that grows says that the policy exploits an
+error of the verifier. A share that is there from the start says that the verifier has the error.
+
+## When it is a false alarm
+Answers that are equal in another notation (1/2 and 0.5): then the share is there from the start and does not grow, and
+right answers are rewarded as well.
+
+## Fix
+- Read ten rewarded samples without the reference, and find out why the verifier rewarded them.
+- Add them to the tests of the verifier, then resume from the checkpoint before the share grew.
+
+## Smallest experiment
+Score one batch of answers that are wrong on purpose (shuffled references): nearly none may be rewarded.
+
+## References
+https://arxiv.org/abs/2210.10760
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from firstbreak.engine.checks import Threshold
+from firstbreak.knowledge.detectors.reward._verdicts import GradedSample, graded_samples
+from firstbreak.engine.stats.proportion import wilson
+from firstbreak.model import Confidence, Finding, NotMeasured, Samples, Severity
+from firstbreak.words import percent
+
+
+def detect(
+    samples: Samples,
+    *,
+    share_warning: Annotated[
+        float, Threshold("share", "A smaller share can come from answers in another notation.", "convention")
+    ] = 0.15,
+    share_critical: Annotated[
+        float, Threshold("share", "From here on, most rewards are for wrong answers.", "convention")
+    ] = 0.5,
+    min_rewarded: Annotated[
+        int, Threshold("samples", "Fewer rewarded samples give too wide an interval of the share.", "convention")
+    ] = 8,
+    max_grades: Annotated[
+        int, Threshold("values", "A reward of more values is a score, and does not say right or wrong.", "convention")
+    ] = 8,
+) -> Finding | NotMeasured | None:
+    compared = graded_samples(samples, max_grades)
+    if not compared:
+        return NotMeasured("no samples with a reward and a reference answer that could be compared")
+    rewarded = [s for s in compared if s.rewarded]
+    if len(rewarded) < min_rewarded:
+        return NotMeasured(f"{len(rewarded)} rewarded samples are too few (needs {min_rewarded})")
+    if not any(s.right for s in rewarded) and all(not s.present for s in rewarded):
+        return NotMeasured("no rewarded sample contains its reference: the reward compares with something else")
+    middle = (min(s.step for s in compared) + max(s.step for s in compared)) / 2
+    early, late = [s for s in rewarded if s.step <= middle], [s for s in rewarded if s.step > middle]
+    low = max(_lower_bound(rewarded), _lower_bound(late))
+    if low <= share_warning:
+        return None
+    grows = _lower_bound(late) > _upper_bound(early)
+    wrong = [s for s in rewarded if not s.present]
+    first = min(s.step for s in wrong)
+    return Finding(
+        message=(
+            f"{len(wrong)} of {len(rewarded)} rewarded samples do not contain the reference answer "
+            f"({percent(len(wrong) / len(rewarded))}{', and the share grows' if grows else ''}): wrong answers are "
+            "rewarded; read ten of these samples and find out why the verifier rewarded them"
+        ),
+        severity=Severity.CRITICAL if grows and low > share_critical else Severity.WARNING,
+        confidence=Confidence.HIGH if grows else Confidence.MEDIUM,
+        metric="reward.mean",
+        onset=first,
+        interval=(min(s.step for s in compared), first),
+        facts={"share": len(wrong) / len(rewarded), "grows": grows},
+    )
+
+
+def _lower_bound(rewarded: Sequence[GradedSample]) -> float:
+    """Of the share of wrong answers."""
+    return wilson(sum(not s.present for s in rewarded), len(rewarded))[0] if rewarded else 0.0
+
+
+def _upper_bound(rewarded: Sequence[GradedSample]) -> float:
+    """Of the share of wrong answers."""
+    return wilson(sum(not s.present for s in rewarded), len(rewarded))[1] if rewarded else 0.0

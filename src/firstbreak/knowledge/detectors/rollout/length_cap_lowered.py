@@ -1,0 +1,115 @@
+"""The longest completions become shorter at one step.
+
+## What it looks for
+The longest completion of each batch. A finding is a fall at one step to a lower value that no later batch exceeds, while more
+completions than before are cut at this value.
+
+## Why it matters
+A policy shortens its completions over many updates, and not to one exact number. A new maximum is a setting: a smaller token
+limit, a context that something else fills, or a time-out. A completion that does not fit is cut and scored as wrong, so that
+the policy unlearns long answers.
+
+## When it is a false alarm
+A planned schedule of the length limit.
+
+## Fix
+- Find what changed at that step: {max_new_tokens}, the context length, a time-out of the engine or of a tool.
+- Exclude cut completions from the loss ({mask_truncated}) until the old limit is back.
+
+## Smallest experiment
+Generate for the same prompts with the old limit, and score the answers: the share of right answers must come back.
+
+## References
+https://arxiv.org/abs/2503.14476
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import Threshold
+from firstbreak.engine.families import Policy, only
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+
+FAMILIES = only(Policy.TEXT)
+
+
+def detect(
+    truncation: Series,
+    length_max: Series | None = None,
+    length_total_max: Series | None = None,
+    *,
+    max_ratio: Annotated[
+        float,
+        Threshold(
+            unit="ratio",
+            reason="of the new longest completion to the usual one before: a policy that gets shorter makes smaller steps",
+            source="convention",
+        ),
+    ] = 0.9,
+    min_rise: Annotated[
+        float,
+        Threshold(
+            unit="share",
+            reason="of cut completions: a lower limit cuts completions that fitted before",
+            source="convention",
+        ),
+    ] = 0.02,
+    min_share: Annotated[
+        float,
+        Threshold(
+            unit="share",
+            reason="of the batches whose longest completion has exactly the new limit",
+            source="convention",
+        ),
+    ] = 0.5,
+    lasting_points: Annotated[
+        int,
+        Threshold(
+            unit="points",
+            reason="so many batches before and after the fall show that the change lasts",
+            source="convention",
+        ),
+    ] = 8,
+) -> Finding | NotMeasured | None:
+    longest = next(
+        (s.finite for s in (length_max, length_total_max) if s is not None and len(s.finite) >= 3 * lasting_points),
+        None,
+    )
+    if longest is None:
+        return NotMeasured(f"the longest completion of a batch is not logged for {3 * lasting_points} batches")
+    values = longest.values
+    over = np.flatnonzero(values > np.max(values[-lasting_points:]))
+    at = int(over[-1]) + 1 if len(over) else 0
+    if at < lasting_points or len(values) - at < lasting_points:
+        return None
+    before, after = float(np.median(values[max(0, at - 2 * lasting_points) : at])), float(np.max(values[at:]))
+    at_cap = float(np.mean(values[at:] == after))
+    step = float(longest.steps[at])
+    cut = truncation.finite
+    earlier, later = cut.between(-np.inf, longest.steps[at - 1]).values, cut.between(step).values
+    if not len(earlier) or not len(later) or at_cap < min_share or after >= max_ratio * before:
+        return None
+    if float(np.median(later[: 2 * lasting_points])) < float(np.median(earlier[-2 * lasting_points :])) + min_rise:
+        return None
+    return Finding(
+        message=facts.tell(
+            "from {step} on, no completion is longer than {after} tokens (the longest of a batch had {before} before), and more "
+            "completions are cut: a limit was lowered; compare the generation settings before and after that step",
+            step=facts.at(longest, step),
+            after=facts.highest(longest.between(step)),
+            before=facts.median(
+                longest.between(float(longest.steps[max(0, at - 2 * lasting_points)]), float(longest.steps[at - 1]))
+            ),
+        ),
+        severity=Severity.CRITICAL,
+        confidence=Confidence.HIGH,
+        metric=longest.name,
+        onset=step,
+        interval=(float(longest.steps[at - 1]), step),
+        evidence=(Evidence(text="longest completion", series=longest, since=step, level=after),),
+        facts={"before": before, "after": after},
+    )

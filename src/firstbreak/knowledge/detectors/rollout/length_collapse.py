@@ -1,0 +1,88 @@
+"""Completions shrink to almost nothing.
+
+## What it looks for
+A mean length that falls to a small part of its first level and stays there, while the score does not rise. Where there is
+an independent evaluation, the evaluation is the score.
+
+## Why it matters
+An empty completion avoids negative reward, and an end-of-sequence token at once is the simplest policy of all.
+
+## When it is a false alarm
+Answers that become more concise: shorter while the evaluation rises.
+
+## Fix
+- Check the reward of an empty completion: no completion may have a lower reward.
+- Check the loss on the end-of-sequence token, and length penalties.
+
+## Smallest experiment
+Score an empty completion and a right one with the reward function: the right one must score much higher.
+
+## References
+https://arxiv.org/abs/2209.13085
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import Threshold
+from firstbreak.engine.families import Policy, only
+from firstbreak.engine.stats.changes import settled
+from firstbreak.engine.stats.direction import departure
+from firstbreak.engine.stats.shape import trajectory as shape_of
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+
+EITHER_SCORE = True
+FAMILIES = only(Policy.TEXT)
+
+
+def detect(
+    length_mean: Series,
+    score: Series,
+    truth: Series | None = None,
+    *,
+    max_ratio: Annotated[
+        float,
+        Threshold(
+            unit="ratio",
+            reason="of the late to the early length: an answer that becomes more concise keeps more",
+            source="convention",
+        ),
+    ] = 0.3,
+    min_points: Annotated[
+        int, Threshold(unit="points", reason="with fewer lengths no trend is known", source="convention")
+    ] = 10,
+) -> Finding | NotMeasured | None:
+    length = length_mean.finite
+    if len(length) < min_points:
+        return NotMeasured(f"{len(length)} lengths are too few for a trend (needs {min_points})")
+    since = departure(length, direction=-1)
+    if since is None:
+        return None
+    early, late = float(np.median(length.between(-np.inf, since[0]).values)), settled(length)
+    if early <= 0 or late > max_ratio * early:
+        return None
+    judge = truth if truth is not None else score
+    shape = shape_of(judge)
+    if shape.kind in ("rising", "plateau", "oscillating"):
+        return None
+    return Finding(
+        message=facts.tell(
+            "completions shrank from {early} to {late} tokens while {judge} {course}: check the reward of an empty "
+            "completion",
+            early=facts.median(length.between(-np.inf, since[0])),
+            late=facts.settled(length),
+            judge=judge.name,
+            course="fell" if shape.lost else "did not rise",
+        ),
+        severity=Severity.CRITICAL if shape.lost else Severity.WARNING,
+        confidence=Confidence.HIGH if shape.lost else Confidence.MEDIUM,
+        metric="length.mean",
+        onset=since[0],
+        interval=since[1],
+        evidence=(Evidence(text="mean length", series=length_mean, since=since[0]),),
+        facts={"part": late / early},
+    )

@@ -1,0 +1,166 @@
+"""Completions suddenly become much shorter or longer.
+
+## What it looks for
+A mean length that changes by a factor of `min_ratio` or more within a small part of the run, after its first steps, and
+keeps its new level. Where there is an independent evaluation, the change counts only if the evaluation does not rise
+after it.
+
+## Why it matters
+A better policy changes its length little by little. A jump says that the policy has found another way to be paid: short
+junk that avoids a negative reward, or padding that a length bonus pays. The reward rises as well, so that only the length
+and the samples show it.
+
+## When it is a false alarm
+A new stage of a curriculum, other prompts, or another limit ({max_new_tokens}). A chat model that drops its chatter in the
+first steps; these are left out. Steady growth or shrinking is another finding.
+
+## Fix
+- Read ten completions from before and ten from after the jump, with their rewards.
+- Score an empty completion, and one that is padded: neither may have more than a right answer.
+- Remove the length bonus or penalty from the reward, or cap it.
+
+## Smallest experiment
+Score completions of the checkpoint before the jump with padding added, and cut to a third: if the reward rises, the length
+was the shortcut.
+
+## References
+https://arxiv.org/abs/2310.03716
+https://arxiv.org/abs/2209.13085
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import Threshold
+from firstbreak.engine.families import Policy, only
+from firstbreak.engine.stats.noise import noise_scale
+from firstbreak.engine.stats.onset import first_sustained
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+
+FAMILIES = only(Policy.TEXT)
+
+
+def detect(
+    length_mean: Series | None = None,
+    length_total_mean: Series | None = None,
+    truth: Series | None = None,
+    reward_mean: Series | None = None,
+    length_prompt_mean: Series | None = None,
+    *,
+    min_ratio: Annotated[
+        float,
+        Threshold(unit="ratio", reason="batches of other prompts change the mean length by less", source="convention"),
+    ] = 1.8,
+    sudden: Annotated[
+        float,
+        Threshold(
+            unit="share", reason="of the run: what takes longer is learned little by little", source="convention"
+        ),
+    ] = 0.06,
+    window: Annotated[
+        float, Threshold(unit="share", reason="of the run: the levels before and after the jump", source="convention")
+    ] = 0.12,
+    beginning: Annotated[
+        float,
+        Threshold(unit="share", reason="of the run: a policy first settles into a style", source="convention"),
+    ] = 0.15,
+    most: Annotated[
+        float,
+        Threshold(
+            unit="share",
+            reason="of the whole change of the run: a jump that is less belongs to a steady change",
+            source="convention",
+        ),
+    ] = 0.6,
+    min_size: Annotated[
+        float, Threshold(unit="standard deviations", reason="of the length from step to step", source="convention")
+    ] = 5.0,
+    min_points: Annotated[
+        int, Threshold(unit="points", reason="with fewer a jump cannot be told from a slope", source="convention")
+    ] = 30,
+) -> Finding | NotMeasured | None:
+    lengths = [s.finite for s in (length_mean, length_total_mean) if s is not None and len(s.finite) >= min_points]
+    if not lengths:
+        return NotMeasured(f"needs {min_points} mean lengths")
+    length = lengths[0]
+    if length.values.min() <= 0:
+        return None
+    logs = np.log(length.values)
+    wide, gap = max(4, round(window * len(logs))), max(2, round(sudden * len(logs)))
+    starts = np.arange(max(wide, round(beginning * len(logs))), len(logs) - gap - wide + 1)
+    if not len(starts):
+        return None
+    levels = np.median(np.lib.stride_tricks.sliding_window_view(logs, wide), axis=1)
+    jumps = levels[starts + gap] - levels[starts - wide]
+    at = int(np.argmax(np.abs(jumps)))
+    jump, start = float(jumps[at]), int(starts[at])
+    before, after, end = levels[start - wide], levels[start + gap], float(np.median(logs[-wide:]))
+    ends = levels[[0, -1]]
+    if (
+        abs(jump) < max(np.log(min_ratio), min_size * noise_scale(logs))
+        or abs(jump) < most * float(max(np.ptp(levels), abs(ends[1] - ends[0])))
+        or (end - before) * np.sign(jump) < most * abs(jump)
+        or _prompts_changed(length_prompt_mean, float(length.steps[start]), float(np.log(min_ratio)) / 2)
+    ):
+        return None
+    near = length.between(float(length.steps[start - wide]), float(length.steps[start + gap + wide - 1]))
+    middle, sign = float(before + after) / 2, float(np.sign(jump))
+    found = first_sustained(near, lambda values: (np.log(values) - middle) * sign > 0)
+    step = float(length.steps[start]) if found is None else found
+    if truth is not None and _same(truth, reward_mean):
+        truth = None  # the reward under another name judges nothing
+    if truth is not None and _rose(truth.finite, step):
+        return None
+    how = "longer" if jump > 0 else "shorter"
+    unseen = ", and no independent evaluation shows whether they got better" if truth is None else ""
+    return Finding(
+        message=facts.tell(
+            "completions suddenly became {how}: from {before} to {after} tokens around {step}{unseen}; the policy may have found "
+            "a shortcut in the reward (junk that avoids a penalty, or padding that a length bonus pays): read completions from "
+            "before and after",
+            how=how,
+            before=facts.median(length.between(float(length.steps[start - wide]), float(length.steps[start - 1]))),
+            after=facts.median(
+                length.between(float(length.steps[start + gap]), float(length.steps[start + gap + wide - 1]))
+            ),
+            step=facts.at(length, step),
+            unseen=unseen,
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.MEDIUM,
+        metric=length.name,
+        onset=step,
+        interval=(float(length.between(-np.inf, step).steps[-2]), step),
+        evidence=(Evidence(text=f"{how} since {facts.at(length, step)}", series=length, since=step),),
+        facts={"ratio": float(np.exp(jump))},
+    )
+
+
+def _prompts_changed(prompts: Series | None, step: float, least: float) -> bool:
+    """Whether the prompts changed at the same time: other prompts have other answers."""
+    if prompts is None:
+        return False
+    before, after = prompts.finite.between(-np.inf, step), prompts.finite.between(step)
+    if not len(before) or not len(after) or min(np.median(before.values), np.median(after.values)) <= 0:
+        return False
+    return abs(float(np.log(np.median(after.values) / np.median(before.values)))) >= least
+
+
+def _same(truth: Series, reward: Series | None) -> bool:
+    """Whether the two are one curve."""
+    if reward is None or len(reward.finite) != len(truth.finite):
+        return False
+    return bool(np.allclose(reward.finite.values, truth.finite.values))
+
+
+def _rose(truth: Series, step: float) -> bool:
+    """The evaluations after the change are better than the last ones before it, beyond their noise."""
+    before, after = truth.between(-np.inf, step).tail(0.5).values, truth.between(step).tail(0.5).values
+    if not len(before) or not len(after):
+        return False
+    error = noise_scale(truth.values) * float(np.sqrt(1 / len(before) + 1 / len(after)))
+    return float(np.mean(after) - np.mean(before)) > 2 * error

@@ -1,0 +1,108 @@
+"""Completions get longer and longer, and the score does not rise.
+
+## What it looks for
+A mean length that grows by a large factor and by more than noise, while the score does not rise. Where there is an independent
+evaluation, the evaluation is the score: it does not rise, or stops following the training reward while completions grow.
+
+## Why it matters
+Length is easy to change for a policy. A policy that writes more for the same result follows a preference for length in the
+reward, or a loss that punishes long wrong answers less for each token. Such a policy reaches the length limit next.
+
+## When it is a false alarm
+Length that grows while an independent evaluation rises: longer reasoning gives better answers.
+
+## Fix
+- Read short and long completions of the same prompt, and compare their rewards.
+- Remove the preference for length from the reward; use a token-level loss ({loss_type}).
+- Add a soft length penalty before {max_new_tokens}.
+
+## Smallest experiment
+Score the same completions again with the last third cut off. If the reward falls although the answers are still right, the
+reward function rewards length.
+
+## References
+https://arxiv.org/abs/2310.03716
+https://arxiv.org/abs/2503.20783
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import Threshold
+from firstbreak.engine.families import Policy, only
+from firstbreak.engine.stats.agreement import comparable, parting
+from firstbreak.engine.stats.changes import settled
+from firstbreak.engine.stats.direction import departure, rises
+from firstbreak.engine.stats.shape import trajectory as shape_of
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+
+EITHER_SCORE = True
+FAMILIES = only(Policy.TEXT)
+
+
+def detect(
+    length_mean: Series,
+    score: Series,
+    truth: Series | None = None,
+    reward_mean: Series | None = None,
+    *,
+    growth_warning: Annotated[
+        float,
+        Threshold(
+            unit="ratio",
+            reason="of the late to the early length: lengths that follow the prompts change by less",
+            source="convention",
+        ),
+    ] = 1.5,
+    min_points: Annotated[
+        int, Threshold(unit="points", reason="with fewer lengths no trend is known", source="convention")
+    ] = 20,
+) -> Finding | NotMeasured | None:
+    length = length_mean.finite
+    if len(length) < min_points:
+        return NotMeasured(f"{len(length)} lengths are too few for a trend (needs {min_points})")
+    since = departure(length) if rises(length) else None
+    if since is None:
+        return None
+    early, late = float(np.median(length.between(-np.inf, since[0]).values)), settled(length)
+    if early <= 0 or late < growth_warning * early:
+        return None
+    judge = truth if truth is not None else score
+    shape = shape_of(judge)
+    parted = None
+    if shape.kind not in ("flat", "too_short") and not shape.lost:
+        parted = parting(judge, reward_mean) if reward_mean is not None and comparable(judge, reward_mean) else None
+        if parted is None or not rises(length.between(parted.step)):
+            return None
+    return Finding(
+        message=facts.tell(
+            "completions grew from {early} to {late} tokens while {judge} {course}: compare the rewards of short and long "
+            "completions of one prompt",
+            early=facts.median(length.between(-np.inf, since[0])),
+            late=facts.settled(length),
+            judge=judge.name,
+            course="fell"
+            if shape.lost
+            else facts.tell("stopped following the reward at {step}", step=facts.at(judge, parted.step))
+            if parted is not None
+            else "did not rise",
+        ),
+        severity=Severity.CRITICAL if shape.lost else Severity.WARNING,
+        confidence=Confidence.LOW
+        if shape.kind == "too_short"
+        else Confidence.HIGH
+        if shape.lost
+        else Confidence.MEDIUM,
+        metric="length.mean",
+        onset=since[0],
+        interval=since[1],
+        evidence=(
+            Evidence(text="mean length", series=length_mean, since=since[0]),
+            Evidence(text="score", series=judge),
+        ),
+        facts={"growth": late / early},
+    )

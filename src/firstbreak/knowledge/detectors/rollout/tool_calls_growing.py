@@ -1,0 +1,95 @@
+"""The policy calls tools more and more often.
+
+## What it looks for
+Tool calls or turns per episode that rise to at least `growth_warning` times their first level.
+
+## Why it matters
+Each call costs time and context. A policy that is rewarded for each call, or punished for answers, calls tools where a call
+does not help. An episode that uses its whole budget for calls gives no answer.
+
+## When it is a false alarm
+Harder problems that need more calls: then the share of solved problems rises with the calls.
+
+## Fix
+- Reward the outcome alone. Give a bonus for a call at most once per episode, or not at all.
+- Subtract a small cost for each call, and check whether the success rate stays.
+
+## Smallest experiment
+Set the bonus per call to 0 for a tenth of the run. If the calls fall and the success rate stays, the bonus was the reason.
+
+## References
+https://arxiv.org/abs/2504.11536
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import Threshold
+from firstbreak.engine.families import Policy
+from firstbreak.engine.stats.direction import departure, rises
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+
+
+def detect(
+    tool_call_freq: Series | None = None,
+    turns_mean: Series | None = None,
+    eval_score: Series | None = None,
+    policy: Policy = Policy.CONTROL,
+    *,
+    growth_warning: Annotated[
+        float,
+        Threshold(
+            unit="ratio",
+            reason="of the late to the early number of calls: problems of mixed difficulty change the number by less",
+            source="convention",
+        ),
+    ] = 1.3,
+    growth_harmless: Annotated[
+        float,
+        Threshold(
+            unit="ratio",
+            reason="below this, and with an evaluation that rises, the finding is a notice: more calls may solve more problems",
+            source="convention",
+        ),
+    ] = 1.5,
+    min_evaluations: Annotated[
+        int,
+        Threshold(
+            unit="evaluations",
+            reason="with fewer evaluations a rise of the evaluation is not known",
+            source="convention",
+        ),
+    ] = 5,
+    min_points: Annotated[
+        int, Threshold(unit="points", reason="with fewer points no trend is known", source="convention")
+    ] = 16,
+) -> Finding | NotMeasured | None:
+    calls = next((s.finite for s in (tool_call_freq, turns_mean) if s and len(s.finite) >= min_points), None)
+    if calls is None:
+        what = "neither tool calls nor turns per episode" if policy is Policy.TEXT else "no turns per episode"
+        return NotMeasured(f"{what} are logged for {min_points} steps")
+    early, late = (float(np.median(part.values)) for part in (calls.head(0.15), calls.tail(0.25)))
+    if early <= 0 or late < growth_warning * early or not rises(calls):
+        return None
+    began = departure(calls)
+    gained = eval_score is not None and len(eval_score) >= min_evaluations and rises(eval_score)
+    return Finding(
+        message=facts.tell(
+            "{calls} grew from {early} to {late} per episode; check whether the reward grows with the number of calls, and "
+            "whether episodes still end with an answer",
+            calls=calls.name,
+            early=facts.median(calls.head(0.15)),
+            late=facts.median(calls.tail(0.25)),
+        ),
+        severity=Severity.NOTICE if gained and late < growth_harmless * early else Severity.WARNING,
+        confidence=Confidence.LOW if gained else Confidence.MEDIUM,
+        metric=calls.name,
+        onset=began[0] if began else None,
+        interval=began[1] if began else None,
+        evidence=(Evidence(text="calls", series=calls, since=began[0] if began else None),),
+        facts={"times": late / early},
+    )

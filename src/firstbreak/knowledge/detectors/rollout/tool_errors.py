@@ -1,0 +1,83 @@
+"""Tool calls fail.
+
+## What it looks for
+The share of tool calls that end in an error: the level over the second half of the run, and whether the share grows.
+
+## Why it matters
+A failed call often says something about the infrastructure, not about the policy. If failed calls are scored as wrong answers,
+the policy learns to avoid tools. If failed calls are scored as successes, the policy learns to make calls fail.
+
+## When it is a false alarm
+Exploration of a tool's interface at the start: the share falls when the policy learns the syntax.
+
+## Fix
+- Read ten failed calls: wrong syntax comes from the policy, time-outs and refused connections come from the infrastructure.
+- Leave trajectories with infrastructure errors out of the batch instead of scoring them.
+
+## Smallest experiment
+Replay fifty logged calls against the tool, without a policy. Calls that fail again are a fault of the tool.
+
+## References
+https://arxiv.org/abs/2504.13958
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import Threshold
+from firstbreak.engine.families import Policy, only
+from firstbreak.engine.stats.onset import onset
+from firstbreak.engine.stats.shape import Trajectory
+from firstbreak.engine.stats.trend import trend
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+
+FAMILIES = only(Policy.TEXT)
+
+
+def detect(
+    tool_error_frac: Series | None = None,
+    tool_failure_freq: Series | None = None,
+    trajectory: Trajectory | None = None,
+    *,
+    high: Annotated[
+        float,
+        Threshold(
+            unit="share",
+            reason="one call in five; half of this counts where the share grows, twice this is critical where nothing is learned",
+            source="convention",
+        ),
+    ] = 0.2,
+    min_points: Annotated[
+        int, Threshold(unit="points", reason="with fewer points no level and no trend is known", source="convention")
+    ] = 10,
+) -> Finding | NotMeasured | None:
+    errors = tool_error_frac if tool_error_frac is not None else tool_failure_freq
+    if errors is None:
+        return NotMeasured("no share of failed tool calls is logged")
+    curve = errors.finite
+    if len(curve) < min_points:
+        return NotMeasured(f"{len(curve)} values of the tool error share are too few (needs {min_points})")
+    late, growing = float(np.mean(curve.tail(0.5).values)), trend(curve).rising
+    if late < high / 2 or (late < high and not growing) or (trend(curve).falling and late < 2 * high):
+        return None
+    since = onset(curve, direction=1)
+    stuck = trajectory is not None and (trajectory.lost or trajectory.kind == "flat")
+    return Finding(
+        message=facts.tell(
+            "{late:%} of the tool calls fail{growing}: the score then depends on the tools; read ten failed calls first",
+            late=facts.mean(curve.tail(0.5)),
+            growing=" and the share grows" if growing else "",
+        ),
+        severity=Severity.CRITICAL if stuck and late >= 2 * high else Severity.WARNING,
+        confidence=Confidence.MEDIUM,
+        metric=curve.name,
+        onset=since.step if since else float(curve.steps[0]),
+        interval=since.interval if since else None,
+        evidence=(
+            Evidence(text="share of failed calls", series=errors, since=since.step if since else None, level=high),
+        ),
+    )

@@ -1,0 +1,118 @@
+"""The untrained policy scores far more in training than in the evaluation.
+
+## What it looks for
+The training reward of the first steps against the first evaluations, before training can have made a difference. A finding
+is a training reward of at least `min_ratio` times the evaluation.
+
+## Why it matters
+At the start both numbers measure the same policy. Where training scores higher, one of these differs: training samples at a
+lower temperature or top-p than the evaluation (or than the log-probabilities are computed with), has easier prompts, or
+rewards something else than the answer.
+
+## When it is a false alarm
+Training on easier problems, or with partial credit, on purpose. A gap that the noise of single evaluations explains is not
+reported.
+
+## Fix
+- Compare {temperature}, {top_p}, {max_new_tokens} and the verifier of training with those of the evaluation.
+- Evaluate once with the sampling settings of training.
+
+## Smallest experiment
+Put the evaluation's problems through one training rollout without an update, and compare the scores.
+
+## References
+https://arxiv.org/abs/2503.20783
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import Threshold
+from firstbreak.knowledge.detectors._start import lowest_first, starts
+from firstbreak.engine.families import Policy, only
+from firstbreak.engine.stats.noise import noise_scale
+from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
+
+FAMILIES = only(Policy.TEXT, why="only where training and evaluation grade answers alike")
+
+
+def detect(
+    eval_score: Series | None = None,
+    eval_reward: Series | None = None,
+    reward_mean: Series | None = None,
+    reward_component_mean: dict[str, Series] | None = None,
+    *,
+    min_ratio: Annotated[
+        float,
+        Threshold(
+            unit="ratio", reason="a factor that the noise of the first batches hardly makes", source="convention"
+        ),
+    ] = 1.35,
+    min_gap: Annotated[
+        float,
+        Threshold(
+            unit="share",
+            reason="of right answers: small shares differ by a large factor by chance",
+            source="convention",
+        ),
+    ] = 0.12,
+    min_size: Annotated[
+        float,
+        Threshold(
+            unit="standard errors",
+            reason="of the gap: one evaluation and the first batches differ by so much by chance",
+            source="convention",
+        ),
+    ] = 3.0,
+    first_share: Annotated[
+        float, Threshold(unit="share", reason="so early the policy has hardly learned anything", source="convention")
+    ] = 0.04,
+    first_points: Annotated[
+        int, Threshold(unit="points", reason="with fewer rewards the mean is mostly noise", source="convention")
+    ] = 3,
+) -> Finding | NotApplicable | NotMeasured | None:
+    found = starts(
+        (eval_score, eval_reward),
+        reward_mean,
+        reward_component_mean,
+        first_share=first_share,
+        first_points=first_points,
+    )
+    if isinstance(found, NotMeasured):
+        return found
+    trained, evaluated, curve = found
+    if trained - evaluated < min_gap or trained < min_ratio * evaluated:
+        return None
+    points = max(first_points, round(first_share * len(curve)))
+    noises = [_noise(s.finite.values) for s in (eval_score, eval_reward) if s is not None]
+    error = float(np.hypot(max(noises), noise_scale(curve.values) / np.sqrt(points)))
+    if trained - evaluated < min_size * error:
+        return None
+    first = float(curve.steps[0])
+    return Finding(
+        message=facts.tell(
+            "at the start the policy scores {trained} in training and {evaluated} in the evaluation: training samples or "
+            "rewards in another way; evaluate once with the sampling settings of training",
+            trained=facts.mean(curve.head(points / len(curve))),
+            evaluated=facts.first(lowest_first((eval_score, eval_reward))),
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.MEDIUM,
+        metric=curve.name,
+        onset=first,
+        interval=(first, first),
+        evidence=(Evidence(text="training", series=curve), Evidence(text="evaluation", series=eval_score)),
+        facts={"trained": trained, "evaluated": evaluated},
+    )
+
+
+def _noise(evaluations: np.ndarray) -> float:
+    """Standard deviation of one evaluation. Few evaluations tell it badly, so that the larger of two estimates counts."""
+    return max(
+        noise_scale(evaluations),
+        float(np.std(np.diff(evaluations))) / float(np.sqrt(2)) if len(evaluations) > 1 else 0.0,
+    )

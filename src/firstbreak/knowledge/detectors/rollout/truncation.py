@@ -1,0 +1,184 @@
+"""Completions are cut before they end.
+
+## What it looks for
+The share of completions that reached the length limit (logged, or estimated from the mean length and the limit): the level
+over the second half of the run, the trend, and whether the score rises although completions are cut.
+
+## Why it matters
+A cut completion has no final answer, so the verifier scores the completion as wrong. The policy then learns from the limit
+instead of the task, and the score cannot rise while most completions have no answer.
+
+## When it is a false alarm
+The share is high at first and falls while the score rises: the policy learns to be brief. A constant share of a few per
+cent beside a rising score costs something and stops nothing: its finding has low confidence. AReaL's `no_eos_ratio` is never
+lower than one over the number of sequences per rank.
+
+## Fix
+- Raise {max_new_tokens}.
+- Exclude cut completions from the loss ({mask_truncated}), or filter prompts whose answers are too long.
+- Add a soft length penalty before the limit.
+
+## Smallest experiment
+Generate for 50 prompts with four times {max_new_tokens}, and score the answers. If the mean score is higher, the limit was
+the cause.
+
+## References
+https://arxiv.org/abs/2503.14476
+https://github.com/huggingface/trl/issues/5697
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import Threshold
+from firstbreak.engine.families import Policy, only
+from firstbreak.engine.stats.direction import departure, falls, rises
+from firstbreak.engine.stats.onset import first_sustained
+from firstbreak.engine.stats.shape import Trajectory
+from firstbreak.model import Confidence, Evidence, Finding, Series, Severity
+from firstbreak.words import number
+
+FAMILIES = only(Policy.TEXT)
+
+
+def detect(
+    truncation: Series,
+    length_limit: float | None = None,
+    trajectory: Trajectory | None = None,
+    length_mean: Series | None = None,
+    length_total_mean: Series | None = None,
+    *,
+    share_notice: Annotated[
+        float,
+        Threshold(
+            unit="share",
+            reason="a few long answers do little harm; a share that does not grow must lie above it beyond its noise",
+            source="https://github.com/areal-project/AReaL/blob/main/docs/en/best_practices/algo_perf.md",
+        ),
+    ] = 0.05,
+    share_warning: Annotated[
+        float, Threshold(unit="share", reason="one completion in five has no answer", source="convention")
+    ] = 0.2,
+    share_critical: Annotated[
+        float,
+        Threshold(
+            unit="share",
+            reason="so many completions without an answer hide what the policy can do; one standard error is subtracted first",
+            source="convention",
+        ),
+    ] = 0.4,
+    share_certain: Annotated[
+        float,
+        Threshold(
+            unit="share", reason="a share this high is believed even where few points are logged", source="convention"
+        ),
+    ] = 0.9,
+    share_watched: Annotated[
+        float,
+        Threshold(unit="share", reason="a growing share below this is hardly more than none", source="convention"),
+    ] = 0.01,
+    growth: Annotated[
+        float,
+        Threshold(
+            unit="ratio",
+            reason="of the late to the early length: so much growth leads to more truncation",
+            source="https://github.com/areal-project/AReaL/blob/main/docs/en/best_practices/algo_perf.md",
+        ),
+    ] = 1.3,
+    min_points: Annotated[
+        int,
+        Threshold(
+            unit="points", reason="with fewer points no trend is known, and a share is uncertain", source="convention"
+        ),
+    ] = 8,
+) -> Finding | None:
+    cut = truncation.finite
+    if not len(cut):
+        return None
+    half = cut.tail(0.5).values
+    late = float(np.mean(half))
+    # a few completions per step make a share that is mostly noise
+    critical = bool(late - float(np.std(half)) / np.sqrt(len(half)) >= share_critical)
+    long_enough = len(cut) >= min_points
+    growing = long_enough and rises(cut)
+    length = length_mean if length_mean is not None else length_total_mean
+    watched = share_watched <= late < share_notice and growing
+    if watched and length is not None and _longer(length.finite, growth):
+        return _on_its_way(cut, late, length)
+    error = float(np.std(half)) / np.sqrt(len(half))
+    if late < share_notice or (late < 2 * share_notice and not growing and late - error < share_notice):
+        return None
+    if late < 2 * share_notice and long_enough and falls(cut):
+        return None  # the policy learns to be brief
+    level = max(share_notice, late / 2)
+    since = first_sustained(cut, lambda values: values >= level) if long_enough else float(cut.steps[0])
+    start = departure(cut) if growing else None
+    learns = trajectory is not None and trajectory.kind in ("rising", "plateau")
+    at = f" of {number(length_limit)} tokens" if length_limit else ""
+    return Finding(
+        message=facts.tell(
+            "{late:%} of the completions end at the length limit{at}{growing}: they have no final answer; raise the limit, or "
+            "filter prompts with long answers",
+            late=facts.mean(cut.tail(0.5)),
+            at=at,
+            growing=" and the share grows" if growing else "",
+        ),
+        severity=_severity(late >= share_warning, critical, growing, learns, trajectory, long_enough),
+        confidence=Confidence.LOW
+        if (not long_enough and late < share_certain) or (late < share_warning and not growing)
+        else Confidence.HIGH
+        if critical
+        else Confidence.MEDIUM,
+        metric="length.clipped_ratio",
+        onset=start[0] if start else since,
+        interval=start[1] if start else None if since is None else (float(cut.steps[0]), since),
+        evidence=(
+            Evidence(text="share of cut completions", series=truncation, since=since, level=share_notice),
+            *(
+                [Evidence(text="mean length", series=length_mean, level=length_limit)]
+                if length_mean is not None
+                else []
+            ),
+        ),
+        facts={"share": late, "growing": growing},
+    )
+
+
+def _longer(length: Series, growth: float) -> bool:
+    """Whether completions got longer by this factor, and are still getting longer."""
+    early, late = float(np.median(length.head(0.25).values)), float(np.median(length.tail(0.25).values))
+    return early > 0 and late >= growth * early and rises(length.tail(0.5))
+
+
+def _on_its_way(cut: Series, late: float, length: Series | None) -> Finding:
+    since = departure(cut)
+    return Finding(
+        message=facts.tell(
+            "completions get longer and longer, and {late:%} of them end at the length limit now: not many yet, but the share "
+            "grows; watch it, and raise the limit before it passes 5 %",
+            late=facts.mean(cut.tail(0.5)),
+        ),
+        severity=Severity.NOTICE,
+        confidence=Confidence.MEDIUM,
+        metric="length.clipped_ratio",
+        onset=since[0] if since else None,
+        interval=since[1] if since else None,
+        evidence=(
+            Evidence(text="share of cut completions", series=cut, since=since[0] if since else None),
+            Evidence(text="mean length", series=length),
+        ),
+        facts={"share": late, "growing": True},
+    )
+
+
+def _severity(
+    many: bool, critical: bool, growing: bool, learns: bool, trajectory: Trajectory | None, long_enough: bool
+) -> Severity:
+    lost = trajectory is not None and trajectory.lost
+    if (critical and not learns) or (many and growing and lost):
+        return Severity.CRITICAL
+    return Severity.WARNING if many or growing or long_enough else Severity.NOTICE

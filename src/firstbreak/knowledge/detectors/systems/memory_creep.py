@@ -1,0 +1,128 @@
+"""Memory keeps growing towards the end of what the machine has.
+
+## What it looks for
+A reading of GPU or host memory that still grows in the second half of the run, and its value when the run is twice as
+long. For a GPU, the limit is the next usual size above the largest reading.
+
+## Why it matters
+Training that has worked for hours ends in an out-of-memory error at a step that seems random. Growth that goes on after
+the first steps has a cause: completions that get longer at a fixed micro batch, graphs that are kept, a cache without a
+limit, or fragmentation.
+
+## When it is a false alarm
+A replay buffer fills up and then stops. A peak since the start can only rise, and rises ever more slowly. The engine
+reserves its share at once.
+
+## Fix
+- Compare the memory with the longest completion of each step: if both grow together, limit the tokens of a micro batch.
+- Detach what is logged and stored (log-probabilities, losses, hidden states).
+- Lower {max_new_tokens} or {minibatch_size}, and save a checkpoint before the limit is reached.
+
+## Smallest experiment
+Print the allocated and the reserved memory after each phase of three steps: the phase that does not return the memory that
+it took is the place.
+
+## References
+https://docs.pytorch.org/docs/stable/notes/cuda.html
+https://docs.pytorch.org/docs/stable/torch_cuda_memory.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import Threshold
+from firstbreak.engine.families import Policy
+from firstbreak.engine.stats.ceiling import arrival
+from firstbreak.engine.stats.onset import onset
+from firstbreak.engine.stats.trend import Trend, trend
+from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Series, Severity
+from firstbreak.words import axis_word, number, percent
+
+SIZES_GB = (8, 10, 11, 12, 16, 20, 22, 24, 32, 40, 45, 48, 64, 80, 94, 96, 128, 141, 180, 192, 256, 288)
+
+
+def detect(
+    memory_gpu: Series | None = None,
+    memory_gpu_reserved: Series | None = None,
+    memory_cpu: Series | None = None,
+    replay_size: Series | None = None,
+    machine: Mapping[str, list[Series]] | None = None,
+    policy: Policy = Policy.TEXT,
+    *,
+    min_increase: Annotated[
+        float,
+        Threshold(unit="share", reason="Less over half of the run is no leak.", source="convention"),
+    ] = 0.05,
+    increase_warning: Annotated[
+        float,
+        Threshold(unit="share", reason="A fifth more in half of the run soon fills a machine.", source="convention"),
+    ] = 0.2,
+    min_slope_ratio: Annotated[
+        float,
+        Threshold(
+            unit="ratio",
+            reason="Late over early slope of the second half: with less the memory levels off.",
+            source="convention",
+        ),
+    ] = 0.5,
+    min_points: Annotated[
+        int, Threshold(unit="points", reason="Fewer readings show no growth.", source="convention")
+    ] = 20,
+) -> Finding | Expected | NotMeasured | None:
+    recorded = [
+        s.finite
+        for s in (memory_gpu, memory_gpu_reserved, memory_cpu, *(machine or {}).get("memory.gpu", []))
+        if s is not None and len(s.finite) >= min_points
+    ]
+    if not recorded:
+        return NotMeasured(f"no memory reading of {min_points} points is logged")
+    growing = [(s, line) for s in recorded if (line := _still_grows(s, min_increase, min_slope_ratio)) is not None]
+    if not growing:
+        return None
+    if replay_size is not None and trend(replay_size.tail(0.5)).rising:
+        return Expected("memory grows because the replay buffer is still filling")
+    memory, line = growing[0]
+    top, span = float(np.max(memory.values)), float(np.ptp(memory.steps))
+    limit = next((float(size) for size in SIZES_GB if size > top), None) if "gpu" in memory.name else None
+    left = arrival(memory.tail(0.5), limit, horizon=2.0) if limit else None
+    soon = left is not None and left[0] <= span
+    ahead = (
+        f", and reaches {number(limit)} GB in {left[0]:.2g} {axis_word(memory.axis)}s or more" if soon and left else ""
+    )
+    steep = line.change >= increase_warning * line.start
+    beside = "the longest sequence of each step" if policy is Policy.TEXT else "the size of the buffers at each step"
+    ramp = onset(memory, direction=1, kinds=("ramp",))
+    began = ramp.step if ramp else float(memory.tail(0.5).steps[0])
+    return Finding(
+        message=facts.tell(
+            "{memory} grew by {growth} in the second half of the run, to {top} GB at most{ahead}; compare the memory with "
+            "{beside}",
+            memory=memory.name,
+            growth=percent(line.change / line.start),
+            top=facts.highest(memory),
+            ahead=ahead,
+            beside=beside,
+        ),
+        severity=Severity.WARNING if soon or steep else Severity.NOTICE,
+        confidence=Confidence.MEDIUM,
+        metric=memory.name,
+        onset=began,
+        interval=ramp.interval if ramp else (float(memory.steps[0]), began),
+        evidence=(Evidence(text=f"{number(top)} GB at most", series=memory, since=began, level=limit),),
+        facts={"gb": top, "growth": line.change, "steps_left": left[0] if left else None},
+    )
+
+
+def _still_grows(memory: Series, min_increase: float, min_slope_ratio: float) -> Trend | None:
+    """The line through the second half, where it climbs and does not level off."""
+    late = memory.tail(0.5)
+    line = trend(late)
+    if not line.rising or line.start <= 0 or line.change < min_increase * line.start:
+        return None
+    first, second = (trend(part).slope for part in (late.head(0.5), late.tail(0.5)))
+    return line if second >= min_slope_ratio * first else None

@@ -1,0 +1,100 @@
+"""The trainer waits for data for much of its time.
+
+## What it looks for
+The share of a step in which the trainer waits for a batch: its growth compared with the start of the run, and its level at
+the end.
+
+## Why it matters
+Hardware that waits costs money and does nothing. A wait that grows says that generation becomes too slow: longer
+completions, slower tools or environments, lost workers, or a filter that drops more and more of what was generated.
+
+## When it is a false alarm
+A synchronous trainer logs the whole generation as waiting. A small share is the cost of a queue that keeps the data
+fresh.
+
+## Fix
+- Give generation more of the hardware, or a higher concurrency.
+- Check what the filters drop: dynamic sampling ({dynamic_sampling}) can need several batches to fill one.
+- Allow one more version of staleness ({max_staleness}), if the importance weights stay near 1.
+
+## Smallest experiment
+Double the number of rollout workers for 20 steps: if the wait halves, generation was the reason. If the wait stays, the
+reason is the environment, the reward function or the filter.
+
+## References
+https://verl.readthedocs.io/en/latest/advance/fully_async.html
+https://arxiv.org/abs/2505.24298
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from firstbreak.engine.checks import Threshold
+from firstbreak.knowledge.detectors.systems._shares import against_past, share, step_time
+from firstbreak.engine.families import Method, Policy
+from firstbreak.model import Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.words import percent
+
+
+def detect(
+    time_wait_frac: Series | None = None,
+    time_wait_batch: Series | None = None,
+    time: Mapping[str, Series] | None = None,
+    policy: Policy = Policy.TEXT,
+    method: Method | None = None,
+    *,
+    min_increase: Annotated[
+        float, Threshold(unit="share", reason="Of a step: a fifth more than before.", source="convention")
+    ] = 0.2,
+    high: Annotated[
+        float, Threshold(unit="share", reason="The trainer is idle for half of its time.", source="convention")
+    ] = 0.5,
+    max_p_value: Annotated[
+        float,
+        Threshold(
+            unit="probability", reason="A break that is less probable by chance is certain.", source="convention"
+        ),
+    ] = 0.01,
+    min_points: Annotated[
+        int, Threshold(unit="points", reason="Fewer steps show no growth.", source="convention")
+    ] = 12,
+) -> Finding | NotMeasured | None:
+    if time_wait_frac is not None:
+        waits = time_wait_frac.finite
+    elif time_wait_batch is not None and (whole := step_time(time)) is not None:
+        waits = share(time_wait_batch, whole)
+    else:
+        return NotMeasured("the time that the trainer waits for data is not logged")
+    if len(waits) < min_points:
+        return NotMeasured(f"{len(waits)} waits are too few (needs {min_points})")
+    level = against_past(waits, min_increase, max_p_value)
+    if level.now > 1:
+        return NotMeasured("the wait is longer than the step: the wait is counted over several steps or processes")
+    if not level.grown and level.now < high:
+        return None
+    how = f"grew from {percent(level.before)} to" if level.grown else "is"
+    return Finding(
+        message=(
+            f"the time that the trainer waits for data {how} {percent(level.now)} of a step; check {_slow_place(policy, method)}"
+        ),
+        severity=Severity.WARNING if level.grown else Severity.NOTICE,
+        confidence=level.confidence,
+        metric="time.wait_frac" if time_wait_frac is not None else "time.wait_batch",
+        onset=level.onset,
+        interval=level.interval,
+        evidence=(
+            Evidence(text=f"{percent(level.now)} of a step", series=waits, since=level.onset, level=level.before),
+        ),
+        facts={"before": level.before, "now": level.now},
+    )
+
+
+def _slow_place(policy: Policy, method: Method | None) -> str:
+    """What to check first where data come late."""
+    if method is Method.SUPERVISED:
+        return "the speed of the data loader"
+    if policy is Policy.TEXT:
+        return "the speed of generation, and what the filters drop"
+    return "the speed of the environments, and the number of rollout workers"

@@ -1,0 +1,98 @@
+"""The rollout takes nearly all of a step, or a larger and larger share.
+
+## What it looks for
+The time of the rollout as a share of the whole step: its growth compared with the first half of the run, and its level at
+the end.
+
+## Why it matters
+The update waits for the slowest rollout. A share that grows says that completions get longer, that tools or environments
+get slower, or that workers are lost. The share grows before any learning curve changes.
+
+## When it is a false alarm
+Generation token by token is slow by nature and takes most of a step in most set-ups, and so does a simulator on the
+CPU. In asynchronous training the rollout overlaps with the update, and then the share says little.
+
+## Fix
+- Compare the longest with the mean completion: if a few long completions hold up the batch, lower {max_new_tokens} or
+  overlap generation with training.
+- Give the inference engine more memory for its cache, and more concurrent requests.
+- Set a timeout for environments and tools.
+
+## Smallest experiment
+Generate one batch with half of {max_new_tokens}: if the time halves, the length is the bottleneck. If the time does not
+halve, check the engine or the environment.
+
+## References
+https://verl.readthedocs.io/en/latest/perf/perf_tuning.html
+https://arxiv.org/abs/2505.24298
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from firstbreak.engine.checks import Threshold
+from firstbreak.knowledge.detectors.systems._shares import against_past, share, step_time
+from firstbreak.engine.families import Method, Policy, without
+from firstbreak.model import Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.words import percent
+
+FAMILIES = without(Method.SUPERVISED)
+
+
+def detect(
+    time_rollout: Series,
+    time: Mapping[str, Series],
+    policy: Policy = Policy.TEXT,
+    *,
+    min_increase: Annotated[
+        float, Threshold(unit="share", reason="Of a step: a fifth more than before.", source="convention")
+    ] = 0.2,
+    high: Annotated[
+        float,
+        Threshold(
+            unit="share",
+            reason="Generation and simulation are slow by nature, and take two thirds of a step in many set-ups.",
+            source="convention",
+        ),
+    ] = 0.75,
+    max_p_value: Annotated[
+        float,
+        Threshold(
+            unit="probability", reason="A break that is less probable by chance is certain.", source="convention"
+        ),
+    ] = 0.01,
+    min_points: Annotated[
+        int, Threshold(unit="points", reason="Fewer steps show no growth.", source="convention")
+    ] = 12,
+) -> Finding | NotMeasured | None:
+    whole = step_time(time)
+    if whole is None:
+        return NotMeasured("the time of a step is not logged")
+    shares = share(time_rollout, whole)
+    if len(shares) < min_points:
+        return NotMeasured(f"{len(shares)} steps with both times are too few (needs {min_points})")
+    level = against_past(shares, min_increase, max_p_value)
+    if level.now > 1:
+        return NotMeasured("the rollout takes longer than the step: the two overlap, or are measured differently")
+    if not level.grown and level.now < high:
+        return None
+    how = f"grew from {percent(level.before)} to" if level.grown else "takes"
+    where = (
+        "compare the longest with the mean completion, then check the speed of the inference engine"
+        if policy is Policy.TEXT
+        else "profile a step of the environment, and try more environments side by side"
+    )
+    return Finding(
+        message=f"the rollout {how} {percent(level.now)} of a step and is its bottleneck; {where}",
+        severity=Severity.WARNING if level.grown else Severity.NOTICE,
+        confidence=level.confidence,
+        metric="time.rollout",
+        onset=level.onset,
+        interval=level.interval,
+        evidence=(
+            Evidence(text=f"{percent(level.now)} of a step", series=shares, since=level.onset, level=level.before),
+        ),
+        facts={"before": level.before, "now": level.now},
+    )

@@ -1,0 +1,86 @@
+"""Scoring takes a large share of a step.
+
+## What it looks for
+The time in which rewards are computed, as a share of the whole step: its growth compared with the start of the run,
+and its level at the end.
+
+## Why it matters
+A reward model, a judge or a sandbox that cannot keep up holds up generation and training. Its queue grows, calls time out,
+and answers that were right are graded as wrong. Half of a step and more is the bottleneck, whether it grew or not.
+
+## When it is a false alarm
+Scoring that runs beside generation: its time then overlaps with that of the rollout. A large judge is slow by nature, and
+may be worth its time.
+
+## Fix
+- Score in parallel: more workers, larger batches of the reward model, or more judges.
+- Set a timeout, and count the answers that were not scored.
+- Cache the scores of equal answers, and skip scoring where an answer has the wrong format.
+
+## Smallest experiment
+Score one saved batch with one worker and with four: if the time falls to a quarter, scoring needs workers; if it does not,
+look at what all of them wait for.
+
+## References
+https://arxiv.org/abs/2409.19256
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from firstbreak.engine.checks import Threshold
+from firstbreak.knowledge.detectors.systems._shares import against_past, share, step_time
+from firstbreak.model import Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.words import percent
+
+
+def detect(
+    time_reward: Series,
+    time: Mapping[str, Series],
+    *,
+    min_increase: Annotated[
+        float, Threshold(unit="share", reason="Of a step: a fifth more than before.", source="convention")
+    ] = 0.2,
+    high: Annotated[
+        float,
+        Threshold(unit="share", reason="Scoring then takes more than generation usually does.", source="convention"),
+    ] = 0.5,
+    max_p_value: Annotated[
+        float,
+        Threshold(
+            unit="probability", reason="A break that is less probable by chance is certain.", source="convention"
+        ),
+    ] = 0.01,
+    min_points: Annotated[
+        int, Threshold(unit="points", reason="Fewer steps show no growth.", source="convention")
+    ] = 12,
+) -> Finding | NotMeasured | None:
+    whole = step_time(time)
+    if whole is None:
+        return NotMeasured("the time of a step is not logged")
+    shares = share(time_reward, whole)
+    if len(shares) < min_points:
+        return NotMeasured(f"{len(shares)} steps with both times are too few (needs {min_points})")
+    level = against_past(shares, min_increase, max_p_value)
+    if level.now > 1:
+        return NotMeasured("scoring takes longer than the step: the two overlap, or are measured differently")
+    if not level.grown and level.now < high:
+        return None
+    how = f"grew from {percent(level.before)} to" if level.grown else "takes"
+    return Finding(
+        message=(
+            f"scoring by the reward function {how} {percent(level.now)} of a step and is the bottleneck; score in "
+            "parallel, and count the answers whose scoring timed out"
+        ),
+        severity=Severity.WARNING,
+        confidence=level.confidence,
+        metric="time.reward",
+        onset=level.onset,
+        interval=level.interval,
+        evidence=(
+            Evidence(text=f"{percent(level.now)} of a step", series=shares, since=level.onset, level=level.before),
+        ),
+        facts={"before": level.before, "now": level.now},
+    )

@@ -1,0 +1,105 @@
+"""For stretches of the run, all steps take much longer.
+
+## What it looks for
+Two or more stretches in which steps take at least `min_ratio` times as long as in the others, of many steps each, with a
+return to the usual time in between, at completions of the same length.
+
+## Why it matters
+Another job, a merge or an upload competes for the machine while it runs. Training is not harmed by it, but a large part of
+the time is lost, and memory that is short in one of these stretches ends the run.
+
+## When it is a false alarm
+Stages of a curriculum with longer completions or episodes. One lasting change is another finding.
+
+## Fix
+- Note what else runs on the machine in these stretches: other jobs, evaluation, merging, uploading.
+- Move that job away, or give it cores and bandwidth of its own.
+
+## Smallest experiment
+Run twenty steps while nothing else runs: if all are quick, start the other jobs one by one.
+
+## References
+https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.engine.checks import Threshold
+from firstbreak.knowledge.detectors.systems._shares import step_time
+from firstbreak.engine.stats.smooth import running_median
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.words import number, percent
+
+
+def detect(
+    time: Mapping[str, Series] | None = None,
+    length_mean: Series | None = None,
+    length_total_mean: Series | None = None,
+    episode_length: Series | None = None,
+    *,
+    min_ratio: Annotated[
+        float, Threshold(unit="ratio", reason="Nearly twice as long as in the other stretches.", source="convention")
+    ] = 1.8,
+    drift: Annotated[
+        float,
+        Threshold(unit="ratio", reason="The quick stretches before and after are equally quick.", source="convention"),
+    ] = 1.25,
+    min_stretch: Annotated[
+        int, Threshold(unit="steps", reason="Shorter ones are single slow steps.", source="convention")
+    ] = 8,
+    max_share: Annotated[
+        float, Threshold(unit="share", reason="Slow steps are the exception.", source="convention")
+    ] = 0.5,
+    min_points: Annotated[
+        int, Threshold(unit="points", reason="Fewer steps have no stretches.", source="convention")
+    ] = 40,
+) -> Finding | NotMeasured | None:
+    clock = step_time(time)
+    if clock is None or len(clock) < min_points:
+        return NotMeasured(f"the time of a step is not logged for {min_points} steps")
+    smooth = running_median(clock.values, 5)
+    usual = float(np.quantile(smooth, 0.25))
+    slow = smooth > min_ratio * usual
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], slow.astype(int), [0]])))
+    stretches = [(a, b) for a, b in zip(edges[::2], edges[1::2], strict=True) if b - a >= min_stretch]
+    if len(stretches) < 2 or float(np.mean(slow)) > max_share:
+        return None
+    (first, end), (again, _) = stretches[0], stretches[-1]
+    quick = [part for part in (clock.values[:first], clock.values[end:again]) if len(part)]
+    levels = [float(np.median(part)) for part in quick]
+    if max(levels) > drift * min(levels) or max(levels) * min_ratio > float(np.median(clock.values[slow])) * drift:
+        return None
+    if any(
+        _longer(s, clock.steps[slow], drift) for s in (length_mean, length_total_mean, episode_length) if s is not None
+    ):
+        return None
+    ratio = float(np.median(clock.values[slow])) / usual
+    lost = float(np.sum(clock.values[slow] - usual) / np.sum(clock.values))
+    step = float(clock.steps[first])
+    return Finding(
+        message=(
+            f"in {len(stretches)} stretches of the run, steps take {number(ratio)} times as long as in the others and then "
+            f"return, {percent(lost)} of the time: another job competes for the machine; find what runs at these times"
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.MEDIUM,
+        metric=clock.name,
+        onset=step,
+        interval=(step, step),
+        evidence=(Evidence(text=f"{len(stretches)} slow stretches", series=clock, since=step, level=usual),),
+        facts={"lost": lost, "stretches": len(stretches)},
+    )
+
+
+def _longer(length: Series, at: np.ndarray, drift: float) -> bool:
+    """Whether what is generated at these steps is longer than at the others."""
+    points = length.finite
+    here = np.isin(points.steps, at)
+    if not here.any() or here.all():
+        return False
+    return float(np.median(points.values[here])) > drift * float(np.median(points.values[~here]))

@@ -1,0 +1,209 @@
+"""Throughput fell for good compared with the run's own past.
+
+## What it looks for
+A speed that changes its level for good, or sinks, wherever in the run. A speed that the trainer averages since the
+start (`time/fps`, `charts/SPS`) hides most of a drop, so it is first turned back into the speed of each stretch. If
+only the time of the steps (or of their phases) is logged, the speed is tokens per second, or steps per second where no
+tokens are logged: for texts that are no longer than before. A log that names no time is timed by its events, where they
+carry their time (TensorBoard, wandb).
+
+## Why it matters
+Slow rollouts cost money in synchronous training, and make the data old in asynchronous training: the queue ages, and
+the learning curves go wrong much later. What is slow is also what reaches a timeout, so the batch is biased towards
+short samples.
+
+## When it is a false alarm
+Longer completions or episodes are slower per step, not per token. Every method is faster before its first update: if
+the log does not show when an off-policy method made it, a single drop in the first half of the run may be that.
+Evaluation and saving that are part of the measured time.
+
+## Fix
+- Check the time of each phase from that step on: the phase that takes longer is the place.
+- Check for another process on the machine, a worker that died, a disk or a sandbox that is full, thermal limits.
+- Set a timeout for tools and environments, and start more workers.
+
+## Smallest experiment
+Restart from the last checkpoint on the same machine: if the speed returns, the machine or a leak was the reason. If the
+speed does not return, the data (length, turns) of this stage are the reason.
+
+## References
+https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
+https://stable-baselines3.readthedocs.io/en/master/common/logger.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Annotated
+
+import numpy as np
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import Threshold
+from firstbreak.knowledge.detectors.systems._shares import by_rounds, share, step_time
+from firstbreak.engine.families import Method
+from firstbreak.engine.stats.changes import apart, changes, departed, settled
+from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.words import number, percent
+
+STRETCHES = 40
+NOTHING = 1e-9  #: seconds, or steps per second
+
+
+def detect(
+    throughput_tok_s: Series | None = None,
+    throughput_tok_s_gpu: Series | None = None,
+    throughput_sps_instant: Series | None = None,
+    throughput_gen_tok_s: Series | None = None,
+    throughput_train_tok_s: Series | None = None,
+    time_elapsed: Series | None = None,
+    throughput_sps: Series | None = None,
+    throughput_fps: Series | None = None,
+    tokens_train: Series | None = None,
+    time: Mapping[str, Series] | None = None,
+    length_mean: Series | None = None,
+    config: Config | None = None,
+    method: Method | None = None,
+    value_loss: Series | None = None,
+    loss_total: Series | None = None,
+    policy_loss: Series | None = None,
+    *,
+    min_drop: Annotated[
+        float,
+        Threshold(
+            unit="share of the speed", reason="A smaller drop may come from longer samples.", source="convention"
+        ),
+    ] = 0.3,
+    drop_warning: Annotated[
+        float,
+        Threshold(unit="share of the speed", reason="The run takes twice as long from there on.", source="convention"),
+    ] = 0.5,
+    drop_sure: Annotated[
+        float,
+        Threshold(
+            unit="share of the speed",
+            reason="Steps take three times as long, even if little by little.",
+            source="convention",
+        ),
+    ] = 0.67,
+    drop_critical: Annotated[
+        float,
+        Threshold(
+            unit="share of the speed",
+            reason="Steps take four times as long. A shared machine cost 3 of 755 healthy runs two thirds, and none this much.",
+            source="python -m benchmarks.population, and the corpus",
+        ),
+    ] = 0.75,
+    max_p_value: Annotated[
+        float,
+        Threshold(
+            unit="probability", reason="A break that is less probable by chance is certain.", source="convention"
+        ),
+    ] = 0.01,
+    min_points: Annotated[int, Threshold(unit="points", reason="Fewer speeds show no drop.", source="convention")] = 20,
+) -> Finding | NotMeasured | None:
+    instant = (
+        throughput_tok_s,
+        throughput_tok_s_gpu,
+        throughput_sps_instant,
+        throughput_gen_tok_s,
+        throughput_train_tok_s,
+    )
+    clocks = [s.finite for s in (time_elapsed,) if s is not None]
+    clocks += [_clock(s.finite) for s in (throughput_sps, throughput_fps) if s is not None]
+    warmup = config.number("learning_starts") if config is not None else None
+    clocks = [clock.between(warmup) if warmup else clock for clock in clocks]
+    clocks.sort(key=lambda clock: -len(np.unique(clock.values)))  # whole seconds hide what a short run does
+    speeds = [
+        *(s.finite for s in instant if s is not None),
+        *(_per_token(_speed(clock), length_mean) for clock in clocks),
+    ]
+    if (seconds := step_time(time)) is not None:
+        made = next((s for s in (tokens_train, length_mean) if s is not None), None)
+        if made is not None:
+            speeds.append(replace(share(made, seconds), name="throughput.tok_s"))
+        else:
+            rounds = by_rounds(seconds)
+            speeds.append(replace(rounds, name="throughput.steps_s", values=1 / rounds.values))
+    speed = next((s for s in speeds if len(s) >= min_points), None)
+    if speed is None:
+        return NotMeasured(f"no speed is logged for {min_points} steps")
+    slower = (
+        c for c in changes(speed, kinds=("level", "slope", "zero"), log=True, families=("constant",)) if c.direction < 0
+    )
+    cut = apart(speed, log=True)  # no correlation excuses a speed that is lower ever after
+    at_once = next((c for c in slower if c.lasting), cut if cut is not None and cut.direction < 0 else None)
+    began = at_once or departed(speed, log=True)
+    if began is None:
+        return None
+    before, now = settled(speed, began.step), settled(speed)
+    if now > (1 - min_drop) * before or not _longer(seconds, began.step, min_drop):
+        return None
+    learned = [s.finite for s in (value_loss, loss_total, policy_loss) if s is not None and len(s.finite)]
+    first = min(
+        (float(s.steps[0]) for s in learned), default=np.inf if method in (Method.VALUE_BASED, None) else -np.inf
+    )
+    if first >= began.interval[0] and began.kind == "level" and began.step < (speed.steps[0] + speed.steps[-1]) / 2:
+        return NotMeasured(
+            f"{speed.name} fell at {facts.at(speed, began.step)}, and no update is logged before it: a run becomes "
+            "slower at its first update"
+        )
+    lost = 1 - now / before
+    # a machine that others use becomes somewhat slower little by little as well, and again faster
+    doubtful = at_once is None and lost < drop_sure
+    sure = not doubtful and began.p < max_p_value
+    serious = Severity.CRITICAL if sure and lost >= drop_critical else Severity.WARNING
+    return Finding(
+        message=facts.tell(
+            "{speed} fell by {lost}, from {before} to {now}, at {step}; check which phase of the step takes longer from there "
+            "on",
+            speed=speed.name,
+            lost=percent(lost),
+            before=number(before),
+            now=number(now),
+            step=f"{facts.at(speed, began.step)}",
+        ),
+        severity=serious if lost >= drop_warning else Severity.NOTICE,
+        confidence=Confidence.HIGH if sure else Confidence.LOW if doubtful else Confidence.MEDIUM,
+        metric=speed.name,
+        onset=began.step,
+        interval=began.interval,
+        evidence=(
+            Evidence(text=f"{number(before)} before, {number(now)} now", series=speed, since=began.step, level=before),
+        ),
+        facts={"lost": lost},
+    )
+
+
+def _per_token(speed: Series, length: Series | None) -> Series:
+    """Steps per second, times the mean length of a completion where one is logged: longer completions are no loss of speed."""
+    if length is None or not len(length.finite):
+        return speed
+    tokens = length.finite
+    return replace(speed, values=speed.values * np.interp(speed.steps, tokens.steps, tokens.values))
+
+
+def _longer(seconds: Series | None, since: float, min_drop: float) -> bool:
+    """Whether steps take longer as well, where their time is logged: fewer tokens in the same time are shorter texts."""
+    return seconds is None or not settled(seconds) * (1 - min_drop) < settled(seconds, since)
+
+
+def _clock(average: Series) -> Series:
+    """The time so far at each point: the steps over their speed since the start."""
+    usable = (average.values > NOTHING) & (average.steps > 0)
+    steps = average.steps[usable]
+    return replace(average, steps=steps, values=steps / average.values[usable])
+
+
+def _speed(clock: Series) -> Series:
+    """The speed in each of `STRETCHES` equal stretches of the log, in steps per second.
+
+    What comes before the first point is left out: compilation, and the random acting of off-policy methods.
+    """
+    edges = np.unique(np.linspace(0, max(len(clock) - 1, 0), STRETCHES + 1).astype(int))[: len(clock)]
+    length, duration = np.diff(clock.steps[edges]), np.diff(clock.values[edges])
+    usable = (length > 0) & (duration > NOTHING)  # a restart sets the clock back
+    return replace(
+        clock, name="throughput.sps", steps=clock.steps[edges[:-1]][usable], values=length[usable] / duration[usable]
+    )

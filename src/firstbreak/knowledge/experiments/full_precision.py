@@ -1,0 +1,39 @@
+"""Train in fp32
+
+## What is done
+Weights, activations and updates are in fp32. The control arm keeps the original precision.
+
+## What it tells
+A policy that moves faster, and a score that is better: the number format had rounded the updates away.
+
+## When it misleads
+fp32 needs twice the memory. Use the smaller model if the original model does not fit.
+
+## References
+https://arxiv.org/abs/1710.03740
+"""
+
+from __future__ import annotations
+
+from firstbreak.engine.families import Policy, only
+from firstbreak.engine.questions import Question, outruns
+
+OVERRIDES = {"precision": "fp32", "model?": "@small_model"}
+CONTROL: dict[str, object] = {}
+QUESTIONS = (
+    Question(
+        asks="does the policy move away from its reference model faster than in the control arm?",
+        answer=outruns("kl_ref"),
+        needs="kl_ref",
+        families=only(Policy.TEXT),
+        yes={"updates-rounded-away": 0.8, "healthy": 0.05},
+        otherwise=0.08,
+    ),
+    Question(
+        asks="is the score better than in the control arm?",
+        answer=outruns("score"),
+        needs="score",
+        yes={"updates-rounded-away": 0.5, "gradients-not-finite": 0.4, "engines-disagree": 0.4, "healthy": 0.05},
+        otherwise=0.08,
+    ),
+)

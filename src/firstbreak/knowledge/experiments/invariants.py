@@ -1,0 +1,144 @@
+"""Check everything that must hold while nothing is learned
+
+## What is done
+The learning rate is divided by 10000. The policy does not change in practice, but each weight update can still be told from
+the one before. An evaluation follows every step. The hooks score known answers, compare the prompts of training and
+evaluation, compare the weights of trainer, inference engine and evaluation, record what environments do, compute the
+advantages a second time, and record the process and the settings in force. One short run answers every question that does
+not need learning.
+
+## What it tells
+An error in the wiring breaks one of these invariants from the first step on; the training dynamics break none of them. The
+invariant that is broken names its link. If all invariants hold, the wiring is right, and the update and its settings remain.
+
+## When it misleads
+A fault that starts later than the experiment lasts is not seen.
+
+## References
+https://arxiv.org/abs/2510.26788
+https://iclr-blog-track.github.io/2022/03/25/ppo-implementation-details/
+"""
+
+from __future__ import annotations
+
+from firstbreak.knowledge.experiments import (
+    data_probe,
+    environment_probe,
+    locked_evaluation,
+    process_probe,
+    reward_probe,
+    weight_hashes,
+    zero_rate,
+)
+from firstbreak.engine.families import Method, Policy, only
+from firstbreak.engine.questions import Question, is_off, lies_above, lies_apart, lies_below, watched
+
+OVERRIDES = {
+    **zero_rate.OVERRIDES,
+    "learning_rate": "/10000",
+    "value_learning_rate?": "/10000",
+    "eval_interval?": 1,
+    "watch?": "reward data weights environment process",
+}
+QUESTIONS = (
+    *zero_rate.QUESTIONS,
+    *locked_evaluation.QUESTIONS[1:],
+    *reward_probe.QUESTIONS,
+    *data_probe.QUESTIONS,
+    *weight_hashes.QUESTIONS,
+    *environment_probe.QUESTIONS,
+    *process_probe.QUESTIONS,
+    Question(
+        asks="do the trainer's weights have few significant bits?",
+        answer=watched(lambda mean: mean["trainer_bits"] < 16, "trainer_bits"),
+        needs="weights",
+        yes={"updates-rounded-away": 0.9, "healthy": 0.1},
+        otherwise=0.1,
+    ),
+    Question(
+        asks="do the advantages of a prompt have a mean that is not 0?",
+        answer=is_off({"advantage_of_prompt_absmax": 0.0}, tolerance=0.1),
+        needs="advantage_of_prompt_absmax",
+        again=("advantage_of_prompt_absmax",),
+        families=only(Method.GROUP_RELATIVE),
+        yes={"groups-mixed": 0.95, "advantage-sign-wrong": 0.3},
+        otherwise=0.04,
+    ),
+    Question(
+        asks="are completions cut at the length limit before anything is learned?",
+        answer=lies_above("length_clipped_ratio", 0.15),
+        needs="length_clipped_ratio",
+        again=("length_clipped_ratio",),
+        yes={"length-limit-too-short": 0.9, "sampler-differs-from-policy": 0.3, "healthy": 0.02},
+        otherwise=0.04,
+    ),
+    Question(
+        asks="do tool calls fail often?",
+        answer=lies_above("tool_failure_freq", 0.15),
+        needs="tool_failure_freq",
+        again=("tool_failure_freq",),
+        yes={"tools-fail": 0.9, "failures-graded-as-success": 0.2},
+        otherwise=0.05,
+    ),
+    Question(
+        asks="is the accuracy of the reward model low on new pairs?",
+        answer=lies_below("rm_accuracy", 0.85),
+        needs="rm_accuracy",
+        again=("rm_accuracy",),
+        yes={"reward-over-optimised": 0.8, "preference-data-wrong": 0.6},
+        otherwise=0.05,
+    ),
+    Question(
+        asks="do most groups have zero variance before anything is learned?",
+        answer=lies_above("reward_zero_std_frac", 0.6),
+        needs="reward_zero_std_frac",
+        again=("reward_zero_std_frac",),
+        yes={
+            "prompts-too-hard": 0.9,
+            "samples-without-variety": 0.8,
+            "sampling-too-cold": 0.8,
+            "groups-carry-no-signal": 0.7,
+            "answers-misaligned": 0.6,
+            "answers-beside-other-prompts": 0.6,
+            "prompt-template-wrong": 0.6,
+            "length-limit-too-short": 0.4,
+        },
+        otherwise=0.05,
+    ),
+    Question(
+        asks="is the reward on training prompts much lower than on the evaluation's prompts?",
+        answer=lies_apart("eval_score", "reward_mean", by=0.1),
+        needs="eval_score",
+        families=only(Policy.TEXT),
+        yes={
+            "prompts-too-hard": 0.9,
+            "answers-misaligned": 0.9,
+            "answers-beside-other-prompts": 0.9,
+            "prompt-template-wrong": 0.9,
+            "sampler-differs-from-policy": 0.6,
+            "tools-fail": 0.4,
+            "outages-graded-as-failures": 0.6,
+            "engines-disagree": 0.4,
+            "reward-sign-wrong": 0.5,
+        },
+        otherwise=0.04,
+    ),
+    Question(
+        asks="is the reward on training prompts much higher than on the evaluation's prompts?",
+        answer=lies_apart("reward_mean", "eval_score", by=0.1),
+        needs="eval_score",
+        families=only(Policy.TEXT),
+        yes={
+            "prompts-too-narrow": 0.8,
+            "evaluation-contaminated": 0.2,
+            "reward-pays-for-form": 0.8,
+            "reward-pays-for-calls": 0.4,
+            "reward-pays-for-length": 0.6,
+            "verifier-exploited": 0.5,
+            "failures-graded-as-success": 0.6,
+            "sampling-differs-from-scoring": 0.4,
+            "sampling-too-cold": 0.4,
+        },
+        otherwise=0.04,
+    ),
+)

@@ -1,0 +1,41 @@
+"""Sample four times as many completions for each prompt
+
+## What is done
+The group size is multiplied by four, for fewer steps.
+
+## What it tells
+If the share of zero-variance groups falls, the completions differ only by chance, and larger groups see the difference. If
+the share does not fall, the completions of these prompts cannot differ.
+
+## When it misleads
+In a solved task, groups have zero variance and should have.
+
+## References
+https://arxiv.org/abs/2402.03300
+"""
+
+from __future__ import annotations
+
+from firstbreak.engine.families import UNKNOWN, Method, only
+from firstbreak.engine.questions import Question, beats
+
+FAMILIES = only(Method.GROUP_RELATIVE, UNKNOWN)  # only groups of completions per prompt
+OVERRIDES = {"group_size": "x4"}
+CONTROL: dict[str, object] = {}
+LENGTH = 0.04
+QUESTIONS = (
+    Question(
+        asks="does the share of zero-variance groups fall?",
+        answer=beats("reward_zero_std_frac", -1),
+        needs="reward_zero_std_frac",
+        yes={
+            "groups-carry-no-signal": 0.9,
+            "prompts-too-hard": 0.15,
+            "answers-misaligned": 0.2,
+            "answers-beside-other-prompts": 0.2,
+            "premature-convergence": 0.4,
+            "healthy": 0.8,
+        },
+        otherwise=0.5,
+    ),
+)

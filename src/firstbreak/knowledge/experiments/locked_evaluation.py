@@ -1,0 +1,58 @@
+"""Evaluate the same weights again and again
+
+## What is done
+The learning rate is 0, and an evaluation with one protocol follows every step.
+
+## What it tells
+A score that jumps between two evaluations of the same weights: the protocol changed. A score that varies as much as between
+two evaluations of the original run: the evaluation is too small to show anything. A training reward far above the
+evaluation score with the same weights: training and evaluation environments are built differently.
+
+## When it misleads
+A sampled evaluation has a spread. Only a change of level points to the protocol.
+
+## References
+https://arxiv.org/abs/2108.13264
+"""
+
+from __future__ import annotations
+
+from firstbreak.engine.families import Policy, only
+from firstbreak.engine.questions import (
+    Question,
+    jumps,
+    lies_apart_as_before,
+    spreads_as_the_original_moves,
+)
+
+OVERRIDES = {"learning_rate": 0.0, "eval_interval": 1}
+THEN = {"no": ("train-on-test-set",)}  # the ladder: a baseline evaluation that holds, then the test set
+QUESTIONS = (
+    Question(
+        asks="does the score jump although the weights do not change?",
+        answer=jumps("eval_score"),
+        needs="eval_score",
+        yes={"evaluation-protocol-changed": 0.9, "environment-changed": 0.6},
+        otherwise=0.04,
+    ),
+    Question(
+        asks="does the score vary as much as between neighbouring evaluations of the run?",
+        answer=spreads_as_the_original_moves("eval_score"),
+        needs="eval_score",
+        yes={
+            "evaluation-too-small": 0.85,
+            "optimiser-not-connected": 0.6,
+            "signal-too-weak": 0.5,
+            "prompts-too-hard": 0.5,
+        },
+        otherwise=0.12,
+    ),
+    Question(
+        asks="is the training reward above the evaluation score although both use the same policy?",
+        answer=lies_apart_as_before("reward_mean", "eval_score", 0.3),
+        needs="eval_score",
+        families=only(Policy.CONTROL),
+        yes={"evaluation-built-otherwise": 0.5},  # an untrained policy does badly in both
+        otherwise=0.05,
+    ),
+)

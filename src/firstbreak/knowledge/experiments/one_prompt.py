@@ -1,0 +1,49 @@
+"""Train on a single prompt
+
+## What is done
+Every group of a batch answers the same prompt.
+
+## What it tells
+If the policy cannot memorise a single answer, the reward, the advantage or the update is broken. If it can, the break
+needs several prompts to show: baselines over the wrong groups, the data, or the difficulty.
+
+## When it misleads
+A prompt that is always or never answered correctly gives no signal. The reward does not rise then, and cannot.
+
+## References
+https://iclr-blog-track.github.io/2022/03/25/ppo-implementation-details/
+"""
+
+from __future__ import annotations
+
+from firstbreak.engine.families import SAMPLED, Policy, only
+from firstbreak.engine.questions import Question, rises
+
+FAMILIES = only(Policy.TEXT, *SAMPLED)
+OVERRIDES = {"data": "one"}
+QUESTIONS = (
+    Question(
+        asks="does the training reward rise?",
+        answer=rises("reward_mean"),
+        needs="reward_mean",
+        yes={
+            "groups-mixed": 0.9,
+            "prompts-too-narrow": 0.8,
+            "prompts-too-hard": 0.4,
+            "evaluation-too-small": 0.85,
+            "evaluation-protocol-changed": 0.85,
+            "evaluation-of-stale-weights": 0.85,
+            "advantages-of-other-rows": 0.05,
+            "estimator-wrong": 0.05,
+            "loss-mask-wrong": 0.7,
+            "baseline-missing": 0.7,
+            "answers-misaligned": 0.6,
+            "answers-beside-other-prompts": 0.6,
+            "advantage-sign-wrong": 0.05,
+            "optimiser-not-connected": 0.03,
+            "verdicts-noisy": 0.4,
+            "healthy": 0.85,
+        },
+        otherwise=0.5,
+    ),
+)

@@ -1,0 +1,38 @@
+"""Sample at temperature 1 without top-p or min-p
+
+## What is done
+Temperature 1, top-p 1 and min-p 0, in the rollout and wherever log-probabilities are computed again.
+
+## What it tells
+If the score rises now, the completions of a prompt were too similar before, or the log-probabilities belonged to a different
+distribution.
+
+## When it misleads
+If the difference is in the code and not in a setting, nothing changes.
+
+## References
+https://arxiv.org/abs/2503.14476
+"""
+
+from __future__ import annotations
+
+from firstbreak.engine.families import SAMPLED, Policy, only
+from firstbreak.engine.questions import Question, outruns
+
+FAMILIES = only(Policy.TEXT, *SAMPLED)
+OVERRIDES = {"temperature": 1.0, "top_p?": 1.0, "min_p?": 0.0}
+LENGTH = 0.15
+QUESTIONS = (
+    Question(
+        asks="is the score better than in the original run at the same steps?",
+        answer=outruns("score"),
+        needs="score",
+        yes={
+            "sampling-too-cold": 0.85,
+            "premature-convergence": 0.2,
+            "sampling-differs-from-scoring": 0.6,
+            "healthy": 0.05,
+        },
+        otherwise=0.08,
+    ),
+)

@@ -1,0 +1,181 @@
+"""Watch the trainer's process and the settings in force
+
+## What is done
+The learning rate is divided by 10000. The policy does not change in practice, but the learning rate of an optimizer can
+still be compared with the configured one. The hooks record the learning rates of the optimizers, the settings that the
+trainer uses, whether advantages agree with rewards, how long the process waits for a processor, and its memory.
+
+## What it tells
+The learning rate and the settings must be the configured ones, and none may be outside its usual range. Advantages must
+have the sign of the rewards. Gradients must be finite. Nothing may grow or become slower while nothing is learned. Each
+exception names one cause.
+
+## When it misleads
+A setting may be unusual on purpose. Other work on the same machine counts only if the steps of the original run were
+unsteady as well; still, run the experiment on a machine where nothing else runs.
+
+## References
+https://arxiv.org/abs/2006.05990
+https://docs.kernel.org/scheduler/sched-stats.html
+"""
+
+from __future__ import annotations
+
+from firstbreak.engine.questions import (
+    Question,
+    both,
+    grows,
+    is_not_finite,
+    is_set,
+    never_clipped,
+    rate_is,
+    slows,
+    was_unsteady,
+    watched,
+)
+
+OVERRIDES = {"learning_rate": "/10000", "value_learning_rate?": "/10000", "watch": "process"}
+QUESTIONS = (
+    Question(
+        asks="does an optimizer use a higher learning rate than the configured one?",
+        answer=rate_is(lambda least, largest: largest > 1.5),
+        needs="process",
+        instead=("learning_rate",),
+        yes={"step-size-too-large": 0.9},
+        otherwise=0.02,
+    ),
+    Question(
+        asks="do all optimizers use a learning rate far below the configured one?",
+        answer=rate_is(lambda least, largest: largest < 0.3),
+        needs="process",
+        yes={"optimiser-not-connected": 0.9},
+        otherwise=0.02,
+    ),
+    Question(
+        asks="does one of several optimizers use a learning rate far below the configured one?",
+        answer=rate_is(lambda least, largest: least < 0.3 <= largest),
+        needs="process",
+        yes={"critic-cannot-fit": 0.4, "critic-not-trained": 0.4},
+        otherwise=0.02,
+    ),
+    Question(
+        asks="is the gradient norm not finite at any step?",
+        answer=is_not_finite("grad_norm"),
+        needs="grad_norm",
+        again=("grad_norm",),
+        yes={"gradients-not-finite": 0.95, "gradients-explode": 0.1},
+        otherwise=0.02,
+    ),
+    Question(
+        asks="did the original run have very large ratios that were not clipped?",
+        answer=never_clipped,
+        needs="policy_ratio_max",
+        again=("policy_ratio_max", "policy_clip_fraction"),
+        yes={"clip-missing": 0.9, "old-log-probabilities-wrong": 0.2},
+        otherwise=0.03,
+    ),
+    Question(
+        asks="is the clip range larger than 1, or off?",
+        answer=is_set("clip_range", lambda value: value is None or value > 1),
+        needs="clip_range",
+        yes={"clip-missing": 0.9},
+        otherwise=0.02,
+    ),
+    Question(
+        asks="is the weight of the value loss below 0.1?",
+        answer=is_set("value_coef", lambda value: value is not None and value < 0.1),
+        needs="value_coef",
+        yes={"critic-cannot-fit": 0.8, "critic-not-trained": 0.6},
+        otherwise=0.03,
+    ),
+    Question(
+        asks="are the behaviour importance weights not capped?",
+        answer=is_set("behave_weight_cap", lambda value: value is None or value > 50),
+        needs="behave_weight_cap",
+        yes={"behaviour-weights-uncapped": 0.95},
+        otherwise=0.03,
+    ),
+    Question(
+        asks="may rollouts be four or more policy versions old?",
+        answer=is_set("max_staleness", lambda value: value is not None and value >= 4),
+        needs="max_staleness",
+        yes={"rollouts-too-old": 0.9, "behaviour-weights-uncapped": 0.7},
+        otherwise=0.03,
+    ),
+    Question(
+        asks="is the weight of the entropy bonus negative?",
+        answer=is_set("entropy_coef", lambda value: value is not None and value < 0),
+        needs="entropy_coef",
+        yes={"premature-convergence": 0.8},
+        otherwise=0.01,
+    ),
+    Question(
+        asks="is the entropy bonus large?",
+        answer=is_set("entropy_coef", lambda value: value is not None and value >= 0.04),
+        needs="entropy_coef",
+        yes={"entropy-bonus-too-strong": 0.9},
+        otherwise=0.03,
+    ),
+    Question(
+        asks="is the KL penalty large?",
+        answer=is_set("kl_coef", lambda value: value is not None and value >= 0.5),
+        needs="kl_coef",
+        yes={"kl-penalty-too-strong": 0.9},
+        otherwise=0.03,
+    ),
+    Question(
+        asks="is the discount factor small?",
+        answer=is_set("gamma", lambda value: value is not None and value < 0.95),
+        needs="gamma",
+        yes={"horizon-too-short": 0.9},
+        otherwise=0.02,
+    ),
+    Question(
+        asks="is the sampling temperature low?",
+        answer=is_set("temperature", lambda value: value is not None and value < 0.5),
+        needs="temperature",
+        yes={"sampling-too-cold": 0.9},
+        otherwise=0.02,
+    ),
+    Question(
+        asks="does top-p sampling cut off part of the distribution?",
+        answer=is_set("top_p", lambda value: value is not None and value < 0.95),
+        needs="top_p",
+        yes={"sampling-differs-from-scoring": 0.5, "sampling-too-cold": 0.2},
+        otherwise=0.03,
+    ),
+    Question(
+        asks="do the advantages have the opposite sign of the rewards?",
+        answer=watched(lambda mean: mean["advantage_agrees"] < -0.05, "advantage_agrees"),
+        needs="hooks",
+        yes={"advantage-sign-wrong": 0.95, "groups-mixed": 0.05},
+        otherwise=0.02,
+    ),
+    Question(
+        asks="do other processes use the processor, now and in the original run?",
+        answer=both(watched(lambda mean: mean["queued"] > 0.4, "queued"), was_unsteady("time_train", 1.6)),
+        needs="time_train",
+        yes={"interference": 0.95},
+        otherwise=0.03,
+    ),
+    Question(
+        asks="does memory use grow although nothing is learned?",
+        answer=grows("resident", 0.045),
+        needs="process",
+        yes={"memory-leak": 0.9, "memory-at-its-limit": 0.02},
+        otherwise=0.05,
+    ),
+    Question(
+        asks="does the rollout become slower although the policy does not change?",
+        answer=slows("time_rollout", 1.5),
+        needs="time_rollout",
+        again=("time_rollout",),
+        yes={
+            "phases-out-of-balance": 0.9,
+            "interference": 0.6,
+            "length-limit-too-short": 0.1,
+            "scoring-too-slow": 0.02,
+        },
+        otherwise=0.06,
+    ),
+)

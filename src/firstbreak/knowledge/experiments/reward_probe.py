@@ -1,0 +1,140 @@
+"""Score known answers with the reward function
+
+## What is done
+With each batch the reward function also scores the right answers, the right answers of other prompts, an empty answer,
+each completion written twice, and each completion a second time.
+
+## What it tells
+Right answers must get the highest reward. The right answer of another prompt must get no more than any wrong answer. A
+completion that is written twice must get nothing extra. The same text must get the same reward. Each exception names one
+fault of the reward.
+
+## When it misleads
+The data set must hold the right answers. A reward function that reads the reasoning scores a bare answer as incomplete.
+
+## References
+https://arxiv.org/abs/1606.06565
+"""
+
+from __future__ import annotations
+
+from firstbreak.engine.families import SAMPLED, Policy, only
+from firstbreak.engine.questions import Question, watched
+
+FAMILIES = only(Policy.TEXT, *SAMPLED)
+OVERRIDES = {"watch": "reward"}
+QUESTIONS = (
+    Question(
+        asks="do right answers get a lower reward than wrong answers or an empty answer?",
+        answer=watched(
+            lambda mean: mean["right"] < max(mean["other"], mean["empty"]) - 0.02, "right", "other", "empty"
+        ),
+        needs="hooks",
+        yes={
+            "reward-sign-wrong": 0.97,
+            "preference-data-wrong": 0.6,
+            "silence-pays": 0.3,
+            "answers-misaligned": 0.1,
+            "answers-beside-other-prompts": 0.1,
+            "failures-graded-as-success": 0.2,
+        },
+        otherwise=0.02,
+    ),
+    Question(
+        asks="does a wrong answer in the right format get more than half of the reward?",
+        answer=watched(
+            lambda mean: mean["other"] - mean["empty"] > 0.5 * (mean["right"] - mean["empty"]) > 0,
+            "right",
+            "other",
+            "empty",
+        ),
+        needs="hooks",
+        yes={"reward-pays-for-form": 0.93, "reward-over-optimised": 0.3, "preference-data-wrong": 0.3},
+        otherwise=0.03,
+    ),
+    Question(
+        asks="do right answers get the same as an empty answer?",
+        answer=watched(lambda mean: mean["right"] == mean["empty"], "right", "empty"),
+        needs="hooks",
+        yes={"verifier-rejects-all": 0.95, "reward-saturated": 0.6, "rewards-not-computed": 0.3},
+        otherwise=0.05,
+    ),
+    Question(
+        asks="do the right answers of other prompts get a reward?",
+        answer=watched(lambda mean: mean["other"] > mean["empty"] + 0.02, "other", "empty"),
+        needs="hooks",
+        yes={
+            "verifier-exploited": 0.8,
+            "reward-pays-for-form": 0.95,
+            "verdicts-noisy": 0.9,
+            "reward-over-optimised": 0.9,
+            "preference-data-wrong": 0.7,
+            "reward-pays-for-length": 0.9,
+            "reward-saturated": 0.5,
+        },
+        otherwise=0.06,
+    ),
+    Question(
+        asks="does a completion get a reward when it is scored with another prompt?",
+        answer=watched(lambda mean: mean["swapped"] > mean["empty"] + 0.02, "swapped", "empty"),
+        needs="hooks",
+        yes={
+            "verifier-exploited": 0.9,
+            "failures-graded-as-success": 0.7,
+            "reward-pays-for-form": 0.95,
+            "reward-pays-for-length": 0.9,
+            "reward-pays-for-calls": 0.9,
+            "verdicts-noisy": 0.9,
+            "reward-over-optimised": 0.9,
+            "preference-data-wrong": 0.7,
+        },
+        otherwise=0.06,
+    ),
+    Question(
+        asks="do episodes with a failed tool call get a higher reward than others?",
+        answer=watched(lambda mean: mean["erring_earns"] > 0.05, "erring_earns"),
+        needs="hooks",
+        yes={"failures-graded-as-success": 0.95, "reward-sign-wrong": 0.5},
+        otherwise=0.05,
+    ),
+    Question(
+        asks="are most completions of a prompt the same?",
+        answer=watched(lambda mean: mean["distinct"] < 0.4, "distinct"),
+        needs="hooks",
+        yes={"samples-without-variety": 0.9, "sampling-too-cold": 0.7},
+        otherwise=0.06,
+    ),
+    Question(
+        asks="does a completion that is written twice get a higher reward?",
+        answer=watched(lambda mean: mean["longer"] > 0.02, "longer"),
+        needs="hooks",
+        yes={"reward-pays-for-length": 0.95, "reward-over-optimised": 0.2, "reward-sign-wrong": 0.6},
+        otherwise=0.03,
+    ),
+    Question(
+        asks="does scoring one completion twice give different rewards?",
+        answer=watched(lambda mean: mean["again"] > 0.02, "again"),
+        needs="hooks",
+        yes={
+            "verdicts-noisy": 0.95,
+            "rewards-of-other-rows": 0.5,
+            "outages-graded-as-failures": 0.3,
+            "reward-sign-wrong": 0.2,
+        },
+        otherwise=0.02,
+    ),
+    Question(
+        asks="does scoring one completion twice give slightly different rewards?",
+        answer=watched(lambda mean: 0 < mean["again"] < 0.005, "again"),
+        needs="hooks",
+        yes={"tiny-spread-amplified": 0.7, "reward-over-optimised": 0.1},
+        otherwise=0.05,
+    ),
+    Question(
+        asks="does an empty answer get a higher reward than a completion?",
+        answer=watched(lambda mean: mean["empty"] > mean["plain"] + 0.02, "empty", "plain"),
+        needs="hooks",
+        yes={"silence-pays": 0.95, "reward-sign-wrong": 0.8, "preference-data-wrong": 0.3},
+        otherwise=0.03,
+    ),
+)

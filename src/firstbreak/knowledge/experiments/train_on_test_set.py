@@ -1,0 +1,45 @@
+"""Train on the evaluation's own problems
+
+## What is done
+The problems of the evaluation become the training data.
+
+## What it tells
+If the score rises, method, model and settings can learn: look at the training data, their difficulty, their labels and
+their template. If the score does not rise, the data are not the cause: look at the settings and the base model, or train
+with SFT first.
+
+## When it misleads
+The policy memorises a small number of problems. The question is only whether it learns anything.
+
+## References
+https://github.com/areal-project/AReaL (best practices: diagnosing performance)
+"""
+
+from __future__ import annotations
+
+from firstbreak.engine.families import Policy, only
+from firstbreak.engine.questions import Question, outruns
+
+FAMILIES = only(Policy.TEXT)
+OVERRIDES = {"data": "test"}
+LENGTH = 0.15
+THEN = {"yes": ("dynamic-filtering", "one-prompt"), "no": ("usual-settings", "larger-batch")}
+QUESTIONS = (
+    Question(
+        asks="is the score better than in the original run when the test set is the training data?",
+        answer=outruns("score"),
+        needs="score",
+        yes={
+            "answers-misaligned": 0.85,
+            "answers-beside-other-prompts": 0.85,
+            "prompts-too-hard": 0.85,
+            "prompts-too-narrow": 0.85,
+            "prompt-template-wrong": 0.85,
+            "prompts-cut": 0.8,
+            "evaluation-contaminated": 0.8,
+            "failures-graded-as-success": 0.6,
+            "healthy": 0.2,
+        },
+        otherwise=0.08,
+    ),
+)

@@ -1,0 +1,39 @@
+"""Compare hashes of the weights after every weight update
+
+## What is done
+After every weight update the tensors of the trainer, of the inference engine and of the evaluation are hashed, and their
+adapters are listed.
+
+## What it tells
+If the sides differ after a weight update, the transfer failed, left tensors out, or merged an adapter on one side only.
+
+## When it misleads
+An engine that quantises or fuses tensors has different hashes by design. Compare log-probabilities then.
+
+## References
+https://github.com/huggingface/trl/issues/5312
+"""
+
+from __future__ import annotations
+
+from firstbreak.engine.families import Policy, only
+from firstbreak.engine.questions import Question, weights_differ
+
+FAMILIES = only(Policy.TEXT)
+OVERRIDES = {"watch": "weights"}
+QUESTIONS = (
+    Question(
+        asks="do trainer and inference engine hold different weights after a weight update?",
+        answer=weights_differ("engine"),
+        needs="weights",
+        yes={"weights-not-delivered": 0.98, "engines-disagree": 0.8},
+        otherwise=0.02,
+    ),
+    Question(
+        asks="does the evaluation use different weights from the trainer?",
+        answer=weights_differ("evaluation"),
+        needs="weights",
+        yes={"evaluation-of-stale-weights": 0.98},
+        otherwise=0.02,
+    ),
+)

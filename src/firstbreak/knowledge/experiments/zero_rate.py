@@ -1,0 +1,86 @@
+"""Run without learning
+
+## What is done
+The learning rate is 0 for a tenth of the run. Rollout, reward and evaluation go on, and the weights do not change.
+
+## What it tells
+Whatever changes now is changed by something other than the update: the environment, the reward, the evaluation or the
+sampler. Trainer and rollout have the same weights all the time, so every ratio between them must be exactly 1.
+
+## When it misleads
+Running statistics (normalised observations or rewards) drift at the start of every run. An optimizer with weight
+decay still changes the weights.
+
+## References
+https://arxiv.org/abs/2510.26788
+https://github.com/areal-project/AReaL (best practices: diagnosing performance)
+"""
+
+from __future__ import annotations
+
+from firstbreak.engine.families import Method
+from firstbreak.engine.inputs import Inputs
+from firstbreak.engine.questions import Answer, Arms, Question, any_of, is_not_finite, is_off, jumps, moves
+from firstbreak.engine.stats.sequential import ALPHA
+
+OVERRIDES = {"learning_rate": 0.0, "value_learning_rate?": 0.0, "weight_decay?": 0.0}
+
+
+def _moves(arms: Arms) -> Answer:
+    """A value-based method tries less and less by plan, so that its training reward moves: its greedy evaluation must not."""
+    if Inputs(arms.original).method is Method.VALUE_BASED:
+        return jumps("eval_score")(arms)
+    return any_of([jumps("eval_score", ALPHA / 2)(arms), moves("reward_mean", alpha=ALPHA / 2)(arms)])
+
+
+QUESTIONS = (
+    Question(
+        asks="does the reward or the score change although the weights do not change?",
+        answer=_moves,
+        needs="score",
+        instead=("learning_rate",),
+        yes={
+            "environment-changed": 0.9,
+            "evaluation-protocol-changed": 0.7,
+            "tools-fail": 0.7,
+            "length-limit-too-short": 0.5,
+            "sampler-differs-from-policy": 0.5,
+            "observations-wrong": 0.3,
+            "reward-sign-wrong": 0.4,
+            "reward-pays-for-length": 0.4,
+            "verifier-exploited": 0.4,
+            "outages-graded-as-failures": 0.4,
+            "verdicts-noisy": 0.15,
+            "reward-no-longer-computed": 0.5,
+        },
+        otherwise=0.06,
+    ),
+    Question(
+        asks="do trainer and rollout give different probabilities with the same weights?",
+        answer=is_off(
+            {
+                "policy_ratio_max": 1.0,
+                "policy_ratio_mean": 1.0,
+                "behave_ratio_max": 1.0,
+                "behave_ratio_mean": 1.0,
+                "rollout_train_ratio_mean": 1.0,
+                "rollout_train_kl": 0.0,
+                "kl_old": 0.0,
+            },
+            tolerance=0.02,
+        ),
+        yes={
+            "engines-disagree": 0.97,
+            "sampling-differs-from-scoring": 0.97,
+            "sampler-differs-from-policy": 0.9,
+        },
+        otherwise=0.03,
+    ),
+    Question(
+        asks="has the reward no number although the weights do not change?",
+        answer=is_not_finite("reward_mean"),
+        needs="reward_mean",
+        yes={"rewards-not-computed": 0.9},
+        otherwise=0.02,
+    ),
+)
